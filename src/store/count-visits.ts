@@ -139,9 +139,9 @@ function prepareUpsert(hour: number) {
     row,
     (rows) => sql`
       insert into visit_counts
-        (project_id, dimension, day, link_id, value, event, visits, ${column})
+        (project_id, dimension, first_day, link_id, value, event, visits, ${column})
       values ${rows}
-      on conflict (project_id, dimension, day, link_id, value, event) do update set
+      on conflict (project_id, dimension, first_day, link_id, value, event) do update set
         visits = visit_counts.visits + excluded.visits,
         ${column} = coalesce(visit_counts.${column}, 0) + excluded.${column}
     `,

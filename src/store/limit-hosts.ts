@@ -39,7 +39,7 @@ async function findHostsBeyond(
       select link_id, value,
         row_number() over (partition by link_id order by sum(visits) desc, value) as place
       from visit_counts
-      where project_id = ${projectId} and dimension = 'referrer' and day = ${day}
+      where project_id = ${projectId} and dimension = 'referrer' and first_day = ${day}
         and link_id in (${sql.join(linkIds)}) and value <> ${otherReferrers}
       group by link_id, value
     ) as hosts
@@ -56,17 +56,17 @@ async function joinHosts({ db, projectId }: Tenant, day: number, hosts: readonly
   );
   const names = hosts.map(({ link_id, value }) => sql`(${link_id}, ${value})`);
   const areTheirs = sql`
-    project_id = ${projectId} and dimension = 'referrer' and day = ${day}
+    project_id = ${projectId} and dimension = 'referrer' and first_day = ${day}
       and (link_id, value) in (values ${sql.join(names)})
   `;
   await sql`
     insert into visit_counts
-      (project_id, dimension, day, link_id, value, event, ${sql.join(columns)})
-    select project_id, dimension, day, link_id, ${otherReferrers}, event,
+      (project_id, dimension, first_day, link_id, value, event, ${sql.join(columns)})
+    select project_id, dimension, first_day, link_id, ${otherReferrers}, event,
       ${sql.join(columns.map((column) => sql`sum(${column})`))}
     from visit_counts where ${areTheirs}
-    group by project_id, dimension, day, link_id, event
-    on conflict (project_id, dimension, day, link_id, value, event) do update set
+    group by project_id, dimension, first_day, link_id, event
+    on conflict (project_id, dimension, first_day, link_id, value, event) do update set
       ${sql.join(added)}
   `.execute(db);
   await sql`delete from visit_counts where ${areTheirs}`.execute(db);

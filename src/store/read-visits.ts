@@ -36,12 +36,12 @@ export async function readByHour(
 ): Promise<readonly (readonly [number, Sum])[]> {
   const hours = hourColumns.map((column) => sql`sum(${sql.ref(column)}) as ${sql.ref(column)}`);
   const { rows } = await sql<HourRow>`
-    select day, event, ${sql.join(hours)} from visit_counts
+    select first_day, event, ${sql.join(hours)} from visit_counts
     where project_id = ${tenant.projectId} and dimension = 'total'
-      and day in (${sql.join(listDays(period))}) and ${links.together}
-    group by day, event
+      and first_day in (${sql.join(listDays(period))}) and ${links.together}
+    group by first_day, event
   `.execute(tenant.db);
-  return rows.flatMap(({ day, event, ...row }) =>
+  return rows.flatMap(({ first_day: day, event, ...row }) =>
     hourColumns.flatMap((column, hour) => {
       const at = (day * dayHours + hour) * hour_ms;
       const visits = row[column] ?? 0;
@@ -51,7 +51,7 @@ export async function readByHour(
   );
 }
 
-type HourRow = { readonly day: number; readonly event: VisitEvent } & {
+type HourRow = { readonly first_day: number; readonly event: VisitEvent } & {
   readonly [Column in HourColumn]: number | null;
 };
 
@@ -110,7 +110,7 @@ function selectCounters(
   ) => sql`
     select link_id, value, event, ${visits} as visits from visit_counts
     where project_id = ${projectId} and dimension = ${unit}
-      and day in (${sql.join(some)}) and ${areMeant}
+      and first_day in (${sql.join(some)}) and ${areMeant}
   `;
   const parts = days.flatMap((day) => {
     if (isWhole(day)) return [];

@@ -85,19 +85,19 @@ export const tables = {
     /** Counts the short paths of the link with this query, in the order of their creation. */
     place: integer,
   },
-  /** How often a link was visited on one day of UTC, by one fact of the visits. */
+  /** How often a link was visited on one day or in one month of UTC, by one fact of the visits. */
   visit_counts: {
     project_id: text,
     dimension: textOf<Dimension>(),
-    /** Since 1970. */
-    day: integer,
+    /** The day, or the first day of the month; counted since 1970. */
+    first_day: integer,
     /** Empty for all links of the project together. */
     link_id: text,
-    /** Empty in the dimension `total`. */
+    /** Empty in the dimensions `total` and `month`. */
     value: text,
     event: textOf<VisitEvent>(),
     visits: integer,
-    // The visits of one hour of the day; null for none.
+    // The visits of one hour of the day; null for none, and for all hours of a month.
     ...all(orNull(integer), ...hourColumns),
   },
   /** Deleted rows, in a table of their own: no list, count or unique key has to skip them. */
@@ -258,7 +258,7 @@ const otherKeys: Readonly<Record<string, readonly string[]>> = {
   addresses: ["project_id", "address"],
   short_paths: ["project_id", "link_id", "path"],
   // The day comes before the link, so that the rows written now are next to each other.
-  visit_counts: ["project_id", "dimension", "day", "link_id", "value", "event"],
+  visit_counts: ["project_id", "dimension", "first_day", "link_id", "value", "event"],
   bin: ["project_id", "kind", "id"],
   projects: ["id"],
   tallies: ["project_id"],
