@@ -1,9 +1,9 @@
 import { messages } from "../contract/messages.ts";
 import { plans } from "../contract/pricing-plans.ts";
-import { notFound, validationFailed } from "../contract/problem.ts";
+import { notFound } from "../contract/problem.ts";
 import type { ProjectFields } from "../contract/projects.ts";
 import { readDestinations, writeDestinations } from "../contract/rules/destinations.ts";
-import { changeProject, checkPages, makeProject } from "../service/write-project.ts";
+import { changeProject, makeProject } from "../service/write-project.ts";
 import { findProject, type ProjectSettings, type StoredProject } from "../store/projects.ts";
 import { quote } from "../text/show-hidden.ts";
 import { compareRecords, journal, type AdminFact, type Operator } from "./operator.ts";
@@ -48,8 +48,6 @@ export async function updateProject(
   const { store } = operator;
   const { id } = project;
   if (settings.suspended === true && !project.suspended) {
-    const problems = checkPages(settings, { ...project, ...settings }, linkOrigins);
-    if (problems.length > 0) throw validationFailed(problems);
     await approveSuspension(operator, project, settings);
   }
   return journal(

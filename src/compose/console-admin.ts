@@ -11,6 +11,7 @@ import { journal, type Operator } from "../admin/operator.ts";
 import { readProjectSettings, updateProject } from "../admin/projects.ts";
 import {
   createWebhook,
+  readEventNames,
   revokeWebhook,
   testWebhook,
   webhookNotFound,
@@ -28,6 +29,7 @@ import { isBlank } from "../contract/text.ts";
 import { nobodyToAsk } from "../mcp/approval/person-asked.ts";
 import { hashToken } from "../service/ids.ts";
 import { toProblem } from "../service/respond.ts";
+import { checkPages } from "../service/write-project.ts";
 import { findKeyHolder, findKeyHolderById, listClientKeys, listKeys } from "../store/keys.ts";
 import { findProject, type StoredProject } from "../store/projects.ts";
 import { listDead, listWebhooks, sendAgain, type Webhook } from "../store/webhooks.ts";
@@ -79,8 +81,9 @@ export function createAdministration(
       if (settings.custom_domain_verified === true && isBlank(project.custom_domain)) {
         problems.push(faultOf("custom_domain_verified", "needs a custom domain first"));
       }
-      if (problems.length > 0) throw validationFailed(problems);
       const linkOrigins = listLinkOrigins(acting.config);
+      problems.push(...checkPages(settings, { ...project, ...settings }, linkOrigins));
+      if (problems.length > 0) throw validationFailed(problems);
       await updateProject(operator, project, { settings, linkOrigins });
     }),
     listDeleted: allow("list_bin", async ({ tenant }, { kind, ...search }) => {
@@ -162,8 +165,13 @@ function administerWebhooks(acting: Acting, allow: Gate): Pick<Administration, W
     }),
     createWebhook: allow("change_keys", ({ operator }, request) => {
       const fault = findUrlFault(request.url, acting.config.webhook_private);
-      if (fault !== undefined) throw validationFailed([faultOf("url", fault)]);
-      return createWebhook(operator, { ...request, project_id: readProject(acting) });
+      const events = readEventNames(request.events) ?? [];
+      const problems = [
+        ...(fault === undefined ? [] : [faultOf("url", fault)]),
+        ...(events.length > 0 ? [] : [faultOf("events", "can't be blank: choose at least one")]),
+      ];
+      if (problems.length > 0) throw validationFailed(problems);
+      return createWebhook(operator, { ...request, events, project_id: readProject(acting) });
     }),
     revokeWebhook: allow("change_keys", async ({ operator }, id) =>
       revokeWebhook(operator, await requireWebhook(acting, operator.store.db, id)),

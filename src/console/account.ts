@@ -5,7 +5,6 @@ import type { DeadEvent, ListedWebhook, NewWebhook, WebhookTest } from "../admin
 import type { JsonObject } from "../contract/json.ts";
 import type { TimeZone } from "../contract/local-time.ts";
 import type { Role, Scope } from "../contract/scopes-and-roles.ts";
-import type { WebhookEvent } from "../contract/webhook-events.ts";
 
 /** What composition hands in: whoever is signed in, and what they can have done. */
 export type Account = {
@@ -107,7 +106,7 @@ type WebhookDetails = {
 
 type WebhookForm = {
   readonly url: string;
-  readonly events: readonly WebhookEvent[];
+  readonly events: readonly string[];
   /** As for a key. */
   readonly once: string;
 };

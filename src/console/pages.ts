@@ -1,8 +1,7 @@
 import type { Account } from "./account.ts";
 import { isThere, type Page, type Visit } from "./page.ts";
 import { apiPage } from "./pages/api.ts";
-import { appPage, deleteAppPage, newAppPage } from "./pages/app.ts";
-import { appsPage } from "./pages/apps.ts";
+import { appPages, appsPage } from "./pages/apps.ts";
 import { auditPage } from "./pages/audit.ts";
 import { deletedPage } from "./pages/deleted.ts";
 import { domainPage } from "./pages/domain.ts";
@@ -14,14 +13,12 @@ import { jobsPage } from "./pages/jobs.ts";
 import { keysPage, newClientKeyPage, revokeClientKeyPage, revokeKeyPage } from "./pages/keys.ts";
 import { linkDraftPage } from "./pages/link-draft.ts";
 import { linkFramePage } from "./pages/link-preview.ts";
-import { deleteLinkPage, linkPage } from "./pages/link.ts";
+import { linkPages } from "./pages/link.ts";
 import { linkQrPage } from "./pages/link-qr.ts";
 import { linksPage } from "./pages/links.ts";
 import { newKeyPage } from "./pages/new-key.ts";
-import { newLinkPage } from "./pages/new-link.ts";
 import { planPage } from "./pages/plan.ts";
-import { deleteProjectPage, projectPage, projectSettingsPage } from "./pages/project.ts";
-import { newProjectPage, projectsPage } from "./pages/projects.ts";
+import { projectPages, projectsPage } from "./pages/projects.ts";
 import { settingsPage } from "./pages/settings.ts";
 import { severalPage } from "./pages/several.ts";
 import { startPage } from "./pages/start.ts";
@@ -37,28 +34,21 @@ import { webhooksPage } from "./pages/webhooks.ts";
 export const pages: readonly Page[] = [
   startPage,
   linksPage,
-  newLinkPage,
   severalPage,
   importPage,
-  linkPage,
+  ...linkPages,
   linkQrPage,
   linkFramePage,
   linkDraftPage,
-  deleteLinkPage,
   statisticsPage,
   appsPage,
-  newAppPage,
-  appPage,
-  deleteAppPage,
+  ...appPages,
   domainPage,
   deletedPage,
   templatePage,
   templateFramePage,
   projectsPage,
-  newProjectPage,
-  projectPage,
-  projectSettingsPage,
-  deleteProjectPage,
+  ...projectPages,
   keysPage,
   newKeyPage,
   revokeKeyPage,

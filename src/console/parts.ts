@@ -44,34 +44,24 @@ export function renderFault(text: string | undefined): Html | string {
   return text === undefined || text === "" ? "" : html`<p class="fault" role="alert">${text}</p>`;
 }
 
-type Missing = {
-  readonly thing: string;
-  readonly why: string;
-  /** The list that it would be in. */
-  readonly list: string;
-  readonly address: string;
-};
+type Missing = { readonly thing: string; readonly why: string };
 
-/** In place of the page of one of them. */
-export function tellGone({ thing, why, list, address }: Missing): Reply {
+/** In place of the page of something that the list above it would have. */
+export function showMissing({ thing, why }: Missing, { name, address }: Above): Reply {
   const body = html`<h1>This ${thing} does not exist</h1>
     <p class="soft">${why}</p>
-    <p><a class="button" href="${address}">View all ${list}</a></p>`;
+    <p><a class="button" href="${address}">View all ${name}</a></p>`;
   return { kind: "page", status: 404, title: "Not found", body };
 }
 
-type Head = {
-  /** The list that it was come from. */
-  readonly back?: string;
-  readonly beside?: Html | string;
-};
-
-/** Above a page that lies below the list of links. */
-export function renderLinkHead(title: string, { back = "/links", beside = "" }: Head = {}): Html {
-  return renderHead(title, { name: "Links", address: back }, beside);
+/** Something that cannot be read just now is not gone. */
+export function showUnread(title: string, above: Above, fault: string): Reply {
+  const body = html`${renderHead(title, above)} ${renderFault(fault)}`;
+  return { kind: "page", title, body, status: 503 };
 }
 
-type Above = { readonly name: string; readonly address: string };
+/** The page above, such as a list. */
+export type Above = { readonly name: string; readonly address: string };
 
 /** Above a page that lies below another one. */
 export function renderHead(title: string, above: Above, beside: Html | string = ""): Html {

@@ -47,6 +47,7 @@ const shown: Readonly<Record<string, Write>> = {
   apps: () => "/apps",
   "further apps": () => "/apps?android=2",
   "a new app": () => "/apps/android/new",
+  "a new iOS app": () => "/apps/ios/new",
   "an app": ({ app }) => `/apps/ios/${app}`,
   "the domain": () => "/domain",
   keys: () => "/keys",
@@ -88,6 +89,7 @@ const beside: Readonly<Record<string, Write>> = {
   "a template's page in its frame": () => "/template/page/none",
   "a link's deletion": ({ link }) => `/links/${link}/delete`,
   "an app's deletion": ({ app }) => `/apps/ios/${app}/delete`,
+  "an Android app's deletion": ({ app }) => `/apps/android/${app}/delete`,
   "a key's end": ({ key }) => `/keys/${key}/revoke`,
   "a new client key": () => "/keys/client",
   "a client key's end": ({ key }) => `/keys/client/${key}/revoke`,
@@ -98,6 +100,7 @@ const beside: Readonly<Record<string, Write>> = {
 const missing: Readonly<Record<string, Write>> = {
   nowhere: () => "/nowhere",
   "a link that is gone": () => "/links/019bc1a2-3d4e-7f00-8a1b-2c3d4e5f6071",
+  "an Android app that is gone": () => "/apps/android/019bc1a2-3d4e-7f00-8a1b-2c3d4e5f6071",
 };
 /** Those show how pages of links look, in frames of their own. */
 const showsPages: ReadonlySet<string> = new Set(["a link", "a new link", "the page template"]);

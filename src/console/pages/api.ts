@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import { readApiDescription } from "../../help/api-description.ts";
 import { html, type Html } from "../html.ts";
 import type { Page, Reply, Visit } from "../page.ts";
-import { renderHead, tellGone } from "../parts.ts";
+import { renderHead, showMissing } from "../parts.ts";
 import { readRecord, readRecords, readText } from "../read.ts";
 
 /** The REST API, from the same OpenAPI document that the server and the CLI return. */
@@ -59,7 +59,7 @@ function showGroup(api: JsonObject, slug: string): Reply {
   const tag = readRecords(api, "tags").find((each) => writeSlug(readText(each, "name")) === slug);
   if (tag === undefined) {
     const why = "The API has no group with this name.";
-    return tellGone({ thing: "part of the API", why, list: "endpoints", address: "/api" });
+    return showMissing({ thing: "part of the API", why }, { name: "endpoints", address: "/api" });
   }
   const name = readText(tag, "name");
   const cards = listOperations(api, name).map((operation) => renderOperation(api, operation));

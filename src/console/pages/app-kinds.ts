@@ -95,12 +95,3 @@ export const appKinds: readonly AppKind[] = [
     ],
   },
 ];
-
-/** As the address of a page has it. */
-export function findAppKind(slug: string | undefined): AppKind | undefined {
-  return appKinds.find((kind) => kind.slug === slug);
-}
-
-export function writeAppAddress({ slug }: AppKind, id: string): string {
-  return `/apps/${slug}/${encodeURIComponent(id)}`;
-}

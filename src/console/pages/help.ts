@@ -1,7 +1,7 @@
 import { listHelpTopics, readHelpTopic } from "../../help/help-topics.ts";
 import { html, trust } from "../html.ts";
 import type { Page } from "../page.ts";
-import { tellGone } from "../parts.ts";
+import { showMissing } from "../parts.ts";
 
 /** The documentation, a page for each topic. */
 export const helpPage: Page = {
@@ -31,7 +31,7 @@ async function showTopic(name: string): ReturnType<Page["show"]> {
   const topic = await readHelpTopic(name, "html");
   if (topic === undefined) {
     const why = "The documentation has no page with this name.";
-    return tellGone({ thing: "help page", why, list: "help pages", address: "/help" });
+    return showMissing({ thing: "help page", why }, { name: "help pages", address: "/help" });
   }
   const body = html`<p><a href="/help">All help pages</a></p>
     <article class="card inside document">${trust(topic.text)}</article>`;

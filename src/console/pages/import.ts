@@ -1,9 +1,10 @@
 import type { Failure } from "../account.ts";
 import { html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderFault, renderHidden, renderLinkHead, renderOption } from "../parts.ts";
+import { renderFault, renderHidden, renderHead, renderOption } from "../parts.ts";
 import { mostFileBytes } from "../read-form.ts";
 import { readRecord, readText } from "../read.ts";
+import { linkList } from "./link-place.ts";
 
 /** A file of links: dropped or chosen, and then shown as a plan. */
 export const importPage: Page = {
@@ -35,7 +36,7 @@ function show(
 ): Promise<Reply> {
   const skips = skipsInvalid ? html` checked` : "";
   const invalid = fault === undefined ? "" : html` aria-invalid="true"`;
-  const body = html`${renderLinkHead("Import links")}
+  const body = html`${renderHead("Import links", linkList)}
     <section class="card narrow" aria-label="Import">
       <div class="inside">
         ${renderFault(fault)}

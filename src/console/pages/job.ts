@@ -11,7 +11,7 @@ import {
 } from "../job-parts.ts";
 import type { Page, Reply, Visit } from "../page.ts";
 import { renderPaging } from "../list-parts.ts";
-import { renderFault, renderHidden, renderTable, tellGone } from "../parts.ts";
+import { renderFault, renderHidden, renderTable, showMissing } from "../parts.ts";
 import { readNumber, readPage, readParam, readRecord, readText } from "../read.ts";
 
 /** One job: how far it is, which of its rows failed and why, and how it is stopped and undone. */
@@ -56,12 +56,10 @@ function goBack({ params }: Visit): Reply {
   return { kind: "go", to: writeAddress(readParam(params, "id")) };
 }
 
-const gone = tellGone({
-  thing: "job",
-  why: "The job belongs to another key, or ended more than a month ago.",
-  list: "jobs",
-  address: "/jobs",
-});
+const gone = showMissing(
+  { thing: "job", why: "The job belongs to another key, or ended more than a month ago." },
+  { name: "jobs", address: "/jobs" },
+);
 
 async function show(visit: Visit, fault?: string): Promise<Reply> {
   const { account, params } = visit;

@@ -1,10 +1,11 @@
 import type { Account } from "../account.ts";
 import { readPlatform, type Platform } from "../device.ts";
-import { listChanged, readShown } from "../form-fields.ts";
+import { listChanged, readShown, readTyped, readValues } from "../form-fields.ts";
 import type { Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
+import { showMissing } from "../parts.ts";
 import { readParam, readRecord } from "../read.ts";
-import { linkFields, readTyped, readValues, writeChanges } from "./link-fields.ts";
+import { linkFields, writeChanges } from "./link-fields.ts";
 import { gone, idPattern } from "./link-place.ts";
 import {
   canDraft,
@@ -28,7 +29,7 @@ export const linkDraftPage: Page = {
 
 async function submit({ account, params }: Visit, form: Form): Promise<Reply> {
   const id = readParam(params, "id");
-  if (!canDraft(account, id)) return gone;
+  if (!canDraft(account, id)) return showMissing(gone, { name: "links", address: "/links" });
   const platform = readPlatform(form.read("platform"));
   const drawn = await drawDraft(account, { id, platform, form });
   const body = renderCard(account, { id, platform, ...drawn });
@@ -41,8 +42,10 @@ type Drawn = { readonly stage: readonly Html[]; readonly fault?: string };
 
 async function drawDraft(account: Account, { id, platform, form }: Wanted): Promise<Drawn> {
   const [shown, was] =
-    id === newId ? [{}, readValues({})] : [{ link_id: id }, readShown(linkFields, form)];
-  const typed = readTyped(form);
+    id === newId
+      ? [{}, readValues(linkFields, {})]
+      : [{ link_id: id }, readShown(linkFields, form)];
+  const typed = readTyped(linkFields, form);
   const text = await readShownText(account);
   if (text === undefined) return { stage: [], fault: unknownText };
   // As it is saved: what was not changed is left out.

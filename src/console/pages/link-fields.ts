@@ -1,18 +1,9 @@
 import type { JsonObject } from "../../contract/json.ts";
-import type { Account, Failure, FieldProblem } from "../account.ts";
-import {
-  readTyped as readTypedFields,
-  readValues as readFieldValues,
-  renderField,
-  renderOthers,
-  renderShown,
-  writeFields,
-  type Field,
-  type Values,
-} from "../form-fields.ts";
+import type { FieldProblem } from "../account.ts";
+import { renderField, renderOthers, writeFields, type Field, type Values } from "../form-fields.ts";
 import { html, type Html } from "../html.ts";
-import type { Form } from "../page.ts";
 import { renderHidden } from "../parts.ts";
+import type { ShownFields } from "../record-page.ts";
 import { listAppChoices, nameOther, renderOther, type AppChoices } from "./app-choices.ts";
 import { appKinds } from "./app-kinds.ts";
 
@@ -110,15 +101,6 @@ function listNames(...kinds: readonly Field["kind"][]): readonly string[] {
   return own.map(({ name }) => name);
 }
 
-/** The values of a link that is there. */
-export function readValues(link: JsonObject): Values {
-  return readFieldValues(linkFields, link);
-}
-
-export function readTyped(form: Form): Values {
-  return readTypedFields(linkFields, form);
-}
-
 /** The arguments of a call that gives a link these values. */
 export function writeChanges(typed: Values, names: readonly string[]): JsonObject {
   const own = linkFields.filter(({ app }) => app === undefined);
@@ -141,15 +123,7 @@ export function hasDestination(typed: Values): boolean {
   return names.some((name) => (typed[name] ?? "").trim() !== "");
 }
 
-type Shown = {
-  readonly account: Account;
-  readonly values: Values;
-  /** What a change is held against; left out for a link that is not there yet. */
-  readonly shown?: Values;
-  readonly failure?: Failure | undefined;
-};
-
-export async function renderFields({ account, values, shown, failure }: Shown): Promise<Html> {
+export async function renderFields({ account, values, failure }: ShownFields): Promise<Html> {
   const problems = (failure?.problems ?? []).map(placeProblem);
   const placed = failure?.problems === undefined ? failure : { ...failure, problems };
   const listed = appKinds.map(({ name }) => listAppChoices(account, name, values[name] ?? ""));
@@ -159,8 +133,7 @@ export async function renderFields({ account, values, shown, failure }: Shown): 
     const isOpen = group.fields.some(({ name }) => values[name] !== "" || hasProblem(name));
     return renderGroup(group, inner, isOpen);
   });
-  return html`${renderOthers(linkFields, placed)}
-  ${shown === undefined ? "" : renderShown(linkFields, shown)} ${rendered}`;
+  return html`${renderOthers(linkFields, placed)} ${rendered}`;
 
   function hasProblem(name: string): boolean {
     return problems.some(({ field }) => field === name);

@@ -1,12 +1,7 @@
-import { tellGone } from "../parts.ts";
+/** Where one link has its pages, and what is shown where it does not exist. */
 
-/** Where one link has its pages, and what is said where there is none. */
+export const linkList = { name: "Links", address: "/links" };
 
 export const idPattern = String.raw`/links/(?<id>[^/]+)`;
 
-export const gone = tellGone({
-  thing: "link",
-  why: "It was deleted, or the address is wrong.",
-  list: "links",
-  address: "/links",
-});
+export const gone = { thing: "link", why: "It was deleted, or the address is wrong." };

@@ -2,10 +2,9 @@ import type { JsonObject } from "../../contract/json.ts";
 import type { Account } from "../account.ts";
 import { html, trust, type Html } from "../html.ts";
 import type { Page, Reply, Visit } from "../page.ts";
-import { renderLinkHead } from "../parts.ts";
+import { renderHead, showMissing, showUnread } from "../parts.ts";
 import { readParam, readRecord, readText } from "../read.ts";
-import { showUnread } from "../save-changed.ts";
-import { gone, idPattern } from "./link-place.ts";
+import { gone, idPattern, linkList } from "./link-place.ts";
 
 /** The QR code of a link's address: on the link's page, and as a file. */
 
@@ -20,9 +19,9 @@ async function show({ account, params }: Visit): Promise<Reply> {
   const isGone = answer.kind === "failed" && answer.failure.code === "not_found";
   if (answer.kind === "failed" && !isGone) {
     const fault = answer.failure.message;
-    return showUnread({ title, head: renderLinkHead(title), form: undefined, fault });
+    return showUnread(title, linkList, fault);
   }
-  if (answer.kind !== "done") return gone;
+  if (answer.kind !== "done") return showMissing(gone, { ...linkList, name: "links" });
   const link = readRecord(answer.result, "link");
   const address = readText(link, "address");
   if (address === "") return tellNone("Waypost does not know this link's address.");
@@ -45,7 +44,7 @@ async function draw({ qr }: Account, address: string, ending: Ending) {
 
 /** The link is there, and has no such picture. */
 function tellNone(why: string): Reply {
-  const body = html`${renderLinkHead(title)}
+  const body = html`${renderHead(title, linkList)}
     <p class="soft">${why}</p>`;
   return { kind: "page", status: 404, title, body };
 }

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { faultOf } from "../../contract/problem.ts";
 import { webhookEvents } from "../../contract/webhook-events.ts";
 import type { Failure, FieldProblem } from "../account.ts";
 import { act } from "../act.ts";
@@ -85,13 +84,8 @@ function listEvents(form: Form): readonly string[] {
 }
 
 async function make(visit: Visit, form: Form): Promise<Reply> {
-  const chosen = listEvents(form);
-  const names = webhookEvents.filter((name) => chosen.includes(name));
-  if (names.length === 0 || names.length < chosen.length) {
-    const problems = [faultOf("events", "can't be blank: choose at least one")];
-    return show(visit, form, { code: "422", message: "", problems });
-  }
-  const request = { url: form.read("url").trim(), events: names, once: form.read("once") };
+  const url = form.read("url").trim();
+  const request = { url, events: listEvents(form), once: form.read("once") };
   const ended = await act(visit, form, { run: () => visit.account.admin.createWebhook(request) });
   if (ended.kind === "reply") return ended.reply;
   if (ended.kind === "failed") {

@@ -4,7 +4,7 @@ import { act, printQuestion, renderQuestion } from "../act.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
 import { renderPaging } from "../list-parts.ts";
-import { renderFault, renderTable, shorten, tellGone } from "../parts.ts";
+import { renderFault, renderTable, shorten, showMissing } from "../parts.ts";
 import { readPage, readParam, readPlanPart, readRecord, readText } from "../read.ts";
 
 /** What many links would become: read as a whole, and then applied by hand. */
@@ -15,12 +15,10 @@ export const planPage: Page = {
   submit: apply,
 };
 
-const gone = tellGone({
-  thing: "plan",
-  why: "The plan belongs to another key, or has expired. It changed nothing.",
-  list: "links",
-  address: "/links",
-});
+const gone = showMissing(
+  { thing: "plan", why: "The plan belongs to another key, or has expired. It changed nothing." },
+  { name: "links", address: "/links" },
+);
 
 async function show(visit: Visit, fault?: string): Promise<Reply> {
   const { account, params, url } = visit;

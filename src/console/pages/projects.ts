@@ -1,40 +1,190 @@
+import type { TypedSettings } from "../../admin/projects.ts";
 import type { JsonObject } from "../../contract/json.ts";
-import type { Failure } from "../account.ts";
-import { act } from "../act.ts";
-import {
-  readTyped,
-  renderField,
-  renderGuard,
-  renderOthers,
-  writeFields,
-  type Values,
-} from "../form-fields.ts";
+import { plans } from "../../contract/pricing-plans.ts";
+import type { Field } from "../form-fields.ts";
 import { html, type Html } from "../html.ts";
 import { leadToLast, renderAnswer, renderPaging } from "../list-parts.ts";
-import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderHead, renderHidden, renderNote, renderTable } from "../parts.ts";
+import type { Page, Reply, Visit } from "../page.ts";
+import { renderCopy, renderFacts, renderNote, renderTable } from "../parts.ts";
 import { readNumber, readPage, readRecord, readRecords, readText } from "../read.ts";
-import { projectFields, projectList, writeProjectAddress } from "./project-fields.ts";
+import { createRecordPages } from "../record-page.ts";
+import { renderHistory } from "../render-changes.ts";
 
-/** All projects, for whoever has a master key, and the form for a new one. */
+const list = { name: "Projects", address: "/projects" };
+
+/** All projects, for a master key. */
 export const projectsPage: Page = {
   path: /^\/projects$/,
-  entry: {
-    name: projectList.name,
-    address: projectList.address,
-    group: "Service",
-    icon: "M2.5 12.5v-9h4l1.5 2h5.5v7z",
-  },
+  entry: { ...list, group: "Service", icon: "M2.5 12.5v-9h4l1.5 2h5.5v7z" },
   needs: "list_projects",
   show,
 };
 
-export const newProjectPage: Page = {
-  path: /^\/projects\/new$/,
-  needs: "create_project",
-  show: (visit) => showNew(visit),
-  submit: create,
-};
+/** The fields that the API offers. */
+const projectFields: readonly Field[] = [
+  {
+    name: "name",
+    kind: "text",
+    hint: "Visitors see this name on the link host's pages.",
+  },
+  {
+    name: "subdomain",
+    kind: "text",
+    isExact: true,
+    hint: "The first part of the link host, such as shop in shop.example.com.",
+  },
+  {
+    name: "custom_domain",
+    kind: "text",
+    isBroad: true,
+    isExact: true,
+    hint: "Your own domain for the links. It works after you verify it.",
+  },
+];
+
+/** The settings that only the operator changes. */
+const settingFields: readonly Field[] = [
+  {
+    name: "plan",
+    label: "Plan",
+    kind: "choice",
+    choices: plans.map((value) => ({ value, name: value === "pro" ? "Pro" : "Free" })),
+  },
+  { name: "max_links", label: "Link limit", kind: "text", hint: "Applies to the Free plan only." },
+  {
+    name: "home_url",
+    label: "Home page",
+    kind: "text",
+    isExact: true,
+    hint:
+      "The root of the link host redirects here. If this is empty, the root shows the " +
+      "project's name.",
+  },
+  {
+    name: "not_found_url",
+    label: "404 page",
+    kind: "text",
+    isExact: true,
+    hint: "Paths without a link redirect here. If this is empty, visitors see a plain 404 page.",
+  },
+  {
+    name: "destinations",
+    label: "Allowed destinations",
+    kind: "text",
+    isBroad: true,
+    isExact: true,
+    hint:
+      "Links may redirect only to these hosts, such as example.com or *.example.com. If this is " +
+      "empty, every host is allowed.",
+  },
+  {
+    name: "custom_domain_verified",
+    label: "The custom domain is verified",
+    kind: "check",
+    hint: "Turn this on yourself, or let waypost projects update --verify-domain check the DNS.",
+  },
+  {
+    name: "templates_enabled",
+    label: "Page templates",
+    kind: "check",
+    hint: "The project may use its own page template.",
+  },
+  {
+    name: "link_in_referrer",
+    label: "Link in referrer",
+    kind: "check",
+    hint: "Google Play passes the visited link to the Android app.",
+  },
+  {
+    name: "clipboard",
+    label: "Clipboard",
+    kind: "check",
+    hint:
+      "On iPhones, the App Store button copies an address. After the install, the app uses it to " +
+      "find the link.",
+  },
+  {
+    name: "suspended",
+    label: "Suspended",
+    kind: "check",
+    hint: "The project's links stop working, and its keys are rejected.",
+  },
+];
+
+export const projectPages = createRecordPages({
+  name: "project",
+  label: "project",
+  title: "Project",
+  base: list.address,
+  list,
+  gone: { thing: "project", why: "It was deleted, or the address is wrong." },
+  creation: { tool: "create_project", button: "Create project", done: "founded" },
+  forms: [
+    {
+      heading: "Project",
+      fields: projectFields,
+      tool: "update_project",
+      read: (id, account) => account.readRecord("project", id),
+      save: (id, changes, account) => account.call("update_project", { id, ...changes }),
+    },
+    {
+      heading: "Settings",
+      suffix: "/settings",
+      fields: settingFields,
+      tool: "update_project_settings",
+      read: async (id, account) => {
+        if (!account.mayUse("get_project_settings")) return undefined;
+        const answer = await account.admin.readProjectSettings(id);
+        const isGone = answer.kind === "failed" && answer.failure.code === "404";
+        return answer.kind === "asks" || isGone ? undefined : answer;
+      },
+      save: (id, changes, account) =>
+        account.admin.updateProjectSettings(id, writeSettings(changes)),
+    },
+  ],
+  names: (project) => [readText(project, "name"), readText(project, "subdomain")],
+  view: async (visit, project) => ({ side: await renderSide(visit, project) }),
+  deleted: "closed",
+});
+
+/** An empty list of hosts allows them all. */
+function writeSettings(changes: JsonObject): TypedSettings {
+  const isAny = changes["destinations"] === "";
+  return { ...changes, ...(isAny && { destinations: "any" }) };
+}
+
+/** A change of settings belongs to the history of the project, which a master key cannot read. */
+const noChanges =
+  "No changes with a master key yet. To see all changes, sign in with a key of this project.";
+
+async function renderSide(visit: Visit, project: JsonObject): Promise<Html> {
+  const { account } = visit;
+  const id = readText(project, "id");
+  const subdomain = readText(project, "subdomain");
+  const command = `waypost keys create --project ${subdomain}`;
+  const keys = account.mayUse("get_project_settings")
+    ? html`<section class="card" aria-labelledby="its-keys">
+        <h2 id="its-keys">Keys</h2>
+        <div class="inside">
+          <p class="soft">
+            A master key manages only projects. To manage this project's links, create a key on the
+            machine that runs Waypost:
+          </p>
+          ${renderCopy(command, "make-key", "Copy the command")}
+        </div>
+      </section>`
+    : "";
+  return html`<section class="card" aria-labelledby="about">
+      <h2 id="about">About</h2>
+      <div class="inside">
+        ${renderFacts([
+          ["Links", readNumber(project, "links_count").toLocaleString("en")],
+          ["ID", id],
+        ])}
+      </div>
+    </section>
+    ${keys} ${await renderHistory(visit, id, noChanges)}`;
+}
 
 const perPage = 25;
 
@@ -43,7 +193,7 @@ async function show({ account, url }: Visit): Promise<Reply> {
   const answer = await account.call("list_projects", { page, limit: perPage });
   const past = leadToLast(url, answer);
   if (past !== undefined) return past;
-  const list = renderAnswer(answer, renderList);
+  const shown = renderAnswer(answer, renderList);
   const body = html`<div class="head">
       <h1>Projects</h1>
       ${
@@ -53,7 +203,7 @@ async function show({ account, url }: Visit): Promise<Reply> {
       }
     </div>
     ${renderNote(url)}
-    <section class="card" aria-label="Projects">${list}</section>`;
+    <section class="card" aria-label="Projects">${shown}</section>`;
   return { kind: "page", title: "Projects", body };
 }
 
@@ -77,7 +227,7 @@ function renderRow(project: JsonObject): Html {
   const tag = isWaiting ? html` <span class="tag">not verified</span>` : "";
   return html`<tr>
     <td>
-      <a class="line" href="${writeProjectAddress(readText(project, "id"))}" dir="auto"
+      <a class="line" href="/projects/${encodeURIComponent(readText(project, "id"))}" dir="auto"
         >${name || subdomain}</a
       >
       <span class="line soft" dir="auto">${subdomain}</span>
@@ -87,37 +237,4 @@ function renderRow(project: JsonObject): Html {
     <td class="late"><span class="line soft" dir="auto">${domain}${tag}</span></td>
     <td class="number">${readNumber(project, "links_count").toLocaleString("en")}</td>
   </tr>`;
-}
-
-function showNew(visit: Visit, typed?: Values, failure?: Failure): Promise<Reply> {
-  const { formToken, kept } = visit;
-  const values = typed ?? (kept === undefined ? {} : readTyped(projectFields, kept));
-  const guard = renderGuard(typed !== undefined || kept !== undefined);
-  const fields = projectFields.map((field) => renderField(field, values, failure?.problems));
-  const body = html`${renderHead("New project", projectList)}
-    <section class="card narrow" aria-label="Fields">
-      <div class="inside">
-        <form method="post" action="/projects/new" class="stack" ${guard}>
-          ${renderHidden("form_token", formToken)} ${renderOthers(projectFields, failure)}
-          <div class="pair">${fields}</div>
-          <div class="buttons">
-            <button class="main">Create project</button>
-            <a class="button quiet" href="/projects">Cancel</a>
-          </div>
-        </form>
-      </div>
-    </section>`;
-  const status = failure === undefined ? 200 : 422;
-  return Promise.resolve({ kind: "page", title: "New project", body, status });
-}
-
-async function create(visit: Visit, form: Form): Promise<Reply> {
-  const typed = readTyped(projectFields, form);
-  const filled = projectFields.flatMap(({ name }) => (typed[name] === "" ? [] : [name]));
-  const args = writeFields(projectFields, typed, filled);
-  const ended = await act(visit, form, { run: () => visit.account.call("create_project", args) });
-  if (ended.kind === "reply") return ended.reply;
-  if (ended.kind === "failed") return showNew(visit, typed, ended.failure);
-  const id = readText(readRecord(ended.result, "project"), "id");
-  return { kind: "go", to: `${writeProjectAddress(id)}?done=founded` };
 }

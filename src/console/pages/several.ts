@@ -4,7 +4,7 @@ import type { Failure } from "../account.ts";
 import { renderGuard } from "../form-fields.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderFault, renderHidden, renderLinkHead, shorten } from "../parts.ts";
+import { renderFault, renderHidden, renderHead, shorten } from "../parts.ts";
 import { readNumber, readRecord, readText } from "../read.ts";
 import { describeFilter, readFilter, writeLinkQuery } from "./link-query.ts";
 import { renderQuery } from "./select-links.ts";
@@ -87,7 +87,7 @@ async function show(visit: Visit, form: Form, failure: Failure | undefined): Pro
   const guard = renderGuard(failure !== undefined);
   const wanted = form.read("way");
   const chosen = ways.some(({ name }) => name === wanted) ? wanted : ways[0]?.name;
-  const body = html`${renderLinkHead(title, { back: writeBack(selection) })}
+  const body = html`${renderHead(title, { name: "Links", address: writeBack(selection) })}
     <form method="post" action="/links/several" class="stack narrow" ${guard}>
       ${renderHidden("form_token", formToken)} ${renderQuery(selection)}
       <section class="card" aria-label="Which links">
