@@ -1,14 +1,22 @@
+import { type Finding, type Found, type Search, type Window, createFindings } from "./findings.ts";
+import { type AndroidApp, type IosApp, androidApps, iosApps } from "../contract/apps.ts";
+import type { Read } from "../contract/endpoint.ts";
 import type { ReadLink } from "../contract/links.ts";
+import { isOwnLinkAddress } from "../contract/rules/link-address.ts";
+import { normalizeForSearch } from "../contract/rules/link-path.ts";
 import { addressFields } from "../contract/rules/link-rules.ts";
-import { isBlank } from "../contract/text.ts";
+import { fold, isBlank } from "../contract/text.ts";
+import { digestOf } from "../text/digest.ts";
 import { showHidden } from "../text/show-hidden.ts";
-import type { VisitedApps } from "../visit/decide-visit.ts";
+import {
+  type Platform,
+  type VisitOptions,
+  type VisitedApps,
+  decideVisit,
+  readDestination,
+} from "../visit/decide-visit.ts";
 import { readExplainedLink } from "../visit/explained-link.ts";
-import { findLinkProblems, type LinkFault } from "../visit/find-link-problems.ts";
-import { listAppFaults, type AuditedApps, type AuditedVisits } from "./audit-apps.ts";
-import { createDuplicateSearch } from "./find-duplicates.ts";
-import { createLoopSearch } from "./find-loops.ts";
-import { createFindings, type Finding, type Found, type Window } from "./findings.ts";
+import { type LinkFault, findLinkProblems } from "../visit/find-link-problems.ts";
 
 /**
  * What is wrong over all links and apps of a project: links in, findings out. A link is looked at
@@ -125,3 +133,149 @@ const toldOfApps: ReadonlySet<LinkFault> = new Set([
   "team_id_unfit",
   "short_fingerprints",
 ]);
+
+/** The apps of a project by their ids; undefined where not all of them could be read. */
+type AuditedApps = {
+  readonly ios: ReadonlyMap<string, Read<IosApp>> | undefined;
+  readonly android: ReadonlyMap<string, Read<AndroidApp>> | undefined;
+};
+
+type AuditedVisits = Pick<VisitOptions, "link_in_referrer" | "second_host">;
+
+/** What is wrong with an app is what would be wrong with a link that has nothing but the app. */
+function listAppFaults({ ios, android }: AuditedApps, visits: AuditedVisits): readonly Found[] {
+  return [
+    ...[...(ios?.values() ?? [])].flatMap((app) => listFaults("ios", app, visits)),
+    ...[...(android?.values() ?? [])].flatMap((app) => listFaults("android", app, visits)),
+  ];
+}
+
+function listFaults(
+  platform: "ios" | "android",
+  app: Read<IosApp> | Read<AndroidApp>,
+  visits: AuditedVisits,
+): readonly Found[] {
+  // A field that is not shown is unknown, not empty.
+  if (appFields[platform].some((field) => app[field] === undefined)) return [];
+  const { id } = app;
+  const link = { id, url, [`${platform}_app_id`]: id };
+  const apps: VisitedApps = { [`${platform}_app`]: app };
+  const problems = findLinkProblems(readExplainedLink(link, apps, visits));
+  const own = problems.filter(({ field = "" }) => field.startsWith(`${platform}_app.`));
+  return own.map(({ code, field, message }) =>
+    code === "app_invalid" ? { code, id, field, detail: { rule: message } } : { code, id },
+  );
+}
+
+const appFields = {
+  ios: Object.keys(iosApps.show.response.shape),
+  android: Object.keys(androidApps.show.response.shape),
+} as const;
+
+/** A link that leads somewhere, so that nothing but the app is at fault. */
+const url = "https://destination.example";
+
+/**
+ * Links that have the same name and lead to the same places with the same apps. Links of several
+ * names are most likely meant to be several: by the links of each channel its visits are counted.
+ */
+function createDuplicateSearch(): Search {
+  /** Only the first link of a set is kept until there is a second one. */
+  const sets = new Map<string, string[]>();
+  return {
+    add: (link) => {
+      const parts = leading.map((field) => link[field] ?? "");
+      if (parts.every((part) => isBlank(part) || part === false)) return;
+      const key = digestOf([fold((link.name ?? "").trim()), ...parts]);
+      const set = sets.get(key);
+      if (set === undefined) sets.set(key, [link.id]);
+      else set.push(link.id);
+    },
+    list: () => {
+      const all = [...sets.values()].filter(({ length }) => length > 1);
+      const detail = { sets: all.length };
+      return all.flat().map((id) => ({ code: "duplicate", id, detail }));
+    },
+  };
+}
+
+/** Where visitors of a link arrive, and with what. */
+const leading = [
+  "url",
+  "ios_fallback_url",
+  "android_fallback_url",
+  "ios_app_id",
+  "android_app_id",
+  "enable_forced_redirect",
+  "ios_deferred_deep_linking_enabled",
+  "referrer",
+  "provider_token",
+  "campaign_token",
+] as const satisfies readonly (keyof ReadLink)[];
+
+/**
+ * Links from which visitors come back to where they were, by way of other links of the project or
+ * without, and those that lead there: their visitors arrive nowhere. Each of them leads to an
+ * address of the project's own, so that no others are kept.
+ */
+function createLoopSearch(linkHost: string | undefined): Search {
+  const kept: Kept[] = [];
+  return {
+    add: (link, apps) => {
+      if (!addressFields.some((field) => isOwnLinkAddress(link[field] ?? "", linkHost))) return;
+      const next = platforms.map((platform) => readNext(link, apps, platform, linkHost));
+      const paths = [link.path, link.shortened_path].flatMap((path) => path ?? []);
+      kept.push({ id: link.id, paths: paths.map(normalizeForSearch), next });
+    },
+    list: () => {
+      const byPath = new Map(kept.flatMap((link) => link.paths.map((path) => [path, link])));
+      const lost = platforms.map((_, place) => findLost(kept, place, byPath));
+      const found = kept.filter((link) => lost.some((links) => links.has(link)));
+      return found.map(({ id }) => ({ code: "loop", id }));
+    },
+  };
+}
+
+const platforms = ["ios", "android", "desktop"] as const satisfies readonly Platform[];
+
+/** A link that leads to another of the project, or to itself. */
+type Kept = {
+  readonly id: string;
+  readonly paths: readonly string[];
+  /** The path to which it leads on each of the platforms; undefined is elsewhere. */
+  readonly next: readonly (string | undefined)[];
+};
+
+function readNext(
+  link: ReadLink,
+  apps: VisitedApps,
+  platform: Platform,
+  linkHost: string | undefined,
+): string | undefined {
+  const { to = "" } = readDestination(decideVisit(link, apps, { platform })) ?? {};
+  return isOwnLinkAddress(to, linkHost) ? normalizeForSearch(new URL(to).pathname) : undefined;
+}
+
+/** Each link is walked over once, for the ways of many links end in the same one. */
+function findLost(
+  links: readonly Kept[],
+  place: number,
+  byPath: ReadonlyMap<string, Kept>,
+): ReadonlySet<Kept> {
+  const lost = new Set<Kept>();
+  const done = new Set<Kept>();
+  for (const start of links) {
+    const way = new Set<Kept>();
+    let link: Kept | undefined = start;
+    while (link !== undefined && !done.has(link) && !way.has(link)) {
+      way.add(link);
+      link = byPath.get(link.next[place] ?? "");
+    }
+    const isLost = link !== undefined && (way.has(link) || lost.has(link));
+    for (const passed of way) {
+      done.add(passed);
+      if (isLost) lost.add(passed);
+    }
+  }
+  return lost;
+}

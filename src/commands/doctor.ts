@@ -1,16 +1,27 @@
 import { existsSync } from "node:fs";
+import { askDeployment, openClient, tryKey } from "./doctor/ask-deployment.ts";
+import type { FlagsOf } from "./terminal/command-list.ts";
+import { nameMakeKey } from "./terminal/command-name.ts";
+import type { FlagValues } from "./terminal/flags.ts";
+import { print } from "./terminal/output.ts";
 import { describeLinkOrigin } from "../compose/addresses.ts";
 import { chooseTools, inspectTools } from "../compose/assistant.ts";
 import { fetchPublicFile } from "../compose/public-files.ts";
-import { clock, refuseOtherVersions } from "../compose/embedded.ts";
-import { openDeployment, type Deployment } from "../compose/deployment.ts";
 import { checkDataFolder, findOwnerKeyFile, hasDatabase } from "../compose/data-folder.ts";
-import { noteUsageFault, type Finding, type Note } from "../compose/findings/finding.ts";
-import { listSettingNotes } from "../compose/findings/list-setting-notes.ts";
-import { noteCustomDomains } from "../compose/findings/note-custom-domains.ts";
-import { noteCountries } from "../compose/findings/note-countries.ts";
-import { noteProxies } from "../compose/findings/note-proxies.ts";
-import { noteStore } from "../compose/findings/note-store.ts";
+import { type Deployment, openDeployment } from "../compose/deployment.ts";
+import { clock, refuseOtherVersions } from "../compose/embedded.ts";
+import { explainOwnerKey } from "../compose/explain-owner-key.ts";
+import {
+  type Finding,
+  type Note,
+  listSettingNotes,
+  noteCountries,
+  noteCustomDomains,
+  noteProxies,
+  noteStore,
+  noteUsageFault,
+} from "../compose/findings.ts";
+import { type OwnerKey, findOwnerKey } from "../compose/first-start.ts";
 import { createLazyState } from "../compose/lazy-state.ts";
 import { findStatement } from "../compose/listening/ask-listener.ts";
 import { createLog, createReport } from "../compose/log.ts";
@@ -20,13 +31,8 @@ import type { Config } from "../config.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { nobodyLeaves } from "../contract/leaving.ts";
 import { writeHosts } from "../contract/rules/destinations.ts";
-import { NotMigrated } from "../sql/faults.ts";
 import { describeDatabase } from "../network/database-url.ts";
-import { askDeployment, openClient, tryKey } from "./doctor/ask-deployment.ts";
-import { findUselessKey, noteOwnerKey } from "./doctor/note-owner-key.ts";
-import type { FlagsOf } from "./terminal/command-list.ts";
-import type { FlagValues } from "./terminal/flags.ts";
-import { print } from "./terminal/output.ts";
+import { NotMigrated } from "../sql/faults.ts";
 
 type DoctorOptions = {
   readonly config: Config;
@@ -220,4 +226,30 @@ async function tryState(config: Config, { own }: Deployment, note: Note): Promis
   } finally {
     await state.close();
   }
+}
+
+/** Undefined where the settings name another key, or the folder's own opens the store. */
+async function findUselessKey(
+  { secrets }: Config,
+  { own }: Deployment,
+): Promise<OwnerKey | undefined> {
+  const isGiven = secrets.api_key !== undefined || secrets.api_key_file !== undefined;
+  if (own === undefined || isGiven) return undefined;
+  const key = await findOwnerKey(own);
+  return key.state === "opens" ? undefined : key;
+}
+
+type Noting = { readonly config: Config; readonly command: string; readonly note: Note };
+
+/** Where another machine has the key, `serve` alone is all that most ask of this one. */
+function noteOwnerKey(key: OwnerKey, { config, command, note }: Noting): void {
+  const about = "key";
+  const where = explainOwnerKey(key, nameMakeKey(config, command));
+  if (key.state === "wrong") note({ about, fault: where });
+  else if (key.elsewhere === undefined) {
+    note({
+      about,
+      fault: `no key was found; ${where}, or set WAYPOST_API_KEY or WAYPOST_API_KEY_FILE`,
+    });
+  } else note({ about, said: `waypost serve needs no key in ${config.data}; ${where}` });
 }

@@ -1,13 +1,20 @@
+import { open } from "node:fs/promises";
 import { basename } from "node:path";
-import { UsageFault } from "../config.ts";
-import { planOperations } from "../state/plans.ts";
-import { refuseReadOnly, withBulk, type BulkSessionOptions } from "./bulk/bulk-session.ts";
+import { type Readable, addAbortSignal } from "node:stream";
+import { findEncoding } from "../bulk/files/csv.ts";
+import type { Unit } from "../bulk/rows/check-rows.ts";
+import type { RowSource } from "../bulk/rows/read-rows.ts";
+import { type BulkSessionOptions, refuseReadOnly, withBulk } from "./bulk/bulk-session.ts";
 import { confirmAndApply } from "./bulk/confirm-and-apply.ts";
-import { openRows } from "./bulk/open-rows.ts";
 import type { FlagsOf } from "./terminal/command-list.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { say } from "./terminal/output.ts";
 import { readChoice } from "./terminal/read-choice.ts";
+import { readCode } from "../compose/data-folder.ts";
+import { UsageFault } from "../config.ts";
+import { isNestedTooDeep } from "../contract/json.ts";
+import { planOperations } from "../state/plans.ts";
+import { quote } from "../text/show-hidden.ts";
 
 type ImportFlags = FlagValues<FlagsOf<"import">>;
 
@@ -37,4 +44,116 @@ export async function runImport(
       input: file !== "-" && input.isTTY ? input : undefined,
     });
   });
+}
+
+/** The rows of a file, as they are planned: CSV as it comes, JSON as a whole. */
+
+type OpenedRows = { readonly source: RowSource; readonly unit: Unit };
+
+/** JSON is only known when its last bracket was read, so that all of it has to fit. */
+const mostJsonBytes = 256 * 1024 * 1024;
+
+async function openRows(file: string, input: Readable, signal: AbortSignal): Promise<OpenedRows> {
+  const stream = file === "-" ? input : await openFile(file);
+  addAbortSignal(signal, stream);
+  const name = file === "-" ? "stdin" : quote(file);
+  const chunks = readChunks(name, stream);
+  const beginning = await readBeginning(chunks);
+  const whole = prepend(beginning, chunks);
+  const isJson = /\.json$/i.test(file) || /[[{]/.test(findFirst(beginning));
+  if (!isJson) return { source: { csv: whole }, unit: "line" };
+  return { source: { rows: await readJson(name, whole) }, unit: "row" };
+}
+
+async function openFile(file: string): Promise<Readable> {
+  try {
+    const handle = await open(file);
+    if ((await handle.stat()).isDirectory()) {
+      await handle.close();
+      throw new UsageFault(`${quote(file)} is a folder; use a file in it`);
+    }
+    return handle.createReadStream();
+  } catch (error) {
+    if (error instanceof UsageFault) throw error;
+    const code = readCode(error);
+    if (code === "ENOENT") throw new UsageFault(`the file ${quote(file)} does not exist`);
+    throw new UsageFault(`the file ${quote(file)} cannot be read (${code})`, { cause: error });
+  }
+}
+
+async function* readChunks(name: string, stream: Readable): AsyncGenerator<Uint8Array> {
+  try {
+    // No encoding was set, so that bytes are what comes.
+    yield* stream as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    const fault = `${name} could not be read completely (${readCode(error)})`;
+    throw new UsageFault(`${fault}; nothing was changed`, { cause: error });
+  }
+}
+
+/** The chunks up to the first one that has more than blanks in it. */
+async function readBeginning(chunks: AsyncGenerator<Uint8Array>): Promise<readonly Uint8Array[]> {
+  const beginning: Uint8Array[] = [];
+  for (;;) {
+    const { done, value } = await chunks.next();
+    if (done === true) return beginning;
+    beginning.push(value);
+    if (findFirst([value]) !== "") return beginning;
+  }
+}
+
+/** A mark of the byte order is no more than a blank here, nor is what UTF-16 puts between. */
+const blanks: ReadonlySet<number> = new Set([...Buffer.from(" \t\r\n\ufeff"), 0xff, 0xfe, 0]);
+
+function findFirst(chunks: readonly Uint8Array[]): string {
+  const byte = chunks.at(-1)?.find((item) => !blanks.has(item));
+  return byte === undefined ? "" : String.fromCharCode(byte);
+}
+
+async function* prepend(
+  beginning: readonly Uint8Array[],
+  rest: AsyncGenerator<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* beginning;
+    yield* rest;
+  } finally {
+    await rest.return(undefined);
+  }
+}
+
+async function readJson(name: string, chunks: AsyncIterable<Uint8Array>): Promise<unknown> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes > mostJsonBytes) {
+      throw new UsageFault(`${name} is too large for JSON; use CSV, which has no size limit`);
+    }
+    parts.push(chunk);
+  }
+  const text = decode(name, Buffer.concat(parts));
+  const rows = parseRows(name, text);
+  if (!isNestedTooDeep(rows)) return rows;
+  throw new UsageFault(`the JSON in ${name} is nested too deeply; nothing was changed`);
+}
+
+function parseRows(name: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    // The engine tells where it goes wrong, and shows what stands there.
+    const where = error instanceof Error ? quote(error.message, 200) : "";
+    throw new UsageFault(`${name} is not valid JSON: ${where}; nothing was changed`, {
+      cause: error,
+    });
+  }
+}
+
+function decode(name: string, bytes: Uint8Array): string {
+  try {
+    return new TextDecoder(findEncoding(bytes), { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw new UsageFault(`${name} is not UTF-8 text; save it as UTF-8`, { cause: error });
+  }
 }

@@ -1,43 +1,44 @@
 import { setMaxListeners } from "node:events";
 import type { JobMeasures } from "../bulk/apply/job-runner.ts";
-import { createBulk, type Bulk } from "../bulk/bulk.ts";
-import { UsageFault, type Config } from "../config.ts";
-import type { Via } from "../contract/api-message.ts";
+import { type Bulk, createBulk } from "../bulk/bulk.ts";
+import type { Deployment } from "./deployment.ts";
+import { clock, random } from "./embedded.ts";
+import { explainStoreFault } from "./explain-store-fault.ts";
+import { createFindOwner } from "./find-job-owner.ts";
+import { type LazyState, createLazyState } from "./lazy-state.ts";
+import { openClient, sleep } from "./open-client.ts";
+import { checkPin, openOwnPin } from "./pin-file.ts";
+import { openPublicFiles } from "./public-files.ts";
+import { readTimeZone } from "./time-zone.ts";
+import { type Config, UsageFault } from "../config.ts";
 import type { KnownKey } from "../contract/access.ts";
+import type { Via } from "../contract/api-message.ts";
 import { messages } from "../contract/messages.ts";
 import type { WatchCall } from "../contract/watch.ts";
 import {
-  createKeyContext,
-  nobodyListens,
   type KeyContext,
   type SaveFile,
   type VisibleListeners,
+  createKeyContext,
+  nobodyListens,
 } from "../mcp/access/key-context.ts";
+import type { KeptAccess } from "../mcp/access/learned-access.ts";
 import type { ReadListening } from "../mcp/access/listening.ts";
-import { createApproveOverwrite } from "../mcp/approval/approve-overwrite.ts";
-import { createAwaitDecision, type AwaitDecision } from "../mcp/approval/await-decision.ts";
-import { createApprovalPages, type ApprovalPages, type PageOptions } from "../mcp/approval/page.ts";
-import { countDecisions, type Decisions } from "../mcp/approval/count-decisions.ts";
-import { createRequireApproval } from "../mcp/approval/require-approval.ts";
-import { createPreviewPages, type PreviewPages } from "../mcp/previews/preview-pages.ts";
 import { createPreviews } from "../mcp/access/saved-previews.ts";
+import { createApproveOverwrite } from "../mcp/approval/approve-overwrite.ts";
+import { type AwaitDecision, createAwaitDecision } from "../mcp/approval/await-decision.ts";
+import { type Decisions, countDecisions } from "../mcp/approval/count-decisions.ts";
+import { type ApprovalPages, type PageOptions, createApprovalPages } from "../mcp/approval/page.ts";
+import { createRequireApproval } from "../mcp/approval/require-approval.ts";
+import { type PreviewPages, createPreviewPages } from "../mcp/previews/preview-pages.ts";
 import { createClientMemory } from "../mcp/protocol/client-memory.ts";
-import { createServer, type OnCall } from "../mcp/protocol/server.ts";
+import { type OnCall, createServer } from "../mcp/protocol/server.ts";
 import { once } from "../mcp/schemas/once.ts";
-import { createToolbox, UnknownTool, type Toolbox } from "../mcp/tools/toolbox.ts";
-import { createFastCalls, type FastCalls } from "../mcp/transport/fast-path/fast-calls.ts";
+import { type Toolbox, UnknownTool, createToolbox } from "../mcp/tools/toolbox.ts";
+import { type FastCalls, createFastCalls } from "../mcp/transport/fast-path/fast-calls.ts";
 import { isUnusable } from "../sql/faults.ts";
+import type { State } from "../state/state.ts";
 import { isClientToken } from "../text/client-token.ts";
-import { openAccessMemory } from "./access-memory.ts";
-import type { Deployment } from "./deployment.ts";
-import { openPublicFiles } from "./public-files.ts";
-import { clock, random } from "./embedded.ts";
-import { explainStoreFault } from "./explain-store-fault.ts";
-import { createLazyState, type LazyState } from "./lazy-state.ts";
-import { createFindOwner } from "./find-job-owner.ts";
-import { openClient, sleep } from "./open-client.ts";
-import { checkPin, openOwnPin } from "./pin-file.ts";
-import { readTimeZone } from "./time-zone.ts";
 
 /** Whose calls they are, and whether a person makes them at the console. */
 export type Caller = {
@@ -297,4 +298,30 @@ const clientKey: KnownKey = { ...invalidKey, refusal: messages.client_key_here }
 function describeRefused(own: Deployment["own"] | undefined, key: string): KnownKey | undefined {
   if (own === undefined) return undefined;
   return isClientToken(key) ? clientKey : invalidKey;
+}
+
+/**
+ * What is learned of keys, in the state that may be closed soon after: `finish` waits for what is
+ * being saved. A mere look saves nothing.
+ */
+function openAccessMemory(openState: () => Promise<Pick<State, "kept">>, isLook: boolean) {
+  const writing = new Set<Promise<void>>();
+  const track = async (write: () => Promise<void>): Promise<void> => {
+    if (isLook) return;
+    const written = write();
+    writing.add(written);
+    await written.finally(() => writing.delete(written));
+  };
+  return {
+    open: async (): Promise<KeptAccess> => {
+      const { kept } = await openState();
+      return {
+        list: kept.list,
+        save: (...saved) => track(() => kept.save(...saved)),
+      };
+    },
+    finish: async (): Promise<void> => {
+      await Promise.allSettled(writing);
+    },
+  };
 }

@@ -15,11 +15,13 @@ import { describeDatabase } from "../network/database-url.ts";
 import { nameEngine } from "../store/store.ts";
 import type { Acting } from "./console-act.ts";
 import { clock } from "./embedded.ts";
-import type { Finding } from "./findings/finding.ts";
-import { listSettingNotes } from "./findings/list-setting-notes.ts";
-import { noteCountries } from "./findings/note-countries.ts";
-import { noteProxies } from "./findings/note-proxies.ts";
-import { noteStore } from "./findings/note-store.ts";
+import {
+  type Finding,
+  listSettingNotes,
+  noteCountries,
+  noteProxies,
+  noteStore,
+} from "./findings.ts";
 import { readDatabaseUrl } from "./secrets.ts";
 import { readTimeZone } from "./time-zone.ts";
 

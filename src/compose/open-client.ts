@@ -1,12 +1,14 @@
 import { setTimeout } from "node:timers/promises";
-import type { Via } from "../contract/api-message.ts";
-import { createClient, type Client } from "../client/client.ts";
+import { type Client, createClient } from "../client/client.ts";
+import { type BudgetLedger, createBudgetLedger } from "../client/rate-limit.ts";
 import type { SetTimer } from "../client/send-once.ts";
-import { printKey } from "../mcp/access/key-context.ts";
-import type { State } from "../state/state.ts";
 import type { Deployment } from "./deployment.ts";
 import { clock, random, setAlarm } from "./embedded.ts";
-import { shareBudgets } from "./shared-rate-limit.ts";
+import type { Via } from "../contract/api-message.ts";
+import { budgets, readSpan } from "../contract/budgets.ts";
+import type { Clock } from "../contract/clock.ts";
+import { printKey } from "../mcp/access/key-context.ts";
+import type { State } from "../state/state.ts";
 
 type ClientParts = {
   readonly key: string | undefined;
@@ -37,4 +39,44 @@ const setTimer: SetTimer = (ring, milliseconds) => setAlarm(milliseconds, ring);
 
 export async function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
   await setTimeout(milliseconds, undefined, { signal });
+}
+
+type Sharing = {
+  readonly openState: () => Promise<Pick<State, "counters">>;
+  readonly report: (error: unknown) => string;
+};
+
+/**
+ * The processes of this machine that show the key to a deployment elsewhere share its budgets. The
+ * shared count goes by the time of day, which may jump, so each counts for itself besides; and
+ * where the data folder cannot be written, calls go on by a process's own count.
+ */
+export function shareBudgets(
+  clock: Pick<Clock, "monotonic">,
+  keyPrint: string,
+  { openState, report }: Sharing,
+): BudgetLedger {
+  const alone = createBudgetLedger(clock);
+  return {
+    queue: (budget) => {
+      const own = alone.queue(budget);
+      const line = { kind: budget, subject: keyPrint, window_ms: readSpan(budget) };
+      const opening = openState().then(({ counters }) => counters.queue(line));
+      return {
+        readWait_ms: async () => {
+          const shared = opening.then((place) => place.readWait_ms(budgets[budget].limit));
+          return Math.max(await own.readWait_ms(), await shared.catch(ignore));
+        },
+        leave: async (isSpent) => {
+          await own.leave(isSpent);
+          await opening.then((place) => place.leave(isSpent)).catch(ignore);
+        },
+      };
+    },
+  };
+
+  function ignore(error: unknown): number {
+    report(error);
+    return 0;
+  }
 }

@@ -9,8 +9,7 @@ import {
 } from "../visit/association-files.ts";
 import type { Expected } from "./expected.ts";
 import { describe, systems, type DomainFinding, type DomainReport } from "./finding.ts";
-import { judgeAnswer, judgeUnreached } from "./judge-answer.ts";
-import { judgeAppleCache, judgeGoogleCache } from "./judge-caches.ts";
+import { judgeAnswer, judgeAppleCache, judgeGoogleCache, judgeUnreached } from "./judge-answer.ts";
 import { judgeFile } from "./judge-file.ts";
 
 /**

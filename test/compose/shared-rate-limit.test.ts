@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { shareBudgets } from "../../src/compose/shared-rate-limit.ts";
+import { shareBudgets } from "../../src/compose/open-client.ts";
 import { budgets } from "../../src/contract/budgets.ts";
 import { openStateFile, type State } from "../../src/state/state.ts";
 import { createFolder, type Folder } from "../support/command.ts";

@@ -1,20 +1,23 @@
-import { createBulk, type Bulk } from "../../bulk/bulk.ts";
+import { OtherProject, PlanExpired } from "../../bulk/bulk-errors.ts";
+import { type Bulk, createBulk } from "../../bulk/bulk.ts";
 import type { CheckDestinations, Owner } from "../../bulk/owner.ts";
+import { ListChanging } from "../../bulk/select/read-whole-list.ts";
+import { CallFailure, type FailureCode } from "../../client/call-failure.ts";
+import { Interrupted } from "../terminal/ask-to-go-on.ts";
 import { clock, random, requireData } from "../../compose/embedded.ts";
 import { createLazyState } from "../../compose/lazy-state.ts";
 import { createLog, createReport } from "../../compose/log.ts";
 import { openClient, sleep } from "../../compose/open-client.ts";
 import { readApiKey } from "../../compose/secrets.ts";
 import { withDeployment } from "../../compose/with-deployment.ts";
-import { UsageFault, type Config } from "../../config.ts";
-import { findRefusal, type KeyFacts } from "../../contract/access.ts";
-import { unauthorized } from "../../contract/problem.ts";
+import { type Config, UsageFault } from "../../config.ts";
+import { type KeyFacts, findRefusal, readCause } from "../../contract/access.ts";
+import { Problem, unauthorized } from "../../contract/problem.ts";
 import { checkDestinations as findForeign } from "../../contract/rules/destinations.ts";
 import { printKey } from "../../mcp/access/key-context.ts";
 import type { Writer } from "../../state/history.ts";
 import { readRequestId } from "../../text/request-id.ts";
-import { Interrupted } from "../terminal/ask-to-go-on.ts";
-import { explainFailure } from "./explain-failure.ts";
+import { showHidden } from "../../text/show-hidden.ts";
 
 /** What a command for many links needs: the deployment, the configured key, plans and jobs. */
 export type BulkSession = {
@@ -118,3 +121,41 @@ async function explain<Result>(signal: AbortSignal, work: () => Promise<Result>)
     throw error;
   }
 }
+
+/** What keeps bulk work from going on, and what to do about it; undefined for a fault of ours. */
+function explainFailure(error: unknown): string | undefined {
+  const advice = advise(error);
+  if (advice === undefined || !(error instanceof Error)) return undefined;
+  const cause = showHidden(error.message).replace(/\s+/g, " ").replace(/\.$/, "");
+  return advice === "" ? cause : `${cause}; ${advice}`;
+}
+
+function advise(error: unknown): string | undefined {
+  if (error instanceof CallFailure) return failures[error.code];
+  if (error instanceof Problem) return adviseRefused(error);
+  if (error instanceof OtherProject) return "use the key that started the job";
+  if (error instanceof PlanExpired) return "run the import or the undo again";
+  return error instanceof ListChanging
+    ? "try again when no one else is adding or deleting links"
+    : undefined;
+}
+
+function adviseRefused({ status, message }: Problem): string {
+  if (readCause(message) === "key_invalid") return otherKey;
+  if ([401, 403].includes(status)) return `${otherKey}; waypost tools shows what this key may do`;
+  // What was given is wrong, and the words of the refusal say what would do.
+  return [400, 422].includes(status) ? "" : "run waypost doctor to find the cause";
+}
+
+const otherKey = "set another key (WAYPOST_API_KEY)";
+const lookAtAddress = "check --base-url (WAYPOST_BASE_URL), or run waypost doctor";
+
+const failures: Readonly<Record<FailureCode, string>> = {
+  rate_limited: "other programs are using the same key; try again in a minute",
+  unreachable: lookAtAddress,
+  timed_out: "try again later",
+  overloaded: "try again later",
+  outcome_unknown: "try again; Waypost first checks what was done, so nothing happens twice",
+  bad_response: lookAtAddress,
+  cancelled: "try again",
+};

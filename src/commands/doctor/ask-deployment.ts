@@ -2,7 +2,7 @@ import { CallFailure } from "../../client/call-failure.ts";
 import { createClient, type Client } from "../../client/client.ts";
 import type { Deployment } from "../../compose/deployment.ts";
 import { clock, random } from "../../compose/embedded.ts";
-import { noteUsageFault, type Note } from "../../compose/findings/finding.ts";
+import { noteUsageFault, type Note } from "../../compose/findings.ts";
 import { readApiKey } from "../../compose/secrets.ts";
 import type { Config } from "../../config.ts";
 import { contract } from "../../contract/index.ts";

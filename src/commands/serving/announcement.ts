@@ -1,16 +1,18 @@
-import { isOpenToOthers, type Addresses } from "../../compose/addresses.ts";
-import { findHttpTokenFile } from "../../compose/data-folder.ts";
-import { describeDataPlace } from "../../compose/describe-data-place.ts";
-import { explainOwnerKey } from "../../compose/explain-owner-key.ts";
-import type { OwnerKey } from "../../compose/first-start.ts";
-import type { Config } from "../../config.ts";
-import { fillSubdomain, hasSubdomains } from "../../contract/rules/link-address.ts";
-import { quoteWord } from "../../text/quote-word.ts";
+import { join, resolve } from "node:path";
 import { nameMakeKey } from "../terminal/command-name.ts";
 import { print, say } from "../terminal/output.ts";
+import { type Addresses, isOpenToOthers } from "../../compose/addresses.ts";
+import { databaseFile, findHttpTokenFile, hasDatabase } from "../../compose/data-folder.ts";
+import { explainOwnerKey } from "../../compose/explain-owner-key.ts";
+import type { OwnerKey } from "../../compose/first-start.ts";
+import { readDatabaseUrl } from "../../compose/secrets.ts";
+import type { Config } from "../../config.ts";
+import { fillSubdomain, hasSubdomains } from "../../contract/rules/link-address.ts";
+import { describeDatabase } from "../../network/database-url.ts";
+import { quoteWord } from "../../text/quote-word.ts";
 
 /** What `serve` tells whoever started it, once it is ready. */
-export type Announcement = {
+type Announcement = {
   /** For a program that has asked for it. */
   readonly json: string | undefined;
   readonly lines: readonly string[];
@@ -110,4 +112,15 @@ function describeGateway(config: Config, { api, mcp }: Addresses): Described {
     json: { key_file: null, token_file },
     lines: [`Waypost serves MCP at ${mcp} for ${api}; callers send ${token}.`],
   };
+}
+
+/** Undefined when the data is in the data folder. Users may expect that of an older file there. */
+function describeDataPlace(config: Config): string | undefined {
+  const url = readDatabaseUrl(config);
+  if (url === undefined) return undefined;
+  const place = `The data is in the database ${describeDatabase(url)}.`;
+  if (!hasDatabase(config.data)) return place;
+  const file = join(resolve(config.data), databaseFile);
+  const advice = "To move or delete its data, see: waypost help backup-and-upgrade";
+  return `${place} ${file} is not used. ${advice}`;
 }
