@@ -128,7 +128,7 @@ async function readMark(path: string): Promise<string> {
 type ReadPrefix = (address: string) => number;
 
 /** The first address of each network that a file tells apart, so many of each family at most. */
-export function* listFileNetworks(readPrefix: ReadPrefix, most: number): Generator<string> {
+function* listFileNetworks(readPrefix: ReadPrefix, most: number): Generator<string> {
   for (const { start, end, bits, write } of families) {
     let at = start;
     for (let count = 0; count < most && at < end; count += 1) {
