@@ -76,12 +76,12 @@ const rooms: Readonly<Record<string, string>> = {
   "commands/connect/clients": "",
   "commands/terminal": "text contract state config commands/connect/clients",
   "commands/bulk": `
-    text contract contract/rules client state bulk/owner bulk/bulk-errors bulk/files bulk/rows
+    text contract contract/rules client state bulk/owner bulk/bulk-errors bulk/rows
     bulk/select bulk/plan bulk/apply bulk mcp/schemas mcp/access config compose commands/terminal`,
-  "commands/serving": "text contract/rules config compose commands/terminal",
+  "commands/serving": "text contract/rules network config compose commands/terminal",
   commands: `
     text sql copies contract contract/rules network domain client state store service host
-    webhooks bulk/files bulk/select bulk help admin mcp/access mcp/approval mcp/previews mcp/tools
+    webhooks bulk/files bulk/rows bulk/select bulk help admin mcp/access mcp/approval mcp/previews mcp/tools
     mcp/protocol mcp/transport config compose compose/listening commands/terminal commands/bulk
     commands/serving commands/connect/clients`,
   entry: "",

@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { readCountry } from "./find-country.ts";
+import { readCountry } from "./read-country.ts";
 import { UsageFault } from "../config.ts";
 import type { Clock } from "../contract/clock.ts";
 import { isJsonObject } from "../contract/json.ts";

@@ -4,6 +4,7 @@ import type { Clock } from "../contract/clock.ts";
 import { findClientAddress, findToldAddress } from "../network/client-address.ts";
 import { normalizeAddress } from "../network/ip-address.ts";
 import { createTrust } from "../network/trusted-proxies.ts";
+import { readCountry } from "./read-country.ts";
 
 type FindCountry = (request: IncomingMessage) => string | undefined;
 
@@ -50,13 +51,4 @@ export function createReadSaid({
     const peer = normalizeAddress(socket.remoteAddress ?? "");
     return peer !== undefined && trusts(peer, 0) ? country : undefined;
   };
-}
-
-/** What is written where nobody knows: of Tor, and of nowhere. */
-const nowhere: ReadonlySet<string> = new Set(["XX", "T1", "ZZ"]);
-
-/** Two capital letters of ISO 3166, or undefined for what names no country. */
-export function readCountry(text: string): string | undefined {
-  const code = text.trim().toUpperCase();
-  return /^[A-Z]{2}$/.test(code) && !nowhere.has(code) ? code : undefined;
 }
