@@ -81,7 +81,8 @@ const rooms: Readonly<Record<string, string>> = {
   "commands/serving": "text contract/rules network config compose commands/terminal",
   commands: `
     text sql copies contract contract/rules network domain client state store service host
-    webhooks bulk/files bulk/rows bulk/select bulk help admin mcp/access mcp/approval mcp/previews mcp/tools
+    webhooks bulk/files bulk/rows bulk/select bulk help admin mcp/access mcp/approval
+    mcp/previews mcp/tools
     mcp/protocol mcp/transport config compose compose/listening commands/terminal commands/bulk
     commands/serving commands/connect/clients`,
   entry: "",
