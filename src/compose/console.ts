@@ -1,12 +1,12 @@
 import { nobodyListens, printKey, type KeyContext } from "../mcp/access/key-context.ts";
 import { createRequireApproval } from "../mcp/approval/require-approval.ts";
 import { once } from "../mcp/schemas/once.ts";
-import type { HttpFetch } from "../service/http-carrier.ts";
 import type { SignInOptions } from "../console/sign-in.ts";
 import { createAccount } from "./console-account.ts";
 import type { ConsoleParts } from "./console-parts.ts";
 import { clock } from "./embedded.ts";
 import { explainStoreFault } from "./explain-store-fault.ts";
+import type { HttpFetch } from "./http-server.ts";
 import { checkPin, openOwnPin } from "./pin-file.ts";
 
 /** The console of a process: the pages of `web`, upon the tools that assistants have. */

@@ -6,7 +6,7 @@ import type { KnownKey } from "../contract/access.ts";
 import { hasSubdomains } from "../contract/rules/link-address.ts";
 import type { WatchRequest } from "../contract/watch.ts";
 import { createClicks, type Clicks } from "../host/clicks.ts";
-import { carryOverHttp, type HttpCarrier } from "../service/http-carrier.ts";
+import { answerOverHttp, type AnswerHttp } from "../service/http.ts";
 import { createKeyUses } from "../service/key-uses.ts";
 import { createService, type Service } from "../service/service.ts";
 import { StoreUnusable } from "../sql/faults.ts";
@@ -35,7 +35,7 @@ export type Deployment = {
   /** Our own store and the API upon it; undefined where the deployment is remote. */
   readonly own:
     | (Embedded & {
-        readonly http: HttpCarrier;
+        readonly http: AnswerHttp;
         readonly clicks: Clicks;
         readonly lendToken: Service["lendToken"];
       })
@@ -98,7 +98,7 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
     followKey: service.followKey,
     own: {
       ...embedded,
-      http: carryOverHttp(service.answer, clock),
+      http: answerOverHttp(service.answer, clock),
       clicks,
       lendToken: service.lendToken,
     },

@@ -14,9 +14,10 @@ import { once } from "../mcp/schemas/once.ts";
 import type { AnswerScrape } from "../metrics/answer-scrape.ts";
 import { findClientAddress } from "../network/client-address.ts";
 import { limitUnanswered, type AnswerRequest } from "../network/limit-unanswered.ts";
+import type { Incoming } from "../network/read-at-most.ts";
 import { isRead } from "../network/read-method.ts";
 import { createTrust, type TrustedProxies } from "../network/trusted-proxies.ts";
-import type { HttpCarrier, HttpFetch } from "../service/http-carrier.ts";
+import type { AnswerHttp } from "../service/http.ts";
 import { readRequestId, requestIdHeader } from "../text/request-id.ts";
 import { assetPath } from "../console/asset-path.ts";
 import { answerProbe, isProbeOfAddress, type ReadUnready } from "./answer-probes.ts";
@@ -59,6 +60,13 @@ export type HttpServer = Server & {
   answer: AnswerRequest;
 };
 
+/** The address is the client's, and `incoming` is Node's own message. */
+export type HttpFetch = (
+  request: Request,
+  address: string | undefined,
+  incoming: Incoming,
+) => Promise<Response>;
+
 export type McpCarrier = {
   readonly fetch: HttpFetch;
   /** Watches a request until it is answered. */
@@ -70,7 +78,7 @@ export type AnswerProcess = (request: IncomingMessage, response: ServerResponse)
 
 export type RequestHandlers = {
   /** The REST API; undefined where it is not for this process to answer. */
-  readonly api: HttpCarrier | undefined;
+  readonly api: AnswerHttp | undefined;
   /** Undefined in a process that speaks MCP over stdio. */
   readonly mcp: McpCarrier | undefined;
   /** What a person opens in a browser, by how its path begins: `/approve/`. */
@@ -183,23 +191,20 @@ function answerStarting(request: IncomingMessage, response: ServerResponse): voi
 function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
   const { api, mcp, links, hostnames, readUnready, answerScrape, answerTlsAsk } = handlers;
   const trusts = createTrust(handlers.trustedProxies);
-  const listen = (fetch: HttpFetch) =>
-    getRequestListener((request, { incoming }) =>
+  const listen = (fetch: HttpFetch): AnswerRequest => {
+    const answer = getRequestListener((request, { incoming }) =>
       fetch(request, findClientAddress(incoming, trusts), incoming),
     );
-  const answerAnyApi = api && listen(api.fetch);
-  const answerApi =
-    answerAnyApi &&
-    ((request: IncomingMessage, response: ServerResponse) => {
-      if (api.answerRead(request, response, findClientAddress(request, trusts))) return undefined;
-      return answerAnyApi(request, response);
-    });
+    return (request, response) => void answer(request, response);
+  };
+  const answerApi: AnswerRequest | undefined =
+    api && ((request, response) => api(request, response, findClientAddress(request, trusts)));
   const answerAnyMcp = mcp && listen(mcp.fetch);
   const answerMcp =
     answerAnyMcp &&
     ((request: IncomingMessage, response: ServerResponse) => {
       mcp.watch?.(request, response);
-      return answerAnyMcp(request, response);
+      answerAnyMcp(request, response);
     });
   // Few processes are ever asked for a page, and what answers one takes long to load.
   const pages = Object.entries(handlers.pages).map(([start, fetch]) => {
@@ -222,7 +227,7 @@ function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
     const { url = "" } = request;
     // Most of what is asked here, and nothing else of ours begins so.
     if (answerApi !== undefined && url.startsWith(apiStart)) {
-      void answerApi(request, response);
+      answerApi(request, response);
       return;
     }
     const query = url.indexOf("?");
@@ -234,7 +239,7 @@ function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
     if (path === "/mcp") nameRequest(request, response);
     const page = pages.find(({ start }) => path.startsWith(start));
     const answer = page?.open() ?? (path === "/mcp" ? answerMcp : findRest(request, path));
-    if (answer !== undefined) void answer(request, response);
+    if (answer !== undefined) answer(request, response);
     else respondJson(response, 404, { error: "Not found: this server has no REST API." });
   }
 

@@ -1,5 +1,4 @@
 import type { ApiReply, CarriedRequest } from "../contract/api-message.ts";
-import type { Awaitable } from "../contract/awaitable.ts";
 import type { Clock, SetAlarm, Waiter } from "../contract/clock.ts";
 import { messages } from "../contract/messages.ts";
 import { notBegun, outcomeUnknown, overloaded } from "../contract/problem.ts";
@@ -22,44 +21,29 @@ const deadline_ms = 10_000;
 const endOfWrite_ms = 4_000;
 
 /** No error leaves but as a Problem, and no caller waits for ever. */
-export function answerInTime(
+export async function answerInTime(
   { clock, setAlarm, report }: Options,
   { request, isRead }: { readonly request: CarriedRequest; readonly isRead: boolean },
-  work: (signal: Waiter) => Awaitable<ApiReply>,
-): Awaitable<ApiReply> {
-  const waiting = createWaiter(request, clock);
-  const explain = (error: unknown) => {
+  work: (signal: Waiter) => Promise<ApiReply>,
+): Promise<ApiReply> {
+  const { waiter, leave, isWritten } = createWaiter(request, clock);
+  let endWait: (() => void) | undefined;
+  const late = new Promise<never>((_, reject) => {
+    endWait = setAlarm(deadline_ms, () => {
+      // Nothing begins any more; but what has begun may yet be kept.
+      leave();
+      if (!isWritten()) reject(overloaded());
+      else endWait = setAlarm(endOfWrite_ms, () => reject(outcomeUnknown()));
+    });
+  });
+  try {
+    return await Promise.race([work(waiter), late]);
+  } catch (error) {
     const problem = toProblem(error, (fault) =>
       report(fault, request.requestId, request.headers["traceparent"]),
     );
     const isLate = problem.message === messages.took_too_long;
-    return respondWithProblem(isLate && !isRead && !waiting.isWritten() ? notBegun() : problem);
-  };
-  try {
-    const reply = work(waiting.waiter);
-    if (!(reply instanceof Promise)) return reply;
-    return limitWait(reply, setAlarm, waiting).catch(explain);
-  } catch (error) {
-    return explain(error);
-  }
-}
-
-async function limitWait(
-  reply: Promise<ApiReply>,
-  setAlarm: SetAlarm,
-  { leave, isWritten }: ReturnType<typeof createWaiter>,
-): Promise<ApiReply> {
-  let endWait: (() => void) | undefined;
-  try {
-    return await new Promise<ApiReply>((resolve, reject) => {
-      endWait = setAlarm(deadline_ms, () => {
-        // Nothing begins any more; but what has begun may yet be kept.
-        leave();
-        if (!isWritten()) reject(overloaded());
-        else endWait = setAlarm(endOfWrite_ms, () => reject(outcomeUnknown()));
-      });
-      reply.then(resolve, reject);
-    });
+    return respondWithProblem(isLate && !isRead && !isWritten() ? notBegun() : problem);
   } finally {
     endWait?.();
   }

@@ -1,72 +1,121 @@
 import type { ApiRequest } from "../contract/api-message.ts";
 import { andThen, type Awaitable } from "../contract/awaitable.ts";
+import type { Clock, Random } from "../contract/clock.ts";
+import type { Endpoint } from "../contract/endpoint.ts";
 import { messages } from "../contract/messages.ts";
 import { unauthorized } from "../contract/problem.ts";
-import type { ClientHolder, KeyHolder } from "../store/keys.ts";
+import { createFreshCache } from "../store/cache.ts";
+import {
+  findClientHolder,
+  findKeyHolder,
+  findKeyHolderById,
+  type ClientHolder,
+  type KeyHolder,
+} from "../store/keys.ts";
+import type { Store } from "../store/store.ts";
 import { readShownKey } from "../text/bearer-token.ts";
 import { isClientToken } from "../text/client-token.ts";
-import type { ClientKeyCache, KeyCache } from "./key-cache.ts";
+import { createToken, hashToken } from "./ids.ts";
 
-type Shown = Pick<ApiRequest, "headers">;
+/** An API key or an app's client key, with its project. */
+export type Holder = KeyHolder | ClientHolder;
+
+/** The keys that were used lately. */
+export type KeyCache = {
+  readonly find: (token: string) => Awaitable<Holder | undefined>;
+  /**
+   * A token that stands for the key as long as this process lives, and is known only here: for a
+   * job that is resumed here, though no one has shown its key.
+   */
+  readonly lendToken: (keyId: string, random: Random) => string;
+};
+
+/** Hashing a token would cost as much as all other checks of a request, so they are the keys. */
+const mostTokens = 1000;
+
+export function createKeyCache(store: Store, clock: Pick<Clock, "monotonic">): KeyCache {
+  /** The ids of keys by the tokens that stand for them here. */
+  const lent = new Map<string, string>();
+  const read = (token: string): Awaitable<Holder | undefined> => {
+    const keyId = lent.get(token);
+    if (keyId !== undefined) return findKeyHolderById(store.db, keyId);
+    const find = isClientToken(token) ? findClientHolder : findKeyHolder;
+    return find(store.db, hashToken(token));
+  };
+  return {
+    find: createFreshCache<Holder>({ store, clock, most: mostTokens, read }),
+    lendToken: (keyId, random) => {
+      const [known] = [...lent].find(([, id]) => id === keyId) ?? [];
+      const token = known ?? createToken(random);
+      lent.set(token, keyId);
+      return token;
+    },
+  };
+}
+
+export function isApiKey(holder: Holder | null | undefined): holder is KeyHolder {
+  return holder !== null && holder !== undefined && "scopes" in holder;
+}
 
 /** The parameter of a query that shows a key, at every endpoint (api-spec.md, "Authentication"). */
 export const keyParameter = "api_key";
 
-/** Finds the key in the header or in the query. */
+type Shown = Pick<ApiRequest, "headers">;
+
+/** Finds the key in the header or in the query; null where the endpoint needs none. */
 export function authenticate(
   request: Shown,
   query: URLSearchParams,
-  keyCache: KeyCache,
-): Awaitable<KeyHolder> {
-  const token = readShown(request, query, ofKeys);
-  return andThen(keyCache.find(token), (holder) => {
-    if (holder !== undefined) return holder;
-    throw unauthorized(isClientToken(token) ? messages.client_key_here : messages.key_invalid);
-  });
-}
-
-/** Finds an app's key; no other key is good for what apps ask. */
-export function authenticateApp(
-  request: Shown,
-  query: URLSearchParams,
-  clientKeys: ClientKeyCache,
-): Awaitable<ClientHolder> {
-  return andThen(clientKeys.find(readShown(request, query, ofClientKeys)), (holder) => {
-    if (holder === undefined) throw unauthorized(messages.client_key_needed);
-    if (holder.project.suspended) throw unauthorized(messages.account_suspended);
+  auth: Endpoint["auth"],
+  keys: KeyCache,
+): Awaitable<Holder | null> {
+  if (auth === "none") return refuseClientKey(request, query);
+  const isOfApp = auth === "client";
+  const token = readToken(request, query, isOfApp ? ofClientKeys : ofKeys);
+  return andThen(keys.find(token), (holder) => {
+    if (holder === undefined || isApiKey(holder) === isOfApp) {
+      throw unauthorized(refuseKind(token, isOfApp));
+    }
+    if (isOfApp && holder.project?.suspended === true) {
+      throw unauthorized(messages.account_suspended);
+    }
     return holder;
   });
 }
 
-/** Where no key is needed, any is let be but an app's, which is for what apps ask alone. */
-export function refuseClientKey({ headers }: Shown, query: URLSearchParams): void {
-  const token = readShownKey(headers["authorization"] ?? "") ?? "";
-  const isShown = [token, ...query.getAll("api_key")].some((given) => isClientToken(given.trim()));
-  if (isShown) throw unauthorized(messages.client_key_here);
+function refuseKind(token: string, isOfApp: boolean): string {
+  if (isOfApp) return messages.client_key_needed;
+  return isClientToken(token) ? messages.client_key_here : messages.key_invalid;
 }
 
-/** What is said where none can be read: how to send the kind of key that is wanted there. */
-type Wanting = { readonly missing: string; readonly malformed: string };
-const ofKeys: Wanting = { missing: messages.key_missing, malformed: messages.key_malformed };
-const ofClientKeys: Wanting = {
+/** Where no key is needed, any other key is ignored: only an app's is not for this. */
+function refuseClientKey({ headers }: Shown, query: URLSearchParams): null {
+  const token = readShownKey(headers["authorization"] ?? "") ?? "";
+  const shown = [token, ...query.getAll(keyParameter)];
+  if (shown.some((given) => isClientToken(given.trim()))) {
+    throw unauthorized(messages.client_key_here);
+  }
+  return null;
+}
+
+/** What to answer where no key can be read: how to send the kind that the endpoint needs. */
+type HowToSend = { readonly missing: string; readonly malformed: string };
+const ofKeys: HowToSend = { missing: messages.key_missing, malformed: messages.key_malformed };
+const ofClientKeys: HowToSend = {
   missing: messages.client_key_missing,
   malformed: messages.client_key_malformed,
 };
 
-function readShown({ headers }: Shown, query: URLSearchParams, wanting: Wanting): string {
-  return readToken(headers["authorization"] ?? "", query.getAll(keyParameter), wanting);
-}
-
 /** The same key may be sent twice; two different keys are refused. */
-function readToken(header: string, parameters: readonly string[], wanting: Wanting): string {
+function readToken({ headers }: Shown, query: URLSearchParams, how: HowToSend): string {
+  const { authorization: header = "" } = headers;
+  const parameters = query.getAll(keyParameter);
   const headerToken = readShownKey(header);
-  if (header.trim() !== "" && headerToken === undefined) {
-    throw unauthorized(wanting.malformed);
-  }
+  if (header.trim() !== "" && headerToken === undefined) throw unauthorized(how.malformed);
   if (headerToken !== undefined && parameters.length === 0) return headerToken;
   const tokens = [headerToken ?? "", ...parameters].map((token) => token.trim());
   const [token, ...others] = new Set(tokens.filter((given) => given !== ""));
-  if (token === undefined) throw unauthorized(wanting.missing);
+  if (token === undefined) throw unauthorized(how.missing);
   if (others.length > 0) throw unauthorized(messages.key_ambiguous);
   return token;
 }

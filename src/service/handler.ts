@@ -5,13 +5,12 @@ import type { Clock, Random, Waiter } from "../contract/clock.ts";
 import type { Body, Endpoint, Output, Params, Query } from "../contract/endpoint.ts";
 import type { AskedList } from "../contract/filters.ts";
 import type { Served } from "../contract/index.ts";
-import type { ClientHolder } from "../store/keys.ts";
+import type { ClientHolder, KeyHolder } from "../store/keys.ts";
 import type { Visit } from "../stats/visit.ts";
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tables.ts";
-import type { AddressCounter } from "./count-addresses.ts";
+import type { Budgets } from "./budgets.ts";
 import type { Precondition } from "./precondition.ts";
-import type { Caller } from "./require-access.ts";
 import type { WaitInQueue } from "./template-queue.ts";
 
 /** What every handler works with, for each call. */
@@ -28,29 +27,23 @@ export type Services = {
    * host counts them in memory first. Left out in a process without a link host.
    */
   readonly waitForClicks?: (projectId: string, linkId?: string) => Awaitable<void>;
-  /** Counts what apps tell of themselves: opens and installs. Left out as the one above. */
+  /** Counts the opens and installs that apps report. Left out as the one above. */
   readonly noteVisit?: ((visit: Visit) => void) | undefined;
   readonly waitInQueue: WaitInQueue;
-  readonly addresses: AddressCounter;
-  /** Told of each request by whose key it was. */
+  readonly budgets: Budgets;
+  /** Notes whose key each request was made with. */
   readonly noteKeyUse?: ((keyId: string) => void) | undefined;
 };
 
-/** A key that has a project, or an app's; nobody else is told apart. */
+/** A project key with its project. */
+type Caller = KeyHolder & { readonly project: NonNullable<KeyHolder["project"]> };
+
+/** Only a project's key or an app's tells one caller from another. */
 type CallerOf<Auth> = Auth extends "project" ? Caller : Auth extends "client" ? ClientHolder : null;
 
-/** One request that passed every check that does not depend on its endpoint. */
-type Call<E extends Endpoint> = {
+/** What a call has whatever its endpoint is. */
+type CommonCall = {
   readonly services: Services;
-  readonly caller: CallerOf<E["auth"]>;
-  readonly params: Params<E>;
-  readonly list: E["list"] extends object
-    ? AskedList
-    : E["selects"] extends object
-      ? AskedList
-      : null;
-  readonly query: Query<E>;
-  readonly body: Body<E>;
   /** Where it comes from, unless a proxy that is not trusted hides it. */
   readonly address: string | undefined;
   /** Charges the caller's address for more than the endpoint's own budget. */
@@ -67,6 +60,19 @@ type Call<E extends Endpoint> = {
   readonly signal: Waiter;
 };
 
+/** One request that passed every check that does not depend on its endpoint. */
+type Call<E extends Endpoint> = CommonCall & {
+  readonly caller: CallerOf<E["auth"]>;
+  readonly params: Params<E>;
+  readonly list: E["list"] extends object
+    ? AskedList
+    : E["selects"] extends object
+      ? AskedList
+      : null;
+  readonly query: Query<E>;
+  readonly body: Body<E>;
+};
+
 type Answer<E extends Endpoint> = {
   readonly body: Output<E>;
   /** Where the entry allows a second status. */
@@ -76,6 +82,11 @@ type Answer<E extends Endpoint> = {
 };
 
 type Handler<E extends Endpoint> = (call: Call<E>) => Awaitable<Answer<E>>;
+
+/** A handler whose types the loop over the contract cannot follow. */
+export type UntypedHandler = (
+  call: CommonCall & Readonly<Record<"caller" | "params" | "list" | "query" | "body", unknown>>,
+) => Awaitable<Omit<Answer<Endpoint>, "body"> & { readonly body: unknown }>;
 
 /** A handler for every entry of a group: leaving one out does not compile. */
 export type GroupHandlers<Group extends Record<string, Endpoint>> = {
@@ -87,13 +98,11 @@ export type Handlers = {
 };
 
 /** What a handler needs of a call to write in its project. */
-export type WriteCall = {
-  readonly services: Services;
+export type WriteCall = Pick<
+  CommonCall,
+  "services" | "precondition" | "isPatient" | "via" | "warn"
+> & {
   readonly caller: Caller;
-  readonly precondition: Precondition;
-  readonly isPatient: boolean;
-  readonly via: Via | undefined;
-  readonly warn: (text: string) => void;
   readonly signal: Pick<Waiter, "hasLeft">;
 };
 

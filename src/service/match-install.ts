@@ -68,7 +68,7 @@ export async function matchInstall(
     // The install's first request may have been answered, and the answer lost on the way.
     return matched ?? tellAgain(services, tenant, usedBy);
   };
-  return place.isShared ? limitMisses(services.addresses, place.group, find) : find();
+  return place.isShared ? limitMisses(services.budgets, place.group, find) : find();
 }
 
 /** The visit that the install most likely follows, among those from its own address. */
@@ -86,11 +86,11 @@ async function findChosen(
  * counted before it is looked up, so that guesses sent at once do not exceed the limit together.
  */
 async function limitMisses<Found>(
-  { spend, giveBack }: Services["addresses"],
+  { spendByAddress, giveBack }: Services["budgets"],
   address: string,
   find: () => Promise<Found | undefined>,
 ): Promise<Found | undefined> {
-  await spend(address, "shared_misses");
+  await spendByAddress(address, "shared_misses");
   let isMiss = false;
   try {
     const found = await find();

@@ -1,16 +1,25 @@
-import type { z } from "zod";
+import * as z from "zod";
 import type { CarriedRequest, Sender } from "../contract/api-message.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
+import { fieldMeanings } from "../contract/field-meanings.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { limits } from "../contract/limits.ts";
 import { messages } from "../contract/messages.ts";
-import { badRequest, Problem, validationFailed, type FieldProblem } from "../contract/problem.ts";
+import {
+  badRequest,
+  faultOf,
+  Problem,
+  toSentence,
+  validationFailed,
+  type FieldProblem,
+} from "../contract/problem.ts";
+import { nameField } from "../contract/rules/writable-fields.ts";
 import { humanize, isBlank } from "../contract/text.ts";
+import { unwrap } from "../contract/unwrap-schema.ts";
 import { mostKeylessBytes } from "../network/keyless-bodies.ts";
-import { coerceFields } from "./coerce-fields.ts";
-import { listIgnored } from "./list-ignored.ts";
-import { nameApps } from "./name-apps.ts";
-import { unwrapFields } from "./unwrap-fields.ts";
+import { suggestNames } from "../text/nearest-name.ts";
+import { quote } from "../text/show-hidden.ts";
+import { readFlag } from "./read-flag.ts";
 
 export type ReadBody = {
   readonly body: unknown;
@@ -25,16 +34,13 @@ export type ReadBody = {
  * wrapper, names, required parameters, then types. From here on it makes no difference in which
  * form they were sent. Rules of content come later, in the handlers.
  */
-export async function readBody(
-  request: CarriedRequest,
-  endpoint: Endpoint,
-  schema: z.ZodObject,
-): Promise<ReadBody> {
+export async function readBody(request: CarriedRequest, endpoint: Endpoint): Promise<ReadBody> {
+  const { body: schema, body_optional, required = [], validation_key } = endpoint;
+  if (schema === undefined) return { body: {}, ignored: [], faults: [] };
   const text = await readText(request, endpoint);
-  const isLeftOut = text === "" && endpoint.body_optional === true;
-  const sent = unwrapFields(isLeftOut ? {} : parseJson(text), endpoint);
-  const fields = nameApps(sent.fields, endpoint);
-  for (const name of endpoint.required ?? []) {
+  const sent = unwrapFields(text === "" && body_optional ? {} : parseJson(text), endpoint);
+  const fields = chooseAppsById(sent.fields, endpoint);
+  for (const name of required) {
     if (isBlank(fields[name])) throw badRequest(messages.parameter_missing(name));
   }
   const ignored = listIgnored({ ...sent, fields }, endpoint);
@@ -44,19 +50,7 @@ export async function readBody(
   const faults = issues.map(describeIssue);
   const rest = schema.safeParse(coerceFields(issues.reduce(dropFaulty, fields), schema));
   if (rest.success) return { body: rest.data, ignored, faults };
-  throw validationFailed(faults, endpoint.validation_key);
-}
-
-/** Drops the named field that an issue is about; a list with a faulty item is dropped whole. */
-function dropFaulty(fields: JsonObject, { path }: z.core.$ZodIssue): JsonObject {
-  const names = path.filter((part) => typeof part === "string");
-  const drop = (from: JsonObject, [name = "", ...inner]: readonly string[]): JsonObject => {
-    const { [name]: member, ...others } = from;
-    return inner.length > 0 && isJsonObject(member)
-      ? { ...others, [name]: drop(member, inner) }
-      : others;
-  };
-  return drop(fields, names);
+  throw validationFailed(faults, validation_key);
 }
 
 /** An empty text is a body that was left out, and could be: then it needs no type either. */
@@ -77,7 +71,7 @@ async function readText(
   return text;
 }
 
-/** Whoever sends a form is shown what to send in its place. */
+/** A client that sends a form is shown what to send in its place. */
 function refuseType(type: string, { body, wrapper }: Endpoint): Problem {
   const isForm = /^(application\/x-www-form-urlencoded|multipart\/form-data)\s*(;|$)/i.test(type);
   const [name = ""] = Object.keys(body?.shape ?? {});
@@ -102,6 +96,177 @@ function parseJson(text: string): JsonObject {
   }
   if (!isJsonObject(json)) throw badRequest(messages.body_not_object);
   return json;
+}
+
+type SentFields = {
+  readonly fields: JsonObject;
+  /** The object that they came in, and the members beside it, which count for nothing. */
+  readonly wrapper?: string;
+  readonly beside: readonly string[];
+};
+
+/** Clients of such an API send `{"link": {…}}` also where nothing asks for it. */
+function unwrapFields(json: JsonObject, { wrapper, optional_wrapper }: Endpoint): SentFields {
+  const name = wrapper ?? optional_wrapper ?? "";
+  const fields = Object.hasOwn(json, name) ? json[name] : undefined;
+  if (isJsonObject(fields)) {
+    return { fields, wrapper: name, beside: Object.keys(json).filter((other) => other !== name) };
+  }
+  if (wrapper !== undefined) throw badRequest(messages.parameter_missing(wrapper));
+  return { fields: json, beside: [] };
+}
+
+/**
+ * A link names its app as `ios_app_id`, and takes it as the object `ios_app`. Clients write what
+ * they have read, so the id becomes that object: every rule about apps then holds for it.
+ */
+function chooseAppsById(fields: JsonObject, endpoint: Endpoint): JsonObject {
+  const { body, validation_key } = endpoint;
+  const named: Record<string, unknown> = { ...fields };
+  for (const member of listResponseFields(endpoint)) {
+    const field = nameField(endpoint, member);
+    const isOther = field !== member && Object.hasOwn(body?.shape ?? {}, field);
+    if (!isOther || !Object.hasOwn(fields, member)) continue;
+    const id = fields[member];
+    const choice = isBlank(id) ? null : { id };
+    const isSame =
+      !Object.hasOwn(fields, field) || readChoice(fields[field]) === readChoice(choice);
+    const clash = isSame ? undefined : `contradicts ${member}: send only one of the two`;
+    const fault = isIdLike(id) ? clash : `must be a string in ${member}`;
+    if (fault !== undefined) throw validationFailed([faultOf(field, fault)], validation_key);
+    named[field] = choice;
+    delete named[member];
+  }
+  return named;
+}
+
+/** A number is read as a text later. */
+function isIdLike(id: unknown): boolean {
+  return isBlank(id) || typeof id === "string" || typeof id === "number";
+}
+
+/** The id by which the object chooses, empty where it chooses none; undefined for another way. */
+function readChoice(choice: unknown): string | undefined {
+  if (choice === null) return "";
+  if (!isJsonObject(choice)) return undefined;
+  const { id, ...others } = choice;
+  const isById = !isBlank(id) && isIdLike(id) && Object.values(others).every(isBlank);
+  return isById ? String(id).toLowerCase() : undefined;
+}
+
+/** More are of no use to a person, and a body may have a hundred thousand. */
+const mostNamed = 20;
+
+/** A member that no field has the name of, and where the fields are that may have been meant. */
+type Stray = {
+  readonly name: string;
+  /** Where it was sent, as what stands before its name; and where the fields belong. */
+  readonly place: string;
+  readonly home: string;
+  readonly known: readonly string[];
+};
+
+/**
+ * What was sent and says nothing here. Beside known fields it is only named: a record that was read
+ * is often written back whole. A body that says nothing else was meant to say something, so it is
+ * refused rather than carried out without effect.
+ */
+function listIgnored(sent: SentFields, endpoint: Endpoint): readonly string[] {
+  const { fields, wrapper = "", beside } = sent;
+  const known = Object.keys(endpoint.body?.shape ?? {});
+  const answered = new Set(listResponseFields(endpoint));
+  const strays = [
+    ...listStrays(endpoint.body, fields, ""),
+    ...beside.map((name) => ({ name, place: "", home: `${wrapper}.`, known })),
+  ];
+  const isAnswered = (stray: Stray) =>
+    stray.place === "" && answered.has(stray.name) && !known.includes(stray.name);
+  // What only a response has changes nothing of what is there, but nothing is made of it either.
+  const isUnchanged = endpoint.method !== "POST" && strays.some(isAnswered);
+  const isKnown = known.some((name) => Object.hasOwn(fields, name)) || isUnchanged;
+  if (!isKnown && strays.length > 0) throw refuseStrays(strays, endpoint);
+  return strays.slice(0, mostNamed).map((stray) => {
+    const meant = isAnswered(stray) ? "" : suggest(stray);
+    return showName(stray) + (meant === "" ? "" : ` (did you mean ${meant}?)`);
+  });
+}
+
+/** The fields of what the endpoint answers; a page has none. */
+function listResponseFields({ response }: Endpoint): readonly string[] {
+  return response instanceof z.ZodObject ? Object.keys(response.shape) : [];
+}
+
+function listStrays(
+  schema: z.core.$ZodType | undefined,
+  value: unknown,
+  place: string,
+): readonly Stray[] {
+  const wanted = schema && unwrap(schema);
+  if (!(wanted instanceof z.ZodObject) || !isJsonObject(value)) return [];
+  const known = Object.keys(wanted.shape);
+  return Object.entries(value).flatMap(([name, member]) =>
+    Object.hasOwn(wanted.shape, name)
+      ? listStrays(wanted.shape[name], member, `${place}${name}.`)
+      : [{ name, place, home: place, known }],
+  );
+}
+
+function refuseStrays(strays: readonly Stray[], { body, validation_key }: Endpoint): Problem {
+  const named = strays.slice(0, mostNamed).map((stray) => ({ stray, meant: suggest(stray) }));
+  const clauses = named.map(({ stray, meant }) => {
+    return `${showName(stray)}: ${meant === "" ? "no such field" : `did you mean ${meant}?`}`;
+  });
+  const isGuessed = named.some(({ meant }) => meant !== "");
+  const rest = isGuessed ? "" : `. The fields are ${Object.keys(body?.shape ?? {}).join(", ")}.`;
+  return new Problem(422, toSentence(clauses) + rest, { key: validation_key ?? "error" });
+}
+
+function suggest({ name, home, known }: Stray): string {
+  const names = suggestNames(name, known, fieldMeanings);
+  return names.map((field) => home + field).join(" or ");
+}
+
+/** A name that a stranger chose, fit to be shown. */
+function showName({ name, place }: Stray): string {
+  return quote(place + name).slice(1, -1);
+}
+
+/**
+ * Clients write an id as a number and a flag as a text. Where the value says the same in the type
+ * that is wanted, it is taken for that; everything else stays, and is refused for its type.
+ */
+function coerceFields(value: unknown, schema: z.core.$ZodType): unknown {
+  const wanted = unwrap(schema);
+  if (wanted instanceof z.ZodString) return isExact(value) ? String(value) : value;
+  if (wanted instanceof z.ZodBoolean) {
+    const isWord = typeof value === "string" || typeof value === "number";
+    return (isWord ? readFlag(String(value)) : undefined) ?? value;
+  }
+  if (wanted instanceof z.ZodArray && Array.isArray(value)) {
+    return value.map((item) => coerceFields(item, wanted.element));
+  }
+  if (!(wanted instanceof z.ZodObject) || !isJsonObject(value)) return value;
+  const known = Object.entries<z.core.$ZodType>(wanted.shape).filter(([name]) =>
+    Object.hasOwn(value, name),
+  );
+  return Object.fromEntries(known.map(([name, field]) => [name, coerceFields(value[name], field)]));
+}
+
+/** A fraction, or a number beyond these bounds, was maybe written with other digits. */
+function isExact(value: unknown): boolean {
+  return typeof value === "boolean" || Number.isSafeInteger(value);
+}
+
+/** Drops the named field that an issue is about; a list with a faulty item is dropped whole. */
+function dropFaulty(fields: JsonObject, { path }: z.core.$ZodIssue): JsonObject {
+  const names = path.filter((part) => typeof part === "string");
+  const drop = (from: JsonObject, [name = "", ...inner]: readonly string[]): JsonObject => {
+    const { [name]: member, ...others } = from;
+    return inner.length > 0 && isJsonObject(member)
+      ? { ...others, [name]: drop(member, inner) }
+      : others;
+  };
+  return drop(fields, names);
 }
 
 function describeIssue(issue: z.core.$ZodIssue): FieldProblem {

@@ -1,8 +1,5 @@
-const trueWords = new Set(["1", "t", "T", "true", "TRUE"]);
-const falseWords = new Set(["0", "f", "F", "false", "FALSE"]);
-
-/** A yes or no in a query, as Ransack reads it; undefined for any other word. */
+/** True or false in a query or a body, as Ransack reads it; undefined for any other word. */
 export function readFlag(word: string): boolean | undefined {
-  if (trueWords.has(word)) return true;
-  return falseWords.has(word) ? false : undefined;
+  if (/^(?:1|t|true)$/i.test(word)) return true;
+  return /^(?:0|f|false)$/i.test(word) ? false : undefined;
 }

@@ -6,9 +6,6 @@ import type { KeyHolder } from "../store/keys.ts";
 
 /** Refuses what the contract says that a key may not do, each with its own 401. */
 
-/** A project key with its project. */
-export type Caller = KeyHolder & { readonly project: NonNullable<KeyHolder["project"]> };
-
 export function requireAccess(holder: KeyHolder, endpoint: Endpoint): void {
   const refusal = findRefusal(endpoint, describeKey(holder));
   if (refusal !== undefined) throw unauthorized(refusal.message);

@@ -27,6 +27,24 @@ export function respondWith(
   return { status, headers: more === undefined ? own : { ...own, ...more }, body };
 }
 
+/** The specification does not name this header, so it is short: proxies refuse long headers. */
+const mostWarningBytes = 500;
+
+/**
+ * A `Warning` header (RFC 7234, §5.5): what was ignored of a request that was carried out. Names
+ * in it are strangers': no letter gets through which could end the text or the header.
+ */
+export function writeWarning(text: string): string {
+  const [opening, closing] = ['299 waypost "', '"'];
+  let quoted = "";
+  for (const letter of text) {
+    const safe = /[\x20-\x7e]/.test(letter) ? letter.replace(/["\\]/, "\\$&") : "?";
+    if (opening.length + quoted.length + safe.length + closing.length > mostWarningBytes) break;
+    quoted += safe;
+  }
+  return opening + quoted + closing;
+}
+
 /** Data is never a bare text, so that a text is a page's. */
 export function writeBody({ body }: Pick<ApiReply, "body">): string | null {
   if (body === null) return null;

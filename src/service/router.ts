@@ -1,62 +1,50 @@
 import { idParameter, listMethods, type Endpoint } from "../contract/endpoint.ts";
 import { apiPrefix } from "../contract/index.ts";
+import type { UntypedHandler } from "./handler.ts";
 
 /** Which endpoint a request is for, by its method and path. */
 
-type Route<Target> = {
-  readonly target: Target;
-  readonly params: Readonly<Record<string, string>>;
+export type Route = {
+  readonly endpoint: Endpoint;
+  readonly handler: UntypedHandler;
 };
 
-export type Router<Target> = {
-  readonly find: (method: string, url: string) => Route<Target> | undefined;
-  /** The methods that the path of an address takes; none where no endpoint has it. */
-  readonly listAllowed: (url: string) => readonly string[];
+/** What an address is the path of: an endpoint for each method, and the id in the path. */
+export type Matched = {
+  readonly routes: ReadonlyMap<string, Route>;
+  readonly id: string | undefined;
 };
 
-type Entry = Pick<Endpoint, "method" | "path">;
+/** Finds every pattern that an address matches, the most exact first. */
+export type MatchPath = (url: string) => readonly Matched[];
 
-export function createRouter<Target>(
-  entries: readonly (readonly [Entry, Target])[],
-): Router<Target> {
-  const targets = new Map<string, Target>();
-  const allowed = new Map<string, readonly string[]>();
-  for (const [entry, target] of entries) {
-    const path = dropEnding(apiPrefix + entry.path);
-    const methods = listMethods(entry);
-    for (const method of methods) targets.set(`${method} ${path}`, target);
-    allowed.set(path, [...(allowed.get(path) ?? []), ...methods]);
+export function createRouter(all: readonly Route[]): MatchPath {
+  const byPattern = new Map<string, Map<string, Route>>();
+  for (const route of all) {
+    const path = dropEnding(apiPrefix + route.endpoint.path);
+    const routes = byPattern.get(path) ?? new Map<string, Route>();
+    byPattern.set(path, routes);
+    for (const method of listMethods(route.endpoint)) routes.set(method, route);
   }
-
-  return {
-    find: (method, url) => {
-      for (const { pattern, params } of listPatterns(readPath(url))) {
-        const target = targets.get(`${method} ${pattern}`);
-        if (target !== undefined) return { target, params };
-      }
-      return undefined;
-    },
-    listAllowed: (url) => {
-      const patterns = listPatterns(readPath(url));
-      const methods = new Set(patterns.flatMap(({ pattern }) => allowed.get(pattern) ?? []));
-      return methods.size === 0 ? [] : [...methods, "OPTIONS"];
-    },
-  };
+  return (url) =>
+    listPatterns(readPath(url)).flatMap(({ pattern, id }) => {
+      const routes = byPattern.get(pattern);
+      return routes === undefined ? [] : [{ routes, id }];
+    });
 }
 
-type Pattern = Pick<Route<unknown>, "params"> & { readonly pattern: string };
+type Pattern = Pick<Matched, "id"> & { readonly pattern: string };
 
 /** The path, and what it is with a parameter as its last part, or as the one before that. */
 function listPatterns(path: string): readonly Pattern[] {
   // No id contains the parameter's own name.
   if (path.includes(idParameter)) return [];
-  const patterns: Pattern[] = [{ pattern: path, params: {} }];
+  const patterns: Pattern[] = [{ pattern: path, id: undefined }];
   for (const end of [path.length, path.lastIndexOf("/")]) {
     const slash = path.lastIndexOf("/", end - 1);
     const id = path.slice(slash + 1, end);
     if (slash < 0 || id === "") continue;
-    const pattern = path.slice(0, slash + 1) + idParameter + path.slice(end);
-    patterns.push({ pattern, params: { id } });
+    patterns.push({ pattern: path.slice(0, slash + 1) + idParameter + path.slice(end), id });
   }
   return patterns;
 }
@@ -71,11 +59,10 @@ function dropEnding(path: string): string {
   return path.endsWith(".json") ? path.slice(0, -".json".length) : path;
 }
 
+/** Of a whole address, or of one that begins with its path. */
 function cutPath(url: string): string {
-  const start = url.indexOf("/", url.indexOf("://") + 3);
-  const end = url.slice(start).search(/[?#]/);
-  if (start < 0) return "/";
-  return end < 0 ? url.slice(start) : url.slice(start, start + end);
+  const [, path = ""] = /^(?:\w+:\/\/[^/?#]*)?([^?#]*)/.exec(url) ?? [];
+  return path;
 }
 
 /** What is no percent-encoding names no endpoint. */

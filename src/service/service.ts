@@ -1,12 +1,9 @@
 import type { KnownKey } from "../contract/access.ts";
-import type { AnswerApi, ApiReply, CarriedRequest } from "../contract/api-message.ts";
-import { andThen, type Awaitable } from "../contract/awaitable.ts";
-import type { SetAlarm, Waiter } from "../contract/clock.ts";
+import type { AnswerApi, ApiReply } from "../contract/api-message.ts";
+import type { SetAlarm } from "../contract/clock.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { served } from "../contract/index.ts";
 import { limits } from "../contract/limits.ts";
-import { messages } from "../contract/messages.ts";
-import { methodNotAllowed, notFound, Problem } from "../contract/problem.ts";
 import { restoreDestinations } from "../contract/rules/destinations.ts";
 import { fillLinkOrigin, fillSubdomain } from "../contract/rules/link-address.ts";
 import type { Report, WatchRequest } from "../contract/watch.ts";
@@ -14,10 +11,9 @@ import { readApiDescription } from "../help/api-description.ts";
 import type { KeyHolder } from "../store/keys.ts";
 import { createCheckQueue } from "../template/check-queue.ts";
 import { answerInTime } from "./answer-in-time.ts";
-import { createAddressCounter } from "./count-addresses.ts";
-import { createBudgetCounters } from "./count-budgets.ts";
-import { answerPreflight, findOpen, openToPages } from "./cross-origin.ts";
-import type { Handlers, Services } from "./handler.ts";
+import { createKeyCache, isApiKey } from "./authenticate.ts";
+import { createBudgets, createWindowReport } from "./budgets.ts";
+import type { Handlers, Services, UntypedHandler } from "./handler.ts";
 import { androidAppHandlers, iosAppHandlers } from "./handlers/apps.ts";
 import { appSdkHandlers } from "./handlers/app-sdk.ts";
 import { linkStatsHandlers } from "./handlers/link-stats.ts";
@@ -25,12 +21,10 @@ import { browserPathHandlers, linkHandlers } from "./handlers/links.ts";
 import { pageTemplateHandlers } from "./handlers/page-templates.ts";
 import { projectHandlers } from "./handlers/projects.ts";
 import { shortLinkHandlers } from "./handlers/short-links.ts";
-import { createClientKeyCache, createKeyCache } from "./key-cache.ts";
-import { answer, type AnyHandler } from "./pipeline.ts";
+import { answer } from "./pipeline.ts";
 import { describeKey } from "./require-access.ts";
 import { respondWith } from "./respond.ts";
-import { createRouter } from "./router.ts";
-import { createTell } from "./shared-windows.ts";
+import { createRouter, type Matched, type Route } from "./router.ts";
 import { createTemplateQueue } from "./template-queue.ts";
 
 export type Service = {
@@ -47,7 +41,7 @@ type LookUp = () => Promise<KnownKey | undefined>;
 /** What was said of a key, and of where links lived then. */
 type Known = { readonly known: KnownKey; readonly linkOrigin: string };
 
-export type ServiceOptions = Omit<Services, "waitInQueue" | "addresses"> & {
+export type ServiceOptions = Omit<Services, "waitInQueue" | "budgets"> & {
   readonly setAlarm: SetAlarm;
   readonly report: Report;
   readonly watchRequest?: WatchRequest | undefined;
@@ -68,58 +62,43 @@ const handlers: Handlers = {
   },
 };
 
-const router = createRouter(pairHandlers().map((pair) => [pair[0], pair] as const));
+const matchPath = createRouter(listRoutes());
 
 /** The whole API as one function from an API message to its reply. */
 export function createService(options: ServiceOptions): Service {
-  const { monotonic } = options.clock;
-  const tell = createTell(options.store, options.clock);
-  const budgets = createBudgetCounters(options.clock, tell);
+  const { store, clock, watchRequest } = options;
   const services: Services = {
     ...options,
-    waitInQueue: createTemplateQueue(createCheckQueue({ monotonic })),
-    addresses: createAddressCounter(options.clock, tell),
+    waitInQueue: createTemplateQueue(createCheckQueue(clock)),
+    budgets: createBudgets(clock, createWindowReport(store, clock)),
   };
-  const keyCache = createKeyCache(services.store, services.clock);
-  const clientKeys = createClientKeyCache(services.store, services.clock);
+  const keys = createKeyCache(store, clock);
   const knownKeys = new WeakMap<KeyHolder, Known>();
 
-  function answerRoute(
-    request: CarriedRequest,
-    found: ReturnType<typeof router.find>,
-    signal: Waiter,
-  ): Awaitable<ApiReply> {
-    const { method, url } = request;
-    if (found === undefined) return answerOther(method, router.listAllowed(url));
-    if (url.length > limits.address_characters) throw new Problem(414, messages.address_too_long);
-    const { target, params } = found;
-    const [endpoint, handler] = target;
-    const counted = { keyCache, clientKeys, budgets };
-    return answer({ endpoint, handler, request, params, services, ...counted, signal });
-  }
-
   return {
-    answer: (request) => {
+    answer: async (request) => {
       const { method, url } = request;
-      const found = router.find(method, url);
-      const endWatch = options.watchRequest?.(found?.target[0], request);
-      const open = findOpen(found?.target[0], url);
-      if (open !== undefined && method === "OPTIONS") return answerPreflight(open);
-      const work = (signal: Waiter) => answerRoute(request, found, signal);
-      const isRead = (found?.target[0].effect ?? "read") === "read";
-      return andThen(answerInTime(options, { request, isRead }, work), (reply) => {
-        endWatch?.(reply.status);
-        const shown = method === "HEAD" ? { ...reply, body: null } : reply;
-        return open === undefined ? shown : openToPages(shown);
-      });
+      const matches = matchPath(url);
+      const endpoint = matches
+        .find(({ routes }) => routes.has(method))
+        ?.routes.get(method)?.endpoint;
+      const endWatch = watchRequest?.(endpoint, request);
+      const open = endpoint ?? findOpen(matches);
+      const isOpen = open?.cross_origin === true;
+      if (isOpen && method === "OPTIONS") return answerPreflight(open);
+      const isRead = (endpoint?.effect ?? "read") === "read";
+      const reply = await answerInTime(options, { request, isRead }, (signal) =>
+        answer({ request, matches, services, keys, signal }),
+      );
+      endWatch?.(reply.status);
+      const headers = isOpen ? { ...reply.headers, ...anyOrigin } : reply.headers;
+      return { ...reply, headers, body: method === "HEAD" ? null : reply.body };
     },
-    followKey: (token) => {
-      return async () => {
-        const holder = await keyCache.find(token);
-        return holder && describeHolder(holder);
-      };
+    followKey: (token) => async () => {
+      const holder = await keys.find(token);
+      return isApiKey(holder) ? describeHolder(holder) : undefined;
     },
-    lendToken: (keyId) => keyCache.lendToken(keyId, services.random),
+    lendToken: (keyId) => keys.lendToken(keyId, services.random),
   };
 
   /** An unchanged key is the same object, so that callers need not compare its members. */
@@ -158,22 +137,38 @@ function describeKnown(
   };
 }
 
-/** A method that no endpoint has at this path; `OPTIONS` asks for those that one has. */
-function answerOther(method: string, allowed: readonly string[]): ApiReply {
-  if (allowed.length === 0) throw notFound(messages.route_unknown);
-  if (method !== "OPTIONS") throw methodNotAllowed(allowed);
-  return respondWith(204, null, { allow: allowed.join(", ") });
+/** What lets a page of any site read a reply; it names no credentials, so that none are sent. */
+const anyOrigin = { "access-control-allow-origin": "*" } as const;
+
+/** For so long a browser does not ask again. */
+const preflightKept_s = 3600;
+
+/** A page of another site may also read that it used a wrong method. */
+function findOpen(matches: readonly Matched[]): Endpoint | undefined {
+  const endpoints = matches.flatMap(({ routes }) => [...routes.values()]);
+  return endpoints.find(({ endpoint }) => endpoint.cross_origin === true)?.endpoint;
 }
 
-/** Each entry beside the handler of the same name; their types were matched in `Handlers`. */
-function pairHandlers(): readonly (readonly [Endpoint, AnyHandler])[] {
+/** What a browser asks before it sends JSON. */
+function answerPreflight({ method }: Endpoint): ApiReply {
+  return respondWith(204, null, {
+    ...anyOrigin,
+    allow: `${method}, OPTIONS`,
+    "access-control-allow-methods": method,
+    "access-control-allow-headers": "content-type",
+    "access-control-max-age": String(preflightKept_s),
+  });
+}
+
+/** Each entry with the handler of the same name; their types were matched in `Handlers`. */
+function listRoutes(): readonly Route[] {
   return Object.entries(served).flatMap(([group, entries]) => {
     // The loop cannot follow which entry belongs to which handler; the mapped type has checked it.
-    const named = handlers[group as keyof Handlers] as unknown as Record<string, AnyHandler>;
+    const named = handlers[group as keyof Handlers] as unknown as Record<string, UntypedHandler>;
     return Object.entries<Endpoint>(entries).map(([name, endpoint]) => {
       const handler = named[name];
       if (handler === undefined) throw new Error(`no handler for ${group}.${name}`);
-      return [endpoint, handler] as const;
+      return { endpoint, handler };
     });
   });
 }

@@ -1,18 +1,17 @@
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { getRequestListener } from "@hono/node-server";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openRemoteSender, sendEmbedded } from "../../src/client/carriers.ts";
 import { buildRequest } from "../../src/client/request.ts";
 import type { Send } from "../../src/client/send-once.ts";
-import type { ApiReply, ApiRequest } from "../../src/contract/api-message.ts";
+import type { AnswerApi, ApiReply, ApiRequest } from "../../src/contract/api-message.ts";
 import { budgets } from "../../src/contract/budgets.ts";
 import type { Endpoint } from "../../src/contract/endpoint.ts";
 import { apiPrefix, contract, listEndpoints } from "../../src/contract/index.ts";
 import type { JsonObject } from "../../src/contract/json.ts";
 import { limits } from "../../src/contract/limits.ts";
-import { carryOverHttp } from "../../src/service/http-carrier.ts";
+import { answerOverHttp } from "../../src/service/http.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /**
@@ -42,7 +41,7 @@ let server: Listening;
 
 beforeAll(async () => {
   const [here, there] = [await createWorld(countBytes()), await createWorld(countBytes())];
-  server = await listen(there.fetch);
+  server = await listen(there.answer, there.clock);
   const origin = "http://waypost.invalid";
   embedded = { ...(await addKeys(here)), send: sendEmbedded(here.answer), origin };
   remote = { ...(await addKeys(there)), send: sender.send, origin: server.origin };
@@ -66,11 +65,11 @@ async function addKeys(world: World): Promise<Pick<Side, "world" | "keys">> {
 
 type Listening = { readonly origin: string; readonly [Symbol.asyncDispose]: () => Promise<void> };
 
-async function listen(fetch: World["fetch"]): Promise<Listening> {
-  const listener = getRequestListener(fetch);
+async function listen(answer: AnswerApi, clock: World["clock"]): Promise<Listening> {
+  const answerHttp = answerOverHttp(answer, clock);
   // Node's own limit of headers would answer before ours of addresses.
   const http = createServer({ maxHeaderSize: 65_536 }, (request, response) => {
-    void listener(request, response);
+    answerHttp(request, response, undefined);
   });
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
   // A server that listens on a port has an address with one.
@@ -264,7 +263,7 @@ describe("both carriers are answered alike", () => {
     ];
     for (const reply of replies) {
       const answer = () => Promise.resolve(reply);
-      await using other = await listen(carryOverHttp(answer, embedded.world.clock).fetch);
+      await using other = await listen(answer, embedded.world.clock);
       const request = { method: "GET", url: `${other.origin}${apiPrefix}/links`, headers: {} };
       const direct = await read(sendEmbedded(answer), request);
       expect(await read(sender.send, request)).toStrictEqual(direct);

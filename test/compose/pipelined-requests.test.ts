@@ -5,7 +5,7 @@ import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { closeHttpServer, createHttpServer, listenAt } from "../../src/compose/http-server.ts";
 import { mostHeld, mostUnanswered } from "../../src/network/limit-unanswered.ts";
-import { carryOverHttp } from "../../src/service/http-carrier.ts";
+import { answerOverHttp } from "../../src/service/http.ts";
 import { serveApi, createWorld } from "../support/world.ts";
 import { createGate } from "../support/clock.ts";
 
@@ -26,7 +26,7 @@ test("a connection with 100 requests that wait for the store is not read further
   Object.assign(world.store, { write: held });
   let asked = 0;
   const { server, port, close } = await serveApi(
-    carryOverHttp((message) => {
+    answerOverHttp((message) => {
       asked += 1;
       return world.answer(message);
     }, world.clock),

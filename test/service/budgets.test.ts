@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createBudgetCounters } from "../../src/service/count-budgets.ts";
+import { createBudgets } from "../../src/service/budgets.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /** api-spec.md, "Limits": 600 requests a minute for each key and each row of the table. */
@@ -121,7 +121,7 @@ test("a window begins with its first request and ends a minute later", async () 
 
 test("a budget that is spent stays so, however many others have come meanwhile", () => {
   let now = 0;
-  const book = createBudgetCounters({ monotonic: () => now });
+  const book = createBudgets({ monotonic: () => now });
   const spend = (key: string) => book.spend(key, "link_writes");
   for (let turn = 0; turn < 600; turn += 1) void spend("spent");
   now = 30_000;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { apiPrefix } from "../../src/contract/index.ts";
-import { createAddressCounter } from "../../src/service/count-addresses.ts";
+import { createBudgets } from "../../src/service/budgets.ts";
 import { createWorld, linkOrigin, origin, type World } from "../support/world.ts";
 
 /** What needs no key is counted by the address that it is asked from: 1,200 a minute. */
@@ -74,8 +74,8 @@ test("a key's calls are counted by the key alone", async () => {
 
 test("of very many addresses the oldest are forgotten", () => {
   let now = 0;
-  const counter = createAddressCounter({ monotonic: () => now });
-  const spendOf = (address: string) => counter.spend(address, "keyless");
+  const budgets = createBudgets({ monotonic: () => now });
+  const spendOf = (address: string) => budgets.spendByAddress(address, "keyless");
   const use = (address: string) => {
     for (let turn = 0; turn < 1200; turn += 1) void spendOf(address);
   };

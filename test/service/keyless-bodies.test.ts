@@ -3,7 +3,7 @@ import { request, type ClientRequest } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
 import { apiPrefix } from "../../src/contract/index.ts";
 import { messages } from "../../src/contract/messages.ts";
-import { carryOverHttp } from "../../src/service/http-carrier.ts";
+import { answerOverHttp } from "../../src/service/http.ts";
 import { issueClientKey } from "../../src/service/issue-key.ts";
 import { serveApi, createWorld, type World } from "../support/world.ts";
 
@@ -15,7 +15,7 @@ const resolvePath = "/short_links/resolve";
 type Answer = { readonly status: number | undefined; readonly text: string };
 
 async function serve(world: World) {
-  const { port, server } = await serveApi(carryOverHttp(world.answer, world.clock));
+  const { port, server } = await serveApi(answerOverHttp(world.answer, world.clock));
   onTestFinished(() => {
     server.close();
     server.closeAllConnections();

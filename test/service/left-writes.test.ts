@@ -4,7 +4,7 @@ import { request } from "node:http";
 import { expect, test } from "vitest";
 import { sendEmbedded } from "../../src/client/carriers.ts";
 import { apiPrefix } from "../../src/contract/index.ts";
-import { carryOverHttp } from "../../src/service/http-carrier.ts";
+import { answerOverHttp } from "../../src/service/http.ts";
 import { createService } from "../support/api-description.ts";
 import { serveApi, createWorld, readLinkOrigin } from "../support/world.ts";
 import { createGate } from "../support/clock.ts";
@@ -15,7 +15,7 @@ const body = JSON.stringify({ path: "never" });
 
 test("who hangs up before the turn of its write has nothing written", async () => {
   await using held = await holdWrites();
-  const { server, port } = await serveApi(carryOverHttp(held.answer, held.clock));
+  const { server, port } = await serveApi(answerOverHttp(held.answer, held.clock));
   const connected = once(server, "connection");
   const path = `${apiPrefix}/links`;
   const sent = request({ port, path, method: "POST", headers: held.headers }).end(body);

@@ -11,7 +11,7 @@ import {
   type FieldKind,
 } from "../../src/contract/filters.ts";
 import { apiPrefix } from "../../src/contract/index.ts";
-import { carryOverHttp } from "../../src/service/http-carrier.ts";
+import { answerOverHttp } from "../../src/service/http.ts";
 import { createService } from "../support/api-description.ts";
 import { deleteLink } from "../../src/store/links.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -245,7 +245,7 @@ test("get_link, a redirect and a write are answered while many lists never end",
 describe("a caller that leaves ends its long list, and the next one is answered", () => {
   test("where it hangs up", async () => {
     const { answer, begun } = openEndless();
-    const { server, port } = await serveApi(carryOverHttp(answer, world.clock));
+    const { server, port } = await serveApi(answerOverHttp(answer, world.clock));
     const headers = { authorization: `Token ${world.key}` };
     const asking = request({ port, path: `${apiPrefix}${list}`, headers }).end();
     asking.on("error", () => undefined);

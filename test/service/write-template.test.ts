@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
-import { createAddressCounter } from "../../src/service/count-addresses.ts";
+import { createBudgets } from "../../src/service/budgets.ts";
 import { hashToken } from "../../src/service/ids.ts";
 import type { WaitInQueue } from "../../src/service/template-queue.ts";
 import { changeDraft } from "../../src/service/write-template.ts";
@@ -45,7 +45,7 @@ test.each([
     random: { bytes: (count: number) => randomBytes(count) },
     readLinkOrigin,
     waitInQueue,
-    addresses: createAddressCounter(world.clock),
+    budgets: createBudgets(world.clock),
   };
   const call = {
     services,

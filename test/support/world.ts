@@ -6,8 +6,10 @@ import { apiPrefix } from "../../src/contract/index.ts";
 import type { ProjectFields } from "../../src/contract/projects.ts";
 import type { Role, Scope } from "../../src/contract/scopes-and-roles.ts";
 import { createClicks, type Clicks } from "../../src/host/clicks.ts";
-import { carryOverHttp, type HttpCarrier } from "../../src/service/http-carrier.ts";
+import { readText, type AnswerHttp } from "../../src/service/http.ts";
+import { createKeylessReader } from "../../src/network/keyless-bodies.ts";
 import { issueKey } from "../../src/service/issue-key.ts";
+import { writeBody } from "../../src/service/respond.ts";
 import { makeProject } from "../../src/service/write-project.ts";
 import type { ProjectSettings, StoredProject } from "../../src/store/projects.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
@@ -99,8 +101,19 @@ export async function createWorld(bytes: Random["bytes"] = randomBytes): Promise
     report,
   });
 
-  const { fetch: carry } = carryOverHttp(service.answer, clock);
-  const fetch = (request: Request) => carry(request);
+  const readKeyless = createKeylessReader(clock.monotonic);
+  const fetch = async (request: Request) => {
+    const { method, url, headers, signal } = request;
+    const reply = await service.answer({
+      method,
+      url,
+      headers: Object.fromEntries(headers),
+      body: (sender) => readText(request, sender, () => readKeyless(request, undefined)),
+      onLeave: (leave) => signal.addEventListener("abort", leave),
+      hasLeft: () => signal.aborted,
+    });
+    return new Response(writeBody(reply), { status: reply.status, headers: reply.headers });
+  };
 
   const addProject: World["addProject"] = (given = {}) => {
     const { name, subdomain, custom_domain, ...settings } = given;
@@ -239,7 +252,7 @@ export const noHandlers: RequestHandlers = {
 };
 
 /** The API alone at a port of its own, as the one port of a data folder has it. */
-export async function serveApi(api: HttpCarrier) {
+export async function serveApi(api: AnswerHttp) {
   const server = createHttpServer();
   setRequestHandlers(server, { ...noHandlers, api });
   const port = await listenAt(server, { host: "127.0.0.1", port: 0 });

@@ -2,9 +2,8 @@ import type { AnswerApi } from "../../src/contract/api-message.ts";
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { apiPrefix } from "../../src/contract/index.ts";
-import { createAddressCounter } from "../../src/service/count-addresses.ts";
+import { createBudgets, createWindowReport } from "../../src/service/budgets.ts";
 import { createService } from "../support/api-description.ts";
-import { createTell } from "../../src/service/shared-windows.ts";
 import { createWorld, linkOrigin, origin, type World } from "../support/world.ts";
 
 /** Budgets of several processes of one store, which tell each other now and then. */
@@ -150,14 +149,12 @@ test("requests that are given back while others wait do not cause writes without
     writes += 1;
     return writes > 20 ? refuseWrite() : world.store.write(work);
   };
-  const counter = createAddressCounter(
-    world.clock,
-    createTell({ ...world.store, write }, world.clock),
-  );
+  const report = createWindowReport({ ...world.store, write }, world.clock);
+  const budgets = createBudgets(world.clock, report);
   const address = "100.64.0.1";
-  const spend = async () => counter.spend(address, "shared_misses");
+  const spend = async () => budgets.spendByAddress(address, "shared_misses");
   const waiting = Promise.all(Array.from({ length: 20 }, spend));
-  for (let turn = 0; turn < 10; turn += 1) counter.giveBack(address, "shared_misses");
+  for (let turn = 0; turn < 10; turn += 1) budgets.giveBack(address, "shared_misses");
   await waiting;
   // One for the counts, and one for the windows that have ended.
   expect(writes).toBe(2);

@@ -1,0 +1,109 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AnswerApi, ApiReply, Sender } from "../contract/api-message.ts";
+import type { Clock } from "../contract/clock.ts";
+import { limits } from "../contract/limits.ts";
+import { messages } from "../contract/messages.ts";
+import { badRequest, overloaded, Problem } from "../contract/problem.ts";
+import { readUrl } from "../contract/rules/web-address.ts";
+import { createKeylessReader, type ReadKeyless } from "../network/keyless-bodies.ts";
+import { readAtMost, type WithBody } from "../network/read-at-most.ts";
+import { readRequestId, requestIdHeader } from "../text/request-id.ts";
+import { bodyTooLarge } from "./read-body.ts";
+import { writeBody } from "./respond.ts";
+
+/** Answers an HTTP request to the API; the address is the client's, where it is known. */
+export type AnswerHttp = (
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  address: string | undefined,
+) => void;
+
+/** A sender whose body is still arriving has this long after the answer. */
+const restOfBody_ms = 500;
+
+/** Carries API messages over Node's own HTTP, for a `Request` would cost as much as an answer. */
+export function answerOverHttp(answer: AnswerApi, clock: Pick<Clock, "monotonic">): AnswerHttp {
+  const readKeyless = createKeylessReader(clock.monotonic);
+
+  async function exchange(...[incoming, response, address]: Parameters<AnswerHttp>): Promise<void> {
+    const { method = "", rawHeaders, socket } = incoming;
+    const url = readAddress(incoming);
+    if (url === undefined) return void response.writeHead(400).end();
+    const headers = joinHeaders(rawHeaders);
+    const requestId = readRequestId(headers[requestIdHeader]);
+    const reply = await answer({
+      method,
+      url,
+      headers,
+      body: (sender) => readText(incoming, sender, () => readKeyless(incoming, address)),
+      address,
+      requestId,
+      onLeave: (leave) => {
+        response.once("close", () => {
+          if (!response.writableFinished) leave();
+        });
+      },
+      hasLeft: () => socket.destroyed,
+    });
+    if (!incoming.complete) response.once("finish", () => endBody(incoming));
+    sendReply(response, reply, requestId);
+  }
+
+  return (incoming, response, address) => {
+    exchange(incoming, response, address).catch(() => response.writeHead(500).end());
+  };
+}
+
+/** With dots resolved; undefined for an address that a client must not send. */
+function readAddress({ url = "", headers: { host = "" } }: IncomingMessage): string | undefined {
+  if (!/^[\w.:[\]-]+$/.test(host) || /^[^?]*\\/.test(url)) return undefined;
+  return readUrl(url.startsWith("/") ? `http://${host}${url}` : url)?.href;
+}
+
+/** As `Headers` would join them: of a key that came twice, both are seen. */
+function joinHeaders(raw: readonly string[]): Readonly<Record<string, string>> {
+  const joined: Record<string, string> = {};
+  for (let at = 0; at < raw.length; at += 2) {
+    const [name, value] = [(raw[at] ?? "").toLowerCase(), raw[at + 1] ?? ""];
+    const before = joined[name];
+    joined[name] = before === undefined ? value : `${before}, ${value}`;
+  }
+  return joined;
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+/** The text of a body, up to what its sender may send. */
+export async function readText(
+  message: WithBody,
+  sender: Sender,
+  readKeyless: () => ReturnType<ReadKeyless>,
+): Promise<string> {
+  try {
+    const bytes = await (sender === "keyless"
+      ? readKeyless()
+      : readAtMost(message, limits.body_bytes));
+    if (bytes === "busy") throw overloaded();
+    if (bytes === undefined) throw bodyTooLarge(sender);
+    return decoder.decode(bytes);
+  } catch (error) {
+    throw error instanceof Problem ? error : badRequest(messages.body_invalid);
+  }
+}
+
+function sendReply(response: ServerResponse, reply: ApiReply, requestId: string): void {
+  const { status, headers } = reply;
+  const text = writeBody(reply);
+  // As a list of names and values: to copy the headers for one more costs as much as the rest.
+  const sent = [requestIdHeader, requestId];
+  for (const name in headers) sent.push(name, headers[name] ?? "");
+  if (text !== null) sent.push("content-length", String(Buffer.byteLength(text)));
+  response.writeHead(status, sent).end(text);
+}
+
+/** Node discards the rest of a body, but would wait for it as long as for a whole request. */
+function endBody(incoming: IncomingMessage): void {
+  setTimeout(() => {
+    if (!incoming.complete) incoming.destroy();
+  }, restOfBody_ms).unref();
+}
