@@ -9,6 +9,7 @@ import {
   type VisitKind,
 } from "../stats/visit.ts";
 import { countVisits } from "../store/count-visits.ts";
+import { createFlusher } from "../store/flusher.ts";
 import { OutcomeUnknown, type Store } from "../store/store.ts";
 
 /**
@@ -65,7 +66,7 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
       if (!isFailing) report(error);
       isFailing = true;
       memory.putBack();
-      flusher.schedule();
+      void flusher.schedule();
     }
   }
 
@@ -85,7 +86,7 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
     memory.drop(links.length);
   }
 
-  const flusher = createFlusher(write, setAlarm);
+  const flusher = createFlusher(write, setAlarm, flushInterval_ms);
 
   async function flushForReader(): Promise<void> {
     readers += 1;
@@ -96,7 +97,7 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
   function note(linkId: string, kind: VisitKind): void {
     if (kind.isClick) measured.counted += 1;
     memory.add(linkId, kind, 1);
-    flusher.schedule();
+    void flusher.schedule();
   }
 
   return {
@@ -166,35 +167,4 @@ function addKind({ kinds }: WaitingLink, kind: VisitKind, count: number): void {
   const known = kinds.get(kept.key);
   if (known === undefined) kinds.set(kept.key, { kind: kept, count });
   else known.count += count;
-}
-
-function createFlusher(write: () => Promise<void>, setAlarm: SetAlarm) {
-  let last: Promise<void> = Promise.resolve();
-  let queued: Promise<void> | undefined;
-  let cancel: (() => void) | undefined;
-
-  /** Writes what is there when the write that is running now has ended. */
-  function flush(): Promise<void> {
-    queued ??= last.then(() => {
-      queued = undefined;
-      return write();
-    });
-    last = queued;
-    return queued;
-  }
-
-  return {
-    /** Writes within the next second. */
-    schedule: () => {
-      cancel ??= setAlarm(flushInterval_ms, () => {
-        cancel = undefined;
-        void flush();
-      });
-    },
-    flush,
-    close: async () => {
-      await flush();
-      cancel?.();
-    },
-  };
 }

@@ -11,13 +11,13 @@ import { findClientAddress, findToldAddress } from "../network/client-address.ts
 import { readAtMost } from "../network/read-at-most.ts";
 import { findPlace } from "../network/shared-address.ts";
 import { createTrust, type TrustedProxies } from "../network/trusted-proxies.ts";
-import { findLatestEnd, readSealKey } from "../store/installs.ts";
+import { createFlusher } from "../store/flusher.ts";
+import { findLatestEnd, readSealKey, writeVisits, type Noted } from "../store/installs.ts";
 import type { Store } from "../store/store.ts";
 import { toFlag } from "../store/tables.ts";
+import { isSameSecret } from "../text/same-secret.ts";
 import { readAgent } from "../visit/read-platform.ts";
 import { createClientLimit } from "./limit-clients.ts";
-import { nameVisit, readVisitTime } from "./name-visit.ts";
-import { createNotedWriter } from "./write-noted-visits.ts";
 import type { HostedLink } from "./hosted-links.ts";
 import type { Site } from "./sites.ts";
 
@@ -155,4 +155,74 @@ async function readMessage(request: IncomingMessage): Promise<JsonObject | undef
   } catch {
     return undefined;
   }
+}
+
+/** Pages report their visits by themselves and at once: those of one moment share a write. */
+const moment_ms = 50;
+/** A store that takes no write must not fill the memory: from here on, nothing is noted. */
+const mostGathered = 2000;
+
+type WriterOptions = Pick<CollectorOptions, "store" | "setAlarm" | "report">;
+
+/** Resolves when it is written, or there is no way to. */
+function createNotedWriter({ store, setAlarm, report }: WriterOptions) {
+  let gathered = new Map<string, Noted>();
+  let isFailing = false;
+
+  async function write(): Promise<void> {
+    const batch = [...gathered.values()];
+    gathered = new Map();
+    try {
+      await store.write((db) => writeVisits(db, batch));
+      isFailing = false;
+    } catch (error) {
+      // They are lost; one report is enough.
+      if (!isFailing) report(error);
+      isFailing = true;
+    }
+  }
+
+  const { schedule } = createFlusher(write, setAlarm, moment_ms);
+  return (noted: Noted): Promise<void> => {
+    const { project_id, id } = noted.visit;
+    const name = `${project_id} ${id}`;
+    const known = gathered.get(name);
+    if (known === undefined && gathered.size >= mostGathered) return Promise.resolve();
+    if (known === undefined || noted.isWhole) gathered.set(name, noted);
+    return schedule();
+  };
+}
+
+/**
+ * What a page calls its visit: when that was, something random, and a proof that it was us who said
+ * so of this link. Whoever knows the name tells more of the visit, and by that it is matched
+ * exactly, so that nobody can make one up, or have one begin anew.
+ */
+
+const [time_characters, random_characters, proof_characters] = [8, 7, 7];
+const name = new RegExp(
+  `^([\\da-z]{${time_characters}})([\\w-]{${random_characters}})([\\w-]{${proof_characters}})$`,
+);
+
+type SealedLink = {
+  readonly seal: Seal;
+  readonly linkId: string;
+};
+
+function nameVisit({ seal, linkId }: SealedLink, visitedAt: number, random: Random): string {
+  const time = visitedAt.toString(36).padStart(time_characters, "0");
+  const bytes = Buffer.from(random.bytes(random_characters)).toString("base64url");
+  const begin = time + bytes.slice(0, random_characters);
+  return begin + prove(seal, linkId, begin);
+}
+
+/** Undefined for a name that is none of ours, or of another link's visit. */
+function readVisitTime({ seal, linkId }: SealedLink, id: string): number | undefined {
+  const [, time = "", bytes = "", proof = ""] = name.exec(id) ?? [];
+  const isOurs = isSameSecret(proof, prove(seal, linkId, time + bytes));
+  return isOurs ? Number.parseInt(time, 36) : undefined;
+}
+
+function prove(seal: Seal, linkId: string, begin: string): string {
+  return seal("visit", JSON.stringify([linkId, begin])).slice(0, proof_characters);
 }

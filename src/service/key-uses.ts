@@ -1,4 +1,5 @@
 import type { Clock, SetAlarm } from "../contract/clock.ts";
+import { createFlusher } from "../store/flusher.ts";
 import { noteKeyUses } from "../store/keys.ts";
 import type { Store } from "../store/store.ts";
 
@@ -27,20 +28,22 @@ export function createKeyUses({ store, clock, setAlarm }: Options): KeyUses {
   /** Of the keys that were used lately, when that was noted. */
   const noted = new Map<string, number>();
   let waiting = new Map<string, number>();
-  let cancel: (() => void) | undefined;
-  let writing = Promise.resolve();
 
-  async function write(): Promise<void> {
-    const uses = waiting;
-    waiting = new Map();
-    if (uses.size === 0) return;
-    try {
-      await store.write((db) => noteKeyUses(db, uses), { isPatient: true });
-    } catch {
-      // Whoever needs the store tells of it; the next use is noted again.
-      for (const id of uses.keys()) noted.delete(id);
-    }
-  }
+  const { schedule, close } = createFlusher(
+    async () => {
+      const uses = waiting;
+      waiting = new Map();
+      if (uses.size === 0) return;
+      try {
+        await store.write((db) => noteKeyUses(db, uses), { isPatient: true });
+      } catch {
+        // Requests that need the store report its fault; the next use is noted again.
+        for (const id of uses.keys()) noted.delete(id);
+      }
+    },
+    setAlarm,
+    writesAfter_ms,
+  );
 
   return {
     note: (keyId) => {
@@ -50,14 +53,8 @@ export function createKeyUses({ store, clock, setAlarm }: Options): KeyUses {
       if (noted.size >= mostKeys) noted.clear();
       noted.set(keyId, now);
       waiting.set(keyId, now);
-      cancel ??= setAlarm(writesAfter_ms, () => {
-        cancel = undefined;
-        writing = writing.then(write);
-      });
+      void schedule();
     },
-    close: async () => {
-      cancel?.();
-      await (writing = writing.then(write));
-    },
+    close,
   };
 }

@@ -1,0 +1,50 @@
+import type { SetAlarm } from "../contract/clock.ts";
+
+/** Writes what was noted in memory a moment later, one write at a time. */
+export type Flusher = {
+  /** Has it written within the time; resolves when that is done. */
+  readonly schedule: () => Promise<void>;
+  /** Has it written as soon as the write that is running now has ended. */
+  readonly flush: () => Promise<void>;
+  /** Writes what is left; nothing is scheduled any more. */
+  readonly close: () => Promise<void>;
+};
+
+/** `write` handles its own errors. What is noted while it runs is for the next write. */
+export function createFlusher(
+  write: () => Promise<void>,
+  setAlarm: SetAlarm,
+  within_ms: number,
+): Flusher {
+  let last: Promise<void> = Promise.resolve();
+  let queued: Promise<void> | undefined;
+  let scheduled: Promise<void> | undefined;
+  let isClosed = false;
+
+  function flush(): Promise<void> {
+    queued ??= last.then(() => {
+      queued = undefined;
+      return write();
+    });
+    last = queued;
+    return queued;
+  }
+
+  return {
+    schedule: () => {
+      if (isClosed) return last;
+      scheduled ??= new Promise<void>((resolve) => {
+        setAlarm(within_ms, resolve);
+      }).then(() => {
+        scheduled = undefined;
+        return flush();
+      });
+      return scheduled;
+    },
+    flush,
+    close: () => {
+      isClosed = true;
+      return flush();
+    },
+  };
+}
