@@ -11,6 +11,8 @@ import type { Site } from "./sites.ts";
 /** More apps than fit into a file, however short their names are. */
 const mostApps = 5000;
 
+export type AnswerAssociationFile = ReturnType<typeof createAssociationFiles>;
+
 /** Answers the association files of a site. */
 export function createAssociationFiles() {
   // A change of a project's apps or links makes another site of it, for which they are built anew.

@@ -162,10 +162,12 @@ const moment_ms = 50;
 /** A store that takes no write must not fill the memory: from here on, nothing is noted. */
 const mostGathered = 2000;
 
-type WriterOptions = Pick<CollectorOptions, "store" | "setAlarm" | "report">;
+type WriterOptions = Pick<CollectorOptions, "setAlarm" | "report"> & {
+  readonly store: Pick<Store, "write">;
+};
 
 /** Resolves when it is written, or there is no way to. */
-function createNotedWriter({ store, setAlarm, report }: WriterOptions) {
+export function createNotedWriter({ store, setAlarm, report }: WriterOptions) {
   let gathered = new Map<string, Noted>();
   let isFailing = false;
 

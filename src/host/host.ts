@@ -1,34 +1,27 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { andThen, type Awaitable } from "../contract/awaitable.ts";
-import { dropQuery, readQuery } from "../contract/rules/address-query.ts";
-import { decodePath } from "../contract/rules/link-path.ts";
+import { limits } from "../contract/limits.ts";
+import { dropQuery, joinQueries, readQuery } from "../contract/rules/address-query.ts";
+import { decodePath, encodePath } from "../contract/rules/link-path.ts";
 import { dropPasteMark } from "../contract/rules/paste-mark.ts";
 import { dropScanMark, scanMark } from "../contract/rules/scan-mark.ts";
 import { isRead } from "../network/read-method.ts";
 import { readOutage } from "../store/store.ts";
-import { associationPaths } from "../visit/association-files.ts";
-import type { Platform } from "../visit/decide-visit.ts";
 import { createPageMaker } from "../template/page-time-slice.ts";
-import { createQrPictures, type QrPictures } from "./answer-qr.ts";
-import { answerVisit, isCollected, readVisited } from "./answer-visit.ts";
-import type { PageParts } from "./answer-visit.ts";
-import { answerElse } from "./answer-else.ts";
+import { decideVisit } from "../visit/decide-visit.ts";
+import { answerOwn } from "./answer-own.ts";
+import { createQrPictures } from "./answer-qr.ts";
 import { createAssociationFiles } from "./association-files.ts";
 import { createVisitorReader } from "./classify-visitor.ts";
 import type { Clicks } from "./clicks.ts";
-import { createVisitCollector, isScriptMessage } from "./collect-visits.ts";
-import type { CollectorOptions } from "./collect-visits.ts";
+import { createVisitCollector, isScriptMessage, type CollectorOptions } from "./collect-visits.ts";
 import { createTemplateFinder } from "./find-live-template.ts";
-import { makeAnswer, sendAnswer, type Answer } from "./http-answer.ts";
+import { createHostedLinks, type HostedLink } from "./hosted-links.ts";
+import { asText, makeAnswer, redirectHeaders, uncached, type Answer } from "./http-answer.ts";
+import { createClientFinder } from "./limit-clients.ts";
 import { notFoundPage } from "./not-found-page.ts";
 import { createKindReader, type KindOptions } from "./read-kind.ts";
-import {
-  createHostedLinks,
-  type HostedLink,
-  type HostedLinks,
-  type Place,
-} from "./hosted-links.ts";
-import { createClientFinder, type FindClient } from "./limit-clients.ts";
+import { isCollected, showPage } from "./show-page.ts";
 import { createSites, type Site, type SitesOptions } from "./sites.ts";
 
 /** The link host: answers browsers, bots and phones at the addresses of links. */
@@ -52,29 +45,21 @@ export type HostOptions = SitesOptions &
     readonly report: (error: unknown) => unknown;
   };
 
-type HostedRequest = Place & {
-  readonly request: IncomingMessage;
-  /** From the first slash on. */
-  readonly target: string;
-  /** Whether it was the link's code that led here. */
-  readonly isScanned: boolean;
-};
-
-const nonce_bytes = 16;
-
 export function createHost(options: HostOptions): Host {
   const sites = createSites(options);
-  const route = createRoute(options);
+  const parts = createParts(options);
   return {
     isServed: async (hostname) => (await sites.find(hostname)) !== undefined,
     answer: (request, response, hostname, otherwise) => {
-      const send = (answer: Answer) => sendAnswer(response, answer);
+      // To a HEAD request Node sends only the headers.
+      const send = ({ status, headers, body }: Answer) =>
+        void response.writeHead(status, headers).end(body);
       const fail = (error: unknown) => send(answerError(error, options.report));
       try {
         // Most answers are there at once.
         const answered = andThen(sites.find(hostname), (site) => {
           if (site === undefined && !sites.isLinkHost(hostname)) return otherwise();
-          return andThen(route(request, site), send);
+          return andThen(answerRequest(parts, request, site), send);
         });
         return answered instanceof Promise ? answered.catch(fail) : answered;
       } catch (error) {
@@ -84,151 +69,141 @@ export function createHost(options: HostOptions): Host {
   };
 }
 
-type Route = (request: IncomingMessage, site: Site | undefined) => Awaitable<Answer>;
+type Parts = ReturnType<typeof createParts>;
 
-function createRoute(options: HostOptions): Route {
-  const links = createHostedLinks();
-  const { answerQr, pages } = createPages(options);
-  const findClient = createClientFinder(options.trustedProxies);
-  const answerOwn = createOwnFiles(links, answerQr, findClient);
-  const { answerHosted, answerMessage } = createLinkAnswers(options, pages, findClient);
+const nonce_bytes = 16;
 
-  return (request, site) => {
-    const isMessage = isScriptMessage(request);
-    if (!isMessage && !isRead(request)) return methodNotAllowed;
-    if (site === undefined || site.project.suspended) return notFoundPage;
-    const asked = readAsked(request.url ?? "");
-    if (asked === undefined) return notFoundPage;
-    const visit = { site, request, ...asked };
-    return andThen(links.findLink(visit), (hosted) => {
-      if (isMessage) return answerMessage(visit, hosted);
-      return hosted === undefined ? answerOwn(visit) : answerHosted(visit, hosted);
-    });
-  };
-}
-
-function createLinkAnswers(options: HostOptions, pages: PageParts, findClient: FindClient) {
-  const collector = createVisitCollector(options);
-  const readVisitor = createVisitorReader();
-  const count = createCounter(options);
-
-  function answerHosted(asked: HostedRequest, hosted: HostedLink): Awaitable<Answer> {
-    const { request, site, target } = asked;
-    const { headers, method } = request;
-    const visitor = readVisitor(headers);
-    const languages = headers["accept-language"];
-    const collect = (query: string) => collector.noteRequest({ request, site, hosted, query });
-    const ways = { collect, pages, findClient: () => findClient(request) };
-    const context = { site, hosted, visitor, target, languages, ...ways };
-    return andThen(answerVisit(context), (answer) => {
-      if (visitor.isPerson && method === "GET") count(asked, hosted, visitor.platform);
-      return answer;
-    });
-  }
-
-  /** What the script of a link's page tells: at its own address, so that the link is known. */
-  async function answerMessage(
-    { request, site, target }: HostedRequest,
-    hosted: HostedLink | undefined,
-  ): Promise<Answer> {
-    const visitor = readVisitor(request.headers);
-    if (hosted === undefined || !isCollected({ site, hosted, visitor })) return methodNotAllowed;
-    const visited = { request, site, hosted, ...readVisited({ hosted, target }) };
-    return (await collector.noteScript(visited)) ? noted : methodNotAllowed;
-  }
-
-  return { answerHosted, answerMessage };
-}
-
-/** What the host answers itself; no link can have these paths. */
-function createOwnFiles(
-  links: HostedLinks,
-  answerQr: QrPictures["answer"],
-  findClient: FindClient,
-) {
-  const answerAssociationFile = createAssociationFiles();
-
-  async function answerOwnFile({ request, site, target, path }: HostedRequest) {
-    const ifNoneMatch = request.headers["if-none-match"];
-    const system = associationFiles.get(path);
-    if (system !== undefined) return answerAssociationFile(site, system, ifNoneMatch);
-    const [, picturedPath] = /^(.+)\.qr$/i.exec(path) ?? [];
-    if (picturedPath === undefined) return ownFiles.get(path);
-    const pictured = await links.findLink({ site, path: picturedPath });
-    if (pictured === undefined) return undefined;
-    const asked = { path: picturedPath, query: readQuery(target), client: findClient(request) };
-    return answerQr({ site, ...asked }, ifNoneMatch);
-  }
-
-  return async (asked: HostedRequest): Promise<Answer> => {
-    const { site, path, request } = asked;
-    return (
-      (await answerOwnFile(asked)) ?? answerElse(site, path, request.headers["accept-language"])
-    );
-  };
-}
-
-function createPages({ clock, random }: HostOptions) {
-  const { answer: answerQr, drawForPage } = createQrPictures(clock);
+function createParts(options: HostOptions) {
+  const { clock, random, clicks } = options;
   const { monotonic } = clock;
+  const { answer: answerQr, drawForPage } = createQrPictures(clock);
   const makePage = createPageMaker(monotonic);
-  const findTemplate = createTemplateFinder(makePage);
   const createNonce = () => Buffer.from(random.bytes(nonce_bytes)).toString("base64url");
-  return { answerQr, pages: { createNonce, findTemplate, makePage, drawForPage, monotonic } };
-}
-
-function answerError(error: unknown, report: HostOptions["report"]): Answer {
-  if (readOutage(error) !== undefined) return storeBusy;
-  report(error);
-  return unexpectedError;
-}
-
-/** Counts a person's visit of a link. */
-function createCounter(options: HostOptions) {
-  const readKind = createKindReader(options);
-  return ({ request, site, isScanned }: HostedRequest, hosted: HostedLink, platform: Platform) => {
-    // A visitor under the second host name was counted before the preview page.
-    const source = site.isSecond ? "button" : isScanned ? "qr" : hosted.source;
-    options.clicks.note(hosted.link.id, readKind({ request, site, platform, source }));
+  const findTemplate = createTemplateFinder(makePage);
+  return {
+    links: createHostedLinks(),
+    readVisitor: createVisitorReader(),
+    findClient: createClientFinder(options.trustedProxies),
+    collector: createVisitCollector(options),
+    readKind: createKindReader(options),
+    clicks,
+    pages: { createNonce, findTemplate, makePage, drawForPage, monotonic },
+    answerQr,
+    answerAssociationFile: createAssociationFiles(),
   };
 }
 
-const associationFiles = new Map(
-  (["ios", "android"] as const).map((system) => [associationPaths[system].slice(1), system]),
-);
+/** What a request asks for on a project's host. */
+type HostedRequest = {
+  readonly request: IncomingMessage;
+  readonly site: Site;
+  readonly path: string;
+  /** Path and query, from the first slash on. */
+  readonly target: string;
+  /** Whether it was the link's code that led here. */
+  readonly isScanned: boolean;
+};
 
-const asText = { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" };
-const cachedForDay = { "cache-control": "public, max-age=86400" };
-const uncached = { "cache-control": "no-store" };
+function answerRequest(
+  parts: Parts,
+  request: IncomingMessage,
+  site: Site | undefined,
+): Awaitable<Answer> {
+  const isMessage = isScriptMessage(request);
+  if (!isMessage && !isRead(request)) return methodNotAllowed;
+  if (site === undefined || site.project.suspended) return notFoundPage;
+  const asked = readAsked(request.url ?? "");
+  if (asked === undefined) return notFoundPage;
+  const { path, target, isScanned } = asked;
+  const hostedRequest = { request, site, path, target, isScanned };
+  return andThen(parts.links.findLink(hostedRequest), (hosted) => {
+    if (isMessage) return answerMessage(parts, hostedRequest, hosted);
+    if (hosted !== undefined) return answerVisit(parts, hostedRequest, hosted);
+    const findClient = () => parts.findClient(request);
+    return answerOwn(parts, { site, path, target, headers: request.headers, findClient });
+  });
+}
 
-const ownFiles: ReadonlyMap<string, Answer> = new Map([
-  // Services that show links to people must read the tags; pages tell search engines to stay out.
-  ["robots.txt", makeAnswer(200, { ...asText, ...cachedForDay }, "User-agent: *\nAllow: /\n")],
-  ["favicon.ico", makeAnswer(204, cachedForDay)],
-]);
+/** One visit of a link: who visits, where the visit leads, and that it is counted. */
+function answerVisit(
+  parts: Parts,
+  { request, site, target, isScanned }: HostedRequest,
+  hosted: HostedLink,
+): Awaitable<Answer> {
+  const { headers, method } = request;
+  const { link, apps } = hosted;
+  const visitor = parts.readVisitor(headers);
+  const { query, target: visited } = readVisited(hosted, target);
+  const address = site.visitedOrigin + visited;
+  // A visitor under the second name left the preview page by its Open button and lacks the app.
+  const decided = site.isSecond ? { ...link, enable_forced_redirect: true } : link;
+  const visit = decideVisit(decided, apps, visitor, {
+    link_in_referrer: site.project.link_in_referrer,
+    address,
+    query,
+    second_host: site.secondOrigin !== undefined,
+  });
+  const answer =
+    visit.action === "redirect"
+      ? redirectTo(visit.to)
+      : showPage(parts.pages, {
+          site,
+          hosted,
+          visitor,
+          visit,
+          query,
+          address,
+          second_address: site.secondOrigin && site.secondOrigin + visited,
+          languages: headers["accept-language"],
+          collect: () => parts.collector.noteRequest({ request, site, hosted, query }),
+          findClient: () => parts.findClient(request),
+        });
+  return andThen(answer, (made) => {
+    if (visitor.isPerson && method === "GET") {
+      // A visitor under the second host name was counted before the preview page.
+      const source = site.isSecond ? "button" : isScanned ? "qr" : hosted.source;
+      const { platform } = visitor;
+      parts.clicks.note(link.id, parts.readKind({ request, site, platform, source }));
+    }
+    return made;
+  });
+}
 
-const noted = makeAnswer(204, uncached);
-/** The connection is closed, so that no body is read to its end. */
-const methodNotAllowed = makeAnswer(
-  405,
-  { ...asText, ...uncached, allow: "GET, HEAD", connection: "close" },
-  "Method not allowed\n",
-);
-const storeBusy = makeAnswer(
-  503,
-  { ...asText, ...uncached, "retry-after": "1" },
-  "Please try again in a moment.\n",
-);
-const unexpectedError = makeAnswer(
-  500,
-  { ...asText, ...uncached },
-  "Something went wrong. Please try again.\n",
-);
+const ownHeaders = makeAnswer(302, { ...redirectHeaders, ...uncached }).headers;
 
-/** What a request asks for; undefined if its address is not one that the link host serves. */
+function redirectTo(address: string): Answer {
+  return { status: 302, headers: ["location", address, ...ownHeaders], body: "" };
+}
+
+/** The query that is handed on, and the link's path with it, as an app reads them. */
+function readVisited(
+  { query: own, link }: HostedLink,
+  target: string,
+): { readonly query: string; readonly target: string } {
+  const joined = joinQueries(own, readQuery(target));
+  const query = joined.length > limits.web_address_characters ? own : joined;
+  // A short path that stands for a query is visited as its link with that query.
+  const path = own === "" ? dropQuery(target) : `/${encodePath(link.path ?? "")}`;
+  return { query, target: query === "" ? path : `${path}?${query}` };
+}
+
+/** What the script of a link's page reports: at its own address, so that the link is known. */
+async function answerMessage(
+  { readVisitor, collector }: Parts,
+  { request, site, target }: HostedRequest,
+  hosted: HostedLink | undefined,
+): Promise<Answer> {
+  const visitor = readVisitor(request.headers);
+  if (hosted === undefined || !isCollected({ site, hosted, visitor })) return methodNotAllowed;
+  const { query } = readVisited(hosted, target);
+  return (await collector.noteScript({ request, site, hosted, query })) ? noted : methodNotAllowed;
+}
+
+/** Undefined if an address is not one that the link host serves. */
 function readAsked(url: string): Pick<HostedRequest, "path" | "target" | "isScanned"> | undefined {
-  const asked = readTarget(url);
-  if (asked === undefined) return undefined;
+  // What names a host of its own, as requests to a proxy do, is not for us.
+  if (!/^\/[\x21-\x7e]*$/.test(url)) return undefined;
+  const asked = url.split("#", 1)[0] ?? url;
   const unscanned = asked.includes(scanMark) ? dropScanMark(asked) : asked;
   const target = dropPasteMark(unscanned);
   const written = dropQuery(target);
@@ -237,7 +212,23 @@ function readAsked(url: string): Pick<HostedRequest, "path" | "target" | "isScan
   return { path, target, isScanned: unscanned !== asked };
 }
 
-/** Path and query; what names a host of its own, as requests to a proxy do, is not for us. */
-function readTarget(url: string): string | undefined {
-  return /^\/[\x21-\x7e]*$/.test(url) ? (url.split("#", 1)[0] ?? url) : undefined;
+function answerError(error: unknown, report: HostOptions["report"]): Answer {
+  if (readOutage(error) !== undefined) return storeBusy;
+  report(error);
+  return unexpectedError;
 }
+
+const asPlainText = { ...asText, "cache-control": "no-store" } as const;
+const noted = makeAnswer(204, { "cache-control": "no-store" });
+/** The connection is closed, so that no body is read to its end. */
+const methodNotAllowed = makeAnswer(
+  405,
+  { ...asPlainText, allow: "GET, HEAD", connection: "close" },
+  "Method not allowed\n",
+);
+const storeBusy = makeAnswer(
+  503,
+  { ...asPlainText, "retry-after": "1" },
+  "Please try again in a moment.\n",
+);
+const unexpectedError = makeAnswer(500, asPlainText, "Something went wrong. Please try again.\n");

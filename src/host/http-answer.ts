@@ -1,5 +1,3 @@
-import type { ServerResponse } from "node:http";
-
 /** What is sent back to a visitor. */
 export type Answer = {
   readonly status: number;
@@ -19,15 +17,28 @@ export const quietHeaders = {
   "x-robots-tag": "noindex",
 } as const;
 
+export const asText = {
+  "content-type": "text/plain; charset=utf-8",
+  "x-content-type-options": "nosniff",
+} as const;
+
+/**
+ * Of a visit: before the next one the link may change or go, and another device gets another
+ * answer.
+ */
+export const uncached = { "cache-control": "private, no-store", vary: "user-agent" } as const;
+
+export const redirectHeaders = {
+  "cache-control": "private, no-store",
+  // What browsers do by themselves: the destination learns from which site people came, no more.
+  "referrer-policy": "strict-origin-when-cross-origin",
+  "x-robots-tag": "noindex",
+} as const;
+
 export function makeAnswer(status: number, headers: Headers, body: Answer["body"] = ""): Answer {
   // These two have no body, not even an empty one.
   const hasBody = status !== 204 && status !== 304;
   const length = hasBody && { "content-length": String(Buffer.byteLength(body)) };
   const all = { ...headers, ...length };
   return { status, headers: Object.entries(all).flat(), body };
-}
-
-/** To a HEAD request Node sends the headers alone. */
-export function sendAnswer(response: ServerResponse, { status, headers, body }: Answer): void {
-  response.writeHead(status, headers).end(body);
 }

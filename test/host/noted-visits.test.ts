@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createNotedWriter } from "../../src/host/write-noted-visits.ts";
+import { createNotedWriter } from "../../src/host/collect-visits.ts";
 import { StoreBusy } from "../../src/sql/faults.ts";
 import { agents } from "../attribution/agents.ts";
 import { createAlarms, createGate } from "../support/clock.ts";
