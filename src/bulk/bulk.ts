@@ -105,7 +105,7 @@ export function createBulk(options: RunnerOptions): Bulk {
       const signal = limit(given);
       return line.run(key_print, signal, async () => {
         const state = await openState();
-        const readWritten = (since: number) => listWrittenLinks(state, realm, since);
+        const readWritten = (since: number) => listWrittenLinks(state.history, realm, since);
         const asking = { call, signal, clock, readWritten };
         return summarizePlan(asking, plan, readWrites(state, plan, job));
       });
@@ -163,7 +163,7 @@ async function saveExport(
   signal: AbortSignal,
 ): Promise<SavedExport> {
   const counting = startCount();
-  const parts = selectParts({ call, signal, linkHost }, filters, { search });
+  const parts = selectParts({ call, signal, linkHost }, filters, search);
   // A key that may not read links is refused before anything is opened or saved.
   const counted = await readAhead(countEach(parts, counting));
   const type = format === "csv" ? "text/csv" : "application/json";

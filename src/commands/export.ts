@@ -41,7 +41,7 @@ export async function runExport(options: BulkSessionOptions, flags: ExportFlags)
     const counting = startCount();
     const failed = new AbortController();
     const asking = { call, linkHost, signal: AbortSignal.any([signal, failed.signal]) };
-    const parts = countEach(selectParts(asking, filters, { search }), counting);
+    const parts = countEach(selectParts(asking, filters, search), counting);
     try {
       if (file === undefined) await writeOut(parts, format, signal);
       else await writeFile(file, writeWhole(parts, format), flags.force === true, signal);

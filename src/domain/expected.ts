@@ -1,6 +1,6 @@
 import { type App, type AppMember, appKinds, readApps } from "../bulk/select/project-apps.ts";
 import { readIfAllowed } from "../bulk/select/read-if-allowed.ts";
-import { ListChanging } from "../bulk/select/read-whole-list.ts";
+import { ListChanging } from "../bulk/select/read-list.ts";
 import type { Client } from "../client/client.ts";
 import type { AndroidAppFields, IosAppFields } from "../contract/apps.ts";
 import { browserPaths } from "../contract/browser-paths.ts";

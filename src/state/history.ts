@@ -88,6 +88,8 @@ export type History = {
   ) => Promise<Change | undefined>;
   /** Whether the project's history has every change since a time, or had to drop some for room. */
   readonly isWhole: (realm: string, since: number) => Promise<boolean>;
+  /** Ids and paths of the links written since a time, one by one or by jobs. */
+  readonly listWritten: (realm: string, since: number) => Promise<ReadonlySet<string>>;
   /** What had the first id was deleted, and was created again with the second one. */
   readonly noteSuccessor: (realm: string, id: string, successor_id: string) => Promise<void>;
   readonly findSuccessor: (realm: string, id: string) => Promise<string>;
@@ -139,6 +141,7 @@ export function createHistory(sql: Sql<StateTables>, given: ClockAndRandom): His
       const gap = await findValue(db, "history_gap", realm, clock.now());
       return gap === undefined || gap.value < since;
     },
+    listWritten: (realm, since) => listWritten(db, realm, since),
     noteSuccessor: (realm, id, value) => {
       const saved = { kind: "successor", key: `${realm} ${id}`, value, at: clock.now() } as const;
       return write((inner) => saveValue(inner, saved));
@@ -179,6 +182,25 @@ async function dropSurplus(
     if ((known?.value ?? 0) >= at || dropped.length === 0) return;
     await saveValue(inner, { kind: "history_gap", key: realm, value: at, at });
   });
+}
+
+async function listWritten(db: Db, realm: string, since: number): Promise<ReadonlySet<string>> {
+  const changes = await db
+    .selectFrom("changes")
+    .select(["target_id", "target_key"])
+    .where((change) => change.and({ realm, kind: "link" }))
+    .where("at", ">=", since)
+    .execute();
+  const rows = await db
+    .selectFrom("plan_rows")
+    .innerJoin("jobs", "jobs.plan_id", "plan_rows.plan_id")
+    .select(["plan_rows.link_id", "result_id", "path"])
+    .where("jobs.realm", "=", realm)
+    .where("jobs.updated_at", ">=", since)
+    .where("status", "is not", null)
+    .execute();
+  const names = [...changes, ...rows].flatMap((row) => Object.values(row));
+  return new Set(names.filter((name) => name !== null));
 }
 
 async function listOne(query: ReturnType<typeof selectOf>): Promise<Change | undefined> {

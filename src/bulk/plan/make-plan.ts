@@ -7,7 +7,8 @@ import { throwIfCancelled } from "../bulk-errors.ts";
 import type { Asking, CheckDestinations, Owner } from "../owner.ts";
 import { readRows, type Findings, type RowSource, type SettleRow } from "../rows/read-rows.ts";
 import { createPricingCheck } from "./check-pricing.ts";
-import { chooseApps, createAppReader } from "./known-apps.ts";
+import { createProjectApps } from "../select/project-apps.ts";
+import { chooseApps, readKnownApps } from "./known-apps.ts";
 import { planFilters, refuseChanges, type FilterWanted } from "./plan-filters.ts";
 import { planRows, type Planning, type UnnumberedRow } from "./plan-rows.ts";
 import { planUndo, type Undoing } from "./plan-undo.ts";
@@ -60,8 +61,8 @@ export async function makePlan(
   const operation = "undo" in wanted ? "upsert" : wanted.operation;
   const createPath = () => Buffer.from(random.bytes(pathBytes)).toString("hex");
   const asking = { call, signal, linkHost, ownOrigin: takesAnyId ? undefined : linkHost };
-  const readApps = createAppReader(asking);
-  const planning = { ...asking, operation, createPath, requireRight, takesAnyId, readApps };
+  const apps = createProjectApps(asking);
+  const planning = { ...asking, operation, createPath, requireRight, takesAnyId, apps };
   const undoing = { ...planning, jobs: state.jobs, keepsBin };
   const { rows, listFindings } = readWanted(undoing, wanted);
   // What is wrong with the whole source is only known when its last row was read.
@@ -103,7 +104,7 @@ function describe(wanted: PlanWanted): PlanRequest {
 function readWanted(planning: Planning & Undoing, wanted: PlanWanted) {
   if ("source" in wanted) {
     const { source, linkHosts } = wanted;
-    const settle = linkHosts === undefined ? undefined : settleApps(planning);
+    const settle = linkHosts === undefined ? undefined : nameApps(planning);
     const options = { takesAnyId: planning.takesAnyId, linkHosts, settle };
     const { rows, listFindings } = readRows(source, wanted.operation, options);
     return { rows: planRows(planning, rows), listFindings };
@@ -114,10 +115,11 @@ function readWanted(planning: Planning & Undoing, wanted: PlanWanted) {
 }
 
 /** What a deletion has no use for is refused with its row. */
-function settleApps({ operation, readApps, takesAnyId }: Planning): SettleRow | undefined {
+function nameApps({ operation, apps, takesAnyId }: Planning): SettleRow | undefined {
   if (operation === "delete") return undefined;
   return async (given) => {
-    const { fields, problems } = chooseApps(given.fields, await readApps(given.fields), takesAnyId);
+    const known = await readKnownApps(apps, given.fields);
+    const { fields, problems } = chooseApps(given.fields, known, takesAnyId);
     return { ...given, fields, problems: [...given.problems, ...problems] };
   };
 }

@@ -1,20 +1,13 @@
 import type { FilterInput } from "../../contract/filters.ts";
 import type { LinkFields, ReadLink } from "../../contract/links.ts";
 import { Problem, toSentence, type FieldProblem } from "../../contract/problem.ts";
-import { checkLink, type LinkValues } from "../../contract/rules/link-rules.ts";
+import { checkLink } from "../../contract/rules/link-rules.ts";
 import { checkChanges } from "../rows/check-rows.ts";
 import { batchRows, findTaken, type Taken } from "../select/find-links.ts";
 import { selectParts } from "../select/select-links.ts";
 import { applyRules, listRuledFields, type LinkRules } from "./change-by-rule.ts";
-import { listUnknown, type Wanted } from "./compare-link.ts";
-import {
-  chooseApps,
-  dropRegistrations,
-  findAppFault,
-  noApps,
-  requireRegistrationRights,
-  type KnownApps,
-} from "./known-apps.ts";
+import { listUnknown } from "./compare-link.ts";
+import { chooseApps, noApps, readKnownApps, settleApps, type KnownApps } from "./known-apps.ts";
 import {
   planChange,
   planDeletion,
@@ -44,23 +37,20 @@ export async function* planFilters(
 ): AsyncGenerator<UnnumberedRow> {
   const isDeletion = planning.operation === "delete";
   const { takesAnyId } = planning;
-  const apps = isDeletion ? noApps : await planning.readApps(given);
+  const apps = isDeletion ? noApps : await readKnownApps(planning.apps, given);
   const chosen = chooseApps(given, apps, takesAnyId);
   const changes = chosen.fields;
   const faults = isDeletion ? [] : checkChanges(changes, takesAnyId);
   const problems = [...chosen.problems, ...faults];
   if (problems.length > 0) throw refuseChanges(problems);
-  requireRegistrationRights(planning, changes, apps);
-  const fault = findAppFault(changes, apps);
+  const { fields, fault } = settleApps(changes, apps, planning);
   if (fault !== undefined) throw refuseChanges([{ field: "", message: fault }]);
-  const fields = dropRegistrations(changes, apps);
-  const wanted = { fields, values: checkLink(changes, "update").values };
   const paths: Paths = { left: new Set(), given: new Set() };
-  for await (const { rows, unread } of selectParts(planning, filters, { search })) {
+  for await (const { rows, unread } of selectParts(planning, filters, search)) {
     if (isDeletion) for (const link of rows) yield planDeletion(null, link);
     else if (rules === undefined) {
-      for (const link of rows) yield planChange(null, link, wanted, apps);
-    } else yield* planRuled(planning, rows, { wanted, rules, apps, paths });
+      for (const link of rows) yield planChange(null, link, fields, apps);
+    } else yield* planRuled(planning, rows, { fields, rules, apps, paths });
     for (let left = unread; left > 0; left -= 1) yield noteUnread;
   }
 }
@@ -85,15 +75,15 @@ export function refuseChanges(problems: readonly FieldProblem[]): Problem {
 type Paths = { readonly left: Set<string>; readonly given: Set<string> };
 
 type Ruling = {
-  readonly wanted: Wanted;
+  readonly fields: LinkFields;
   readonly rules: LinkRules;
   readonly apps: KnownApps;
   readonly paths: Paths;
 };
 
-type RuledLink = Wanted & {
+type RuledLink = {
   readonly link: ReadLink;
-  readonly values: Partial<LinkValues>;
+  readonly fields: LinkFields;
   readonly problems: readonly FieldProblem[];
 };
 
@@ -113,38 +103,39 @@ async function* planRuled(
 }
 
 /** One after the other: of all links at once the new values would be held beside the old ones. */
-function* ruleEach(links: readonly ReadLink[], { wanted, rules }: Ruling): Generator<RuledLink> {
+function* ruleEach(links: readonly ReadLink[], { fields, rules }: Ruling): Generator<RuledLink> {
   for (const link of links) {
-    const { fields, problems } = applyRules(link, rules);
-    const checked = checkLink(fields, "update");
-    const { path } = checked.values;
-    yield {
-      link,
-      // A path has one form, in which it is looked for and sent.
-      fields: { ...wanted.fields, ...fields, ...(path !== undefined && { path }) },
-      values: { ...wanted.values, ...checked.values },
-      problems: [...problems, ...checked.problems],
-    };
+    const ruled = applyRules(link, rules);
+    const { values, problems } = checkLink(ruled.fields, "update");
+    // A path has one form, in which it is looked for and sent.
+    const path = values.path === undefined ? {} : { path: values.path };
+    const all = { ...fields, ...ruled.fields, ...path };
+    yield { link, fields: all, problems: [...ruled.problems, ...problems] };
   }
 }
 
 function planRuledLink(
-  { link, fields, values, problems }: RuledLink,
+  { link, fields, problems }: RuledLink,
   { rules, apps, paths }: Ruling,
   taken: Taken,
 ): UnnumberedRow {
-  const row = { row: null, id: link.id, ...(link.path && { path: link.path }), fields, values };
+  const row = { row: null, id: link.id, ...(link.path && { path: link.path }), fields };
   const ruled = listRuledFields(rules);
   const unread = listUnknown(link).filter((field) => ruled.has(field));
   if (unread.length > 0) return planUnread(null, link, unread);
   if (problems.length > 0) {
     return planRefusal("invalid", row, problems.map(({ message }) => message).join("; "));
   }
-  const goal = values.path;
+  const goal = fields.path ?? undefined;
   if (goal !== undefined && goal !== link.path && paths.given.has(goal)) {
     return planRefusal("conflict", row, "Another link in the plan moves to the same path");
   }
-  const planned = planUpdate(row, link, { known: taken, apps, left: paths.left });
+  const planned = planUpdate(row, link, {
+    known: taken,
+    apps,
+    fault: undefined,
+    left: paths.left,
+  });
   if (goal !== undefined && planned.action === "update") paths.given.add(goal);
   return planned;
 }

@@ -1,4 +1,4 @@
-import type { ReadLink } from "../../contract/links.ts";
+import type { LinkFields, ReadLink } from "../../contract/links.ts";
 import { toSentence } from "../../contract/problem.ts";
 import { placeHere } from "../../contract/rules/named-link.ts";
 import type { PlanOperation, PlanRow } from "../../state/plans.ts";
@@ -14,15 +14,14 @@ import {
   type Known,
   type Taken,
 } from "../select/find-links.ts";
-import { compareLink, listUnknown, pickChanged, type Wanted } from "./compare-link.ts";
+import type { ProjectApps } from "../select/project-apps.ts";
+import { listChanged, listUnknown, pickChanged } from "./compare-link.ts";
 import {
   createAppComparison,
-  dropRegistrations,
-  findAppFault,
   noApps,
-  requireRegistrationRights,
+  readKnownApps,
+  settleApps,
   type KnownApps,
-  type ReadApps,
 } from "./known-apps.ts";
 
 /** What many rows would do, row by row: everything is read, and nothing is written. */
@@ -37,23 +36,22 @@ export type Planning = Asking &
     readonly takesAnyId: boolean;
     /** A new link's path, where a row has none: so that its creation may be repeated safely. */
     readonly createPath: () => string;
-    readonly readApps: ReadApps;
+    readonly apps: ProjectApps;
   };
 
 export async function* planRows(
   planning: Planning,
   rows: AsyncIterable<CheckedRow>,
 ): AsyncGenerator<UnnumberedRow> {
-  const readApps = planning.operation === "delete" ? () => noApps : planning.readApps;
+  const isDeletion = planning.operation === "delete";
   const findDispute = createAppComparison();
   const earlier: Earlier = { rowsById: new Map(), left: new Set(), findDispute };
   for await (const batch of batchRows(rows)) {
     const known = await findLinks(planning, batch);
     for (const given of batch) {
-      const apps = await readApps(given.fields);
-      const row = { ...given, fields: dropRegistrations(given.fields, apps) };
-      requireRegistrationRights(planning, row.fields, apps);
-      yield planRow(planning, row, { known, apps, earlier });
+      const apps = isDeletion ? noApps : await readKnownApps(planning.apps, given.fields);
+      const { fields, fault } = settleApps(given.fields, apps, planning);
+      yield planRow(planning, { ...given, fields }, { known, apps, fault, earlier });
     }
   }
 }
@@ -70,11 +68,15 @@ type Earlier = {
 };
 
 /** A row about a link that is there, or of links that filters name, which are not numbered. */
-type RowOfLink = Pick<CheckedRow, "id" | "path" | "fields" | "values"> & {
-  readonly row: number | null;
+type RowOfLink = Pick<CheckedRow, "id" | "path" | "fields"> & { readonly row: number | null };
+
+type AppContext = {
+  readonly apps: KnownApps;
+  /** What is wrong with the apps that the row names. */
+  readonly fault: string | undefined;
 };
 
-type Context = { readonly known: Known; readonly apps: KnownApps; readonly earlier: Earlier };
+type Context = AppContext & { readonly known: Known; readonly earlier: Earlier };
 
 function planRow(planning: Planning, row: CheckedRow, context: Context): UnnumberedRow {
   if (row.problems.length > 0) {
@@ -128,7 +130,7 @@ const maybeUnread = "This link may be one of those that could not be read";
 function planUpsert(
   { createPath }: Planning,
   row: CheckedRow,
-  { known, apps }: Context,
+  { known, apps, fault }: Context,
 ): UnnumberedRow {
   const { id, path = createPath(), fields } = row;
   const named = known.byId.get(id ?? "");
@@ -139,10 +141,9 @@ function planUpsert(
   if (known.byShort.has(path)) {
     return planRefusal("conflict", row, "The path is already another link's short path");
   }
-  const fault = findAppFault(fields, apps);
   if (fault !== undefined) return planRefusal("conflict", row, fault);
   if (link === undefined && known.isPartial) return planRefusal("conflict", row, maybeUnread);
-  if (link !== undefined) return planChange(row.row, link, row, apps);
+  if (link !== undefined) return planChange(row.row, link, fields, apps);
   return { ...nothing, row: row.row, action: "create", path, fields: { ...fields, path } };
 }
 
@@ -154,7 +155,7 @@ const mismatch =
 export function planUpdate(
   row: RowOfLink,
   link: ReadLink,
-  { known, apps, left }: Pick<Context, "apps"> & { readonly known: Taken; readonly left: Left },
+  { known, apps, fault, left }: AppContext & { readonly known: Taken; readonly left: Left },
 ): UnnumberedRow {
   const { path } = row.fields;
   const isMoved = typeof path === "string" && path !== link.path;
@@ -165,22 +166,21 @@ export function planUpdate(
     }
     if (known.isPartial) return planRefusal("conflict", row, maybeUnread);
   }
-  const fault = findAppFault(row.fields, apps);
   if (fault !== undefined) return planRefusal("conflict", row, fault);
   if (isMoved) left.add(link.path ?? "");
-  return planChange(row.row, link, row, apps);
+  return planChange(row.row, link, row.fields, apps);
 }
 
 export function planChange(
   row: number | null,
   link: ReadLink,
-  wanted: Wanted,
+  given: LinkFields,
   apps: KnownApps,
 ): UnnumberedRow {
-  const changes = compareLink(link, wanted, apps);
-  const unread = listUnknown(link).filter((field) => field in changes);
+  const changed = listChanged(link, given, apps);
+  const unread = listUnknown(link).filter((field) => changed.includes(field));
   if (unread.length > 0) return planUnread(row, link, unread);
-  const fields = pickChanged(wanted.fields, changes);
+  const fields = pickChanged(given, changed);
   // Of what stays as it is nothing has to be remembered.
   if (Object.keys(fields).length === 0) return planLink(row, link, { action: "unchanged" });
   return planLink(row, link, { action: "update", fields, before: link });

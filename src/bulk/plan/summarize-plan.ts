@@ -4,10 +4,12 @@ import { bringsNewApp } from "../../contract/rules/app-rules.ts";
 import type { Plan, PlanRow } from "../../state/plans.ts";
 import type { NamedApp } from "../../text/unregistered-app.ts";
 import {
+  appKinds,
   appMembers,
   createProjectApps,
   findApp,
   readIdentifier,
+  type AppMember,
   type ProjectApps,
 } from "../select/project-apps.ts";
 import { describeRow } from "./describe-row.ts";
@@ -15,7 +17,7 @@ import { findUnseenHosts, listHosts, type Looked, type Looking } from "./seen-ho
 
 /**
  * What a whole plan would do, for a person who cannot read all of its rows: every row is looked at,
- * one batch after another, and of what differs from row to row only so much is kept.
+ * one batch after another, and counted.
  */
 
 export type PlanSummary = {
@@ -24,17 +26,15 @@ export type PlanSummary = {
   readonly delete: number;
   /** Where links would lead that lead elsewhere now: new hosts first, then by their links. */
   readonly hosts: readonly HostCount[];
-  /** Links that lead to still other hosts, which were not counted one by one. */
-  readonly otherHosts: number;
   /** How many links of the project were looked at for hosts, and whether these were all. */
   readonly looked: Looked;
   readonly fields: readonly FieldCount[];
-  /** Links that are changed all alike; undefined where they are not. */
+  /** What all links get that are changed alike; undefined where they are not. */
   readonly shared: Readonly<Record<string, unknown>> | undefined;
-  /** The rows that matter most: links that are there by their clicks, then new ones. */
+  /** The rows that matter most: existing links by their clicks, then new ones. */
   readonly rows: readonly PlanRow[];
   /**
-   * Apps that rows tell more of than the name. Those that are registered already count as well: one
+   * Apps that rows say more of than the name. Those that are registered already count as well: one
    * that is deleted before its row is done would be registered by it.
    */
   readonly registrations: readonly Registration[];
@@ -48,27 +48,21 @@ export type PlanSummary = {
 };
 
 export type HostCount = { readonly host: string; readonly links: number; readonly isNew: boolean };
-/** `to` stands where all links get the same. */
 type FieldCount = {
   readonly field: string;
   readonly links: number;
+  /** Where all links get the same. */
   readonly to?: { readonly value: unknown };
 };
 type Registration = {
-  readonly kind: "ios_app" | "android_app";
+  readonly kind: AppMember;
   readonly name: string;
   readonly fields: JsonObject;
 };
 
-/** Of hosts and apps so many are told apart. */
-const mostKept = 1000;
 /** Of the links that lead to a host already. */
 const mostPaths = 3;
 const mostRows = 60;
-const appKinds = [
-  { kind: "ios_app", key: "bundle_id" },
-  { kind: "android_app", key: "package_name" },
-] as const;
 
 export async function summarizePlan(
   asking: Looking,
@@ -81,29 +75,30 @@ export async function summarizePlan(
     // Rows of a file are there at once, and other work needs the event loop as well.
     await nextTurn();
   }
-  const { hosts, before, fields, counts } = tally;
+  const { hosts, before, counts, clicksLost } = tally;
   // What an undo puts back are the hosts that the undone change has replaced.
   const judged = undoes === null ? [...hosts.keys()] : [];
   const candidates = new Map(judged.map((host) => [host, before.get(host) ?? []]));
   const { unseen, looked } = await findUnseenHosts(asking, candidates);
   const counted = [...hosts].map(([host, links]) => ({ host, links, isNew: unseen.has(host) }));
-  const changed = [...fields].map(([field, { links, to }]) => ({
-    field,
-    links,
-    ...(to && { to }),
-  }));
-  const isShared = changed.every(({ links, to }) => links === counts.update && to !== undefined);
+  const fields = [...tally.fields].map(([field, { links, values }]) => {
+    const [value] = values.values();
+    return { field, links, ...(values.size === 1 && { to: { value } }) };
+  });
+  const isShared = fields.every(({ links, to }) => links === counts.update && to !== undefined);
+  const shared = fields.map(({ field, to }) => [field, to?.value] as const);
   return {
     ...counts,
-    hosts: counted.toSorted((one, other) => order(one, other)),
-    otherHosts: tally.otherHosts,
+    clicksLost,
     looked,
-    fields: changed.toSorted((one, other) => other.links - one.links),
-    shared: isShared && counts.update > 0 ? readShared(changed) : undefined,
-    rows: [...tally.best, ...tally.made].slice(0, mostRows),
-    registrations: [...tally.apps.values()],
-    clicksLost: tally.clicksLost,
-    apps: await nameApps(createProjectApps(asking), tally.appIds),
+    hosts: counted.toSorted(
+      (one, other) => Number(other.isNew) - Number(one.isNew) || other.links - one.links,
+    ),
+    fields: fields.toSorted((one, other) => other.links - one.links),
+    shared: isShared && counts.update > 0 ? Object.fromEntries(shared) : undefined,
+    rows: [...sortRows(tally.existing), ...tally.made].slice(0, mostRows),
+    registrations: [...tally.registrations.values()],
+    apps: await nameApps(createProjectApps(asking), tally.apps),
   };
 }
 
@@ -113,16 +108,14 @@ function createTally() {
   return {
     counts: { create: 0, update: 0, delete: 0 },
     hosts: new Map<string, number>(),
-    otherHosts: 0,
     /** Hosts that links of the plan lead to already, with the paths of some of these. */
     before: new Map<string, string[]>(),
-    /** Of links that are there; what new ones are given is told by their hosts. */
-    fields: new Map<string, { links: number; to: { readonly value: unknown } | undefined }>(),
-    /** The most clicked first. */
-    best: [] as PlanRow[],
+    /** Of existing links; up to two values that a field gets, by their JSON. */
+    fields: new Map<string, { links: number; readonly values: Map<string, unknown> }>(),
+    existing: [] as PlanRow[],
     made: [] as PlanRow[],
-    apps: new Map<string, Registration>(),
-    appIds: { ios_app: new Set<string>(), android_app: new Set<string>() },
+    registrations: new Map<string, Registration>(),
+    apps: { ios_app: new Set<string>(), android_app: new Set<string>() },
     clicksLost: 0,
   };
 }
@@ -131,94 +124,68 @@ function countRow(tally: Tally, row: PlanRow): void {
   const { action, before } = row;
   if (action !== "create" && action !== "update" && action !== "delete") return;
   tally.counts[action] += 1;
-  for (const host of listHosts(before ?? {})) keepPath(tally.before, host, before?.["path"]);
+  const path = before?.["path"];
+  for (const host of listHosts(before ?? {})) {
+    const paths = tally.before.get(host) ?? [];
+    tally.before.set(host, paths);
+    if (typeof path === "string" && paths.length < mostPaths) paths.push(path);
+  }
   if (action === "delete") tally.clicksLost += readClicks(row);
   keepRow(tally, row);
   const { changes } = describeRow(row);
   const wanted = Object.fromEntries(Object.entries(changes).map(([name, { to }]) => [name, to]));
-  for (const host of listHosts(wanted)) {
-    const known = tally.hosts.get(host);
-    if (known === undefined && tally.hosts.size >= mostKept) tally.otherHosts += 1;
-    else tally.hosts.set(host, (known ?? 0) + 1);
-  }
-  noteApps(tally, row.fields ?? {});
-  for (const { kind, key } of appKinds) {
-    const { from, to } = changes[kind] ?? {};
-    for (const id of [from, readMember(to, "id"), readMember(to, key)]) {
-      if (typeof id === "string" && id !== "") keep(tally.appIds[kind], id);
-    }
-  }
+  for (const host of listHosts(wanted)) tally.hosts.set(host, (tally.hosts.get(host) ?? 0) + 1);
+  countApps(tally, row.fields ?? {}, changes);
   if (action !== "update") return;
-  for (const [name, to] of Object.entries(wanted)) countField(tally, name, to);
-}
-
-/** Of an app as a row names it; another value than an object has none. */
-function readMember(choice: unknown, name: string): unknown {
-  return isJsonObject(choice) ? choice[name] : undefined;
-}
-
-function keep(kept: Set<string>, item: string): void {
-  if (kept.size < mostKept) kept.add(item);
-}
-
-function keepPath(kept: Tally["before"], host: string, path: unknown): void {
-  if (typeof path !== "string") return;
-  const paths = kept.get(host);
-  if (paths === undefined && kept.size < mostKept) kept.set(host, [path]);
-  else if (paths !== undefined && paths.length < mostPaths) paths.push(path);
-}
-
-function keepRow({ best, made }: Tally, row: PlanRow): void {
-  if (row.action === "create") {
-    if (made.length < mostRows) made.push(row);
-    return;
+  for (const [field, value] of Object.entries(wanted)) {
+    const count = tally.fields.get(field) ?? { links: 0, values: new Map<string, unknown>() };
+    tally.fields.set(field, count);
+    count.links += 1;
+    if (count.values.size < 2) count.values.set(JSON.stringify(value), value);
   }
-  const clicks = readClicks(row);
-  if (best.length === mostRows && clicks <= readClicks(best.at(-1))) return;
-  const place = best.findIndex((other) => readClicks(other) < clicks);
-  best.splice(place < 0 ? best.length : place, 0, row);
-  best.length = Math.min(best.length, mostRows);
 }
 
-function readClicks(row: PlanRow | undefined): number {
-  const clicks = row?.before?.["clicks"];
+/** The rows that matter most are sorted out now and then, so that few are held. */
+function keepRow(tally: Tally, row: PlanRow): void {
+  if (row.action !== "create") tally.existing.push(row);
+  else if (tally.made.length < mostRows) tally.made.push(row);
+  if (tally.existing.length < 2 * mostRows) return;
+  tally.existing = sortRows(tally.existing).slice(0, mostRows);
+}
+
+function sortRows(rows: readonly PlanRow[]): PlanRow[] {
+  return rows.toSorted((one, other) => readClicks(other) - readClicks(one));
+}
+
+function readClicks({ before }: PlanRow): number {
+  const clicks = before?.["clicks"];
   return typeof clicks === "number" ? clicks : 0;
 }
 
-function countField({ fields }: Tally, field: string, value: unknown): void {
-  const known = fields.get(field);
-  if (known === undefined) {
-    fields.set(field, { links: 1, to: { value } });
-    return;
-  }
-  known.links += 1;
-  const isSame = JSON.stringify(known.to?.value) === JSON.stringify(value);
-  if (known.to !== undefined && !isSame) known.to = undefined;
-}
-
-function readShared(changed: readonly FieldCount[]): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(changed.map(({ field, to }) => [field, to?.value]));
-}
-
-function noteApps({ apps }: Tally, fields: JsonObject): void {
-  for (const { kind, key } of appKinds) {
-    // The rows were checked by the schema of a link's fields, in which this is an object.
-    const choice = (fields[kind] ?? {}) as JsonObject;
+function countApps(
+  { registrations, apps }: Tally,
+  fields: JsonObject,
+  changes: ReturnType<typeof describeRow>["changes"],
+): void {
+  for (const member of appMembers) {
+    const key = appKinds[member].key ?? "";
+    const { from, to } = changes[member] ?? {};
+    const chosen = isJsonObject(to) ? [to["id"], to[key]] : [];
+    for (const id of [from, ...chosen]) {
+      if (typeof id === "string" && id !== "") apps[member].add(id);
+    }
+    const choice = fields[member];
+    if (!isJsonObject(choice) || !bringsNewApp(choice)) continue;
     const name = choice[key];
-    if (typeof name !== "string" || !bringsNewApp(choice)) continue;
-    const id = `${kind} ${name}`;
-    if (apps.size < mostKept && !apps.has(id)) apps.set(id, { kind, name, fields: choice });
+    if (typeof name !== "string" || registrations.has(`${member} ${name}`)) continue;
+    registrations.set(`${member} ${name}`, { kind: member, name, fields: choice });
   }
-}
-
-function order(one: HostCount, other: HostCount): number {
-  return Number(other.isNew) - Number(one.isNew) || other.links - one.links;
 }
 
 /** Every app that rows name, where one was found. */
 async function nameApps(
   apps: ProjectApps,
-  wanted: Tally["appIds"],
+  wanted: Tally["apps"],
 ): Promise<ReadonlyMap<string, NamedApp | undefined>> {
   const named = new Map<string, NamedApp | undefined>();
   for (const member of appMembers) {

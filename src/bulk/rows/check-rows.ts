@@ -3,7 +3,7 @@ import type { LinkFields } from "../../contract/links.ts";
 import type { FieldProblem } from "../../contract/problem.ts";
 import { checkAndroidApp, checkIosApp } from "../../contract/rules/app-rules.ts";
 import { isWholeAddress, wholeAddressFault } from "../../contract/rules/link-path.ts";
-import { checkLink, type LinkValues } from "../../contract/rules/link-rules.ts";
+import { checkLink } from "../../contract/rules/link-rules.ts";
 import { readNamedLink, type NamedLink } from "../../contract/rules/named-link.ts";
 import { isBlank } from "../../contract/text.ts";
 import type { PlanOperation, PlanProblem } from "../../state/plans.ts";
@@ -28,8 +28,6 @@ export type CheckedRow = {
   readonly named?: RowName;
   /** What to write, as the API takes it; an upsert's path is among it. */
   readonly fields: LinkFields;
-  /** Of the plain fields, what would then be stored: for comparing. */
-  readonly values: Partial<LinkValues>;
   /** All that is wrong with it; such a row must not be written. */
   readonly problems: readonly PlanProblem[];
 };
@@ -88,7 +86,7 @@ export function checkRow(
     ...(id !== "" && isId(id, seen) && { id }),
     ...(named && { named }),
     ...(values.path !== undefined && !isMove && { path: values.path }),
-    ...pickWritten(operation, isMove, given.fields, values),
+    fields: pickWritten(operation, isMove, given.fields, values.path),
     problems: problems.map(({ field, message }) => ({
       row,
       ...(field && { field }),
@@ -139,16 +137,13 @@ function checkShortening({ options }: LinkFields): readonly FieldProblem[] {
 function pickWritten(
   operation: PlanOperation,
   isMove: boolean,
-  fields: LinkFields,
-  values: Partial<LinkValues>,
-): Pick<CheckedRow, "fields" | "values"> {
-  if (operation === "delete") return { fields: {}, values: {} };
-  const { path: _path, ...others } = fields;
-  const { path, ...otherValues } = values;
+  { path: _path, ...others }: LinkFields,
+  path: string | undefined,
+): LinkFields {
+  if (operation === "delete") return {};
   // A link that an update names by its path alone keeps it; a blank path is no path at all.
   const hasPath = path !== undefined && (operation === "upsert" || isMove);
-  if (!hasPath) return { fields: others, values: otherValues };
-  return { fields: { ...others, path }, values };
+  return hasPath ? { ...others, path } : others;
 }
 
 function checkKeys(

@@ -9,7 +9,8 @@ import type { PlanOperation } from "../../state/plans.ts";
 import type { Asking } from "../owner.ts";
 import { isFindable, type CheckedRow } from "../rows/check-rows.ts";
 import { findCalled } from "./find-called.ts";
-import { selectLinks } from "./select-links.ts";
+import { collectList } from "./read-list.ts";
+import { selectParts } from "./select-links.ts";
 
 /** The links that rows mean, looked up for many of them together. */
 
@@ -19,7 +20,7 @@ export type Known = Taken & {
   readonly byOwnName: ReadonlyMap<string, readonly ReadLink[]>;
 };
 
-/** By whom the paths are taken that rows want. */
+/** The links that have the paths that rows want. */
 export type Taken = {
   readonly byPath: ReadonlyMap<string, ReadLink>;
   readonly byShort: ReadonlyMap<string, ReadLink>;
@@ -43,7 +44,7 @@ export async function* batchRows<Row extends Named>(
   let count = 0;
   for await (const row of rows) {
     const paths = listPaths(row);
-    for (const path of paths) bytes += countBytes(path);
+    for (const path of paths) bytes += encodeURIComponent(path.toWellFormed()).length + nameBytes;
     count += Math.max(1, paths.length);
     batch.push(row);
     if (count < mostRows && bytes < mostBytes) continue;
@@ -62,34 +63,31 @@ export async function findLinks(
 ): Promise<Known> {
   const sound = batch.filter(({ problems }) => problems.length === 0);
   const paths = [...new Set(sound.flatMap(listPaths).filter(isFindable))];
-  const hasNames = sound.some(({ named }) => named !== undefined);
-  const found = await findAtPaths(asking, paths, operation !== "delete" || hasNames);
   const goals = operation === "delete" ? [] : sound.flatMap(({ fields }) => fields.path ?? []);
-  const wanted = operation === "upsert" ? paths : goals;
-  const taken = await addFurther(asking, await findNamed(asking, sound, found), wanted);
-  const { byPath } = taken;
+  const hasNames = sound.some(({ named }) => named !== undefined);
+  const taken = await findTaken(
+    asking,
+    paths,
+    operation === "upsert" ? paths : goals,
+    operation !== "delete" || hasNames,
+  );
   const missing = sound.flatMap(({ id, ...row }) => {
-    const path = readPath(row) ?? "";
+    const path = row.path ?? row.fields.path ?? "";
     // An upsert is about its path, whatever the id says.
-    const isFound = byPath.get(path)?.id === id || (operation === "upsert" && isFindable(path));
+    const isFound =
+      taken.byPath.get(path)?.id === id || (operation === "upsert" && isFindable(path));
     return id === undefined || isFound ? [] : [id];
   });
-  const byId = await findEach(asking, missing, findById);
-  const known = { ...taken, byId: indexById(byId), byOwnName: new Map<string, never>() };
-  const names = sound.flatMap((row) =>
-    isOwnName(row.named) && pickMeant(row, known).length === 0 ? [row.named.text] : [],
-  );
+  const found = [...(await findEach(asking, missing, findById)).values()];
+  const byId = new Map(found.flatMap((link) => (link ? [[link.id, link] as const] : [])));
+  const known = { ...taken, byId, byOwnName: new Map<string, never>() };
+  // A path that is gone names no other link: only what stands for an id may be a name.
+  const names = sound.flatMap((row) => {
+    const { by, address, text = "" } = row.named ?? {};
+    const isName = by === "id" && address === undefined;
+    return isName && pickMeant(row, known).length === 0 ? [text] : [];
+  });
   return { ...known, byOwnName: await findEach(asking, [...new Set(names)], findOwnName) };
-}
-
-function indexById(byId: ReadonlyMap<string, ReadLink | undefined>): ReadonlyMap<string, ReadLink> {
-  const found = [...byId.values()].filter((link) => link !== undefined);
-  return new Map(found.map((link) => [link.id, link]));
-}
-
-/** A path that is gone names no other link: only what stands for an id may be a name. */
-function isOwnName(named: CheckedRow["named"]): named is NonNullable<CheckedRow["named"]> {
-  return named?.by === "id" && named.address === undefined;
 }
 
 async function findOwnName({ call, signal }: Asking, name: string): Promise<readonly ReadLink[]> {
@@ -98,32 +96,6 @@ async function findOwnName({ call, signal }: Asking, name: string): Promise<read
     return { rows: page.links, hasMore: typeof page.meta.next === "number" };
   });
   return rows;
-}
-
-/** Of names that are no path as they were written, what else they may stand for. */
-async function findNamed(
-  asking: Asking,
-  batch: readonly CheckedRow[],
-  found: Taken,
-): Promise<Taken> {
-  const isThere = (path: string) => found.byPath.has(path) || found.byShort.has(path);
-  const names = batch.flatMap(({ named }) =>
-    named === undefined || named.exact.some(isThere) ? [] : listNamedPaths(named),
-  );
-  const missing = [...new Set(names)].filter((path) => isFindable(path) && !isThere(path));
-  let all = found;
-  for await (const some of batchRows(missing.map((path) => ({ path, fields: {} })))) {
-    const more = await findAtPaths(
-      asking,
-      some.map(({ path }) => path),
-    );
-    all = {
-      byPath: new Map([...all.byPath, ...more.byPath]),
-      byShort: new Map([...all.byShort, ...more.byShort]),
-      isPartial: all.isPartial || more.isPartial,
-    };
-  }
-  return all;
 }
 
 /** The links that a row means: of more than one, nobody knows which. */
@@ -151,52 +123,38 @@ export function findThere({ named }: CheckedRow, { byPath, byShort }: Taken): Re
   return byPath.get(path) ?? byShort.get(path);
 }
 
-/** By whom the paths are taken that links would move to. */
-export async function findTaken(asking: Asking, paths: readonly string[]): Promise<Taken> {
-  return addFurther(asking, await findAtPaths(asking, paths), paths);
-}
-
-/** Lists show one short path of each link; a link whose address has a query can have more. */
-async function addFurther(asking: Asking, taken: Taken, paths: readonly string[]): Promise<Taken> {
+/**
+ * The links at these paths, not more than one batch of rows has. A path that is a goal may also be
+ * a further short path: lists show one of each link, and a link whose address has a query can have
+ * more, which only our own service resolves.
+ */
+export async function findTaken(
+  asking: Asking,
+  paths: readonly string[],
+  goals = paths,
+  isShortWanted = true,
+): Promise<Taken> {
+  const { byName: byPath, unread } = await findAt(asking, "path", paths);
+  const left = isShortWanted ? paths.filter((path) => !byPath.has(path)) : [];
+  const { byName: byShort, unread: more } = await findAt(asking, "shortened_path", left);
+  const isPartial = unread + more > 0;
   const { ownOrigin } = asking;
-  if (ownOrigin === undefined) return taken;
-  const free = paths.filter((path) => !taken.byPath.has(path) && !taken.byShort.has(path));
-  const found = await findEach(asking, free, async ({ call, signal }, path) => {
+  if (ownOrigin === undefined) return { byPath, byShort, isPartial };
+  const free = goals.filter((path) => !byPath.has(path) && !byShort.has(path));
+  const further = await findEach(asking, free, async ({ call, signal }, path) => {
     const url = writeAddress(ownOrigin, path);
     return orNotFound(call(shortLinks.resolve, { url }, signal));
   });
-  const further = [...found].flatMap(([path, link]) => (link ? [[path, link] as const] : []));
-  return { ...taken, byShort: new Map([...taken.byShort, ...further]) };
-}
-
-/** Not more paths than one batch of rows has. */
-async function findAtPaths(
-  asking: Asking,
-  paths: readonly string[],
-  isWanted = true,
-): Promise<Taken> {
-  const { byName: byPath, unread } = await findAt(asking, "path", paths);
-  // A path that is wanted may also be taken by another link's shortened path.
-  const free = isWanted ? paths.filter((path) => !byPath.has(path)) : [];
-  const { byName: byShort, unread: more } = await findAt(asking, "shortened_path", free);
-  return { byPath, byShort, isPartial: unread + more > 0 };
+  const found = [...further].flatMap(([path, link]) => (link ? [[path, link] as const] : []));
+  return { byPath, byShort: new Map([...byShort, ...found]), isPartial };
 }
 
 type Named = Pick<CheckedRow, "path" | "fields" | "named">;
 
 /** The paths that are looked up for a row, whatever is found. */
-function listPaths(row: Named): readonly string[] {
-  const paths = [readPath(row) ?? "", ...(row.named?.exact ?? [])];
-  return [...new Set(paths.filter((path) => path !== ""))];
-}
-
-function countBytes(path: string): number {
-  return encodeURIComponent(path.toWellFormed()).length + nameBytes;
-}
-
-/** The path that a row names its link by, or wants it to have. */
-function readPath({ path, fields }: Named) {
-  return path ?? fields.path ?? undefined;
+function listPaths({ path, fields, named }: Named): readonly string[] {
+  const paths = [path ?? fields.path ?? "", ...(named ? listNamedPaths(named) : [])];
+  return [...new Set(paths.filter((each) => each !== ""))];
 }
 
 async function findAt(
@@ -205,13 +163,14 @@ async function findAt(
   values: readonly string[],
 ): Promise<{ readonly byName: ReadonlyMap<string, ReadLink>; readonly unread: number }> {
   if (values.length === 0) return { byName: new Map(), unread: 0 };
-  const found = await selectLinks(asking, [{ field, condition: "in", value: values }]);
-  const named = found.rows.flatMap((link) => {
+  const filter = { field, condition: "in", value: values } as const;
+  const { rows, unread } = await collectList(selectParts(asking, [filter]));
+  const named = rows.flatMap((link) => {
     const name = link[field];
     return typeof name === "string" ? [[name, link] as const] : [];
   });
-  const nameless = found.rows.filter((link) => link[field] === undefined);
-  return { byName: new Map(named), unread: found.unread + nameless.length };
+  const nameless = rows.filter((link) => link[field] === undefined);
+  return { byName: new Map(named), unread: unread + nameless.length };
 }
 
 /** What cannot be asked for together. */

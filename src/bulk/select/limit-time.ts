@@ -6,76 +6,65 @@ import type { Asking } from "../owner.ts";
 
 /** How long a list is read for one answer. What was read by then counts. */
 
-type Limited = Asking & {
-  readonly clock: Pick<Clock, "monotonic">;
-  readonly sleep: Sleep;
-};
-
+/** `call` fails when the time is up, also while it waits. */
 export type InTime = Asking & {
-  /** Ends when the time is up, also while it waits. */
-  readonly call: Asking["call"];
-  /** From then on what was read can be answered when the time is up. */
-  readonly noteRead: () => void;
+  /** Whether half of the time is over. */
+  readonly isLate: () => boolean;
 };
 
-class TimeIsUp extends Error {
-  override readonly name = "TimeIsUp";
+/** Failures like any other, except where something was read before. */
+const lateFailures = new WeakSet<object>();
+
+function failLate(): CallFailure {
+  const message =
+    `The server did not respond within ${mostTime_ms / 1000} s, and no link was read. ` +
+    "Narrower filters on name, path, clicks or created_at may help.";
+  const failure = new CallFailure("timed_out", message, { effect: "none", retry: "later" });
+  lateFailures.add(failure);
+  return failure;
 }
 
 const mostTime_ms = 20_000;
+/** From then on it is found out how to go on. */
+const late_ms = 10_000;
+
+type Limited = Asking & { readonly clock: Pick<Clock, "monotonic">; readonly sleep: Sleep };
 
 /** It runs from here on, over all that is asked by `call`, until it is stopped. */
-export function limitTime({
-  call,
-  signal,
-  linkHost,
-  clock,
-  sleep,
-}: Limited): InTime & { readonly stop: () => void } {
-  const end = clock.monotonic() + mostTime_ms;
+export function limitTime({ call, signal, linkHost, clock, sleep }: Limited) {
+  const begin = clock.monotonic();
   const over = new AbortController();
   const stopped = new AbortController();
-  let hasRead = false;
   sleep(mostTime_ms, stopped.signal).then(
     () => over.abort(),
     // It was broken off, because the reading was over before it.
     () => undefined,
   );
-  return {
+  const inTime: InTime = {
     signal,
     linkHost,
     call: async (endpoint, input, caller = signal, options) => {
-      if (over.signal.aborted || clock.monotonic() >= end) throw endTime(hasRead);
+      const isOver = clock.monotonic() - begin >= mostTime_ms;
+      if (over.signal.aborted || isOver) throw failLate();
       try {
         const either = AbortSignal.any([toSignal(caller), over.signal]);
         return await call(endpoint, input, either, options);
       } catch (error) {
         const isCut = error instanceof CallFailure && error.code === "cancelled";
-        throw isCut && !caller.aborted ? endTime(hasRead) : error;
+        throw isCut && !caller.aborted ? failLate() : error;
       }
     },
-    noteRead: () => {
-      hasRead = true;
-    },
-    stop: () => stopped.abort(),
+    isLate: () => clock.monotonic() - begin >= late_ms,
   };
+  return { ...inTime, stop: () => stopped.abort() };
 }
 
-/** Where nothing was read there is nothing to answer. */
-function endTime(hasRead: boolean): Error {
-  if (hasRead) return new TimeIsUp();
-  const message =
-    `The server did not respond within ${mostTime_ms / 1000} s, and no link was read. ` +
-    "Narrower filters on name, path, clicks or created_at may help.";
-  return new CallFailure("timed_out", message, { effect: "none", retry: "later" });
-}
-
-/** Undefined where the time was up before the end, and something was read by then. */
+/** Undefined where the time was up before the end. */
 export async function untilTimeIsUp<Result>(work: Promise<Result>): Promise<Result | undefined> {
   try {
     return await work;
   } catch (error) {
-    if (error instanceof TimeIsUp) return undefined;
+    if (error instanceof CallFailure && lateFailures.has(error)) return undefined;
     throw error;
   }
 }

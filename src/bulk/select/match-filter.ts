@@ -26,101 +26,85 @@ export type Matcher = (record: JsonObject) => boolean | undefined;
 export function createMatcher(
   fields: FilterFields,
   filter: FilterInput,
-  compareTexts?: CompareTexts,
+  compareTexts?: Compare,
 ): Matcher {
   const { field, condition, value } = toPlainFilter(filter);
-  const kind = fields[field];
-  if (kind === undefined) return () => undefined;
+  const declared = fields[field];
+  if (declared === undefined) return () => undefined;
+  // Numbers and times are searched in as they are printed.
+  const kind = isTextual(condition) && declared !== "path" ? "text" : declared;
   const test = createTest(kind, condition, value, compareTexts);
   return (record) => {
     const found = record[field];
     if (found === undefined) return undefined;
     if (condition === "null") return (found === null) === value;
     if (condition === "present") return (found === null || found === "") !== value;
-    if (found === null) return false;
-    return test?.(readHeld(found, isTextual(condition) ? "text" : kind));
+    return found === null ? false : test?.(readValue(found, kind));
   };
 }
 
 type Comparable = string | number | null;
-type Test = (held: Comparable) => boolean;
+type Compare = (one: string | number, other: string | number) => number;
 
-type CompareTexts = (one: string, other: string) => number;
+const compareNumbers: Compare = (one, other) => Number(one) - Number(other);
+
+/** What each condition says of the held value less the wanted one. */
+const orders: Readonly<Partial<Record<Condition, (difference: number) => boolean>>> = {
+  gt: (difference) => difference > 0,
+  gteq: (difference) => difference >= 0,
+  lt: (difference) => difference < 0,
+  lteq: (difference) => difference <= 0,
+};
 
 /** Undefined for an order of texts that nobody knows. */
 function createTest(
   kind: FieldKind,
   condition: Condition,
   value: FilterInput["value"],
-  compareTexts: CompareTexts | undefined,
-): Test | undefined {
+  compareTexts: Compare | undefined,
+): ((held: Comparable) => boolean) | undefined {
   const items = [value].flat().map((item) => readWanted(item, kind, condition));
-  if (condition === "in") {
-    const wanted = new Set(items.filter((item) => item !== null));
-    return (held) => held !== null && wanted.has(held);
-  }
   const [wanted = null] = items;
+  const isInOrder = orders[condition];
+  if (isInOrder !== undefined) {
+    const compare = kind === "text" || kind === "path" ? compareTexts : compareNumbers;
+    if (compare === undefined) return undefined;
+    return (held) => held !== null && wanted !== null && isInOrder(compare(held, wanted));
+  }
   const folded = fold(String(wanted));
+  const known = new Set(items.filter((item) => item !== null));
   switch (condition) {
     case "cont":
       return (held) => fold(String(held)).includes(folded);
     case "start":
       return (held) => fold(String(held)).startsWith(folded);
-    case "eq":
-      return (held) => wanted !== null && held === wanted;
     case "not_eq":
       // A value that could not be read differs from everything that is there.
       return (held) => held !== wanted;
     default:
-      if (kind !== "text" && kind !== "path") return createOrder(condition, wanted);
-      if (compareTexts === undefined) return undefined;
-      return (held) => {
-        const isAfter = createOrder(condition, 0);
-        return isAfter(compareTexts(String(held), String(wanted)));
-      };
+      return (held) => held !== null && known.has(held);
   }
-}
-
-function createOrder(condition: Condition, wanted: Comparable): Test {
-  return (held) => {
-    if (held === null || wanted === null) return false;
-    switch (condition) {
-      case "gt":
-        return held > wanted;
-      case "gteq":
-        return held >= wanted;
-      case "lt":
-        return held < wanted;
-      default:
-        return held <= wanted;
-    }
-  };
 }
 
 function readWanted(value: unknown, kind: FieldKind, condition: Condition): Comparable {
   const text = String(value).trim();
-  if (kind === "integer" && !isTextual(condition)) return Number(text);
-  if (kind === "time" && !isTextual(condition)) return parseTime(text);
-  if (kind !== "path" || condition === "cont") return text;
+  if (kind !== "path") return readValue(text, kind);
+  if (condition === "cont") return text;
   return condition === "start" ? decodeForSearch(text) : normalizeForSearch(text);
 }
 
-function readHeld(value: unknown, kind: FieldKind): Comparable {
+function readValue(value: unknown, kind: FieldKind): Comparable {
   if (kind === "integer") return Number(value);
   return kind === "time" ? parseTime(String(value)) : String(value);
 }
 
-/** A deployment answers a filter that it does not know with everything, so answers are checked. */
-
-/** Throws where links came that the filters do not name. */
-export type FilterCheck = (
-  rows: readonly ReadLink[],
-  filters: readonly FilterInput[],
-) => Promise<void>;
-
-export function createFilterCheck(asking: Asking): FilterCheck {
+/**
+ * Throws where links came that the filters do not name: a server answers a filter that it does not
+ * know with everything.
+ */
+export function createFilterCheck(asking: Asking) {
   const known = new Set<string>();
-  return async (rows, filters) => {
+  return async (rows: readonly ReadLink[], filters: readonly FilterInput[]): Promise<void> => {
     for (const filter of filters) {
       const name = `${filter.field} ${filter.condition}`;
       const matches = new Set(rows.map(createMatcher(linkFilters, filter)));

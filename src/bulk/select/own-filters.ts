@@ -83,16 +83,7 @@ export function createOwnMatch({ filters = [], search }: LinkSelection, known: K
     .map((filter) => createMatcher(ownLinkFilters, filter, compareBytes));
   const origins = known.linkHost === undefined ? undefined : [known.linkHost];
   if (search !== undefined) matchers.push(...readSearch(search, origins).map(matchAny));
-  return (link) => {
-    const record = { ...link, ...nameApps(link, known.apps) };
-    let isSure = true;
-    for (const matches of matchers) {
-      const verdict = matches(record);
-      if (verdict === false) return false;
-      if (verdict === undefined) isSure = false;
-    }
-    return isSure || undefined;
-  };
+  return (link) => judge(matchers, { ...link, ...nameApps(link, known.apps) }, false);
 }
 
 /** The apps' names, where a filter asks for them. A key that may not list the apps is refused. */
@@ -139,16 +130,19 @@ function matchAny({ tests }: Filter): Matcher {
     return fields.map((each): FilterInput => ({ field: each, condition, value: wanted }));
   });
   const each = matchers.map((filter) => createMatcher(searched, filter));
-  return (record) => {
-    const verdicts = new Set(each.map((matches) => matches(record)));
-    if (verdicts.has(true)) return true;
-    return verdicts.has(undefined) ? undefined : false;
-  };
+  return (record) => judge(each, record, true);
+}
+
+/** One verdict decides for all; without it, each of them has to be known. */
+function judge(matchers: readonly Matcher[], record: JsonObject, decisive: boolean) {
+  const verdicts = new Set(matchers.map((matches) => matches(record)));
+  if (verdicts.has(decisive)) return decisive;
+  return verdicts.has(undefined) ? undefined : !decisive;
 }
 
 const searched: FilterFields = searchFields;
 
 /** As our own store orders texts. */
-function compareBytes(one: string, other: string): number {
-  return Buffer.compare(Buffer.from(one), Buffer.from(other));
+function compareBytes(one: string | number, other: string | number): number {
+  return Buffer.compare(Buffer.from(String(one)), Buffer.from(String(other)));
 }

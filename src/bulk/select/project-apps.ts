@@ -1,12 +1,11 @@
 import { androidApps, iosApps, type AndroidApp, type IosApp } from "../../contract/apps.ts";
-import { listUnreadRows } from "../../contract/unread.ts";
 import type { Endpoint, Read } from "../../contract/endpoint.ts";
-import { normalizeId, type ReadMeta } from "../../contract/fields.ts";
+import { normalizeId } from "../../contract/fields.ts";
 import { findKind } from "../../contract/resource-kind.ts";
 import { pickNamed } from "../../contract/rules/named-resource.ts";
 import type { Asking } from "../owner.ts";
 import { readIfAllowed } from "./read-if-allowed.ts";
-import { readWholeList, type WholeList } from "./read-whole-list.ts";
+import { collectList, readList, type ListPart } from "./read-list.ts";
 
 /** The apps of a project. They are few beside its links, so each kind is read once and whole. */
 export type ProjectApps = {
@@ -31,7 +30,7 @@ export const appMembers = ["ios_app", "android_app"] as const satisfies readonly
 /** An app of either kind, with the fields of its own kind. */
 export type App = Read<IosApp> & Read<AndroidApp>;
 
-export type AppList = WholeList<App>;
+export type AppList = ListPart<App>;
 
 /** `mayRead` is false for a list that the key is known to have no right to. */
 export function createProjectApps(
@@ -54,18 +53,9 @@ export function createProjectApps(
 }
 
 /** Throws where the key may not read them. */
-export async function readApps(member: AppMember, { call, signal }: Asking): Promise<AppList> {
-  const { index, key = "" } = appKinds[member];
-  const list = await readWholeList<App>(async (asked) => {
-    const page: unknown = await call(index, asked, signal);
-    // Every list's body has its rows under the list's name; the client read it by the schema.
-    const { meta, [index.list?.name ?? ""]: rows } = page as Page;
-    return { rows: rows as readonly App[], unread: listUnreadRows(page as Page), meta };
-  }, key);
-  return list ?? { rows: [], unread: 0 };
+export function readApps(member: AppMember, asking: Asking): Promise<AppList> {
+  return collectList(readList<App>(asking, appKinds[member].index));
 }
-
-type Page = { readonly meta: ReadMeta; readonly [list: string]: unknown };
 
 export function readIdentifier({ bundle_id, package_name }: App): string | undefined {
   return bundle_id ?? package_name ?? undefined;

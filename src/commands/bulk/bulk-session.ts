@@ -1,7 +1,7 @@
 import { OtherProject, PlanExpired } from "../../bulk/bulk-errors.ts";
 import { type Bulk, createBulk } from "../../bulk/bulk.ts";
 import type { CheckDestinations, Owner } from "../../bulk/owner.ts";
-import { ListChanging } from "../../bulk/select/read-whole-list.ts";
+import { ListChanging } from "../../bulk/select/read-list.ts";
 import { CallFailure, type FailureCode } from "../../client/call-failure.ts";
 import { Interrupted } from "../terminal/ask-to-go-on.ts";
 import { clock, random, requireData } from "../../compose/embedded.ts";

@@ -6,7 +6,8 @@ import {
   type ExportFormat,
 } from "../../../src/bulk/files/write-links.ts";
 import type { RowSource } from "../../../src/bulk/rows/read-rows.ts";
-import { selectLinks } from "../../../src/bulk/select/select-links.ts";
+import { collectList } from "../../../src/bulk/select/read-list.ts";
+import { selectParts } from "../../../src/bulk/select/select-links.ts";
 import type { ReadLink, LinkFields } from "../../../src/contract/links.ts";
 import { findPathFault } from "../../../src/contract/rules/link-path.ts";
 import { checkLink } from "../../../src/contract/rules/link-rules.ts";
@@ -81,7 +82,9 @@ async function openProject(fields: readonly LinkFields[]) {
   for (const body of fields) replies.push(await world.call("POST", "/links", { key, body }));
   const { call } = createTraveller({ world, key }).client;
   const owner = { key_print: key, origin: "here", call };
-  const { rows: links } = await selectLinks({ call, signal: new AbortController().signal }, []);
+  const { rows: links } = await collectList(
+    selectParts({ call, signal: new AbortController().signal }, []),
+  );
   const plan = async (operation: "upsert" | "update", source: RowSource) =>
     (await bulk.plan({ operation, source }, owner)).plan;
   return { replies, links, plan };

@@ -31,7 +31,7 @@ async function openSlowList(count: number) {
 }
 
 test("what was read in time counts, and all the rest is read where it says to go on", async () => {
-  const { made, read } = await openSlowList(2500);
+  const { made, read } = await openSlowList(6000);
   const first = await read(200);
   expect(first).toMatchObject({ isWhole: false, unread: 0, reached: expect.any(String) });
   expect(first.paths.length).toBeGreaterThan(0);
@@ -45,19 +45,13 @@ test("what was read in time counts, and all the rest is read where it says to go
   expect(first.paths.length + rest.paths.length).toBeGreaterThanOrEqual(made.length);
 });
 
-test.each([
-  ["a part that was begun", 300, 6000],
-  ["the first page of a list that is to be divided", 2500, 6000],
-])(
-  "%s counts, and where nothing was finished it leads nowhere",
-  async (_, count, perRequest_ms) => {
-    const { made, read } = await openSlowList(count);
-    const { paths, ...end } = await read(perRequest_ms);
-    expect(end).toEqual({ isWhole: false, unread: 0, reached: undefined });
-    expect(paths.length).toBeGreaterThanOrEqual(100);
-    expect(paths).toEqual(made.slice(0, paths.length));
-  },
-);
+test("what was read counts where no time was left to find out how to go on", async () => {
+  const { made, read } = await openSlowList(300);
+  const { paths, ...end } = await read(6000);
+  expect(end).toEqual({ isWhole: false, unread: 0, reached: undefined });
+  expect(paths.length).toBeGreaterThanOrEqual(100);
+  expect(paths).toEqual(made.slice(0, paths.length));
+});
 
 test("where nothing came within 20 s, that is the failure, with what may help", async () => {
   const { read } = await openSlowList(300);

@@ -2,7 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Asking } from "../../../src/bulk/owner.ts";
 import { createMatcher } from "../../../src/bulk/select/match-filter.ts";
-import { selectLinks } from "../../../src/bulk/select/select-links.ts";
+import { collectList } from "../../../src/bulk/select/read-list.ts";
+import { selectParts } from "../../../src/bulk/select/select-links.ts";
 import {
   conditions,
   linkFilters,
@@ -121,7 +122,7 @@ describe("a deployment that knows", () => {
     const asking = { call: planner.owner.call, signal };
     await fc.assert(
       fc.asyncProperty(filter, async (given) => {
-        const found = (await selectLinks(asking, [given])).rows;
+        const found = (await collectList(selectParts(asking, [given]))).rows;
         const { meta } = await planner.owner.call(links.index, { filters: [given] }, signal);
         expect(found).toHaveLength(meta.count ?? -1);
       }),
@@ -140,7 +141,7 @@ describe("a deployment that knows", () => {
           return planner.owner.call(endpoint, twisted as typeof input, ended);
         };
         const { meta } = await planner.owner.call(links.index, { filters: [given] }, signal);
-        const selecting = selectLinks({ call, signal }, [given]);
+        const selecting = collectList(selectParts({ call, signal }, [given]));
         const refusal = `do not match the filter ${name(given)};`;
         if (meta.count === all.length) expect((await selecting).rows).toHaveLength(all.length);
         else await expect(selecting).rejects.toThrow(refusal);

@@ -279,14 +279,14 @@ describe("a list that is too long to be read for one answer", () => {
 test("an audit that is not complete says so, and next goes on to the end", async () => {
   const { world, proxy } = strange;
   await world.store.write(async (db) => {
-    for (let index = 0; index < 2100; index += 1) {
+    for (let index = 0; index < 3000; index += 1) {
       world.advance(1000);
       await addLink({ db, projectId: world.project.id }, `more/${index}`, { now: world.now() });
     }
   });
-  const all = seeds.length + 2100;
+  const all = seeds.length + 3000;
   proxy.setAlter((request, reply) => {
-    if (request.path.startsWith("/api/v1/links?")) strange.advance(200);
+    if (request.path.startsWith("/api/v1/links?")) strange.advance(400);
     return reply;
   });
   const first = (await callDone(strange, "audit_links")).audit;

@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import { LineBusy, OtherProject, PlanExpired, WorkCancelled } from "../../../bulk/bulk-errors.ts";
 import type { PlanSummary } from "../../../bulk/plan/summarize-plan.ts";
-import { ListChanging } from "../../../bulk/select/read-whole-list.ts";
+import { ListChanging } from "../../../bulk/select/read-list.ts";
 import { findRegistration } from "../../../contract/apps.ts";
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";

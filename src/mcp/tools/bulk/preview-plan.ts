@@ -120,17 +120,16 @@ function countLinks(count: number): string {
   return count === 1 ? "1 link" : `${count} links`;
 }
 
-function describeHosts({ hosts, otherHosts, looked }: PlanSummary): readonly Fact[] {
+function describeHosts({ hosts, looked }: PlanSummary): readonly Fact[] {
   const named = hosts.slice(0, mostNamed).map((each) => describeHost(each, looked));
   const others = hosts.slice(mostNamed);
-  const left = others.reduce((sum, { links }) => sum + links, otherHosts);
+  const left = others.reduce((sum, { links }) => sum + links, 0);
   if (left === 0) return named;
-  const some = otherHosts > 0 ? "more than " : "";
   const marked = others.filter(({ isNew }) => isNew).length;
   const news = marked === 0 ? "" : `; NEW: ${marked} of them`;
   const fact = {
     name: "will redirect to other hosts",
-    text: `${countLinks(left)} to ${some}${others.length} hosts${news}`,
+    text: `${countLinks(left)} to ${others.length} hosts${news}`,
   };
   return [...named, fact];
 }

@@ -1,0 +1,160 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Endpoint } from "../../contract/endpoint.ts";
+import type { ReadMeta } from "../../contract/fields.ts";
+import type { FilterInput, Sort } from "../../contract/filters.ts";
+import { paging } from "../../contract/limits.ts";
+import { findKind } from "../../contract/resource-kind.ts";
+import { listUnreadRows } from "../../contract/unread.ts";
+import type { Asking } from "../owner.ts";
+
+/** The one reader of long lists: page by page, while others may write. */
+
+type Row = { readonly id: string };
+
+export type ListPart<Item> = {
+  readonly rows: readonly Item[];
+  /** How many more there are that could not be read. */
+  readonly unread: number;
+};
+
+/** The list changed each time while it was read. */
+export class ListChanging extends Error {
+  override readonly name = "ListChanging";
+}
+
+/**
+ * Oldest first, so that what is made meanwhile comes behind what was read. Rows of one moment have
+ * no order of their own, and a server may return them in another one each time; names that exist
+ * only once have one.
+ */
+function listOrders(unique: string): readonly Sort[] {
+  const oldestFirst = { field: "created_at", direction: "asc" } as const;
+  return [oldestFirst, oldestFirst, { field: unique, direction: "asc" }];
+}
+
+/**
+ * The whole list, page by page, each row once. Where something may have slipped through, the list
+ * is read again from its beginning, and the rows that were missed follow. A row that is deleted
+ * after it was read stays read. Throws unless the last look found as many rows as there are.
+ */
+export async function* readList<Item extends Row>(
+  asking: Asking,
+  index: Endpoint,
+  filters: readonly FilterInput[] = [],
+): AsyncGenerator<ListPart<Item>> {
+  const given = new Set<string>();
+  let unreadGiven = 0;
+  for (const sort of listOrders(findKind(index).key ?? "")) {
+    const pages = readPages<Item>(asking, index, { filters, sort });
+    for await (const { rows, known, unread, count = known, isJoined, isLast } of pages) {
+      const fresh = rows.filter(({ id }) => !given.has(id));
+      for (const { id } of fresh) given.add(id);
+      yield { rows: fresh, unread: Math.max(0, unread - unreadGiven) };
+      unreadGiven = Math.max(unread, unreadGiven);
+      if (isJoined && isLast && count === known) return;
+      if (!isJoined) break;
+    }
+  }
+  throw new ListChanging("Links or apps kept changing while they were being read. Try again.");
+}
+
+export async function collectList<Item>(
+  parts: AsyncIterable<ListPart<Item>>,
+): Promise<ListPart<Item>> {
+  const rows: Item[] = [];
+  let unread = 0;
+  for await (const part of parts) {
+    rows.push(...part.rows);
+    unread += part.unread;
+  }
+  return { rows, unread };
+}
+
+type ListQuery = { readonly filters?: readonly FilterInput[]; readonly sort: Sort };
+
+type PlacedPage<Item> = {
+  readonly rows: readonly Item[];
+  /** The place of the page's first row in the list. */
+  readonly start: number;
+  /** Up to where the list was read. */
+  readonly reached: number;
+  /** The places on the page of rows that could not be read. */
+  readonly unreadRows: readonly number[];
+  /** How many rows were met so far, and how many of them could not be read. */
+  readonly known: number;
+  readonly unread: number;
+  /** How many rows the server says that the list has, where it says so. */
+  readonly count: number | undefined;
+  /** Whether nothing can have slipped through before it. */
+  readonly isJoined: boolean;
+  readonly isLast: boolean;
+};
+
+/**
+ * Page after page, from a place on, to the last one or to one that leads no further. Rows that are
+ * deleted draw the later ones forward, past the page that is read next. So each page begins with a
+ * row that is known: where it does not, something may have slipped through between.
+ */
+export async function* readPages<Item extends Row>(
+  { call, signal }: Asking,
+  index: Endpoint,
+  query: ListQuery,
+  from = 0,
+): AsyncGenerator<PlacedPage<Item>> {
+  const known = new Set<string | number>();
+  let unread = 0;
+  let limit: number = paging.max_limit;
+  for (let reached = from; ;) {
+    const asked = choosePage(reached, limit);
+    const body: unknown = await call(index, { ...asked, ...query }, signal);
+    // Every list's body has its rows under the list's name; the client read it by the schema.
+    const { meta, [index.list?.name ?? ""]: listed } = body as ListBody;
+    const rows = listed as readonly Item[];
+    const unreadRows = listUnreadRows(body as ListBody);
+    const shown = rows.length + unreadRows.length;
+    const count = meta.count ?? undefined;
+    const isFirst = known.size === 0;
+    // A server may have a smaller maximum than ours, and may not say so.
+    const size = meta.limit ?? (isFirst ? Math.min(shown, asked.limit) : asked.limit);
+    const isSmaller = size < asked.limit;
+    if (isSmaller) limit = Math.max(1, size);
+    const start = (asked.page - 1) * size;
+    const isJoined =
+      start === reached || isFirst || known.has(rows[0]?.id ?? "") || known.has(start);
+    const before = known.size;
+    for (const { id } of rows) known.add(id);
+    for (const place of unreadRows) if (!known.has(start + place)) unread += 1;
+    for (const place of unreadRows) known.add(start + place);
+    // Without a count, only a page that others were longer than is known to be the last one.
+    const isEnd = count !== undefined || shown === 0 || (!isFirst && shown < asked.limit);
+    // Where nobody says how long a page is, a short one may be the last, or small as they all are.
+    const isAll = (meta.limit ?? undefined) === undefined && from + known.size === count;
+    const isLast = isAll || ((meta.next ?? undefined) === undefined && isEnd);
+    const end = start + shown;
+    const total = { known: known.size, unread, count, reached: Math.max(end, reached) };
+    yield { rows, start, unreadRows, ...total, isJoined, isLast };
+    // A server that takes no notice of the page returns the same one for ever.
+    if (isLast || known.size === before || (end <= reached && !isSmaller)) return;
+    reached = Math.max(end, reached);
+    // A service in this process answers without a pause: other work of the process runs here.
+    await nextTurn();
+  }
+}
+
+type ListBody = { readonly meta: ReadMeta; readonly [list: string]: unknown };
+
+/**
+ * Of the pages that begin before the place that was reached, the one that goes furthest beyond it.
+ * Where the pages are too small for that, the next one.
+ */
+function choosePage(reached: number, largest: number) {
+  let best = { page: Math.floor(reached / largest) + 1, limit: largest };
+  let furthest = reached;
+  for (let limit = largest; limit > 1; limit -= 1) {
+    const page = Math.floor(Math.max(0, reached - 1) / limit) + 1;
+    if (page * limit <= furthest) continue;
+    best = { page, limit };
+    furthest = page * limit;
+  }
+  return best;
+}

@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import type { Asking } from "../../../src/bulk/owner.ts";
+import { collectList, readList } from "../../../src/bulk/select/read-list.ts";
+import { links } from "../../../src/contract/links.ts";
+
+/** What it costs to read a whole list, for a server far away takes its time for each page. */
+
+type PageAsked = { readonly page: number; readonly limit: number };
+
+/** A list that holds still, behind a server that gives so many rows at most. */
+function openList(count: number, largest = 100) {
+  const rows = Array.from({ length: count }, (_, index) => ({ id: `row ${index}` }));
+  const asked: PageAsked[] = [];
+  const call: Asking["call"] = async (_, input) => {
+    // Lists alone are read here.
+    const given = input as unknown as PageAsked;
+    asked.push(given);
+    const { page } = given;
+    const limit = Math.min(given.limit, largest);
+    const from = (page - 1) * limit;
+    const found = rows.slice(from, from + limit);
+    const last = Math.max(1, Math.ceil(count / limit));
+    const meta = { page, limit, count, last, from: from + 1, to: from + found.length };
+    const body = { links: found, meta: { ...meta, ...(page < last && { next: page + 1 }) } };
+    return body as never;
+  };
+  const asking = { call, signal: new AbortController().signal };
+  return { rows, asked, read: () => collectList(readList(asking, links.index)) };
+}
+
+test.each([0, 1, 99, 100, 101, 5000])("%i rows are read in hardly more pages", async (count) => {
+  const { rows, asked, read } = openList(count);
+  expect(await read()).toEqual({ rows, unread: 0 });
+  expect(asked.length).toBeLessThanOrEqual(1 + count / 88);
+});
+
+test("a server with smaller pages is read in as many as that takes", async () => {
+  const { rows, asked, read } = openList(1000, 20);
+  expect(await read()).toEqual({ rows, unread: 0 });
+  expect(asked.length).toBeLessThanOrEqual(1 + 1000 / 10);
+});
