@@ -4,7 +4,7 @@ import type { JsonObject } from "../contract/json.ts";
 import type { Failure, FieldProblem } from "./account.ts";
 import { html, type Html } from "./html.ts";
 import type { Form } from "./page.ts";
-import { renderFault, renderHidden } from "./parts.ts";
+import { renderFault, renderHidden, renderOption } from "./parts.ts";
 import { readText } from "./read.ts";
 
 /** The fields of a form: what stands in them, what is wrong with it, and what was changed. */
@@ -179,10 +179,7 @@ function renderInput(
 ): Html {
   const exact = isExact ? html` spellcheck="false" autocapitalize="off"` : "";
   if (kind === "choice") {
-    const options = choices.map((choice) => {
-      const selected = choice.value === value ? html` selected` : "";
-      return html`<option value="${choice.value}" ${selected}>${choice.name}</option>`;
-    });
+    const options = choices.map((choice) => renderOption(choice.value, choice.name, value));
     return html`<select id="${name}" name="${name}" ${about}>
       ${options}
     </select>`;

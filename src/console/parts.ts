@@ -1,6 +1,8 @@
 import { showHidden } from "../text/show-hidden.ts";
+import type { JsonObject } from "../contract/json.ts";
 import { html, type Html } from "./html.ts";
 import type { Reply, Visit } from "./page.ts";
+import { readRecord, readText } from "./read.ts";
 
 /** Pieces that several pages have. */
 
@@ -28,6 +30,12 @@ const notes: Readonly<Record<string, Html | string>> = {
 export function renderNote({ searchParams }: URL): Html | string {
   const text = notes[searchParams.get("done") ?? ""];
   return text === undefined ? "" : html`<p class="note good" role="status">${text}</p>`;
+}
+
+/** Where the plan that a tool has made is read and applied. */
+export function goToPlan(result: JsonObject): Reply {
+  const id = readText(readRecord(result, "plan"), "id");
+  return { kind: "go", to: `/plans/${encodeURIComponent(id)}` };
 }
 
 /** An address whose page tells what was done. */

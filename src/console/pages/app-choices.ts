@@ -1,8 +1,8 @@
 import type { Account } from "../account.ts";
-import { html, type Html } from "../html.ts";
+import type { Html } from "../html.ts";
 import { shorten } from "../parts.ts";
 import { readNumber, readRecord, readRecords, readText } from "../read.ts";
-import type { Choice } from "../form-fields.ts";
+import { renderField, type Choice } from "../form-fields.ts";
 import { appKinds, type AppKind } from "./app-kinds.ts";
 
 /** The apps that a link can open: some to choose, and any other by what it is called. */
@@ -53,20 +53,9 @@ export function nameOther(name: string): string {
 export function renderOther({ kind, more }: AppChoices, typed: string): Html | string {
   if (more === 0 && typed === "") return "";
   const name = nameOther(kind.name);
-  return html`<div class="field">
-    <label for="${name}">Another ${kind.label}</label>
-    <input
-      id="${name}"
-      name="${name}"
-      value="${typed}"
-      autocomplete="off"
-      spellcheck="false"
-      autocapitalize="off"
-      aria-describedby="${name}-hint"
-    />
-    <p class="hint" id="${name}-hint">
-      ${more === 0 ? "" : `${more.toLocaleString("en")} more are not listed.`} To choose another
-      app, type its name or ${kind.name === "ios_app" ? "bundle ID" : "package name"}.
-    </p>
-  </div>`;
+  const unlisted = more === 0 ? "" : `${more.toLocaleString("en")} more are not listed. `;
+  const identifier = kind.name === "ios_app" ? "bundle ID" : "package name";
+  const hint = `${unlisted}To choose another app, type its name or ${identifier}.`;
+  const label = `Another ${kind.label}`;
+  return renderField({ name, kind: "text", label, hint, isExact: true }, { [name]: typed });
 }

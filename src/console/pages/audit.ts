@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
 import { renderPaging } from "../list-parts.ts";
-import { renderFault, renderHidden } from "../parts.ts";
+import { goToPlan, renderFault, renderHidden, renderPost } from "../parts.ts";
 import { readNumber, readPage, readRecord, readRecords, readText } from "../read.ts";
 import { findKind, severities, tellPlainly, type Severity } from "./audit-words.ts";
 import { readFilter, writeFilter, writeLinkQuery } from "./link-query.ts";
@@ -198,10 +198,9 @@ function renderMends(group: JsonObject, { links, visit }: Known): Html | string 
   return html`<div class="buttons">
     ${
       hasFix
-        ? html`<form method="post" action="/audit">
-            ${renderHidden("form_token", formToken)} ${renderHidden("fix", JSON.stringify(fix))}
-            <button class="small">Fix…</button>
-          </form>`
+        ? renderPost(visit, "/audit", html`<button class="small">Fix…</button>`, {
+            fix: JSON.stringify(fix),
+          })
         : ""
     }
     ${
@@ -272,8 +271,7 @@ async function planFix(visit: Visit, form: Form): Promise<Reply> {
   const answer = await visit.account.call("plan_links", args);
   if (answer.kind === "failed") return show(visit, answer.failure.message);
   if (answer.kind === "asks") return show(visit);
-  const id = readText(readRecord(answer.result, "plan"), "id");
-  return { kind: "go", to: `/plans/${encodeURIComponent(id)}` };
+  return goToPlan(answer.result);
 }
 
 function parse(text: string): JsonObject | undefined {

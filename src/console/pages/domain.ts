@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../contract/json.ts";
+import { renderField, type Field } from "../form-fields.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
 import { renderFault, renderHidden } from "../parts.ts";
@@ -41,6 +42,14 @@ function readOwnHost({ account: { host } }: Visit): string {
   return host === undefined ? "" : new URL(host).host;
 }
 
+const hostField: Field = {
+  name: "host",
+  kind: "text",
+  label: "Link host",
+  hint: "One of this project's link hosts. Leave it empty to check the main one.",
+  isExact: true,
+};
+
 function show({ formToken }: Visit, { host, domain, fault }: Looked): Reply {
   const body = html`<div class="head"><h1>Domain</h1></div>
     ${renderFault(fault)}
@@ -53,23 +62,7 @@ function show({ formToken }: Visit, { host, domain, fault }: Looked): Reply {
           reads the copies that Apple and Google keep. It changes nothing.
         </p>
         <form method="post" action="/domain" class="stack">
-          ${renderHidden("form_token", formToken)}
-          <div class="field">
-            <label for="host">Link host</label>
-            <input
-              id="host"
-              name="host"
-              value="${host}"
-              dir="auto"
-              autocomplete="off"
-              spellcheck="false"
-              autocapitalize="off"
-              aria-describedby="host-hint"
-            />
-            <p class="hint" id="host-hint">
-              One of this project's link hosts. Leave it empty to check the main one.
-            </p>
-          </div>
+          ${renderHidden("form_token", formToken)} ${renderField(hostField, { host })}
           <div class="buttons"><button class="main">Check now</button></div>
         </form>
       </div>

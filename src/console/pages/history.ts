@@ -28,11 +28,11 @@ export const historyPage: Page = {
   show,
 };
 
-/** What every list of changes sends its buttons to. */
+/** Every list of changes sends its buttons here. */
 export const undoPage: Page = {
   path: new RegExp(`^${undoAddress}$`),
   needs: "undo",
-  // Whoever opens the address alone has not pressed anything.
+  // Opening the address presses no button.
   show: () => Promise.resolve({ kind: "go", to: historyAddress }),
   submit: undo,
 };

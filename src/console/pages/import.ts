@@ -1,9 +1,8 @@
 import type { Failure } from "../account.ts";
 import { html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderFault, renderHidden, renderHead, renderOption } from "../parts.ts";
+import { goToPlan, renderFault, renderHead, renderHidden, renderOption } from "../parts.ts";
 import { mostFileBytes } from "../read-form.ts";
-import { readRecord, readText } from "../read.ts";
 import { linkList } from "./link-place.ts";
 
 /** A file of links: dropped or chosen, and then shown as a plan. */
@@ -98,8 +97,7 @@ async function submit(visit: Visit, form: Form): Promise<Reply> {
   const answer = await visit.account.planFile({ ...form.upload, ...wanted });
   if (answer.kind === "failed") return show(visit, wanted, describe(answer.failure));
   if (answer.kind === "asks") return show(visit, wanted);
-  const id = readText(readRecord(answer.result, "plan"), "id");
-  return { kind: "go", to: `/plans/${encodeURIComponent(id)}` };
+  return goToPlan(answer.result);
 }
 
 function describe({ message, problems = [] }: Failure): string {

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../contract/json.ts";
+import { createActPage } from "../act.ts";
 import { renderFollow } from "../follow.ts";
 import { html, type Html } from "../html.ts";
 import {
@@ -11,7 +12,7 @@ import {
 } from "../job-parts.ts";
 import type { Page, Reply, Visit } from "../page.ts";
 import { renderPaging } from "../list-parts.ts";
-import { renderFault, renderHidden, renderTable, showMissing } from "../parts.ts";
+import { goToPlan, renderFault, renderPost, renderTable, showMissing } from "../parts.ts";
 import { readNumber, readPage, readParam, readRecord, readText } from "../read.ts";
 
 /** One job: how far it is, which of its rows failed and why, and how it is stopped and undone. */
@@ -24,36 +25,30 @@ export const jobPage: Page = {
   show: (visit) => show(visit),
 };
 
-export const cancelJobPage: Page = {
+export const cancelJobPage = createActPage({
   path: new RegExp(`^${idPattern}/cancel$`),
   needs: "cancel_job",
-  show: (visit) => Promise.resolve(goBack(visit)),
-  submit: async (visit) => {
-    const job_id = readParam(visit.params, "id");
-    const answer = await visit.account.call("cancel_job", { job_id });
-    return answer.kind === "failed" ? show(visit, answer.failure.message) : goBack(visit);
-  },
-};
+  back: writeBack,
+  run: ({ account, params }) => account.call("cancel_job", { job_id: readParam(params, "id") }),
+  done: (_, visit) => ({ kind: "go", to: writeBack(visit) }),
+  failed: ({ message }, visit) => show(visit, message),
+});
 
-export const undoJobPage: Page = {
+export const undoJobPage = createActPage({
   path: new RegExp(`^${idPattern}/undo$`),
   needs: "plan_links",
-  show: (visit) => Promise.resolve(goBack(visit)),
-  submit: async (visit) => {
-    const answer = await visit.account.call("plan_links", { undo: readParam(visit.params, "id") });
-    if (answer.kind === "failed") return show(visit, answer.failure.message);
-    if (answer.kind === "asks") return goBack(visit);
-    const id = readText(readRecord(answer.result, "plan"), "id");
-    return { kind: "go", to: `/plans/${encodeURIComponent(id)}` };
-  },
-};
+  back: writeBack,
+  run: ({ account, params }) => account.call("plan_links", { undo: readParam(params, "id") }),
+  done: goToPlan,
+  failed: ({ message }, visit) => show(visit, message),
+});
 
 function writeAddress(id: string): string {
   return `/jobs/${encodeURIComponent(id)}`;
 }
 
-function goBack({ params }: Visit): Reply {
-  return { kind: "go", to: writeAddress(readParam(params, "id")) };
+function writeBack({ params }: Visit): string {
+  return writeAddress(readParam(params, "id"));
 }
 
 const gone = showMissing(
@@ -84,9 +79,7 @@ function renderActs({ account, formToken }: Visit, job: JsonObject): Html | stri
   const { done, left, unknown } = countRows(job);
   const address = writeAddress(readText(job, "id"));
   const post = (act: string, word: string) =>
-    html`<form method="post" action="${address}/${act}">
-      ${renderHidden("form_token", formToken)}<button>${word}</button>
-    </form>`;
+    renderPost({ formToken }, `${address}/${act}`, html`<button>${word}</button>`);
   if (isRunning(job)) return account.mayUse("cancel_job") ? post("cancel", "Cancel") : "";
   const mayApply = account.mayUse("plan_links") && account.mayUse("apply_plan");
   if (!mayApply) return "";

@@ -4,7 +4,14 @@ import type { Answer } from "../account.ts";
 import { html, type Html } from "../html.ts";
 import { leadToLast, renderAnswer, renderResults } from "../list-parts.ts";
 import type { Page, Reply, Visit } from "../page.ts";
-import { renderFault, renderHidden, renderNote, renderTable, shorten } from "../parts.ts";
+import {
+  renderFault,
+  renderHidden,
+  renderNote,
+  renderOption,
+  renderTable,
+  shorten,
+} from "../parts.ts";
 import { readNumber, readRecord, readRecords, readText } from "../read.ts";
 import {
   conditionWords,
@@ -93,10 +100,7 @@ function readAdded({ searchParams }: URL): string | undefined {
 }
 
 function renderSearch({ search, sort, filters }: LinkQuery): Html {
-  const options = Object.entries(sorts).map(([name, { label }]) => {
-    const selected = name === sort ? html` selected` : "";
-    return html`<option value="${name}" ${selected}>${label}</option>`;
-  });
+  const options = Object.entries(sorts).map(([name, { label }]) => renderOption(name, label, sort));
   return html`<form action="/links" role="search" class="row" data-live="results">
     ${filters.map((filter) => renderHidden("filter", writeFilter(filter)))}
     <div class="search">

@@ -4,8 +4,8 @@ import type { Failure } from "../account.ts";
 import { renderGuard } from "../form-fields.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderFault, renderHidden, renderHead, shorten } from "../parts.ts";
-import { readNumber, readRecord, readText } from "../read.ts";
+import { goToPlan, renderFault, renderHead, renderHidden, shorten } from "../parts.ts";
+import { readNumber, readRecord } from "../read.ts";
 import { describeFilter, readFilter, writeLinkQuery } from "./link-query.ts";
 import { renderQuery } from "./select-links.ts";
 import { listWays, planWay, type Way } from "./ways.ts";
@@ -72,8 +72,7 @@ async function submit(visit: Visit, form: Form): Promise<Reply> {
   });
   if (answer.kind === "failed") return show(visit, form, answer.failure);
   if (answer.kind === "asks") return show(visit, form, undefined);
-  const id = readText(readRecord(answer.result, "plan"), "id");
-  return { kind: "go", to: `/plans/${encodeURIComponent(id)}` };
+  return goToPlan(answer.result);
 }
 
 async function show(visit: Visit, form: Form, failure: Failure | undefined): Promise<Reply> {

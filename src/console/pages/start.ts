@@ -4,7 +4,7 @@ import { renderFollow } from "../follow.ts";
 import { html, type Html } from "../html.ts";
 import { describeJob, isRunning, renderCounts, renderProgress } from "../job-parts.ts";
 import type { Page, Reply, Visit } from "../page.ts";
-import { renderNote } from "../parts.ts";
+import { renderFacts, renderNote } from "../parts.ts";
 import { readRecords, readText } from "../read.ts";
 import { historyAddress, renderChanges } from "../render-changes.ts";
 import { renderConnection } from "./connect.ts";
@@ -33,7 +33,7 @@ async function show(visit: Visit): Promise<Reply> {
       <div class="column">
         <section class="card" aria-labelledby="service">
           <h2 id="service">Service</h2>
-          <div class="inside">${renderFacts(account)}</div>
+          <div class="inside">${renderFacts(account.facts)}</div>
         </section>
         <section class="card" id="changes" ${renderFollow(false)} aria-labelledby="last">
           <h2 id="last">Recent activity</h2>
@@ -62,17 +62,6 @@ async function readList(
   if (!mayUse(tool)) return [];
   const answer = await call(tool, {});
   return answer.kind === "done" ? readRecords(answer.result, member) : [];
-}
-
-function renderFacts({ facts }: Account): Html {
-  const rows = facts.map(
-    ([name, text]) =>
-      html`<div>
-        <dt>${name}</dt>
-        <dd>${text}</dd>
-      </div>`,
-  );
-  return html`<dl class="facts">${rows}</dl>`;
 }
 
 /** Whoever hears the page is told how many they are, and not each second that passes. */

@@ -11,6 +11,7 @@ import {
 import { looks, readLook, writeFramed, type Look } from "../framed-page.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Visit } from "../page.ts";
+import { renderOption } from "../parts.ts";
 import { readRecord, readRecords, readText } from "../read.ts";
 import type { TemplateText } from "./template-text.ts";
 
@@ -144,10 +145,7 @@ async function renderLinks({ call }: Account, link: string, links: readonly Choi
   if (links.length === 1) return "";
   const isKnown = links.some(({ id }) => id === link);
   const all = isKnown ? links : [{ id: link, name: await nameLink(link, call) }, ...links];
-  const options = all.map(({ id, name }) => {
-    const selected = id === link ? html` selected` : "";
-    return html`<option value="${id}" ${selected}>${name}</option>`;
-  });
+  const options = all.map(({ id, name }) => renderOption(id, name, link));
   return html`<div class="field">
     <label class="hidden" for="link">Link</label>
     <select id="link" name="link" form="editor">

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../contract/json.ts";
 import type { Account } from "../account.ts";
 import { html, type Html } from "../html.ts";
 import type { Visit } from "../page.ts";
-import { renderHidden } from "../parts.ts";
+import { renderHidden, renderPost } from "../parts.ts";
 import { readRecords, readText } from "../read.ts";
 import { renderTime, writeTime } from "../render-changes.ts";
 
@@ -64,8 +64,6 @@ function renderVersion(visit: Visit, version: JsonObject): Html {
   </li>`;
 }
 
-function renderAct({ formToken }: Visit, name: string, rest: Html): Html {
-  return html`<form method="post" action="/template">
-    ${renderHidden("form_token", formToken)} ${renderHidden("do", name)} ${rest}
-  </form>`;
+function renderAct(visit: Visit, name: string, rest: Html): Html {
+  return renderPost(visit, "/template", rest, { do: name });
 }

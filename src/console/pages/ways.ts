@@ -1,6 +1,7 @@
 import { writeLabel } from "../../text/write-label.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { Account } from "../account.ts";
+import { readTyped, renderField, type Field } from "../form-fields.ts";
 import { html, type Html } from "../html.ts";
 import type { Form } from "../page.ts";
 import { renderOption } from "../parts.ts";
@@ -112,65 +113,56 @@ function readChoice(form: Form): JsonObject {
 }
 
 function renderSet(form: Form): Html {
-  return html`<div class="pair">
-    ${renderFieldChoice("set", setFields, form)}
-    ${renderText("set", "value", "New value", form, "Leave this empty to clear the field.")}
-  </div>`;
+  return renderPair(form, [
+    chooseField("set", setFields),
+    text("set", "value", "New value", "Leave this empty to clear the field."),
+  ]);
 }
 
 function renderReplace(form: Form): Html {
-  const match = nameField("replace", "match");
-  return html`<div class="pair">
-    ${renderFieldChoice("replace", ruledFields, form)}
-    <div class="field">
-      <label for="${match}">Replace</label>
-      <select id="${match}" name="${match}">
-        ${renderOption("text", "Every occurrence of a text", readMatch(form))}
-        ${renderOption("host", "The host of a web address", readMatch(form))}
-      </select>
-    </div>
-    ${renderText("replace", "from", "Old text", form)}
-    ${renderText("replace", "to", "New text", form)}
-  </div>`;
+  const match: Field = {
+    name: nameField("replace", "match"),
+    label: "Replace",
+    kind: "choice",
+    choices: [
+      { value: "text", name: "Every occurrence of a text" },
+      { value: "host", name: "The host of a web address" },
+    ],
+  };
+  return renderPair(form, [
+    chooseField("replace", ruledFields),
+    match,
+    text("replace", "from", "Old text"),
+    text("replace", "to", "New text"),
+  ]);
 }
 
 function renderQuery(form: Form): Html {
-  return html`<div class="pair">
-    ${renderFieldChoice("query", addressFields, form)}
-    ${renderText("query", "name", "Parameter", form, "For example, utm_source.")}
-    ${renderText("query", "value", "Value", form)}
-  </div>`;
+  return renderPair(form, [
+    chooseField("query", addressFields),
+    text("query", "name", "Parameter", "For example, utm_source."),
+    text("query", "value", "Value"),
+  ]);
 }
 
 function renderPrefix(form: Form): Html {
   const hint = "For example, spring/. The old addresses stop working.";
-  return renderText("prefix", "prefix", "Prefix", form, hint);
+  const prefix = text("prefix", "prefix", "Prefix", hint);
+  return renderField(prefix, readTyped([prefix], form));
 }
 
-function renderFieldChoice(way: string, names: readonly string[], form: Form): Html {
-  const id = nameField(way, "field");
-  return html`<div class="field">
-    <label for="${id}">Field</label>
-    <select id="${id}" name="${id}">
-      ${names.map((name) => renderOption(name, writeLabel(name), form.read(id)))}
-    </select>
-  </div>`;
+function renderPair(form: Form, fields: readonly Field[]): Html {
+  const values = readTyped(fields, form);
+  return html`<div class="pair">${fields.map((field) => renderField(field, values))}</div>`;
 }
 
-function renderText(way: string, name: string, label: string, form: Form, hint = ""): Html {
-  const id = nameField(way, name);
-  const described = hint === "" ? "" : html` aria-describedby="${id}-hint"`;
-  return html`<div class="field">
-    <label for="${id}">${label}</label>
-    <input
-      id="${id}"
-      name="${id}"
-      value="${form.read(id)}"
-      dir="auto"
-      autocomplete="off"
-      ${described}
-    />${hint === "" ? "" : html`<p class="hint" id="${id}-hint">${hint}</p>`}
-  </div>`;
+function chooseField(way: string, names: readonly string[]): Field {
+  const choices = names.map((name) => ({ value: name, name: writeLabel(name) }));
+  return { name: nameField(way, "field"), label: "Field", kind: "choice", choices };
+}
+
+function text(way: string, name: string, label: string, hint = ""): Field {
+  return { name: nameField(way, name), label, kind: "text", hint };
 }
 
 async function renderChoose(account: Account, form: Form): Promise<Html> {
