@@ -16,38 +16,47 @@ import type { ReadListening } from "./listening.ts";
 import { createLearnedAccess, type KeptAccess, type LearnedAccess } from "./learned-access.ts";
 import { createExploration, listProbes, type Exploration } from "./probe-access.ts";
 
+/** What the keys of a deployment have in common. */
+type Shared = {
+  /** Plans and jobs of all keys; each is shown its own. */
+  readonly bulk: Bulk;
+  /** The deployment's address. */
+  readonly origin: string;
+  /** Whether it refuses a write whose target is not what was shown any more. */
+  readonly checksConditions: boolean;
+  /** The user's; left out, times stay as the API has them, in UTC. */
+  readonly timeZone?: TimeZone | undefined;
+  readonly clock: Clock;
+  readonly sleep: Sleep;
+  /** Reads files of the project's own hosts, as a stranger does. */
+  readonly publicFiles: PublicFiles;
+  /** What was written, by this key and by others. */
+  readonly openHistory: () => Promise<History>;
+  /** The pages that a person looks at in a browser, where `pageOrigin` is. */
+  readonly openPreviews: () => Promise<Previews>;
+  /** Writes a file on the machine of a client that is there too; undefined if that fails. */
+  readonly saveFile?: SaveFile | undefined;
+  /** Whether the operator lets anything do what this endpoint does, by whichever tool. */
+  readonly isActAllowed: (endpoint: Endpoint) => boolean;
+  /** Where links and pages open; from then on `known` goes by it, after the next `renew`. */
+  readonly readListening: ReadListening;
+};
+
 /** What one key sees and how its calls travel: shared by every call that shows the key. */
-export type KeyContext = DestinationLimits &
+export type KeyContext = Shared &
+  DestinationLimits &
   Exploration & {
     readonly access: Access;
     /** Asks the deployment, and learns from every answer what the key may do. */
     readonly call: Client["call"];
     readonly isSameTime: Client["isSameTime"];
     readonly requireBudget: Client["requireBudget"];
-    /** Plans and jobs of all keys; each is shown its own. */
-    readonly bulk: Bulk;
-    /** The deployment's address. */
-    readonly origin: string;
-    /** Whether it refuses a write whose target is not what was shown any more. */
-    readonly checksConditions: boolean;
     /** Whether its ids may be others than UUIDs. */
     readonly takesAnyId: boolean;
     /** Whether deleted links and apps rest in a bin of the deployment. */
     readonly keepsBin: boolean;
     /** Where the project's links live, where that is known. */
     readonly linkHost: string | undefined;
-    /** The user's; left out, times stay as the API has them, in UTC. */
-    readonly timeZone?: TimeZone | undefined;
-    readonly clock: Pick<Clock, "now" | "monotonic">;
-    readonly sleep: Sleep;
-    /** Reads files of the project's own hosts, as a stranger does. */
-    readonly publicFiles: PublicFiles;
-    /** What was written, by this key and by others. */
-    readonly openHistory: () => Promise<History>;
-    /** The pages that a person looks at in a browser, where `pageOrigin` is. */
-    readonly openPreviews: () => Promise<Previews>;
-    /** Writes a file on the machine of a client that is there too; undefined if that fails. */
-    readonly saveFile?: SaveFile | undefined;
     /** The project, or else the deployment: what one key has changed others of it may be shown. */
     readonly realm: string;
     /** Whose changes the key is shown: its own, or all of the project's. */
@@ -58,14 +67,10 @@ export type KeyContext = DestinationLimits &
     readonly key_id: string;
     /** As of the last `renew`. */
     readonly known: KnownKey;
-    /** Whether the operator lets anything do what this endpoint does, by whichever tool. */
-    readonly isActAllowed: (endpoint: Endpoint) => boolean;
     /** Whether the operator and the key allow the endpoint's own tool, as far as is known. */
     readonly mayAsk: (endpoint: Endpoint) => boolean;
     /** The list of tools was shown as it is now: whoever saw it is told of changes. */
     readonly noteListed: () => void;
-    /** Where links and pages open; from then on `known` goes by it, after the next `renew`. */
-    readonly readListening: ReadListening;
     /** Where pages for a person open, such as previews; undefined where nothing listens. */
     readonly pageOrigin: () => Promise<string | undefined>;
     /** What is to be said of the addresses of links where some are shown, unless it was said. */
@@ -79,39 +84,25 @@ export type SaveFile = (
   texts: AsyncIterable<string>,
 ) => Promise<string | undefined>;
 
-export type KeyContextOptions = Pick<
-  KeyContext,
-  | "bulk"
-  | "origin"
-  | "checksConditions"
-  | "openHistory"
-  | "openPreviews"
-  | "publicFiles"
-  | "saveFile"
-  | "timeZone"
-  | "known"
-  | "isActAllowed"
-> & {
-  readonly client: Client;
-  readonly key: string | undefined;
-  readonly scopes: readonly Scope[] | undefined;
-  /** The hosts that links may lead to, by the operator of this server; left out, any. */
-  readonly destinations?: readonly string[] | undefined;
-  /** Whether this configuration has the endpoint's tool. */
-  readonly isOffered: (endpoint: Endpoint) => boolean;
-  readonly readListening: ReadListening;
-  /** What whoever reads the addresses of links has to know of them, if anything. */
-  readonly describeAddresses?: (() => string | undefined) | undefined;
-  /** Asks the embedded service again; undefined for a key that is no more. */
-  readonly lookUp: () => Promise<KnownKey | undefined>;
-  /** Whether a remote server is asked what the key may do. */
-  readonly probe: "on" | "off";
-  /** Where it is remembered; undefined where nothing is learned. */
-  readonly openMemory?: (() => Promise<KeptAccess>) | undefined;
-  readonly clock: Clock;
-  readonly sleep: Sleep;
-  readonly report: (error: unknown) => unknown;
-} & VisibleListeners;
+export type KeyContextOptions = Shared &
+  Pick<KeyContext, "known"> & {
+    readonly client: Client;
+    readonly key: string | undefined;
+    readonly scopes: readonly Scope[] | undefined;
+    /** The hosts that links may lead to, by the operator of this server; left out, any. */
+    readonly destinations?: readonly string[] | undefined;
+    /** Whether this configuration has the endpoint's tool. */
+    readonly isOffered: (endpoint: Endpoint) => boolean;
+    /** What whoever reads the addresses of links has to know of them, if anything. */
+    readonly describeAddresses?: (() => string | undefined) | undefined;
+    /** Asks the embedded service again; undefined for a key that is no more. */
+    readonly lookUp: () => Promise<KnownKey | undefined>;
+    /** Whether a remote server is asked what the key may do. */
+    readonly probe: "on" | "off";
+    /** Where it is remembered; undefined where nothing is learned. */
+    readonly openMemory?: (() => Promise<KeptAccess>) | undefined;
+    readonly report: (error: unknown) => unknown;
+  } & VisibleListeners;
 
 /** Whoever tells clients that their list of tools has changed. */
 export type VisibleListeners = {
@@ -125,27 +116,21 @@ export type VisibleListeners = {
 export const nobodyListens: VisibleListeners = { onChange: () => {}, onListed: () => {} };
 
 export function createKeyContext(options: KeyContextOptions): KeyContext {
-  const { client, bulk, origin, checksConditions, openHistory, openPreviews, key } = options;
-  const { isOffered, isActAllowed, lookUp, scopes, readListening } = options;
-  let { known } = options;
+  const { client, origin, key, scopes, isOffered, lookUp, readListening, ...rest } = options;
+  const { bulk, checksConditions, timeZone, clock, sleep, publicFiles, saveFile } = rest;
+  const { openHistory, openPreviews, isActAllowed, destinations } = rest;
+  let { known } = rest;
   const key_print = printKey(key);
   const { access, exploration, call, noteListed } = exploreAccess(options, key_print);
-  const limits = limitDestinations({
-    destinations: options.destinations,
-    readKnown: () => known,
-    call,
-  });
   const readRealm = () => known.projectId ?? origin;
 
   return {
-    ...limits,
+    ...limitDestinations({ destinations, readKnown: () => known, call }),
     ...exploration,
-    noteListed,
+    ...{ bulk, origin, checksConditions, timeZone, clock, sleep, publicFiles, saveFile },
+    ...{ openHistory, openPreviews, isActAllowed, readListening, noteListed },
     isSameTime: client.isSameTime,
     requireBudget: client.requireBudget,
-    bulk,
-    origin,
-    checksConditions,
     // Only of our own service it is known that it makes no others.
     takesAnyId: !checksConditions,
     get keepsBin() {
@@ -154,13 +139,6 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     get linkHost() {
       return known.linkHost;
     },
-    timeZone: options.timeZone,
-    clock: options.clock,
-    sleep: options.sleep,
-    publicFiles: options.publicFiles,
-    openHistory,
-    openPreviews,
-    saveFile: options.saveFile,
     access,
     key_print,
     get realm() {
@@ -176,10 +154,8 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     get known() {
       return known;
     },
-    isActAllowed,
-    readListening,
     pageOrigin: async () => (await readListening())?.url,
-    takeAddressNote: sayOnce(options.describeAddresses),
+    takeAddressNote: sayOnce(rest.describeAddresses),
     mayAsk: (endpoint) => isOffered(endpoint) && access.read(endpoint).state !== "denied",
     renew: async () => {
       const current = await lookUp();

@@ -193,24 +193,20 @@ function describeLinkApp(
   apps: readonly App[],
 ): LinkApp {
   const id = record[`${member}_id`];
-  const before = typeof id === "string" ? findApp(apps, id) : undefined;
-  const from = typeof id === "string" ? nameApp(id, before) : "none";
+  const before_id = typeof id === "string" ? id : null;
+  const before = before_id === null ? undefined : findApp(apps, before_id);
+  const from = before_id === null ? "none" : nameApp(before_id, before);
   if (!Object.hasOwn(changes, member)) {
-    return { after: before, after_id: typeof id === "string" ? id : null, change: { to: from } };
+    return { after: before, after_id: before_id, change: { to: from } };
   }
-  const isKnown = Object.keys(record).length > 0;
-  const change = (to: string) => ({ ...(isKnown && { from }), to });
   const given = changes[member];
-  const choice = isJsonObject(given) ? given : {};
-  if (Object.values(choice).every(isBlank)) {
-    return { after: undefined, after_id: null, change: change("none") };
-  }
-  const { id: chosen } = choice;
-  if (typeof chosen !== "string") {
-    return { after: choice, after_id: "", change: change(nameApp("", choice)) };
-  }
-  const after = findApp(apps, chosen);
-  return { after, after_id: chosen, change: change(nameApp(chosen, after)) };
+  const choice = isJsonObject(given) && !Object.values(given).every(isBlank) ? given : undefined;
+  // An app that is chosen by another name than its id is about to be registered.
+  const after_id = choice && (typeof choice["id"] === "string" ? choice["id"] : "");
+  const after = after_id ? findApp(apps, after_id) : choice;
+  const to = after_id === undefined ? "none" : nameApp(after_id, after);
+  const isKnown = Object.keys(record).length > 0;
+  return { after, after_id: after_id ?? null, change: { ...(isKnown && { from }), to } };
 }
 
 function nameApp(id: string, app: JsonObject | undefined): string {

@@ -143,9 +143,8 @@ export type Call = {
   readonly addProblems: (problems: readonly CallProblem[]) => unknown;
   /** Shows a picture beside the result, if there is to be a result. */
   readonly attachPicture: (picture: Picture) => unknown;
-  /** Whether the client shows a tool's view, and what the view is given then. */
-  readonly showsViews: boolean;
-  readonly attachView: (data: JsonObject) => unknown;
+  /** Gives data to the tool's view; undefined where the client shows none. */
+  readonly attachView: ((data: JsonObject) => unknown) | undefined;
   readonly tellProgress: (progress: Progress) => unknown;
   /** Whether the client takes a task for an answer, and the task that runs on after this call. */
   readonly takesTasks: boolean;

@@ -9,10 +9,8 @@ import {
   validationFailed,
   type FieldProblem,
 } from "../../../contract/problem.ts";
-import { findKind } from "../../../contract/resource-kind.ts";
 import { checkAndroidApp, checkIosApp } from "../../../contract/rules/app-rules.ts";
 import { isForeignFault } from "../../../contract/rules/destinations.ts";
-import { writeAddress } from "../../../contract/rules/link-address.ts";
 import { normalizeForSearch } from "../../../contract/rules/link-path.ts";
 import { checkLink, findProFields } from "../../../contract/rules/link-rules.ts";
 import { checkProject } from "../../../contract/rules/project-rules.ts";
@@ -23,7 +21,7 @@ import type { Act } from "./act.ts";
 
 type CheckCall = Pick<Call, "ask" | "keyContext">;
 
-const { links, iosApps, androidApps, shortLinks } = contract;
+const { links, iosApps, androidApps } = contract;
 
 /**
  * Refuses, before anyone is asked, what the API would refuse after the approval: in the API's own
@@ -115,22 +113,18 @@ function isAddressTaken(
   ownId: string | undefined,
   call: CheckCall,
 ): Promise<boolean> {
-  const { checksConditions, known } = call.keyContext;
-  const { linkHost } = known;
+  const { checksConditions } = call.keyContext;
+  // Our own service finds a link by each of its short paths, and shows one of them.
+  const fields = checksConditions ? ["path_or_shortened_path"] : ["path", "shortened_path"];
+  const isAt = (row: JsonObject, field: string) =>
+    checksConditions || normalizeForSearch(String(row[field] ?? "")) === path;
   return isTakenIfKnown(async () => {
-    if (checksConditions && linkHost !== undefined) {
-      // Our own service finds a link by its path and by each of its short paths.
-      const link = await call.ask(shortLinks.resolve, { url: writeAddress(linkHost, path) });
-      return link.id !== ownId;
+    for (const field of fields) {
+      const filters = [{ field, condition: "eq", value: path } as const];
+      const rows = await listRows(links.index, { filters }, call);
+      if (rows.some((row) => row["id"] !== ownId && isAt(row, field))) return true;
     }
-    const link = await findRecord(findKind(links.show), path, call);
-    if (link && link["id"] !== ownId) return true;
-    // A remote server's lists show one short path of each link.
-    const filters = [{ field: "shortened_path", condition: "eq", value: path } as const];
-    const rows = await listRows(links.index, { filters }, call);
-    return rows.some(({ id, shortened_path: short }) => {
-      return id !== ownId && typeof short === "string" && normalizeForSearch(short) === path;
-    });
+    return false;
   });
 }
 

@@ -36,7 +36,7 @@ async function previewTemplate(given: JsonObject, call: Call): Promise<JsonObjec
   const body: unknown = await call.ask(preview, { ...asked, user_agent: userAgents[device] });
   // This is how the body of this endpoint is presented.
   const { html, ...unread } = presentBody(preview, body as JsonObject) as Page;
-  if (call.showsViews) await attachView(asked, device, html, call);
+  call.attachView?.(await drawView(asked, device, html, call));
   const preview_url = await openInBrowser(html, call);
   return {
     ...(preview_url !== undefined && { preview_url }),
@@ -57,21 +57,21 @@ async function openInBrowser(html: string, { keyContext }: Call): Promise<string
 }
 
 /** What a client that shows views is given besides the page of the result. */
-async function attachView(
+async function drawView(
   asked: JsonObject,
   device: Platform,
   html: string,
   call: Call,
-): Promise<void> {
+): Promise<JsonObject> {
   const others = platforms.filter((platform) => platform !== device);
   const [changes, ...drawn] = await Promise.all([
-    readInTime(compareWithLive(asked, call)),
+    orNothing(compareWithLive(asked, call)),
     ...others.map((platform) =>
-      readInTime(call.askFree(preview, { ...asked, user_agent: userAgents[platform] })),
+      orNothing(call.askFree(preview, { ...asked, user_agent: userAgents[platform] })),
     ),
   ]);
   const pages = others.map((platform, index) => [platform, drawn[index]]);
-  call.attachView({ device, pages: { ...Object.fromEntries(pages), [device]: html }, changes });
+  return { device, pages: { ...Object.fromEntries(pages), [device]: html }, changes };
 }
 
 type ShownChange = { readonly name: string; readonly text: string };
@@ -84,21 +84,10 @@ async function compareWithLive(given: JsonObject, call: Call): Promise<readonly 
   });
 }
 
-/** The result waits at most this long for the other pages that the view shows. */
-const viewTimeout_ms = 5000;
-
-/** Undefined for what is late or fails: the page can be shown without it. */
-async function readInTime<Value>(coming: Promise<Value>): Promise<Value | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), viewTimeout_ms);
-  });
-  try {
-    return await Promise.race([coming, late]);
-  } catch (error) {
+/** Undefined where it fails: the page can be shown without it. */
+async function orNothing<Value>(reading: Promise<Value>): Promise<Value | undefined> {
+  return reading.catch((error: unknown) => {
     if (error instanceof ToolFailure) return undefined;
     throw error;
-  } finally {
-    clearTimeout(timer);
-  }
+  });
 }
