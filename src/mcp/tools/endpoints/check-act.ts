@@ -11,6 +11,7 @@ import {
 } from "../../../contract/problem.ts";
 import { checkAndroidApp, checkIosApp } from "../../../contract/rules/app-rules.ts";
 import { isForeignFault } from "../../../contract/rules/destinations.ts";
+import { writeAddress } from "../../../contract/rules/link-address.ts";
 import { normalizeForSearch } from "../../../contract/rules/link-path.ts";
 import { checkLink, findProFields } from "../../../contract/rules/link-rules.ts";
 import { checkProject } from "../../../contract/rules/project-rules.ts";
@@ -21,7 +22,7 @@ import type { Act } from "./act.ts";
 
 type CheckCall = Pick<Call, "ask" | "keyContext">;
 
-const { links, iosApps, androidApps } = contract;
+const { links, iosApps, androidApps, shortLinks } = contract;
 
 /**
  * Refuses, before anyone is asked, what the API would refuse after the approval: in the API's own
@@ -113,16 +114,19 @@ function isAddressTaken(
   ownId: string | undefined,
   call: CheckCall,
 ): Promise<boolean> {
-  const { checksConditions } = call.keyContext;
-  // Our own service finds a link by each of its short paths, and shows one of them.
-  const fields = checksConditions ? ["path_or_shortened_path"] : ["path", "shortened_path"];
-  const isAt = (row: JsonObject, field: string) =>
-    checksConditions || normalizeForSearch(String(row[field] ?? "")) === path;
+  const { checksConditions, known } = call.keyContext;
+  const { linkHost } = known;
   return isTakenIfKnown(async () => {
-    for (const field of fields) {
+    if (checksConditions && linkHost !== undefined) {
+      // Our own service finds a link by each of its short paths, and shows one of them.
+      const link = await call.ask(shortLinks.resolve, { url: writeAddress(linkHost, path) });
+      return link.id !== ownId;
+    }
+    for (const field of ["path", "shortened_path"]) {
       const filters = [{ field, condition: "eq", value: path } as const];
       const rows = await listRows(links.index, { filters }, call);
-      if (rows.some((row) => row["id"] !== ownId && isAt(row, field))) return true;
+      const others = rows.filter(({ id }) => id !== ownId);
+      if (others.some((row) => normalizeForSearch(String(row[field] ?? "")) === path)) return true;
     }
     return false;
   });
