@@ -31,8 +31,6 @@ export type Client = {
   ) => Promise<Answer<E>>;
   /** One try within the key's budgets, and how it ended. Nothing is repeated or looked for. */
   readonly tryOnce: (endpoint: Endpoint, attempt: Attempt) => Promise<Outcome>;
-  /** Whether the server's clock is known to agree with ours. */
-  readonly isSameTime: () => boolean;
   /** Throws where a call now would fail because the key's budget is spent. */
   readonly requireBudget: (endpoint: Endpoint) => Promise<void>;
 };
@@ -110,7 +108,6 @@ export function createClient(options: ClientOptions): Client {
       const call = beginCall(state, endpoint, input, { signal, deadline });
       return tryInTurn(state, call).catch(readEnd);
     },
-    isSameTime: () => isSameTime(state),
     requireBudget: (endpoint) => requireBudget(state, endpoint),
   };
 }

@@ -29,7 +29,6 @@ export function openClient({ origin, send, own }: Deployment, parts: ClientParts
   return {
     call: (endpoint, input, signal = life, options) =>
       client.call(endpoint, input, signal, options),
-    isSameTime: client.isSameTime,
     requireBudget: client.requireBudget,
     tryOnce: (endpoint, asked) => client.tryOnce(endpoint, { signal: life, ...asked }),
   };

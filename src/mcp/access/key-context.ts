@@ -49,7 +49,6 @@ export type KeyContext = Shared &
     readonly access: Access;
     /** Asks the deployment, and learns from every answer what the key may do. */
     readonly call: Client["call"];
-    readonly isSameTime: Client["isSameTime"];
     readonly requireBudget: Client["requireBudget"];
     /** Whether its ids may be others than UUIDs. */
     readonly takesAnyId: boolean;
@@ -129,7 +128,6 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     ...exploration,
     ...{ bulk, origin, checksConditions, timeZone, clock, sleep, publicFiles, saveFile },
     ...{ openHistory, openPreviews, isActAllowed, readListening, noteListed },
-    isSameTime: client.isSameTime,
     requireBudget: client.requireBudget,
     // Only of our own service it is known that it makes no others.
     takesAnyId: !checksConditions,

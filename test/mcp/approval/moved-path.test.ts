@@ -70,50 +70,9 @@ describe("a link", () => {
   });
 });
 
-async function moveAt(clockAhead_ms: number | undefined, ignored = "none", filtered = 200) {
+test("a link of a remote server moves only with approval, because its age is unknown", async () => {
   await using strange = await createStrangeWorld(undefined, { mode: "guarded" });
   const { id } = await strange.plant("link", { path: "spring" });
-  strange.proxy.setTurn((request) => {
-    const url = new URL(request.path, strange.proxy.url);
-    for (const name of url.searchParams.keys()) {
-      if (name.startsWith(`q[${ignored}`)) url.searchParams.delete(name);
-    }
-    return { ...request, path: url.pathname + url.search };
-  });
-  strange.proxy.setAlter(({ path }, reply) => {
-    const isRefused = filtered !== 200 && path.includes("created_at");
-    if (isRefused) return { ...reply, status: filtered, body: '{"error": "Unknown filter"}' };
-    // An empty Date shows no time; Node would add its own if it was left out.
-    const date =
-      clockAhead_ms === undefined
-        ? ""
-        : new Date(strange.clock.now() + clockAhead_ms).toUTCString();
-    return { ...reply, headers: { ...reply.headers, date } };
-  });
-  return (await strange.callTool("update_link", { id, path: "summer" })).structured;
-}
-
-describe("a fresh link of a remote server", () => {
-  test("a new link without clicks moves to another path at once", async () => {
-    expect((await moveAt(0)).link.path).toBe("summer");
-  });
-
-  test("a link moves only with approval if the server's clock differs", async () => {
-    expect((await moveAt(10_000)).error).toMatchObject({ code: "approval_required" });
-  });
-
-  test("a link moves only with approval if the server's clock is unknown", async () => {
-    expect((await moveAt(undefined)).error).toMatchObject({ code: "approval_required" });
-  });
-
-  test.each([422, 500])(
-    "a link moves only with approval if the server answers the filter by age with %i",
-    async (status) => {
-      expect((await moveAt(0, "none", status)).error).toMatchObject({ code: "approval_required" });
-    },
-  );
-
-  test("a link moves only with approval if the server ignores the filter by age", async () => {
-    expect((await moveAt(0, "created_at")).error).toMatchObject({ code: "approval_required" });
-  });
+  const { error } = (await strange.callTool("update_link", { id, path: "summer" })).structured;
+  expect(error).toMatchObject({ code: "approval_required" });
 });
