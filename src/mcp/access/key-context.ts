@@ -115,19 +115,18 @@ export type VisibleListeners = {
 export const nobodyListens: VisibleListeners = { onChange: () => {}, onListed: () => {} };
 
 export function createKeyContext(options: KeyContextOptions): KeyContext {
-  const { client, origin, key, scopes, isOffered, lookUp, readListening, ...rest } = options;
-  const { bulk, checksConditions, timeZone, clock, sleep, publicFiles, saveFile } = rest;
-  const { openHistory, openPreviews, isActAllowed, destinations } = rest;
-  let { known } = rest;
+  const { client, key, scopes, destinations, isOffered, lookUp, ...shared } = options;
+  const { origin, checksConditions, readListening } = shared;
+  let { known } = options;
   const key_print = printKey(key);
   const { access, exploration, call, noteListed } = exploreAccess(options, key_print);
   const readRealm = () => known.projectId ?? origin;
 
   return {
+    ...shared,
     ...limitDestinations({ destinations, readKnown: () => known, call }),
     ...exploration,
-    ...{ bulk, origin, checksConditions, timeZone, clock, sleep, publicFiles, saveFile },
-    ...{ openHistory, openPreviews, isActAllowed, readListening, noteListed },
+    noteListed,
     requireBudget: client.requireBudget,
     // Only of our own service it is known that it makes no others.
     takesAnyId: !checksConditions,
@@ -153,7 +152,7 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
       return known;
     },
     pageOrigin: async () => (await readListening())?.url,
-    takeAddressNote: sayOnce(rest.describeAddresses),
+    takeAddressNote: sayOnce(shared.describeAddresses),
     mayAsk: (endpoint) => isOffered(endpoint) && access.read(endpoint).state !== "denied",
     renew: async () => {
       const current = await lookUp();

@@ -125,8 +125,10 @@ function isAddressTaken(
     for (const field of ["path", "shortened_path"]) {
       const filters = [{ field, condition: "eq", value: path } as const];
       const rows = await listRows(links.index, { filters }, call);
-      const others = rows.filter(({ id }) => id !== ownId);
-      if (others.some((row) => normalizeForSearch(String(row[field] ?? "")) === path)) return true;
+      const isThere = rows.some(({ id, [field]: other }) => {
+        return id !== ownId && typeof other === "string" && normalizeForSearch(other) === path;
+      });
+      if (isThere) return true;
     }
     return false;
   });
