@@ -4,7 +4,7 @@ import type { JsonObject } from "../../contract/json.ts";
 import type { Reading } from "../access/key-access.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import type { Mode } from "../approval/mode.ts";
-import { dropEmpty } from "../results/present-link.ts";
+import { dropEmpty } from "../results/present-body.ts";
 import { buildOutputSchema } from "../schemas/output-schema.ts";
 import { makeTool, type Tool } from "./tool.ts";
 

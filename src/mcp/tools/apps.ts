@@ -16,7 +16,7 @@ import { bringsNewApp } from "../../contract/rules/app-rules.ts";
 import { fold, isBlank } from "../../contract/text.ts";
 import { adviseUnregistered, describeUnregistered } from "../../text/unregistered-app.ts";
 import { writeApp } from "../approval/write-value.ts";
-import type { KnownApps } from "../results/present-link.ts";
+import type { KnownApps } from "../results/present-body.ts";
 import { ToolFailure } from "../results/tool-failure.ts";
 import { mapObjects } from "../schemas/json-schema.ts";
 import { findTarget, refuseSeveral } from "./targets.ts";

@@ -15,7 +15,7 @@ import { findLinkProblems } from "../../visit/find-link-problems.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import type { Fact } from "../approval/approval-request.ts";
 import type { CallProblem } from "../results/call-problem.ts";
-import type { KnownApps } from "../results/present-link.ts";
+import type { KnownApps } from "../results/present-body.ts";
 import type { LinkApps } from "./apps.ts";
 
 /** What visitors of a link see, before and after the link is written. */

@@ -8,7 +8,7 @@ import {
   nameResult,
   type ResourceKind,
 } from "../../../contract/resource-kind.ts";
-import { linkRow } from "../../results/present-link.ts";
+import { linkRow } from "../../results/present-body.ts";
 import { listFields, listTold } from "../../schemas/input-schema.ts";
 import { once } from "../../schemas/once.ts";
 import {

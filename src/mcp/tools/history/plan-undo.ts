@@ -9,7 +9,7 @@ import type { JsonObject } from "../../../contract/json.ts";
 import { findKindNamed, type ResourceKind } from "../../../contract/resource-kind.ts";
 import { isSame } from "../../../contract/rules/writable-fields.ts";
 import type { Change, Effect, History } from "../../../state/history.ts";
-import { appFields } from "../../results/present-link.ts";
+import { appFields } from "../../results/present-body.ts";
 import { completeAct, isFreshMove, type Act } from "../endpoints/act.ts";
 import { findRecord, readRecord, type Reading } from "../targets.ts";
 import { describeTemplate, readState, type TemplateState } from "../templates/template-state.ts";

@@ -5,7 +5,7 @@ import type { Change } from "../../../state/history.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";
 import { writeValue } from "../../approval/write-value.ts";
-import { appFields } from "../../results/present-link.ts";
+import { appFields } from "../../results/present-body.ts";
 import { readAppName, settleApps } from "../apps.ts";
 import type { Act } from "../endpoints/act.ts";
 import { refuseInvalid } from "../endpoints/check-act.ts";

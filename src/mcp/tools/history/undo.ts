@@ -12,7 +12,7 @@ import { quote } from "../../../text/show-hidden.ts";
 import { refuseForeign } from "../../access/limit-destinations.ts";
 import { refuseDenied } from "../../access/refuse-denied.ts";
 import type { ApprovalRequest } from "../../approval/approval-request.ts";
-import { appFields } from "../../results/present-link.ts";
+import { appFields } from "../../results/present-body.ts";
 import { isRefused, ToolFailure } from "../../results/tool-failure.ts";
 import { makeBulkTool, refuseMissing } from "../bulk/bulk-tool.ts";
 import { showPlan } from "../bulk/show-plan.ts";
