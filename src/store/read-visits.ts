@@ -131,12 +131,10 @@ function selectCounters(
 
 /** By their first days. */
 function listWholeMonths(days: readonly number[]): readonly number[] {
-  const isThere = new Set(days);
   const mostDays = 31;
-  return days.filter((day) => {
-    const last = findMonth(day + mostDays) - 1;
-    return day === findMonth(day) && isThere.has(last);
-  });
+  return [...new Set(days.map(findMonth))].filter(
+    (first) => days.includes(first) && days.includes(findMonth(first + mostDays) - 1),
+  );
 }
 
 /** Those that have some of the period. */

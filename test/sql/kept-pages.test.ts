@@ -56,14 +56,6 @@ test("a page that was read is not read again after a write of our own", async ()
   }
 });
 
-test("while a write is under way, what was committed before it is read", async () => {
-  await store.write(async (db) => {
-    await db.updateTable("notes").set({ text: "half done" }).where("id", "=", 1).execute();
-    expect(await readFirst()).toMatch(/^written/);
-  });
-  expect(await readFirst()).toBe("half done");
-});
-
 test("a page is read again after another process has written", async () => {
   expect(await readFirst()).toMatch(/^written/);
   changeInFile("written", "changed");
