@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import type { LinkRules } from "../../src/bulk/plan/change-by-rule.ts";
+import { listRules } from "../../src/bulk/plan/change-by-rule.ts";
 import type { PlanWanted } from "../../src/bulk/plan/make-plan.ts";
 import { print } from "../../src/commands/terminal/output.ts";
 import { openDesk } from "./unpaced-bulk.ts";
@@ -16,10 +16,10 @@ print(JSON.stringify({ counts: plan.counts, problems: plan.problems.length }));
 await desk[Symbol.asyncDispose]();
 
 function describeWanted(): PlanWanted {
-  const rules: LinkRules = {
+  const rules = listRules({
     replace: [{ field: "url", from: "https://", to: "http://", match: "text" }],
     add_query: { field: "url", values: { utm_source: "mail" } },
-  };
+  });
   if (source === "csv") return { operation: "upsert", source: { csv: writeCsv(Number(rows)) } };
   const filters = [{ field: "clicks", condition: "gteq", value: 0 }] as const;
   if (source === "rules") return { operation: "update", filters, changes: {}, rules };

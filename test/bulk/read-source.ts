@@ -2,8 +2,11 @@ import { readRows, type RowSource } from "../../src/bulk/rows/read-rows.ts";
 import type { PlanOperation } from "../../src/state/plans.ts";
 import { drain } from "./streams.ts";
 
-/** A whole source at once: its rows, and what was found out about it. */
+/** A whole source at once: its rows, and what was found out about it and them. */
 export async function readSource(source: RowSource, operation: PlanOperation = "upsert") {
-  const { rows, listFindings } = readRows(source, operation);
-  return { rows: await drain(rows), findings: listFindings() };
+  const { rows: reading, listFindings } = readRows(source, operation);
+  const rows = await drain(reading);
+  const findings = listFindings();
+  const problems = [...findings.problems, ...rows.flatMap((row) => row.problems)];
+  return { rows, findings: { ...findings, problems } };
 }

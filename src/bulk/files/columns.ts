@@ -145,7 +145,7 @@ export function readCells(
     }
     const value = parseCell(column.kind, cell);
     if (value === undefined) problems.push(explainFlag(column.name, cell));
-    else place(fields, column, value);
+    else setField(fields, column.place, value);
   }
   for (const app of Object.values(appIds)) completeApp(fields, app);
   return { ...(id !== "" && { id }), fields, problems };
@@ -167,8 +167,11 @@ function explainFlag(name: string, cell: string): FieldProblem {
   return { ...faultOf(name, message), field: name };
 }
 
-function place(fields: Record<string, unknown>, { place }: Column, value: unknown): void {
-  const [field, member] = place;
+export function setField(
+  fields: Record<string, unknown>,
+  [field, member]: readonly [field: string, member?: string | undefined],
+  value: unknown,
+): void {
   // The cast holds: only this function sets members of this object.
   if (member === undefined) fields[field] = value;
   else ((fields[field] ??= {}) as Record<string, unknown>)[member] = value;

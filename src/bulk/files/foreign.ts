@@ -3,7 +3,7 @@ import type { LinkFields } from "../../contract/links.ts";
 import { readUrl } from "../../contract/rules/web-address.ts";
 import { isBlank } from "../../contract/text.ts";
 import { quoteLine } from "../../text/show-hidden.ts";
-import { readFlag, type GivenRow } from "./columns.ts";
+import { readFlag, setField, type GivenRow } from "./columns.ts";
 
 /**
  * Files of other services, as tables of the names that our fields have there. All names are written
@@ -156,8 +156,11 @@ export function convertLink(
   row: number,
   leftover: Leftover,
 ): GivenRow {
-  const { fields, unmapped } = mapFields(format, link);
+  const values = openAddresses(link, format.opened ?? []);
+  const used = new Set<ForeignValue>();
+  const fields = readFields(format, values, used);
   if (isBlank(fields.url)) countWarning(leftover, "noDestination", row);
+  const unmapped = values.filter((value) => !used.has(value));
   if (unmapped.some(isArchived)) countWarning(leftover, "archived", row);
   for (const { name, text } of unmapped) {
     const isListed = leftover.unmapped.has(name) || leftover.unmapped.size < mostNames;
@@ -180,39 +183,38 @@ const needs: Readonly<Record<string, string>> = {
   campaign_token: "provider_token",
   "ios_app.app_store_id": "ios_app.bundle_id",
 };
+const parameters = ["utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content", "gclid"];
 
-function mapFields({ fields: aliases, addresses, campaign, ...format }: Format, link: ForeignLink) {
-  const values = openAddresses(link, format.opened ?? []);
-  const own = values.filter(({ name }) => format.foreign?.test(name) !== true);
-  const used = new Set<ForeignValue>();
-  const read: Read = (keys, parse) => {
+/** `used` gets the values that the fields have. */
+function readFields(
+  { fields: aliases, addresses, campaign, foreign }: Format,
+  values: ForeignLink,
+  used: Set<ForeignValue>,
+): LinkFields {
+  const own = values.filter(({ name }) => foreign?.test(name) !== true);
+  /** The first value that can be parsed; what is there twice and says the same is used twice. */
+  const read = <Value>(keys: readonly string[], parse: (text: string) => Value | undefined) => {
     for (const key of keys) {
       const same = own.filter((value) => value.key === key);
       const found = same.find(({ text }) => parse(text) !== undefined);
       if (found === undefined) continue;
-      // What is there twice and says the same is mapped twice.
       for (const value of same) if (value.text === found.text) used.add(value);
       return parse(found.text);
     }
     return undefined;
   };
-  const hasPartner = (field: string) => {
-    const keys = aliases[needs[field] ?? field] ?? [];
-    return own.some(({ key }) => keys.includes(key));
-  };
   const fields: Record<string, unknown> = {};
-  for (const [field, keys] of Object.entries(aliases)) {
-    if (!hasPartner(field)) continue;
-    const isFlag = field === "enable_forced_redirect";
-    const value = isFlag ? read(keys, readFlag) : read(keys, readText);
-    const [name = "", member] = field.split(".");
-    if (value === undefined) continue;
-    // Only this line sets a member of a member.
-    fields[name] = member ? { ...(fields[name] as object), [member]: value } : value;
+  for (const [name, keys] of Object.entries(aliases)) {
+    const partner = aliases[needs[name] ?? name] ?? [];
+    const hasPartner = own.some(({ key }) => partner.includes(key));
+    const parse = name === "enable_forced_redirect" ? readFlag : (text: string) => text;
+    const value = hasPartner ? read<string | boolean>(keys, parse) : undefined;
+    const [field = "", member] = name.split(".");
+    if (value !== undefined) setField(fields, [field, member], value);
   }
-  fields["path"] ??= read(addresses, (text) => readShortPath(text) || undefined);
-  const { path, ...pathless } = fields;
+  const path = fields["path"] ?? read(addresses, (text) => readShortPath(text) || undefined);
   if (path !== undefined) {
+    fields["path"] = path;
     // The same address again, or only its host.
     const isRepeated = (text: string) => {
       const other = readShortPath(text);
@@ -221,37 +223,20 @@ function mapFields({ fields: aliases, addresses, campaign, ...format }: Format, 
     for (const key of addresses) read([key], isRepeated);
   }
   for (const flag of flags) read([flag], (text) => readFlag(text) === false || undefined);
-  const mapped = path === undefined ? pathless : fields;
-  if (campaign !== undefined) addCampaign(mapped, campaign, read);
-  // Every member was given a text or a flag, as its field has it.
-  return { fields: mapped as LinkFields, unmapped: values.filter((value) => !used.has(value)) };
-}
-
-/** The first value that can be parsed counts as mapped. */
-type Read = <Value>(
-  keys: readonly string[],
-  parse: (text: string) => Value | undefined,
-) => Value | undefined;
-
-const readText = (text: string): string | undefined => text;
-
-const parameters = ["utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content", "gclid"];
-
-function addCampaign(fields: Record<string, unknown>, goal: "url" | "referrer", read: Read): void {
-  const address = goal === "url" ? readUrl(String(fields["url"])) : undefined;
-  if (goal === "url" && address === undefined) return;
-  const query = address?.searchParams ?? new URLSearchParams();
-  const before = query.toString();
-  for (const name of parameters) {
-    // What the address has already stays.
-    const held = query.get(name);
-    const value = read([simplifyName(name)], (text) =>
-      held === null || held === text ? text : undefined,
-    );
-    if (value !== undefined) query.set(name, value);
+  const address = campaign === "url" ? readUrl(String(fields["url"])) : undefined;
+  if (campaign === "referrer" || address !== undefined) {
+    const query = address?.searchParams ?? new URLSearchParams();
+    const before = query.toString();
+    for (const name of parameters) {
+      // What the address has already stays.
+      const held = query.get(name);
+      const isFree = (text: string) => (held === null || held === text ? text : undefined);
+      const value = read([simplifyName(name)], isFree);
+      if (value !== undefined) query.set(name, value);
+    }
+    if (query.toString() !== before) fields[campaign ?? ""] = address?.href ?? query.toString();
   }
-  if (query.toString() === before) return;
-  fields[goal] = address?.href ?? query.toString();
+  return fields;
 }
 
 /** A long link says in its query what the other columns would. */

@@ -60,46 +60,100 @@ function listChoices(fields: LinkFields, known: KnownApps) {
 
 type Choice = ReturnType<typeof listChoices>[number];
 
-function checkApp({ member, choice }: Choice): readonly FieldProblem[] {
+function checkApp({ member, choice }: Pick<Choice, "member" | "choice">): readonly FieldProblem[] {
   return (member === "ios_app" ? checkIosApp(choice) : checkAndroidApp(choice)).problems;
 }
 
 type SettledApps = {
   readonly fields: LinkFields;
+  readonly problems: readonly FieldProblem[];
   /** What the API would refuse about the apps, as one sentence. */
   readonly fault: string | undefined;
 };
 
+type Settling = Pick<Owner, "requireRight"> & {
+  readonly takesAnyId: boolean;
+  /** Whether an app's name may stand where the API takes an id or a bundle id. */
+  readonly takesNames: boolean;
+};
+
 /**
- * The fields without what would register an app that is registered already: if it were deleted
- * before the row is done, the row would register it anew, and nobody would have been asked. Refuses
- * a row that would register an app with a key that may not: as a whole, for a job would stop at
- * that row. Where the key may not read the apps, a row that says all that a registration needs is
- * taken for one.
+ * The fields with the apps as the API takes them, and without what would register an app that is
+ * registered already: if it were deleted before the row is done, the row would register it anew,
+ * and nobody would have been asked. Refuses a row that would register an app with a key that may
+ * not: as a whole, for a job would stop at that row. Where the key may not read the apps, a row
+ * that says all that a registration needs is taken for one.
  */
 export function settleApps(
   given: LinkFields,
   known: KnownApps,
-  { requireRight }: Pick<Owner, "requireRight">,
+  { requireRight, takesAnyId, takesNames }: Settling,
 ): SettledApps {
   const fields: LinkFields = { ...given };
+  const problems: FieldProblem[] = [];
   const missing: string[] = [];
   const unregistered: string[] = [];
+  const brought: AppMember[] = [];
   for (const each of listChoices(given, known)) {
     const { member, label, key = "", isById, text, apps, app } = each;
+    const named = takesNames ? findNamed(each, takesAnyId) : undefined;
+    if (named !== undefined) {
+      if ("id" in named) fields[member] = named;
+      else problems.push({ field: member, message: named.message });
+      continue;
+    }
+    problems.push(...findFaults(each, takesAnyId));
     if (isById) {
       if (apps !== undefined && app === undefined) missing.push(`No ${label} has the ID ${text}`);
     } else if (app !== undefined) fields[member] = { [key]: text };
-    else if (checkApp(each).length === 0) requireRight?.(findRegistration(member));
+    else if (checkApp(each).length === 0) brought.push(member);
     else if (apps !== undefined) {
       unregistered.push(describeUnregistered({ label, identifier: text }, apps.map(nameApp)));
     }
   }
+  if (problems.length === 0) for (const member of brought) requireRight?.(findRegistration(member));
   const them = unregistered.length > 1 ? "them" : "it";
   const advice = unregistered.length === 0 ? [] : [`register ${them} first, or leave ${them} out`];
   const [first, ...others] = [...missing, ...unregistered];
   const rest = others.map((fault) => `${fault.charAt(0).toLowerCase()}${fault.slice(1)}`);
-  return { fields, fault: first && [first, ...rest, ...advice].join("; ") };
+  return { fields, problems, fault: first && [first, ...rest, ...advice].join("; ") };
+}
+
+/**
+ * What is given of an app is checked by the app's own rules. What is left out is not missed: the
+ * app may be registered already.
+ */
+function findFaults(each: Choice, takesAnyId: boolean): readonly FieldProblem[] {
+  const { member, choice, isById, text } = each;
+  const given = new Map(Object.entries(choice));
+  const faults = checkApp(each)
+    .filter(({ field }) => !isBlank(given.get(field)))
+    .map(({ field, message }) => ({ field: `${member}.${field}`, message }));
+  if (!isById || takesAnyId || uuidPattern.test(text)) return faults;
+  return [...faults, { field: `${member}.id`, message: `The id of ${member} is not a UUID` }];
+}
+
+/** The one app that a person's word means, or why it is none; undefined for what is no name. */
+function findNamed(
+  { member, label, choice, isById, text, apps, app, ...each }: Choice,
+  takesAnyId: boolean,
+): { readonly id: string } | { readonly message: string } | undefined {
+  const isSettled = app !== undefined || isBlank(text) || (isById && uuidPattern.test(text));
+  if (apps === undefined || isSettled || bringsNewApp(choice)) return undefined;
+  const found = pickNamedApps(apps, text);
+  const [only, ...others] = found;
+  if (only !== undefined && others.length === 0) return { id: only.id };
+  if (only !== undefined) {
+    const all = found.map((one) => writeNamedApp(nameApp(one))).toSorted();
+    return { message: `More than one ${label} is named ${quote(text)}: ${all.join(", ")}` };
+  }
+  const faults = checkApp({ member, choice });
+  // The identifier of an app that isn't registered is reported with the link that needs it.
+  if (isById ? takesAnyId : !faults.some(({ field }) => field === each.key)) return undefined;
+  const registered = apps.map(nameApp);
+  const missing = { label, identifier: text, needs: makerFacts[member] };
+  const advice = adviseUnregistered(missing, registered);
+  return { message: `${describeUnregistered(missing, registered)}; ${advice}` };
 }
 
 function nameApp(app: App): NamedApp {
@@ -139,47 +193,4 @@ export function createAppComparison(): (row: number, fields: LinkFields) => stri
     }
     return undefined;
   };
-}
-
-/**
- * The apps that a person's words mean: a name stands where the API takes an id or a bundle id. An
- * app that nothing fits is taken out, and what is wrong with it is among the problems.
- */
-export function chooseApps(
-  given: LinkFields,
-  known: KnownApps,
-  takesAnyId: boolean,
-): { readonly fields: LinkFields; readonly problems: readonly FieldProblem[] } {
-  const problems: FieldProblem[] = [];
-  let fields = given;
-  for (const each of listChoices(given, known)) {
-    const { member, label, choice, isById, text, apps, app } = each;
-    const isSettled = app !== undefined || isBlank(text) || (isById && uuidPattern.test(text));
-    if (apps === undefined || isSettled || bringsNewApp(choice)) continue;
-    const [only, ...others] = pickNamedApps(apps, text);
-    // The identifier of an app that isn't registered is reported with the link that needs it.
-    if (only === undefined && (isById ? takesAnyId : isIdentifier(each))) continue;
-    const { [member]: _given, ...rest } = fields;
-    if (only !== undefined && others.length === 0) {
-      fields = { ...rest, [member]: { id: only.id } };
-      continue;
-    }
-    fields = rest;
-    const all = [only, ...others].flatMap((found) => (found ? writeNamedApp(nameApp(found)) : []));
-    const several = `More than one ${label} is named ${quote(text)}: ${all.toSorted().join(", ")}`;
-    const message = only === undefined ? explainUnregistered(each, apps) : several;
-    problems.push({ field: member, message });
-  }
-  return { fields, problems };
-}
-
-function isIdentifier(each: Choice): boolean {
-  return !checkApp(each).some(({ field }) => field === each.key);
-}
-
-function explainUnregistered({ member, label, text }: Choice, apps: readonly App[]): string {
-  const registered = apps.map(nameApp);
-  const missing = { label, identifier: text, needs: makerFacts[member] };
-  const advice = adviseUnregistered(missing, registered);
-  return `${describeUnregistered(missing, registered)}; ${advice}`;
 }

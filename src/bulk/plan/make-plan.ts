@@ -5,14 +5,13 @@ import type { Plan, PlanOperation, PlanProblem, PlanRequest, PlanRow } from "../
 import type { State } from "../../state/state.ts";
 import { throwIfCancelled } from "../bulk-errors.ts";
 import type { Asking, CheckDestinations, Owner } from "../owner.ts";
-import { readRows, type Findings, type RowSource, type SettleRow } from "../rows/read-rows.ts";
+import { readRows, type Findings, type RowSource } from "../rows/read-rows.ts";
 import { createPricingCheck } from "./check-pricing.ts";
 import { createProjectApps } from "../select/project-apps.ts";
-import { chooseApps, readKnownApps } from "./known-apps.ts";
 import { planFilters, refuseChanges, type FilterWanted } from "./plan-filters.ts";
 import { planRows, type Planning, type UnnumberedRow } from "./plan-rows.ts";
 import { planUndo, type Undoing } from "./plan-undo.ts";
-import { tellRules, wordChanges, wordFile } from "./word-request.ts";
+import { wordChanges, wordFile } from "./word-request.ts";
 
 /** Plans what is wanted, whatever it comes from, and saves the plan. */
 
@@ -44,6 +43,7 @@ type Planner = {
 };
 
 const pathBytes = 6;
+/** A file with nothing right in it must not fill the memory with what is wrong. */
 const mostProblems = 1000;
 /** Parameters may be many, and are told of in the links that they change. */
 const mostRules = 100;
@@ -62,7 +62,9 @@ export async function makePlan(
   const createPath = () => Buffer.from(random.bytes(pathBytes)).toString("hex");
   const asking = { call, signal, linkHost, ownOrigin: takesAnyId ? undefined : linkHost };
   const apps = createProjectApps(asking);
-  const planning = { ...asking, operation, createPath, requireRight, takesAnyId, apps };
+  const takesNames = !("source" in wanted) || wanted.linkHosts !== undefined;
+  const naming = { requireRight, takesAnyId, takesNames, apps };
+  const planning = { ...asking, operation, createPath, ...naming };
   const undoing = { ...planning, jobs: state.jobs, keepsBin };
   const { rows, listFindings } = readWanted(undoing, wanted);
   // What is wrong with the whole source is only known when its last row was read.
@@ -88,7 +90,7 @@ type Requested = { -readonly [Name in keyof PlanRequest]: PlanRequest[Name] };
 function describe(wanted: PlanWanted): PlanRequest {
   const skips = wanted.skipsInvalid === true && ({ skips_invalid: true } as const);
   if ("filters" in wanted && wanted.operation === "update") {
-    const rules = tellRules(wanted.rules ?? {}).slice(0, mostRules);
+    const rules = (wanted.rules ?? []).slice(0, mostRules);
     const words = wordChanges(wanted.changes, rules);
     return { words, ...(rules.length > 0 && { rules }), ...skips };
   }
@@ -104,24 +106,13 @@ function describe(wanted: PlanWanted): PlanRequest {
 function readWanted(planning: Planning & Undoing, wanted: PlanWanted) {
   if ("source" in wanted) {
     const { source, linkHosts } = wanted;
-    const settle = linkHosts === undefined ? undefined : nameApps(planning);
-    const options = { takesAnyId: planning.takesAnyId, linkHosts, settle };
+    const options = { takesAnyId: planning.takesAnyId, linkHosts };
     const { rows, listFindings } = readRows(source, wanted.operation, options);
     return { rows: planRows(planning, rows), listFindings };
   }
   const rows = "undo" in wanted ? planUndo(planning, wanted.undo) : planFilters(planning, wanted);
   const findings: Findings = { problems: [], unmapped: [], warnings: [], format: undefined };
   return { rows, listFindings: () => findings };
-}
-
-/** What a deletion has no use for is refused with its row. */
-function nameApps({ operation, apps, takesAnyId }: Planning): SettleRow | undefined {
-  if (operation === "delete") return undefined;
-  return async (given) => {
-    const known = await readKnownApps(apps, given.fields);
-    const { fields, problems } = chooseApps(given.fields, known, takesAnyId);
-    return { ...given, fields, problems: [...given.problems, ...problems] };
-  };
 }
 
 type Judge = (row: UnnumberedRow) => Promise<UnnumberedRow>;
@@ -154,35 +145,32 @@ function createJudge(wanted: PlanWanted, owner: Owner, asking: Asking): Judge {
 }
 
 /**
- * Numbers the rows, and when the last has come, notes the faults: those that reading has found,
- * and those that only a look at the links could find.
+ * Numbers the rows and notes what is wrong with them, and when the last has come, what is wrong
+ * with their source.
  */
 async function* numberRows(
   rows: AsyncIterable<UnnumberedRow>,
   { judge, problems, skipsInvalid, listFound }: Noting,
   signal: AbortSignal,
 ): AsyncGenerator<PlanRow> {
-  const later: PlanProblem[] = [];
-  const skipped = new Set<number | undefined>();
   let position = 0;
   for await (const unjudged of rows) {
     // What throws here leaves no plan: it stays a draft, and drafts are dropped.
     throwIfCancelled(signal);
-    const row = await judge(unjudged);
-    const isFaulty = row.action === "invalid";
-    if (isFaulty && later.length < mostProblems) later.push(describeFault(row));
-    if (isFaulty && skipsInvalid) skipped.add(row.row ?? undefined);
+    const { problems: found, ...row } = await judge(unjudged);
+    if (row.action === "invalid") {
+      const faults = (found ?? [describeFault(row)]).slice(0, mostProblems - problems.length);
+      problems.push(
+        ...faults.map((each) => (skipsInvalid ? { ...each, skipped: true as const } : each)),
+      );
+    }
     yield { position, ...row };
     position += 1;
   }
   throwIfCancelled(signal);
-  const found = listFound();
-  const known = new Set(found.map((problem) => problem.row));
-  const all = [...found, ...later.filter((problem) => !known.has(problem.row))];
   // What is wrong with the whole source is no row that could be left out.
-  problems.push(
-    ...all.map((each) => (skipped.has(each.row) ? { ...each, skipped: true as const } : each)),
-  );
+  problems.push(...listFound());
+  problems.sort((one, other) => (one.row ?? 0) - (other.row ?? 0));
 }
 
 function describeFault({ row, path, link_id, message }: UnnumberedRow): PlanProblem {
@@ -192,7 +180,7 @@ function describeFault({ row, path, link_id, message }: UnnumberedRow): PlanProb
 
 type Noting = {
   readonly judge: Judge;
-  /** What is wrong with the plan; it is filled when the last row has come. */
+  /** What is wrong with the plan; all of it when the last row has come. */
   readonly problems: PlanProblem[];
   readonly skipsInvalid: boolean;
   readonly listFound: () => readonly PlanProblem[];

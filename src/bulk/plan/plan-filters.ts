@@ -2,12 +2,13 @@ import type { FilterInput } from "../../contract/filters.ts";
 import type { LinkFields, ReadLink } from "../../contract/links.ts";
 import { Problem, toSentence, type FieldProblem } from "../../contract/problem.ts";
 import { checkLink } from "../../contract/rules/link-rules.ts";
-import { checkChanges } from "../rows/check-rows.ts";
+import type { PlanRule } from "../../state/plans.ts";
+import { addHint, checkChanges } from "../rows/check-rows.ts";
 import { batchRows, findTaken, type Taken } from "../select/find-links.ts";
 import { selectParts } from "../select/select-links.ts";
-import { applyRules, listRuledFields, type LinkRules } from "./change-by-rule.ts";
+import { applyRules, listRuledFields } from "./change-by-rule.ts";
 import { listUnknown } from "./compare-link.ts";
-import { chooseApps, noApps, readKnownApps, settleApps, type KnownApps } from "./known-apps.ts";
+import { noApps, readKnownApps, settleApps, type KnownApps } from "./known-apps.ts";
 import {
   planChange,
   planDeletion,
@@ -28,7 +29,7 @@ export type FilterWanted = {
   /** What every link gets. */
   readonly changes: LinkFields;
   /** What is another value for each, of other fields than the changes. */
-  readonly rules?: LinkRules;
+  readonly rules?: readonly PlanRule[];
 };
 
 export async function* planFilters(
@@ -36,14 +37,12 @@ export async function* planFilters(
   { filters, search, changes: given, rules }: FilterWanted,
 ): AsyncGenerator<UnnumberedRow> {
   const isDeletion = planning.operation === "delete";
-  const { takesAnyId } = planning;
   const apps = isDeletion ? noApps : await readKnownApps(planning.apps, given);
-  const chosen = chooseApps(given, apps, takesAnyId);
-  const changes = chosen.fields;
-  const faults = isDeletion ? [] : checkChanges(changes, takesAnyId);
-  const problems = [...chosen.problems, ...faults];
+  const settled = settleApps(given, apps, planning);
+  const { fields, fault } = settled;
+  const faults = isDeletion ? [] : checkChanges(given);
+  const problems = [...faults, ...settled.problems.map(addHint)];
   if (problems.length > 0) throw refuseChanges(problems);
-  const { fields, fault } = settleApps(changes, apps, planning);
   if (fault !== undefined) throw refuseChanges([{ field: "", message: fault }]);
   const paths: Paths = { left: new Set(), given: new Set() };
   for await (const { rows, unread } of selectParts(planning, filters, search)) {
@@ -76,7 +75,7 @@ type Paths = { readonly left: Set<string>; readonly given: Set<string> };
 
 type Ruling = {
   readonly fields: LinkFields;
-  readonly rules: LinkRules;
+  readonly rules: readonly PlanRule[];
   readonly apps: KnownApps;
   readonly paths: Paths;
 };
@@ -130,12 +129,7 @@ function planRuledLink(
   if (goal !== undefined && goal !== link.path && paths.given.has(goal)) {
     return planRefusal("conflict", row, "Another link in the plan moves to the same path");
   }
-  const planned = planUpdate(row, link, {
-    known: taken,
-    apps,
-    fault: undefined,
-    left: paths.left,
-  });
+  const planned = planUpdate(row, link, { known: taken, apps, left: paths.left });
   if (goal !== undefined && planned.action === "update") paths.given.add(goal);
   return planned;
 }

@@ -1,11 +1,11 @@
 import type { LinkFields, ReadLink } from "../../contract/links.ts";
 import { toSentence } from "../../contract/problem.ts";
 import { placeHere } from "../../contract/rules/named-link.ts";
-import type { PlanOperation, PlanRow } from "../../state/plans.ts";
+import type { PlanOperation, PlanProblem, PlanRow } from "../../state/plans.ts";
 import { describeForeignHost } from "../../text/foreign-host.ts";
 import { quote } from "../../text/show-hidden.ts";
 import type { Asking, Owner } from "../owner.ts";
-import type { CheckedRow } from "../rows/check-rows.ts";
+import { placeProblem, type CheckedRow } from "../rows/check-rows.ts";
 import {
   batchRows,
   findLinks,
@@ -26,8 +26,10 @@ import {
 
 /** What many rows would do, row by row: everything is read, and nothing is written. */
 
-/** Of a plan; the plan numbers it. */
-export type UnnumberedRow = Omit<PlanRow, "position">;
+/** Of a plan, which numbers it; with all that is wrong with it, place by place. */
+export type UnnumberedRow = Omit<PlanRow, "position"> & {
+  readonly problems?: readonly PlanProblem[];
+};
 
 export type Planning = Asking &
   Pick<Owner, "requireRight"> & {
@@ -37,6 +39,8 @@ export type Planning = Asking &
     /** A new link's path, where a row has none: so that its creation may be repeated safely. */
     readonly createPath: () => string;
     readonly apps: ProjectApps;
+    /** Whether rows may name apps in every way that a person does. */
+    readonly takesNames: boolean;
   };
 
 export async function* planRows(
@@ -50,8 +54,12 @@ export async function* planRows(
     const known = await findLinks(planning, batch);
     for (const given of batch) {
       const apps = isDeletion ? noApps : await readKnownApps(planning.apps, given.fields);
-      const { fields, fault } = settleApps(given.fields, apps, planning);
-      yield planRow(planning, { ...given, fields }, { known, apps, fault, earlier });
+      const { fields, problems: found, fault } = settleApps(given.fields, apps, planning);
+      const problems = [...given.problems, ...found.map((each) => placeProblem(given.row, each))];
+      const message = problems.map((problem) => problem.message).join("; ");
+      if (message !== "") yield { ...planRefusal("invalid", given, message), problems };
+      else if (fault !== undefined) yield planRefusal("conflict", given, fault);
+      else yield planRow(planning, { ...given, fields }, { known, apps, earlier });
     }
   }
 }
@@ -70,19 +78,9 @@ type Earlier = {
 /** A row about a link that is there, or of links that filters name, which are not numbered. */
 type RowOfLink = Pick<CheckedRow, "id" | "path" | "fields"> & { readonly row: number | null };
 
-type AppContext = {
-  readonly apps: KnownApps;
-  /** What is wrong with the apps that the row names. */
-  readonly fault: string | undefined;
-};
-
-type Context = AppContext & { readonly known: Known; readonly earlier: Earlier };
+type Context = { readonly known: Known; readonly apps: KnownApps; readonly earlier: Earlier };
 
 function planRow(planning: Planning, row: CheckedRow, context: Context): UnnumberedRow {
-  if (row.problems.length > 0) {
-    const message = row.problems.map((problem) => problem.message).join("; ");
-    return planRefusal("invalid", row, message);
-  }
   const dispute = context.earlier.findDispute(row.row, row.fields);
   if (dispute !== undefined) return planRefusal("invalid", row, dispute);
   if (planning.operation === "upsert") return planUpsert(planning, row, context);
@@ -130,7 +128,7 @@ const maybeUnread = "This link may be one of those that could not be read";
 function planUpsert(
   { createPath }: Planning,
   row: CheckedRow,
-  { known, apps, fault }: Context,
+  { known, apps }: Context,
 ): UnnumberedRow {
   const { id, path = createPath(), fields } = row;
   const named = known.byId.get(id ?? "");
@@ -141,7 +139,6 @@ function planUpsert(
   if (known.byShort.has(path)) {
     return planRefusal("conflict", row, "The path is already another link's short path");
   }
-  if (fault !== undefined) return planRefusal("conflict", row, fault);
   if (link === undefined && known.isPartial) return planRefusal("conflict", row, maybeUnread);
   if (link !== undefined) return planChange(row.row, link, fields, apps);
   return { ...nothing, row: row.row, action: "create", path, fields: { ...fields, path } };
@@ -155,7 +152,7 @@ const mismatch =
 export function planUpdate(
   row: RowOfLink,
   link: ReadLink,
-  { known, apps, fault, left }: AppContext & { readonly known: Taken; readonly left: Left },
+  { known, apps, left }: { readonly known: Taken; readonly apps: KnownApps; readonly left: Left },
 ): UnnumberedRow {
   const { path } = row.fields;
   const isMoved = typeof path === "string" && path !== link.path;
@@ -166,7 +163,6 @@ export function planUpdate(
     }
     if (known.isPartial) return planRefusal("conflict", row, maybeUnread);
   }
-  if (fault !== undefined) return planRefusal("conflict", row, fault);
   if (isMoved) left.add(link.path ?? "");
   return planChange(row.row, link, row.fields, apps);
 }

@@ -8,7 +8,6 @@ import {
   type PlanRequest,
   type PlanRule,
 } from "../../state/plans.ts";
-import type { LinkRules } from "./change-by-rule.ts";
 
 /** What many links were changed for, in the words by which a person finds the job again. */
 
@@ -65,24 +64,6 @@ export function findCommonHost(rules: readonly PlanRule[]): string | undefined {
   const [first] = rules;
   const isMove = rules.every(({ kind, to }) => kind === "host" && to === first?.to);
   return isMove ? first?.to : undefined;
-}
-
-/** The rules one by one, as the plan remembers them. */
-export function tellRules({ replace = [], add_query, path_prefix }: LinkRules): PlanRule[] {
-  const values = Object.entries(add_query?.values ?? {});
-  const field = add_query?.field ?? "";
-  return [
-    ...replace.map((rule) => ({
-      field: rule.field,
-      kind: rule.match,
-      from: rule.from,
-      to: rule.to,
-    })),
-    ...values.map(([from, to]) => ({ field, kind: "query" as const, from, to })),
-    ...(path_prefix === undefined
-      ? []
-      : [{ field: "path", kind: "prefix" as const, from: "", to: path_prefix }]),
-  ];
 }
 
 function nameFields(fields: readonly string[]): string {

@@ -1,7 +1,6 @@
 import { anyIdPattern, normalizeId, uuidPattern } from "../../contract/fields.ts";
 import type { LinkFields } from "../../contract/links.ts";
 import type { FieldProblem } from "../../contract/problem.ts";
-import { checkAndroidApp, checkIosApp } from "../../contract/rules/app-rules.ts";
 import { isWholeAddress, wholeAddressFault } from "../../contract/rules/link-path.ts";
 import { checkLink } from "../../contract/rules/link-rules.ts";
 import { readNamedLink, type NamedLink } from "../../contract/rules/named-link.ts";
@@ -75,9 +74,7 @@ export function checkRow(
     ...given.problems,
     ...checkKeys(operation, id, values.path, { isNamed, takesAnyId }),
     ...(operation === "upsert" || isMove ? checkScheme(given.fields.path) : []),
-    ...(operation === "delete"
-      ? [...pathFaults, ...checkDeletion(given.fields)]
-      : [...faults, ...checkApps(given.fields, seen.takesAnyId)]),
+    ...(operation === "delete" ? [...pathFaults, ...checkDeletion(given.fields)] : faults),
     ...(operation === "update" ? checkShortening(given.fields) : []),
     ...findDuplicates(row, id, values.path, seen),
   ];
@@ -87,11 +84,7 @@ export function checkRow(
     ...(named && { named }),
     ...(values.path !== undefined && !isMove && { path: values.path }),
     fields: pickWritten(operation, isMove, given.fields, values.path),
-    problems: problems.map(({ field, message }) => ({
-      row,
-      ...(field && { field }),
-      message: addHint(message),
-    })),
+    problems: problems.map((problem) => placeProblem(row, problem)),
   };
 }
 
@@ -115,16 +108,15 @@ function isId(id: string, { linkHosts, takesAnyId }: Seen): boolean {
 }
 
 /** Every rule that the same changes of many links would break. */
-export function checkChanges(fields: LinkFields, takesAnyId = false): readonly FieldProblem[] {
+export function checkChanges(fields: LinkFields): readonly FieldProblem[] {
   const { path, ...others } = fields;
   const message = "Path must be unique, so it cannot be set for many links at once";
   const problems = [
     ...(path === undefined ? [] : [{ field: "path", message }]),
     ...checkLink(others, "update").problems,
-    ...checkApps(others, takesAnyId),
     ...checkShortening(others),
   ];
-  return problems.map((problem) => ({ ...problem, message: addHint(problem.message) }));
+  return problems.map(addHint);
 }
 
 /** The API ignores `shorten` on a link that exists, without an error. */
@@ -214,42 +206,6 @@ function copyText(text: string): string {
   return Buffer.from(text).toString();
 }
 
-/**
- * What is given of an app is checked by the app's own rules. What is left out is not missed: the
- * app may be registered already.
- */
-function checkApps(
-  { ios_app, android_app }: LinkFields,
-  takesAnyId: boolean,
-): readonly FieldProblem[] {
-  return [
-    ...(ios_app ? findFaults("ios_app", ios_app, checkIosApp(ios_app).problems, takesAnyId) : []),
-    ...(android_app
-      ? findFaults("android_app", android_app, checkAndroidApp(android_app).problems, takesAnyId)
-      : []),
-  ];
-}
-
-function findFaults(
-  app: "ios_app" | "android_app",
-  given: NonNullable<LinkFields["ios_app"] | LinkFields["android_app"]>,
-  problems: readonly FieldProblem[],
-  takesAnyId: boolean,
-): readonly FieldProblem[] {
-  const sent = Object.entries(given).filter(([, value]) => !isBlank(value));
-  const isSent = (field: string) => sent.some(([name]) => name === field);
-  const faults = problems
-    .filter(({ field }) => isSent(field))
-    .map(({ field, message }) => ({ field: `${app}.${field}`, message }));
-  const isIdFaulty =
-    !takesAnyId &&
-    typeof given.id === "string" &&
-    !isBlank(given.id) &&
-    !uuidPattern.test(given.id);
-  if (isIdFaulty) faults.push({ field: `${app}.id`, message: `The id of ${app} is not a UUID` });
-  return faults;
-}
-
 /** How to mend what the API's own sentences only name, by how they end. */
 const hints: readonly (readonly [ending: string, hint: string])[] = [
   [
@@ -278,7 +234,12 @@ const hints: readonly (readonly [ending: string, hint: string])[] = [
 ];
 
 /** The sentence, with what to do where it does not say so by itself. */
-function addHint(message: string): string {
+export function addHint({ field, message }: FieldProblem): FieldProblem {
   const hint = hints.find(([ending]) => message.endsWith(ending))?.[1];
-  return hint === undefined ? message : `${message}: ${hint}`;
+  return { field, message: hint === undefined ? message : `${message}: ${hint}` };
+}
+
+export function placeProblem(row: number, problem: FieldProblem): PlanProblem {
+  const { field, message } = addHint(problem);
+  return { row, ...(field && { field }), message };
 }

@@ -28,7 +28,7 @@ export type RowSource = { readonly csv: TextSource } | { readonly rows: unknown 
 export type Findings = {
   /** Whose export it is; undefined for columns and members of ours. */
   readonly format: string | undefined;
-  /** The first problems, of the source and of its rows, as they were met. */
+  /** What is wrong with the source; each row has its own problems. */
   readonly problems: readonly PlanProblem[];
   readonly unmapped: readonly Unmapped[];
   /** What another service's rows become that may not be expected, as sentences. */
@@ -46,13 +46,9 @@ type RowReading = {
   readonly listFindings: () => Findings;
 };
 
-/** The row with what a person calls its apps as the API takes it. */
-export type SettleRow = (given: GivenRow) => Promise<GivenRow>;
-
 type RowOptions = {
   /** Whether ids may be others than UUIDs. */
   readonly takesAnyId?: boolean;
-  readonly settle?: SettleRow | undefined;
   readonly linkHosts?: readonly string[] | undefined;
 };
 
@@ -63,13 +59,10 @@ type Reading = Leftover & {
   format: Format | undefined;
 };
 
-/** A file with nothing right in it must not fill the memory with what is wrong. */
-const mostProblems = 1000;
-
 export function readRows(
   source: RowSource,
   operation: PlanOperation,
-  { takesAnyId = false, linkHosts, settle = (given) => Promise.resolve(given) }: RowOptions = {},
+  { takesAnyId = false, linkHosts }: RowOptions = {},
 ): RowReading {
   const seen = createSeenRows("csv" in source ? "line" : "row", takesAnyId, linkHosts);
   const found = { problems: [], unmapped: new Map(), warnings: new Map(), format: undefined };
@@ -77,7 +70,7 @@ export function readRows(
   const numbered =
     "csv" in source ? readTable(source.csv, reading) : readList(source.rows, reading);
   return {
-    rows: checkEach(numbered, settle, reading),
+    rows: checkEach(numbered, reading),
     listFindings: () => ({
       format: reading.format?.title,
       problems: [...reading.problems],
@@ -91,26 +84,23 @@ type NumberedRow = { readonly row: number; readonly given: GivenRow };
 
 async function* checkEach(
   rows: AsyncIterable<NumberedRow> | Iterable<NumberedRow>,
-  settle: SettleRow,
   reading: Reading,
 ): AsyncGenerator<CheckedRow> {
   let isEmpty = true;
   try {
     for await (const { row, given } of rows) {
       isEmpty = false;
-      const checked = checkRow(reading.operation, row, await settle(given), reading.seen);
-      note(reading, checked.problems);
-      yield checked;
+      yield checkRow(reading.operation, row, given, reading.seen);
     }
   } catch (error) {
     if (!(error instanceof CsvFault)) throw error;
-    note(reading, [{ row: error.line, message: error.message }]);
+    reading.problems.push({ row: error.line, message: error.message });
   }
-  if (isEmpty && reading.problems.length === 0) note(reading, [{ message: "It has no rows" }]);
+  if (isEmpty && reading.problems.length === 0) refuse(reading, { message: "It has no rows" });
 }
 
-function note({ problems }: Reading, found: readonly PlanProblem[]): void {
-  problems.push(...found.slice(0, mostProblems - problems.length));
+function refuse({ problems }: Reading, problem: PlanProblem): void {
+  problems.push(problem);
 }
 
 async function* readTable(source: TextSource, reading: Reading): AsyncGenerator<NumberedRow> {
@@ -126,10 +116,10 @@ async function* readTable(source: TextSource, reading: Reading): AsyncGenerator<
     count = cells.length;
     const format = detectFormat(cells);
     const refusal = refuseFormat(format, reading) ?? refuseHeader(record, format, source);
-    if (refusal !== undefined) return note(reading, [refusal]);
+    if (refusal !== undefined) return refuse(reading, refusal);
     readRow = format ? readForeign(format, cells, reading) : readOwn(record, reading);
   }
-  if (readRow === undefined) note(reading, [{ row: 1, message: "It is empty" }]);
+  if (readRow === undefined) refuse(reading, { row: 1, message: "It is empty" });
 }
 
 /** What is wrong with a first line that names no column. */
@@ -167,10 +157,7 @@ function readOwn({ line, cells: names }: CsvRecord, reading: Reading): ReadRow {
   );
   const message = `A deletion list can have only the column id or path; remove ${extra.join(", ")}`;
   const refused = extra.slice(0, 1).map((field) => ({ field, message }));
-  note(
-    reading,
-    [...problems, ...refused].map((problem) => ({ row: line, ...problem })),
-  );
+  for (const problem of [...problems, ...refused]) refuse(reading, { row: line, ...problem });
   const isNamed = isDeletion || columns.some((column) => column?.role === "id");
   const left = isNamed ? [] : readOnly.map((name) => ({ name, index: names.indexOf(name) }));
   const read = columns.map((column) => (extra.includes(column?.name ?? "") ? undefined : column));
@@ -200,14 +187,14 @@ const mostLookedAt = 20;
 
 function* readList(given: unknown, reading: Reading): Generator<NumberedRow> {
   const items = listItems(given);
-  if (items === undefined) return note(reading, [{ message: "Rows must be a list of objects" }]);
+  if (items === undefined) return refuse(reading, { message: "Rows must be a list of objects" });
   const formats = items.slice(0, mostLookedAt).map((item) => {
     const names = isObject(item) ? readForeignObject(item).map(({ name }) => name) : [];
     return detectFormat(names);
   });
   const format = formats.find((found) => found !== undefined);
   const refusal = refuseFormat(format, reading);
-  if (refusal !== undefined) return note(reading, [refusal]);
+  if (refusal !== undefined) return refuse(reading, refusal);
   for (const [index, item] of items.entries()) {
     const row = index + 1;
     const isForeign = format !== undefined && isObject(item);

@@ -8,7 +8,7 @@ import type { Asking } from "../owner.ts";
 
 /** `call` fails when the time is up, also while it waits. */
 export type InTime = Asking & {
-  /** Whether half of the time is over. */
+  /** Whether the rest of the time is needed to find out how to go on. */
   readonly isLate: () => boolean;
 };
 
@@ -25,14 +25,16 @@ function failLate(): CallFailure {
 }
 
 const mostTime_ms = 20_000;
-/** From then on it is found out how to go on. */
-const late_ms = 10_000;
+const half_ms = 10_000;
+/** So many requests find a moment among all times. */
+const mostSteps = 25;
 
 type Limited = Asking & { readonly clock: Pick<Clock, "monotonic">; readonly sleep: Sleep };
 
 /** It runs from here on, over all that is asked by `call`, until it is stopped. */
 export function limitTime({ call, signal, linkHost, clock, sleep }: Limited) {
   const begin = clock.monotonic();
+  let calls = 0;
   const over = new AbortController();
   const stopped = new AbortController();
   sleep(mostTime_ms, stopped.signal).then(
@@ -44,6 +46,7 @@ export function limitTime({ call, signal, linkHost, clock, sleep }: Limited) {
     signal,
     linkHost,
     call: async (endpoint, input, caller = signal, options) => {
+      calls += 1;
       const isOver = clock.monotonic() - begin >= mostTime_ms;
       if (over.signal.aborted || isOver) throw failLate();
       try {
@@ -54,7 +57,10 @@ export function limitTime({ call, signal, linkHost, clock, sleep }: Limited) {
         throw isCut && !caller.aborted ? failLate() : error;
       }
     },
-    isLate: () => clock.monotonic() - begin >= late_ms,
+    isLate: () => {
+      const spent_ms = clock.monotonic() - begin;
+      return spent_ms >= half_ms && spent_ms * (1 + mostSteps / calls) >= mostTime_ms;
+    },
   };
   return { ...inTime, stop: () => stopped.abort() };
 }

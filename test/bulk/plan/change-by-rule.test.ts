@@ -4,8 +4,9 @@ import {
   applyRules,
   findRuleFaults,
   listRuledFields,
-  type LinkRules,
+  listRules,
   type Replacement,
+  type RuleArguments,
 } from "../../../src/bulk/plan/change-by-rule.ts";
 import type { ReadLink } from "../../../src/contract/links.ts";
 
@@ -13,13 +14,14 @@ import type { ReadLink } from "../../../src/contract/links.ts";
 
 const link = (fields: object): ReadLink => ({ id: "1", ...fields });
 
-const apply = (fields: object, rules: LinkRules) => applyRules(link(fields), rules).fields;
+const apply = (fields: object, rules: RuleArguments) =>
+  applyRules(link(fields), listRules(rules)).fields;
 
-const move = (from: string, to = "new.example.com"): LinkRules => ({
+const move = (from: string, to = "new.example.com"): RuleArguments => ({
   replace: [{ field: "url", from, to, match: "host" }],
 });
 
-const replaceIn = (field: string, from: string, to: string): LinkRules => ({
+const replaceIn = (field: string, from: string, to: string): RuleArguments => ({
   replace: [{ field, from, to, match: "text" }],
 });
 
@@ -30,11 +32,11 @@ const step = (from: string, to: string): Replacement => ({
   match: "text",
 });
 
-const add = (values: Record<string, string>): LinkRules => ({
+const add = (values: Record<string, string>): RuleArguments => ({
   add_query: { field: "url", values },
 });
 
-const put = (path_prefix: string): LinkRules => ({ path_prefix });
+const put = (path_prefix: string): RuleArguments => ({ path_prefix });
 
 type Parameter = readonly [name: string, value: string];
 const order = ([one]: Parameter, [other]: Parameter) => (one < other ? -1 : 1);
@@ -132,7 +134,10 @@ describe("a text that is replaced", () => {
 
   test("does not grow beyond what can be sent", () => {
     const rules = replaceIn("social_description", "a", "b".repeat(10_000));
-    const { fields, problems } = applyRules(link({ social_description: "a".repeat(8000) }), rules);
+    const { fields, problems } = applyRules(
+      link({ social_description: "a".repeat(8000) }),
+      listRules(rules),
+    );
     expect(fields).toEqual({});
     expect(problems).toMatchObject([{ field: "social_description" }]);
   });
@@ -143,7 +148,7 @@ describe("a text that is replaced", () => {
       provider_token: "12",
       campaign_token: "fall",
     });
-    expect(listRuledFields(replaceIn("campaign_token", "a", "b"))).toEqual(
+    expect(listRuledFields(listRules(replaceIn("campaign_token", "a", "b")))).toEqual(
       new Set(["provider_token", "campaign_token"]),
     );
   });
@@ -200,7 +205,7 @@ test("a prefix stands before each path that does not begin with it, in the path'
   expect(apply({ path: "promo/spring" }, put("promo/"))).toEqual({});
 });
 
-test.each<[LinkRules, string]>([
+test.each<[RuleArguments, string]>([
   [move("https://old.example.com"), "replace.0.from is a whole address; give only its host"],
   [move("old.example.com/a"), "replace.0.from is not a host"],
   [move("*.example.com"), "replace.0.from is not a host"],

@@ -131,6 +131,14 @@ const mistakes: readonly Mistake[] = [
     { "android_app.package_name": "com.example.shop", "android_app.fingerprints": "ABCD" },
   ),
   mistake(
+    "android_app.fingerprints",
+    "Fingerprints has an entry that is too long (maximum is 128 characters)",
+    {
+      "android_app.package_name": "com.example.shop",
+      "android_app.fingerprints": `${"AB:".repeat(43)}AB`,
+    },
+  ),
+  mistake(
     "android_app.id",
     "The id of android_app is not a UUID: copy it from an export, or leave it out",
     { "android_app.id": "shop" },
@@ -200,6 +208,13 @@ test("each of thirty mistakes and more gets its own line, and nothing is written
   await expect(planner.bulk.apply(plan, planner.owner)).rejects.toThrow(FaultyPlan);
   expect(await planner.listLinks()).toEqual(before);
   expect((await planner.bulk.listJobs(planner.owner, 1)).jobs).toEqual([]);
+});
+
+test("of a great many mistakes the first thousand are listed", async () => {
+  const csv = `path,url\n${"a,b\n".repeat(1500)}`;
+  const { plan } = await planner.plan({ operation: "upsert", source: { csv } });
+  expect(plan.problems).toHaveLength(1000);
+  expect(plan.counts.invalid).toBe(1500);
 });
 
 test("a line that is no CSV keeps a plan from being applied, also with skip_invalid", async () => {

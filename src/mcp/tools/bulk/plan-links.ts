@@ -4,8 +4,9 @@ import type { Owner } from "../../../bulk/owner.ts";
 import {
   findRuleFaults,
   listRuledFields,
+  listRules,
   ruledFields,
-  type LinkRules,
+  type RuleArguments,
 } from "../../../bulk/plan/change-by-rule.ts";
 import type { PlanWanted } from "../../../bulk/plan/make-plan.ts";
 import type { FilterWanted } from "../../../bulk/plan/plan-filters.ts";
@@ -15,7 +16,12 @@ import { contract } from "../../../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
 import type { LinkFields } from "../../../contract/links.ts";
 import type { FieldProblem } from "../../../contract/problem.ts";
-import { planOperations, type Plan, type PlanOperation } from "../../../state/plans.ts";
+import {
+  planOperations,
+  type Plan,
+  type PlanOperation,
+  type PlanRule,
+} from "../../../state/plans.ts";
 import { refuseArguments, type ToolFailure } from "../../results/tool-failure.ts";
 import { listFields, shownFilters, shownSearch, type Fields } from "../../schemas/input-schema.ts";
 import type { Call, Tool } from "../tool.ts";
@@ -44,7 +50,7 @@ export function createPlanLinks(): Tool {
       // A row is read member by member later: to copy many now would hold each of them twice.
       rows: z.array(z.custom<object>(isJsonObject, "must be an object")).optional(),
       changes: z.object(links.update.body.shape).optional(),
-      ...listRules(z.enum(ruledFields)),
+      ...describeRules(z.enum(ruledFields)),
     }),
     // The fields of a link stand in the tools that write one.
     shown: listSources,
@@ -94,14 +100,14 @@ function listSources(isTerse: boolean): Fields {
     ...(filters && { filters: isTerse ? shownFilters() : filters }),
     ...(search && { search: isTerse ? shownSearch() : search }),
     changes: object.optional().describe("With filters and update: link fields to set"),
-    ...listRules(z.string()),
+    ...describeRules(z.string()),
     skip_invalid: z.boolean().optional().describe("Leave out invalid rows"),
     undo: z.string().optional().describe("Id of a job to undo; no other arguments"),
   };
 }
 
 /** What is another value for each link; a model is shown no list of the fields. */
-function listRules(field: z.ZodType<string>): Fields {
+function describeRules(field: z.ZodType<string>): Fields {
   const match = z.enum(["host", "text"]);
   const replacement = z.strictObject({ field, from: z.string(), to: z.string(), match });
   const values = z.record(z.string(), z.string());
@@ -128,7 +134,7 @@ type PlanArguments = {
   readonly search?: string;
   readonly changes?: LinkFields;
   readonly skip_invalid?: boolean;
-} & LinkRules;
+} & RuleArguments;
 
 /** Exactly one source; and changes where, and only where, filters name the links. */
 async function readWanted(args: JsonObject, call: Call): Promise<PlanWanted> {
@@ -183,24 +189,25 @@ function readFilterSource(
   if (operation === "upsert") {
     throw refuseField("operation", "filters work with update or delete; upsert takes rows or csv");
   }
-  const rules: LinkRules = {
+  const given = {
     ...(replace && { replace }),
     ...(add_query && { add_query }),
     ...(path_prefix !== undefined && { path_prefix }),
   };
-  const hasRules = Object.keys(rules).length > 0;
+  const hasRules = Object.keys(given).length > 0;
   const isEmpty = Object.keys(changes).length === 0 && !hasRules;
   if (isEmpty !== (operation === "delete")) {
     const some = "changes, replace, add_query or path_prefix";
     throw refuseField("changes", `update by filters needs ${some}; delete takes none of them`);
   }
-  const faults = [...findRuleFaults(rules), ...findTwice(rules, changes)];
+  const rules = listRules(given);
+  const faults = [...findRuleFaults(given), ...findTwice(rules, changes)];
   if (faults.length > 0) throw refuseArguments(name, faults);
   return { operation, filters, search, changes, ...(hasRules && { rules }) };
 }
 
 /** Chance would decide whether a rule meets what a link has, or what it gets. */
-function findTwice(rules: LinkRules, changes: LinkFields): readonly FieldProblem[] {
+function findTwice(rules: readonly PlanRule[], changes: LinkFields): readonly FieldProblem[] {
   const twice = [...listRuledFields(rules)].filter((field) => field in changes);
   return twice.map((field) => {
     return {
