@@ -69,7 +69,7 @@ export function createService(options: ServiceOptions): Service {
   const { store, clock, watchRequest } = options;
   const services: Services = {
     ...options,
-    waitInQueue: createTemplateQueue(createCheckQueue(clock)),
+    waitInQueue: createTemplateQueue(createCheckQueue({ monotonic: clock.monotonic })),
     budgets: createBudgets(clock, createWindowReport(store, clock)),
   };
   const keys = createKeyCache(store, clock);
