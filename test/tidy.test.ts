@@ -45,6 +45,11 @@ describe("form", () => {
     expect(names.filter((name) => /util|helper|misc|common/.test(name))).toEqual([]);
   });
 
+  test("the test kit is small enough to be known", () => {
+    const kit = tests.filter(({ path }) => path.startsWith("test/support/"));
+    expect(kit.length).toBeLessThanOrEqual(35);
+  });
+
   test("nobody asks URL.canParse, which Node 20 and 22 answer wrongly once it is warm", () => {
     const askers = sources.filter(({ text }) => text.includes(".canParse("));
     expect(askers.map(({ path }) => path)).toEqual([]);

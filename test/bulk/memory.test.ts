@@ -56,11 +56,8 @@ test("a table of fifty thousand rows is planned as it is read", async () => {
   });
 });
 
-test.each([
-  ["get the same", "filters"],
-  ["change by rule", "rules"],
-])("fifty thousand links that %s are planned part by part", async (_, source) => {
-  expect(await plan(full.keys[0], ["--source", source])).toEqual({
+test("fifty thousand links that change by rule are planned part by part", async () => {
+  expect(await plan(full.keys[0], ["--source", "rules"])).toEqual({
     counts: { ...none, update: links },
     problems: 0,
   });

@@ -22,8 +22,7 @@ function describeWanted(): PlanWanted {
   });
   if (source === "csv") return { operation: "upsert", source: { csv: writeCsv(Number(rows)) } };
   const filters = [{ field: "clicks", condition: "gteq", value: 0 }] as const;
-  if (source === "rules") return { operation: "update", filters, changes: {}, rules };
-  return { operation: "update", filters, changes: { url: "https://x.example/new" } };
+  return { operation: "update", filters, changes: {}, rules };
 }
 
 /** As a file is read: in chunks that begin and end anywhere. */

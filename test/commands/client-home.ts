@@ -24,7 +24,11 @@ export function useHome() {
   return {
     home: () => home,
     run: (words: readonly string[], typed?: Iterable<string>) =>
-      runHere(["connect", ...words], { HOME: home, XDG_CONFIG_HOME: "" }, typed),
+      runHere(
+        ["connect", ...words],
+        { HOME: home, XDG_CONFIG_HOME: "" },
+        typed === undefined ? {} : { typed },
+      ),
     fill: (file: string, text: string | Buffer) => {
       const path = join(home, file);
       mkdirSync(dirname(path), { recursive: true });

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs"
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createUsedFolder, run, startServe, type Folder } from "../support/command.ts";
+import { createUsedFolder, run, runProcess, startServe, type Folder } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 
 /** What Waypost remembers, as something else has left it: told at the start, and left as it is. */
@@ -12,7 +12,7 @@ let folder: Folder;
 openForAll(createUsedFolder, async (created) => {
   folder = created;
   const input = "path,url\nspring,https://a.example/\n";
-  const made = await run(["import", "-", "--yes", "--data", folder.path], { input });
+  const made = await runProcess(["import", "-", "--yes", "--data", folder.path], { input });
   expect(made).toMatchObject({ code: 0 });
 });
 

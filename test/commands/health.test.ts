@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { expect, test } from "vitest";
 import { createFolder, run, startServe } from "../support/command.ts";
-import { findFreePort } from "../support/listening.ts";
+import { findFreePort } from "../support/ports.ts";
 
 test("waypost health succeeds while serve is ready, and fails otherwise", async () => {
   await using folder = await createFolder();

@@ -6,7 +6,8 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, test } from "vitest";
 import { createFolder } from "../support/command.ts";
-import { findFreePort, visit } from "../support/listening.ts";
+import { visit } from "../support/listening.ts";
+import { findFreePort } from "../support/ports.ts";
 
 /** The bundle for one-click installation, packed as the README has it, and started from itself. */
 

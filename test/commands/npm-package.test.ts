@@ -6,7 +6,8 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, test } from "vitest";
 import { createFolder } from "../support/command.ts";
 import { listFiles } from "../support/folders.ts";
-import { findFreePort, visit } from "../support/listening.ts";
+import { visit } from "../support/listening.ts";
+import { findFreePort } from "../support/ports.ts";
 
 const mostBytes = 30_000_000;
 

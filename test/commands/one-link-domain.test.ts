@@ -1,7 +1,7 @@
 import { get } from "node:http";
 import { describe, expect, test } from "vitest";
 import { createFolder, run, runJson, startServe } from "../support/command.ts";
-import { findFreePort } from "../support/listening.ts";
+import { findFreePort } from "../support/ports.ts";
 
 /** One domain for all links, and what a proxy asks before it gets a certificate. */
 

@@ -4,7 +4,7 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { StoreBusy } from "../../src/sql/faults.ts";
 import { openPostgres } from "../../src/sql/postgres.ts";
-import { createFolder, run, startServe, type Folder } from "../support/command.ts";
+import { createFolder, run, runProcess, startServe, type Folder } from "../support/command.ts";
 import { query, takeDatabase } from "../support/postgres.ts";
 
 /** A database that lets its role do too little: what an administrator is told to run mends it. */
@@ -14,7 +14,7 @@ let folder: Folder;
 beforeAll(async () => {
   folder = await createFolder();
   const input = "path,name\none,One\n";
-  const made = await run(["import", "-", "--yes", "--data", folder.path], { input });
+  const made = await runProcess(["import", "-", "--yes", "--data", folder.path], { input });
   expect(made).toMatchObject({ code: 0 });
 });
 

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { applicationId } from "../../src/compose/embedded.ts";
 import { openDatabase, type Database } from "../../src/sql/engine.ts";
 import { begin, createFolder, createServed, run, startServe } from "../support/command.ts";
-import { findFreePort } from "../support/listening.ts";
+import { findFreePort } from "../support/ports.ts";
 import { waitUntil } from "../support/clock.ts";
 
 /** What a balancer asks of `waypost serve`: whether it lives, and whether it is ready. */

@@ -1,5 +1,4 @@
 import { symlink } from "node:fs/promises";
-import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { readTimeZone } from "../../src/compose/time-zone.ts";
 import { writeLocalTime } from "../../src/contract/local-time.ts";
@@ -14,53 +13,70 @@ import {
 } from "../support/command.ts";
 import { callTool, signInAt } from "../support/console.ts";
 import { connectV2 } from "../support/mcp-clients.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** Whose clocks the command goes by: those that the machine shows, however that is set. */
 
-/** The zone that a session names, and the offset of the times in a table. */
-async function meet(folder: Folder, TZ: string) {
-  const { client, close } = await connectV2({
-    transport: "stdio",
-    data: folder.path,
-    env: { TZ, WAYPOST_PORT: "0" },
-  });
+/** The zone that a session names. */
+async function readZone({ path: data }: Folder, TZ: string) {
+  const env = { TZ, WAYPOST_PORT: "0" };
+  const { client, close } = await connectV2({ transport: "stdio", data, env });
   const [, zone] =
     /time zone is (.+), where this session/.exec(client.getInstructions() ?? "") ?? [];
   await close();
+  return zone;
+}
+
+/** The offset of the times in a table. */
+async function readOffset(folder: Folder, TZ: string) {
   const { stdout } = await run(["keys", "list", "--data", folder.path], { env: { TZ } });
-  const [, offset] = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\S*)/.exec(stdout) ?? [];
-  return { zone, offset };
+  return /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\S*)/.exec(stdout)?.[1];
 }
 
 describe("the machine's zone", () => {
+  let folder: Folder;
+  openForAll(createUsedFolder, async (created) => {
+    folder = created;
+    await runJson(["keys", "create", "--data", folder.path]);
+  });
+
   test.each([
-    ["Asia/Tokyo", "Asia/Tokyo", "+09:00"],
-    [":Asia/Tokyo", "Asia/Tokyo", "+09:00"],
-    ["Africa/Accra", "Africa/Accra", "Z"],
-    ["Etc/GMT+5", "Etc/GMT+5", "-05:00"],
+    ["Asia/Tokyo", "+09:00"],
+    [":Asia/Tokyo", "+09:00"],
+    ["Africa/Accra", "Z"],
+    ["Etc/GMT+5", "-05:00"],
     // A name that is none of today, or that says a rule: whatever the runtime makes of it.
-    ["Japan", "Asia/Tokyo", "+09:00"],
-    ["JST-9", expect.any(String), expect.any(String)],
-    ["UTC+3", "UTC-03:00", "-03:00"],
-    ["", "UTC", "Z"],
-    ["Nowhere/Land", "UTC", "Z"],
-    ["../../etc/passwd", "UTC", "Z"],
-  ])("as %j it is told, and its times", async (TZ, name, offset) => {
-    await using folder = await createUsedFolder();
-    expect(await meet(folder, TZ)).toEqual({ zone: name, offset });
+    ["Japan", "+09:00"],
+    ["JST-9", expect.any(String)],
+    ["UTC+3", "-03:00"],
+    ["", "Z"],
+    ["Nowhere/Land", "Z"],
+    ["../../etc/passwd", "Z"],
+  ])("set as %j is the zone of a table's times", async (TZ, offset) => {
+    expect(await readOffset(folder, TZ)).toEqual(offset);
   });
 
   test.each([
     // Where systems keep their zones; the file itself need not be there.
-    ["/usr/share/zoneinfo/Asia/Tokyo", "Asia/Tokyo", "+09:00"],
-    ["/var/db/timezone/zoneinfo/Asia/Tokyo", "Asia/Tokyo", "+09:00"],
-    ["/usr/share/zoneinfo/Nowhere/Land", "UTC", "Z"],
-    ["/nowhere", "UTC", "Z"],
-  ])("is read of a link to %s", async (target, name, offset) => {
-    await using folder = await createUsedFolder();
-    const link = join(dirname(folder.path), "localtime");
+    ["/usr/share/zoneinfo/Asia/Tokyo", "+09:00"],
+    ["/var/db/timezone/zoneinfo/Asia/Tokyo", "+09:00"],
+    ["/usr/share/zoneinfo/Nowhere/Land", "Z"],
+    ["/nowhere", "Z"],
+  ])("is read from a link to %s", async (target, offset) => {
+    await using other = await createFolder();
+    const link = `${other.path}-localtime`;
     await symlink(target, link);
-    expect(await meet(folder, `:${link}`)).toEqual({ zone: name, offset });
+    expect(await readOffset(folder, `:${link}`)).toBe(offset);
+  });
+
+  test.each([
+    ["Asia/Tokyo", "Asia/Tokyo"],
+    ["Japan", "Asia/Tokyo"],
+    ["UTC+3", "UTC-03:00"],
+    ["", "UTC"],
+    ["Nowhere/Land", "UTC"],
+  ])("set as %j is named to an assistant", async (TZ, name) => {
+    expect(await readZone(folder, TZ)).toBe(name);
   });
 
   test("is one whose clocks the runtime shows, where nothing is set", () => {

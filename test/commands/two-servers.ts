@@ -3,7 +3,7 @@ import { connectV2 } from "../support/mcp-clients.ts";
 import { takeDatabase } from "../support/postgres.ts";
 import { isOnPostgres } from "../support/store-place.ts";
 import { createServer, request as openRequest, type IncomingMessage } from "node:http";
-import { listen } from "../support/listening.ts";
+import { listen } from "../support/ports.ts";
 
 /** Two `serve` processes of one store, and a way that leads to the other one with each request. */
 export type Two = {

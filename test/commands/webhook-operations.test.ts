@@ -10,7 +10,8 @@ import {
   type Serving,
 } from "../support/command.ts";
 import { readFormToken, signInAt } from "../support/console.ts";
-import { findFreePort, startSession } from "../support/listening.ts";
+import { startSession } from "../support/listening.ts";
+import { findFreePort } from "../support/ports.ts";
 import { refuse, startReceiver, take, type TestReceiver } from "../support/receiver.ts";
 import { measured, readSeries } from "./scrape.ts";
 import { waitUntil } from "../support/clock.ts";

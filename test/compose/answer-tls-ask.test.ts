@@ -1,7 +1,8 @@
 import { createServer } from "node:http";
 import { expect, test } from "vitest";
 import { createTlsAsk } from "../../src/compose/answer-tls-ask.ts";
-import { listen, visit } from "../support/listening.ts";
+import { visit } from "../support/listening.ts";
+import { listen } from "../support/ports.ts";
 
 test.each([
   ["127.0.0.1", 200],

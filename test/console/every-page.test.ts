@@ -185,29 +185,34 @@ describe.each(Object.entries(all))("%s", (name, write) => {
     page = tab.page;
   });
 
-  test("is what axe lets pass on every screen, and complains of nothing", async () => {
+  test("passes axe, fits each screen, is light, and works without mouse or script", async () => {
     tab.takeComplaints();
-    await go(write);
+    await page.setViewportSize(sizes.desktop);
+    const loaded = await weigh(page, () => go(write));
+    const scripts = loaded.map(({ script }) => script);
+    expect(scripts.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThan(12_000);
+    expect(scripts.filter((bytes) => bytes > 0).length).toBeGreaterThan(0);
+    expect(loaded.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThan(60_000);
     await page.getByRole("heading", { level: 1 }).waitFor();
+    const headings = (await readHeadings(page)).filter((text) => text !== drawn[name]);
     await lookAtPage(page, name);
     await page.emulateMedia({ reducedMotion: "reduce" });
     expect(await page.evaluate(countMoving)).toBe(0);
     await page.emulateMedia({ reducedMotion: null });
-    // Nothing of a stranger's has run or become a part of the page.
-    expect(await page.evaluate("window.hacked")).toBeUndefined();
-    const strange = "main script, main style, main [src=x], main [onerror], main [onclick]";
-    expect(await page.locator(strange).count()).toBe(0);
-    // A character that nobody sees is shown, for it turns round what follows it.
-    const seen = await page.evaluate<string>("document.querySelector('main').innerText");
-    expect(seen).not.toContain("\u202e");
+    await expectHarmless(page);
+    await page.setViewportSize(sizes.phone);
+    await walkPage(page);
     const isExpected = (text: string) => name in missing && / 404 /.test(text);
     expect(tab.takeComplaints().filter((text) => !isExpected(text))).toEqual([]);
-  });
 
-  test("is gone through with the keyboard, in its order and seen", async () => {
-    await page.setViewportSize(sizes.phone);
-    await go(write);
-    await walkPage(page);
+    const { page: other } = bare[who];
+    await go(write, other);
+    expect(await readHeadings(other)).toEqual(headings);
+    const forms = other.locator("main form");
+    for (let turn = 0; turn < (await forms.count()); turn += 1) {
+      const button = forms.nth(turn).locator("button:not([type=button])");
+      expect(await button.count()).toBeGreaterThan(0);
+    }
   });
 
   test("lets the browser do nothing but what is ours, and is shown in no frame", async () => {
@@ -228,15 +233,6 @@ describe.each(Object.entries(all))("%s", (name, write) => {
     });
   });
 
-  test("weighs 60 KB at most with all that it loads, and 12 of them its script", async () => {
-    await page.setViewportSize(sizes.desktop);
-    const loaded = await weigh(page, () => go(write));
-    const scripts = loaded.map(({ script }) => script);
-    expect(scripts.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThan(12_000);
-    expect(scripts.filter((bytes) => bytes > 0).length).toBeGreaterThan(0);
-    expect(loaded.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThan(60_000);
-  });
-
   test("is for nobody who is not signed in, and changed from no other site", async () => {
     const stranger = browse(served.serving.places.url);
     const { path, text } = await stranger.open(write(ground));
@@ -245,19 +241,6 @@ describe.each(Object.entries(all))("%s", (name, write) => {
     const address = write(ground);
     const foreign = { origin: "https://evil.example" };
     expect((await plain[who].post(address, {}, foreign)).status).toBe(403);
-  });
-
-  test("has the same without script, and every form a button", async () => {
-    const { page: other } = bare[who];
-    await go(write);
-    await go(write, other);
-    const headings = (await readHeadings(page)).filter((text) => text !== drawn[name]);
-    expect(await readHeadings(other)).toEqual(headings);
-    const forms = other.locator("main form");
-    for (let turn = 0; turn < (await forms.count()); turn += 1) {
-      const button = forms.nth(turn).locator("button:not([type=button])");
-      expect(await button.count()).toBeGreaterThan(0);
-    }
   });
 });
 
@@ -346,6 +329,16 @@ test("the page on which an assistant's act is approved weighs no more", async ()
   expect(await asked.locator("script").count()).toBe(0);
   await walkPage(asked);
 });
+
+/** Nothing of a stranger's has run or become a part of the page. */
+async function expectHarmless(page: Page): Promise<void> {
+  expect(await page.evaluate("window.hacked")).toBeUndefined();
+  const strange = "main script, main style, main [src=x], main [onerror], main [onclick]";
+  expect(await page.locator(strange).count()).toBe(0);
+  // A character that nobody sees is shown, for it turns round what follows it.
+  const seen = await page.evaluate<string>("document.querySelector('main').innerText");
+  expect(seen).not.toContain("\u202e");
+}
 
 const readHeadings = (page: Page) => page.getByRole("heading").allInnerTexts();
 

@@ -33,10 +33,8 @@ const windows = [
 ] as const;
 type Viewport = (typeof windows)[number][1];
 
-async function open(path: string, viewport: Viewport = windows[1][1], key = serving.key) {
-  const tab = await openConsole(browser, { ...serving, key }, { viewport });
-  await tab.page.goto(serving.places.url + path);
-  return tab;
+function open(path: string, viewport: Viewport = windows[1][1], key = serving.key) {
+  return openConsole(browser, { ...serving, key }, { viewport, path });
 }
 
 async function plant(path: string, body: object): Promise<string> {

@@ -1,5 +1,5 @@
 import type { Browser, FrameLocator, Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { browse } from "../support/console.ts";
 import {
   launchBrowser,
@@ -44,17 +44,22 @@ beforeAll(async () => {
 beforeEach(async () => {
   // Each with sixty pages a minute of its own.
   ({ token: key } = await runJson(["keys", "create", "--data", folder.path]));
-  tab = await openConsole(browser, { places: serving.places, key });
-  page = tab.page;
-  framed = page.frameLocator(seen);
 });
+afterEach(() => browser.close());
 afterAll(async () => {
   await browser.close();
   await serving[Symbol.asyncDispose]();
   await folder[Symbol.asyncDispose]();
 });
 
-const go = (path: string) => page.goto(serving.places.url + path);
+/** Opens the tab of a test. */
+async function open(address: string): Promise<void> {
+  tab = await openConsole(browser, { places: serving.places, key }, { path: address });
+  page = tab.page;
+  framed = page.frameLocator(seen);
+}
+
+const go = (address: string) => page.goto(serving.places.url + address);
 
 async function readDraft(): Promise<string> {
   return (await serving.call("PATCH", "/page_template", { body: {} })).body.body;
@@ -66,6 +71,7 @@ async function readLive(): Promise<string | undefined> {
 }
 
 test("a page is written, mended, published and restored with the keyboard alone", async () => {
+  await open("/");
   await pressOnto(page, /^Page template$/);
   await page.waitForURL("**/template");
   await page.getByText("No draft exists yet.").waitFor();
@@ -117,7 +123,7 @@ test("a page is written, mended, published and restored with the keyboard alone"
 
 test("the page is seen on each device, by day and by night, with each link", async () => {
   await serving.call("PATCH", "/page_template", { body: { body: second, css } });
-  await go("/template");
+  await open("/template");
   await framed.getByText("Second on ios").waitFor();
   expect(await readGround()).toBe("rgb(255, 255, 255)");
   await page.getByLabel("Dark").check();
@@ -144,7 +150,7 @@ function readGround(): Promise<string> {
 }
 
 test("the editor is what axe lets pass with problems, in every look", async () => {
-  await go("/template?from=starter");
+  await open("/template?from=starter");
   await page.getByText("This is the starter template.").waitFor();
   await page.getByLabel("Body").fill(broken);
   await page.getByLabel("CSS").fill("h1 {\n  color: url(x);\n}\n");
@@ -155,15 +161,16 @@ test("the editor is what axe lets pass with problems, in every look", async () =
   await lookAtPage(page, "template problems");
 });
 
+const path = "/template?from=starter";
 const windows = {
-  desktop: { viewport: { width: 1280, height: 800 } },
-  phone: { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true },
+  desktop: { path, viewport: { width: 1280, height: 800 } },
+  phone: { path, viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true },
 };
 
 describe.each(Object.entries(windows))("in a %s window", (_, options) => {
   test.each(["Body", "CSS"])("the editor of the %s scrolls to its last line", async (label) => {
     const tab = await openConsole(browser, { places: serving.places, key }, options);
-    const area = await openStarter(tab.page, label);
+    const area = await findText(tab.page, label);
     const last = await countLines(area);
     expect(last).toBeGreaterThan(30);
     await tab.page.mouse.wheel(0, 100_000);
@@ -176,7 +183,7 @@ describe.each(Object.entries(windows))("in a %s window", (_, options) => {
 
   test("the number of a line with a problem is marked beside that line", async () => {
     const tab = await openConsole(browser, { places: serving.places, key }, options);
-    const area = await openStarter(tab.page, "CSS");
+    const area = await findText(tab.page, "CSS");
     const last = await countLines(area);
     await area.press("ControlOrMeta+End");
     await tab.page.keyboard.insertText("h1 { color: url(x) }");
@@ -188,7 +195,7 @@ describe.each(Object.entries(windows))("in a %s window", (_, options) => {
 
   test("a save that failed shows the summary and focuses the first problem in it", async () => {
     const { page: shown } = await openConsole(browser, { places: serving.places, key }, options);
-    await openStarter(shown, "CSS");
+    await findText(shown, "CSS");
     await shown.getByLabel("CSS").press("ControlOrMeta+End");
     await shown.keyboard.insertText("h1 { color: url(x) }");
     await shown.getByRole("button", { name: "Save draft" }).click();
@@ -203,8 +210,8 @@ describe.each(Object.entries(windows))("in a %s window", (_, options) => {
 
   test("a publication shows both pages side by side, and the changed lines folded", async () => {
     await serving.call("POST", "/page_template/publish", { body: { body: first, css } });
-    const { page: shown } = await openConsole(browser, { places: serving.places, key }, options);
-    await shown.goto(`${serving.places.url}/template`);
+    const given = { ...options, path: "/template" };
+    const { page: shown } = await openConsole(browser, { places: serving.places, key }, given);
     await shown.getByLabel("Body").fill(second);
     await shown.getByRole("button", { name: "Publish…", exact: true }).click();
     await shown.getByRole("heading", { name: /^Publish this page for all links/ }).waitFor();
@@ -223,7 +230,7 @@ describe.each(Object.entries(windows))("in a %s window", (_, options) => {
 
   test("lines typed at the end are next to their numbers without field-sizing", async () => {
     const tab = await openConsole(browser, { places: serving.places, key }, options);
-    const area = await openStarter(tab.page, "Body");
+    const area = await findText(tab.page, "Body");
     await tab.page.evaluate("document.getElementById('body').style.fieldSizing = 'fixed'");
     await area.press("ControlOrMeta+End");
     await tab.page.keyboard.insertText("<p>more</p>\n".repeat(40));
@@ -233,8 +240,8 @@ describe.each(Object.entries(windows))("in a %s window", (_, options) => {
   });
 });
 
-async function openStarter(shown: Page, label: string): Promise<Locator> {
-  await shown.goto(`${serving.places.url}/template?from=starter`);
+/** The text of the starter template, in the middle of the window. */
+async function findText(shown: Page, label: string): Promise<Locator> {
   const area = shown.getByLabel(label);
   const box = `document.getElementById("${label.toLowerCase()}").parentElement`;
   await shown.evaluate(`${box}.scrollIntoView({ block: "center" })`);
@@ -267,9 +274,8 @@ async function readLineAt(area: Locator, line: number): Promise<number | null> {
 }
 
 test("without script problems are told, a line is led to, and the page is seen", async () => {
-  const options = { javaScriptEnabled: false };
+  const options = { javaScriptEnabled: false, path: "/template" };
   const { page: bare } = await openConsole(browser, { places: serving.places, key }, options);
-  await bare.goto(`${serving.places.url}/template`);
   await bare.getByLabel("Body").fill(broken);
   await bare.getByRole("button", { name: "Show" }).click();
   await bare.getByRole("link", { name: "Body, line 2" }).click();
@@ -288,7 +294,7 @@ test("without script problems are told, a line is led to, and the page is seen",
 test("an empty draft beside a live version is called empty, and not what links show", async () => {
   await serving.call("POST", "/page_template/publish", { body: { body: second } });
   await serving.call("PATCH", "/page_template", { body: { body: "", css: "" } });
-  await go("/template");
+  await open("/template");
   const note = await page.locator(".note").innerText();
   expect(note).toBe(
     "The draft is empty. This is the starter template. Links show the live version.",
@@ -297,6 +303,7 @@ test("an empty draft beside a live version is called empty, and not what links s
 
 test("leaving after a publication was cancelled does not warn, as the draft is saved", async () => {
   await serving.call("PATCH", "/page_template", { body: { body: first, css: "" } });
+  await open("/");
   const dialogs: string[] = [];
   page.on("dialog", (dialog) => {
     dialogs.push(dialog.type());
@@ -320,7 +327,7 @@ test("leaving after a publication was cancelled does not warn, as the draft is s
 describe("nothing that was typed is lost", () => {
   test("where somebody else saves a draft meanwhile", async () => {
     await serving.call("PATCH", "/page_template", { body: { body: first } });
-    await go("/template");
+    await open("/template");
     await serving.call("PATCH", "/page_template", { body: { body: second } });
     await page.getByLabel("Body").fill(mine);
     await page.getByRole("button", { name: "Save draft" }).click();
@@ -333,7 +340,7 @@ describe("nothing that was typed is lost", () => {
   });
 
   test("where the session is over, and nothing is done by itself", async () => {
-    await go("/template");
+    await open("/template");
     const before = await readDraft();
     const typed = `<p>${"€".repeat(2000)}</p>\n${second}`;
     await page.getByLabel("Body").fill(typed);
@@ -351,7 +358,7 @@ describe("nothing that was typed is lost", () => {
   });
 
   test("a page too long to keep is still there after the session ended", async () => {
-    await go("/template");
+    await open("/template");
     const typed = `<p>${"€".repeat(20_000)}</p>\n${second}`;
     await page.getByLabel("Body").fill(typed);
     await page.context().clearCookies();
@@ -371,7 +378,7 @@ describe("nothing that was typed is lost", () => {
   });
 
   test("where a publication is not agreed to", async () => {
-    await go("/template");
+    await open("/template");
     const live = await readLive();
     const typed = first.replace("First", "Third");
     await page.getByLabel("Body").fill(typed);
@@ -385,7 +392,7 @@ describe("nothing that was typed is lost", () => {
 
 test("the page is taken down when that is agreed to", async () => {
   await serving.call("POST", "/page_template/publish", { body: { body: first } });
-  await go("/template");
+  await open("/template");
   await page.getByRole("button", { name: "Unpublish…" }).click();
   await page.getByRole("heading", { name: /^Unpublish the project's page/ }).waitFor();
   await page.getByRole("button", { name: "Unpublish page" }).click();

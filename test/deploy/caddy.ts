@@ -6,7 +6,7 @@ import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findFreePort } from "../support/listening.ts";
+import { findFreePort } from "../support/ports.ts";
 import { waitUntil } from "../support/clock.ts";
 import { makeHeaders, noCertificate, type Answer, type Proxy, type Sent } from "./proxy.ts";
 

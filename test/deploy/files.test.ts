@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { secureExample } from "../support/certificates.ts";
 import { createFolder, createUsedFolder, run } from "../support/command.ts";
-import { findFreePort } from "../support/listening.ts";
+import { findFreePort } from "../support/ports.ts";
 import { startCaddy } from "./caddy.ts";
 import { noCertificate, startProxy, type Proxy } from "./proxy.ts";
 

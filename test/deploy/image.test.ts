@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { createCall } from "../support/world.ts";
 import { fetchDescribed } from "../support/api-description.ts";
-import { findFreePort } from "../support/listening.ts";
+import { findFreePort } from "../support/ports.ts";
 
 /** No container engine runs here: the instructions of the Dockerfile run in plain folders. */
 

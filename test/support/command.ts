@@ -52,7 +52,9 @@ export type Running = {
 
 /** Runs a command to its end, in this process where that is the same. */
 export async function run(words: readonly string[], options: SpawnOptions = {}): Promise<Finished> {
-  return needsProcess(words, options) ? runProcess(words, options) : runHere(words, options.env);
+  if (needsProcess(words, options)) return runProcess(words, options);
+  const { env, input } = options;
+  return runHere(words, env, typeof input === "string" ? { piped: input } : {});
 }
 
 /** Runs a command to its end in a process of its own. */
@@ -63,12 +65,13 @@ export async function runProcess(
   return watch(start(words, options)).finished;
 }
 
-/** Servers last, copies look at who has a file open, and some variables and stdin are Node's. */
+/** Servers last, copies look at who has a file open, and some variables and streams are Node's. */
 function needsProcess([command = "-"]: readonly string[], options: SpawnOptions): boolean {
   const { env = {}, under, input } = options;
   const isOwn = ["serve", "stdio", "backup", "restore", "migrate"].includes(command);
   const isOfNode = Object.keys(env).some((name) => /^(?:TZ|LANG|NODE_OPTIONS|PG.*)$/.test(name));
-  return isOwn || isOfNode || command.startsWith("-") || under !== undefined || input !== undefined;
+  const isStream = input !== undefined && typeof input !== "string";
+  return isOwn || isOfNode || command.startsWith("-") || under !== undefined || isStream;
 }
 
 /** Starts a command, for a test that does something to it before its end. */
@@ -273,16 +276,16 @@ const { version } = JSON.parse(readFileSync("package.json", "utf8"));
 /** One at a time: what a command writes is known by when it is written. */
 let last: Promise<unknown> = Promise.resolve();
 
-/**
- * Runs a command in this process, which takes a tenth of what a process of its own does. With
- * `typed`, a person sits at a terminal and types that.
- */
+/** What a command reads: lines that a person types at a terminal, or a text that is piped in. */
+type Stdin = { readonly typed?: Iterable<string>; readonly piped?: string };
+
+/** Runs a command in this process, which takes a tenth of what a process of its own does. */
 export function runHere(
   words: readonly string[],
   env: Readonly<Record<string, string>> = {},
-  typed?: Iterable<string>,
+  stdin: Stdin = {},
 ): Promise<Finished> {
-  const next = last.then(() => captureOutput(words, { ...cleanEnvironment(), ...env }, typed));
+  const next = last.then(() => captureOutput(words, { ...cleanEnvironment(), ...env }, stdin));
   last = next.catch(() => undefined);
   return next;
 }
@@ -290,7 +293,7 @@ export function runHere(
 async function captureOutput(
   words: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
-  typed: Iterable<string> | undefined,
+  stdin: Stdin,
 ): Promise<Finished> {
   const stdout = interceptWrites(process.stdout);
   const stderr = interceptWrites(process.stderr);
@@ -298,7 +301,7 @@ async function captureOutput(
     const code = await runCommand(words, {
       env,
       program: bundle,
-      input: createInput(typed),
+      input: createInput(stdin),
       waitForStop: () => new Promise(() => {}),
       version,
       keepCompiled: () => {},
@@ -310,9 +313,8 @@ async function captureOutput(
   }
 }
 
-/** Standard input: a terminal with the given lines, or an empty stream without a terminal. */
-function createInput(typed: Iterable<string> | undefined): NodeJS.ReadStream {
-  const input = Readable.from(typed ?? []);
+function createInput({ typed, piped }: Stdin): NodeJS.ReadStream {
+  const input = Readable.from(typed ?? (piped ? [Buffer.from(piped)] : []));
   // Commands only read from it, and look whether it is a terminal.
   return Object.assign(input, { isTTY: typed !== undefined }) as unknown as NodeJS.ReadStream;
 }

@@ -1,6 +1,4 @@
-import { once } from "node:events";
-import { createServer, request, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { request } from "node:http";
 import { callOf, startRaw, type RawSession } from "./mcp-http.ts";
 
 /** Use this for several processes that share a data folder and a port, as clients start them. */
@@ -78,20 +76,4 @@ export function visit(address: string, method = "GET"): Promise<Visited | undefi
 /** Whether the link is there. */
 export async function opens(address: string): Promise<boolean> {
   return (await visit(address))?.location === destination;
-}
-
-/** A port that is free for now. */
-export async function findFreePort(): Promise<number> {
-  const server = createServer();
-  const port = await listen(server, 0);
-  server.close();
-  await once(server, "close");
-  return port;
-}
-
-export async function listen(server: Server, port: number, host = "127.0.0.1"): Promise<number> {
-  server.listen({ host, port });
-  await once(server, "listening");
-  // A listening TCP server has an address with a port.
-  return (server.address() as AddressInfo).port;
 }

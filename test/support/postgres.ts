@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { Socket, createServer } from "node:net";
+import { Socket } from "node:net";
 import { Client } from "pg";
 import { openPostgres } from "../../src/sql/postgres.ts";
 import type { PoolMeasures, Sql } from "../../src/sql/sql.ts";
@@ -10,6 +10,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { ownMachine } from "./certificates.ts";
 import { memoryFolder } from "./folders.ts";
+import { findFreePort } from "./ports.ts";
 
 /** Use this for a database of the test's own, on the PostgreSQL that this run has started. */
 
@@ -156,7 +157,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     await writeFile(file, `${text}\n`, { mode: 0o600 });
     if (who.uid !== undefined) await chown(file, who.uid, who.gid);
   }
-  const port = await findPort();
+  const port = await findFreePort();
   let server: ChildProcess | undefined;
 
   async function start(): Promise<void> {
@@ -246,13 +247,4 @@ async function copyProgram(to: string): Promise<void> {
 
 function readId(flag: "-u" | "-g"): number {
   return Number(spawnSync("id", [flag, "nobody"], { encoding: "utf8" }).stdout);
-}
-
-async function findPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
 }

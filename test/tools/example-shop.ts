@@ -6,7 +6,7 @@ import { createCall, type Call } from "../support/world.ts";
 import { checkText, fetchDescribed } from "../support/api-description.ts";
 import { visitAt } from "../support/link-host.ts";
 import { runProcess, startServe, type Folder } from "../support/command.ts";
-import { findFreePort } from "../support/listening.ts";
+import { findFreePort } from "../support/ports.ts";
 
 /**
  * The links of a shop that does not exist, after six weeks of real visits to the built server. It

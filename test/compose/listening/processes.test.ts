@@ -4,7 +4,8 @@ import { connect } from "node:net";
 import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { bundle, createUsedFolder, startServe } from "../../support/command.ts";
-import { findFreePort, listen, opens, startSession, visit } from "../../support/listening.ts";
+import { opens, startSession, visit } from "../../support/listening.ts";
+import { findFreePort, listen } from "../../support/ports.ts";
 import { decideOnPage } from "../../support/mcp-http.ts";
 import { waitUntil } from "../../support/clock.ts";
 

@@ -12,7 +12,7 @@ import { describe, expect, test } from "vitest";
 import { UsageFault } from "../../../src/config.ts";
 import { createDataFolder, isServed, openServing, openSession } from "./listeners.ts";
 import { startServe } from "../../support/command.ts";
-import { findFreePort, listen } from "../../support/listening.ts";
+import { findFreePort, listen } from "../../support/ports.ts";
 
 /** Ports of other programs, folders with invalid files, and folders without a server. */
 

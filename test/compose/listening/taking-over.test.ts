@@ -6,7 +6,7 @@ import {
   openSession,
   type Listener,
 } from "./listeners.ts";
-import { findFreePort } from "../../support/listening.ts";
+import { findFreePort } from "../../support/ports.ts";
 import { waitUntil } from "../../support/clock.ts";
 
 /** One address that opens, in whichever order the processes of a data folder start and end. */

@@ -4,7 +4,7 @@ import { runSuite, type Check } from "../../conformance/run-suite.ts";
 import { serveFixtures } from "../../conformance/serve-fixtures.ts";
 
 describe("the official conformance suite", () => {
-  test.each([
+  test.concurrent.each([
     { revision: "2025-11-25", scenarios: 33, passes: 74 },
     { revision: "2026-07-28", scenarios: 50, passes: 185 },
   ] as const)(

@@ -14,7 +14,7 @@ import { memoryFolder } from "../../support/folders.ts";
  * each result against the tool's own outputSchema, and throws where one does not fit.
  */
 
-const wanted = Number(process.env["FUZZ_CALLS"] ?? 5000);
+const wanted = Number(process.env["FUZZ_CALLS"] ?? 2500);
 /** The same calls in each run of the tests, and others each time where more are asked for. */
 const drawn = process.env["FUZZ_CALLS"] === undefined ? 958_592_080 : randomInt(2 ** 31);
 const seed = Number(process.env["FUZZ_SEED"] ?? drawn);
