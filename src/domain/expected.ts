@@ -10,10 +10,11 @@ import type { Leaving } from "../contract/leaving.ts";
 import { mostBrowserPaths } from "../contract/rules/browser-path.ts";
 import { type DomainFinding, describe, listNames, systems } from "./finding.ts";
 import type { ExpectedFile } from "./judge-file.ts";
-import { describeAndroidEntry, describeIosEntry } from "../visit/association-entries.ts";
 import {
   type AssociationFile,
   type AssociationSystem,
+  describeAndroidEntry,
+  describeIosEntry,
   mostFile_bytes,
   writeAndroidFile,
   writeIosFile,

@@ -2,8 +2,7 @@ import { createCache } from "../store/cache.ts";
 import type { IncomingHttpHeaders } from "node:http";
 import { isbot, isbotPatterns } from "isbot";
 import type { Visitor } from "../visit/decide-visit.ts";
-import { readInAppBrowser } from "../visit/read-in-app-browser.ts";
-import { readAgent, readPlatform } from "../visit/read-platform.ts";
+import { readAgent, readInAppBrowser, readPlatform } from "../visit/read-platform.ts";
 
 /** What a request tells of its visitor. */
 export type IncomingVisitor = Required<Visitor> & {

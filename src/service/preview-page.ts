@@ -1,28 +1,30 @@
 import type { AndroidApp, IosApp } from "../contract/apps.ts";
 import type { Body } from "../contract/endpoint.ts";
 import { readId } from "../contract/fields.ts";
+import { links, type Link, type LinkFields } from "../contract/links.ts";
 import { messages } from "../contract/messages.ts";
 import type { pageTemplate } from "../contract/page-template.ts";
 import { notFound } from "../contract/problem.ts";
 import { fillLinkOrigin, fillSubdomain, writeAddress } from "../contract/rules/link-address.ts";
 import { drawSvg } from "../qr/draw-qr.ts";
 import { androidAppStore, iosAppStore } from "../store/apps.ts";
-import { findLink } from "../store/links.ts";
+import { findLink, findLinkAt } from "../store/links.ts";
 import { findTemplate, type TemplateText } from "../store/page-templates.ts";
 import type { Tenant } from "../store/tables.ts";
 import { longestPiece_ms } from "../template/check-queue.ts";
 import type { PageLink } from "../template/page-input.ts";
 import {
   decideVisit,
+  namesDevice,
   type Platform,
   type VisitedLink,
   type VisitOptions,
 } from "../visit/decide-visit.ts";
-import { namesDevice } from "../visit/names-device.ts";
 import { listPageButtons, listPhoneStores, type PageButtonOptions } from "../visit/page-buttons.ts";
 import { readPlatform } from "../visit/read-platform.ts";
-import { draftLink } from "./draft-link.ts";
 import { readTenant, type WriteCall } from "./handler.ts";
+import { requireScope } from "./require-access.ts";
+import { blankLink, requireFreeLink, settleLink } from "./write-link.ts";
 import { requireValidTemplate } from "./write-template.ts";
 
 /** A link's page as it would be: nothing is saved, no visitor redirected, and no click counted. */
@@ -99,6 +101,28 @@ async function chooseSubject(tenant: Tenant, call: PreviewCall): Promise<Subject
         android_app_id === null ? undefined : await androidAppStore.find(tenant, android_app_id),
     },
   };
+}
+
+/**
+ * A link as it would be with these fields, or as the one that is there would become, by the rights
+ * and rules of the call that would write it. No address is taken, no app made and nothing stored.
+ */
+async function draftLink(
+  tenant: Tenant,
+  call: WriteCall,
+  fields: LinkFields,
+  before: Link | undefined,
+) {
+  const write = before === undefined ? "create" : "update";
+  requireScope(call.caller, links[write].scope);
+  if (before === undefined) await requireFreeLink(tenant, call.caller.project);
+  const settled = await settleLink(tenant, call, fields, {
+    write,
+    before,
+    claim: async (path) => (await findLinkAt(tenant, path)) === undefined,
+    registers: false,
+  });
+  return { ...(before ?? blankLink), ...settled };
 }
 
 async function describeSample(): Promise<Subject> {

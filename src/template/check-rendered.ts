@@ -1,13 +1,18 @@
-import type { Template } from "liquidjs";
+import { TypeGuards, type Template } from "liquidjs";
 import { unseenButtons } from "./check-html.ts";
 import { longestPiece_ms } from "./check-queue.ts";
 import { cleanHtml, HtmlTooLarge, mark } from "./clean-html.ts";
-import { explainLiquid, LiquidStopped, parseLiquid, renderLiquid } from "./liquid.ts";
-import type { TimeLimit } from "./liquid.ts";
+import {
+  explainLiquid,
+  LiquidStopped,
+  parseLiquid,
+  renderLiquid,
+  type TimeLimit,
+} from "./liquid.ts";
 import type { Fault, PageSubject } from "./page-input.ts";
 import { sampleButtons } from "./sample-links.ts";
 import { asDesigned, renderButtons } from "./store-buttons.ts";
-import { traceWrites, type Trace } from "./trace-output.ts";
+import { visitParts } from "./liquid-shape.ts";
 import { buildVariables } from "./liquid-variables.ts";
 
 /**
@@ -57,4 +62,58 @@ function findFaults(
       cause instanceof LiquidStopped ? cause.message : "The template cannot be rendered.";
     return [{ offset, message }];
   }
+}
+
+/** From which place of its source each part of a template's output came. */
+type Trace = {
+  /** The offset in the source of what stands at an offset of the last output. */
+  readonly locate: (offset: number) => number;
+  /** Forgets the last output. */
+  readonly restart: () => void;
+};
+
+type Write = {
+  /** The length of the output before. */
+  readonly at: number;
+  readonly begin: number;
+  /** How much of the source it is, letter by letter. */
+  readonly length: number;
+};
+
+/** From now on, each part of the templates that writes something notes where it wrote it. */
+function traceWrites(templates: readonly Template[]): Trace {
+  let writes: Write[] = [];
+  visitParts(templates, (part) => {
+    if (!isTemplate(part)) return;
+    const source = readSource(part);
+    if (source === undefined) return;
+    const render = part.render.bind(part);
+    part.render = (context, emitter) => {
+      writes.push({ at: emitter.buffer.length, ...source });
+      return render(context, emitter);
+    };
+  });
+  return {
+    locate: (offset) => {
+      const write = writes.findLast(({ at }) => at <= offset);
+      if (write === undefined) return 0;
+      return write.begin + Math.min(offset - write.at, Math.max(0, write.length - 1));
+    },
+    restart: () => {
+      writes = [];
+    },
+  };
+}
+
+function isTemplate(part: object): part is Template {
+  return "render" in part && "token" in part;
+}
+
+function readSource({ token }: Template): Pick<Write, "begin" | "length"> | undefined {
+  const isButtons = TypeGuards.isTagToken(token) && token.name === "store_buttons";
+  if (isButtons || TypeGuards.isOutputToken(token)) return { begin: token.begin, length: 1 };
+  if (!TypeGuards.isHTMLToken(token)) return undefined;
+  // White space that {%- and -%} take away is not written.
+  const begin = token.begin + token.trimLeft;
+  return { begin, length: token.end - token.trimRight - begin };
 }

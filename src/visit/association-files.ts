@@ -1,6 +1,7 @@
 import type { AndroidAppFields, IosAppFields } from "../contract/apps.ts";
+import { checkAndroidApp, checkIosApp, selectSha256 } from "../contract/rules/app-rules.ts";
 import { encodePath, reservedFolders } from "../contract/rules/link-path.ts";
-import { describeAndroidEntry, describeIosEntry } from "./association-entries.ts";
+import { canAndroidOpen, canIosOpen } from "./decide-visit.ts";
 
 /**
  * The two files by which iOS and Android verify that a project's apps may open its links. They name
@@ -120,4 +121,23 @@ function findMost(most: number, will: (count: number) => boolean): number {
     else bad = middle;
   }
   return good;
+}
+
+/** An iOS app by its app id, and its App Clip; undefined for an app that cannot be verified. */
+export function describeIosEntry(
+  app: IosAppFields,
+): { readonly appID: string; readonly clipID: string | undefined } | undefined {
+  if (!canIosOpen(app)) return undefined;
+  const { team_id, bundle_id, clip_bundle_id: clip } = checkIosApp(app).values;
+  const clipID = clip === null ? undefined : `${team_id}.${clip}`;
+  return { appID: `${team_id}.${bundle_id}`, clipID };
+}
+
+/** An Android app by its package and its certificates. */
+export function describeAndroidEntry(
+  app: AndroidAppFields,
+): { readonly package_name: string; readonly fingerprints: readonly string[] } | undefined {
+  if (!canAndroidOpen(app)) return undefined;
+  const { package_name } = checkAndroidApp(app).values;
+  return { package_name, fingerprints: selectSha256(app) };
 }

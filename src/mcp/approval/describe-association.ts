@@ -2,7 +2,7 @@ import { androidApps, iosApps } from "../../contract/apps.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { findKind, type ResourceKind } from "../../contract/resource-kind.ts";
 import { findFingerprintWarning, findTeamIdWarning } from "../../contract/rules/app-rules.ts";
-import { describeAndroidEntry, describeIosEntry } from "../../visit/association-entries.ts";
+import { describeAndroidEntry, describeIosEntry } from "../../visit/association-files.ts";
 import type { Fact, Line } from "./approval-request.ts";
 
 /** The lines that an association file gains and loses; none where it stays as it is. */

@@ -6,11 +6,10 @@ import { fillLinkOrigin, writeAddress } from "../../contract/rules/link-address.
 import { readPasteMark } from "../../contract/rules/paste-mark.ts";
 import { writeForStrictReader } from "../../contract/rules/web-address.ts";
 import type { ClientHolder } from "../../store/keys.ts";
-import { findAddressedLink } from "../find-addressed-link.ts";
 import type { Visit } from "../../stats/visit.ts";
 import { queueEvents, type NewEvent } from "../../store/webhooks.ts";
+import { findAddressedLink, readWithClicks } from "../find-link.ts";
 import type { GroupHandlers, Services, WriteCall } from "../handler.ts";
-import { readWithClicks } from "../wait-for-clicks.ts";
 import { matchInstall, matchPasted, type Matched } from "../match-install.ts";
 
 /** What an app is told of the link that opened it, or that it was installed for. */

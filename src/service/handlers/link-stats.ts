@@ -7,13 +7,13 @@ import { isStep, moveSteps, type Step } from "../../stats/steps.ts";
 import { allLinks, matchLinks, type LinkScope } from "../../store/link-lists.ts";
 import { findLink } from "../../store/links.ts";
 import type { Tenant } from "../../store/tables.ts";
+import { waitForClicks } from "../find-link.ts";
 import type { GroupHandlers } from "../handler.ts";
 import { readVisitSums } from "../link-stats.ts";
 import { readSearched } from "../read-searched.ts";
 import { readStatsQuery, type StatsQuery } from "../stats-query.ts";
 import { countLooked, findBest, nameLink, showSum, tellRows } from "../stats-rows.ts";
 import { writeSentence } from "../stats-sentence.ts";
-import { waitForClicks } from "../wait-for-clicks.ts";
 
 export const linkStatsHandlers: GroupHandlers<typeof linkStats> = {
   show: async (call) => {

@@ -8,13 +8,12 @@ import { isBlank } from "../../contract/text.ts";
 import { listBrowserPaths } from "../../store/apps.ts";
 import { listLinks } from "../../store/link-lists.ts";
 import { deleteLink, findLink } from "../../store/links.ts";
-import { findLinkAtPath } from "../find-link-at-path.ts";
+import { findLinkAtPath, waitForClicks, waitForClicksAt } from "../find-link.ts";
 import { readTenant, writeTenant, type GroupHandlers } from "../handler.ts";
 import { requireCondition } from "../precondition.ts";
 import { readSearched } from "../read-searched.ts";
 import { requireScope } from "../require-access.ts";
 import { restoreDeletedLink } from "../restore-deleted.ts";
-import { waitForClicks, waitForClicksAt } from "../wait-for-clicks.ts";
 import { changeLink, createLink } from "../write-link.ts";
 
 export const linkHandlers: GroupHandlers<typeof links> = {

@@ -9,10 +9,13 @@ import { findLink, updateLink } from "../../store/links.ts";
 import { tallyWrite } from "../../store/projects.ts";
 import { findShortPath, insertShortPath } from "../../store/short-paths.ts";
 import type { Tenant } from "../../store/tables.ts";
-import { findHostedProject, type Address } from "../find-addressed-link.ts";
-import { findVisitedAtPath } from "../find-link-at-path.ts";
+import {
+  type Address,
+  findHostedProject,
+  findVisitedAtPath,
+  waitForClicksAt,
+} from "../find-link.ts";
 import { writeTenant, type GroupHandlers, type WriteCall } from "../handler.ts";
-import { waitForClicksAt } from "../wait-for-clicks.ts";
 import { claimGeneratedPath, codeLength, createLink } from "../write-link.ts";
 
 export const shortLinkHandlers: GroupHandlers<typeof shortLinks> = {

@@ -1,14 +1,37 @@
+import type { Awaitable } from "../contract/awaitable.ts";
 import type { Link } from "../contract/links.ts";
 import { joinQueries, readQuery } from "../contract/rules/address-query.ts";
 import { isSharedLinkHost, matchLinkHost } from "../contract/rules/link-address.ts";
-import { normalizePath } from "../contract/rules/link-path.ts";
+import { findPathFault, normalizePath } from "../contract/rules/link-path.ts";
 import { dropScanMark } from "../contract/rules/scan-mark.ts";
 import { findWebAddressFault } from "../contract/rules/web-address.ts";
 import { hasAppWithScheme } from "../store/apps.ts";
+import { findLink, findLinkAt, findVisited, type VisitedAt } from "../store/links.ts";
 import { findOldestSubdomain, findProjectNamed, type StoredProject } from "../store/projects.ts";
-import type { Db } from "../store/tables.ts";
-import { findVisitedAtPath } from "./find-link-at-path.ts";
-import type { Services } from "./handler.ts";
+import type { Db, Tenant } from "../store/tables.ts";
+import { readTenant, type Services, type WriteCall } from "./handler.ts";
+
+/** How a call finds a link by a path or an address, with the clicks that are still in memory. */
+
+/** The link at a path that a caller wrote; a text that can be no path names none. */
+export async function findLinkAtPath(
+  tenant: Tenant,
+  path: string | undefined,
+): Promise<Link | undefined> {
+  return isPath(path) ? findLinkAt(tenant, path) : undefined;
+}
+
+/** What a visitor of that path would find. */
+export async function findVisitedAtPath(
+  tenant: Tenant,
+  path: string | undefined,
+): Promise<VisitedAt | undefined> {
+  return isPath(path) ? findVisited(tenant, path) : undefined;
+}
+
+function isPath(path: string | undefined): path is string {
+  return path !== undefined && findPathFault(path) === undefined;
+}
 
 /** An address as it was written, and as a browser reads it. */
 export type Address = Pick<URL, "hostname" | "pathname"> & { readonly text: string };
@@ -67,4 +90,34 @@ export async function findHostedProject(
     if (subdomain !== undefined) return findProjectNamed(db, "subdomain", subdomain);
   }
   return undefined;
+}
+
+/** For an answer with the clicks of one link, or of every link of the project. */
+export function waitForClicks(
+  { services, caller }: Omit<WriteCall, "signal">,
+  linkId?: string,
+): Awaitable<void> {
+  return services.waitForClicks?.(caller.project.id, linkId);
+}
+
+/** For an answer with the clicks of a link that the call names by its address. */
+export async function waitForClicksAt(
+  call: Omit<WriteCall, "signal">,
+  address: string | undefined,
+): Promise<void> {
+  if (call.services.waitForClicks === undefined) return;
+  const visited = await findVisitedAtPath(readTenant(call), address);
+  if (visited !== undefined) await waitForClicks(call, visited.link.id);
+}
+
+/** A link that was read just now, again where it had clicks that were not written yet. */
+export async function readWithClicks(
+  { store, waitForClicks: wait }: Services,
+  projectId: string,
+  link: Link,
+): Promise<Link | undefined> {
+  const written = wait?.(projectId, link.id);
+  if (written === undefined) return link;
+  await written;
+  return findLink({ db: store.db, projectId }, link.id);
 }
