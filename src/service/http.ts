@@ -57,8 +57,13 @@ export function answerOverHttp(answer: AnswerApi, clock: Pick<Clock, "monotonic"
 /** With dots resolved; undefined for an address that a client must not send. */
 function readAddress({ url = "", headers: { host = "" } }: IncomingMessage): string | undefined {
   if (!/^[\w.:[\]-]+$/.test(host) || /^[^?]*\\/.test(url)) return undefined;
+  // Most are written as they are understood, and parsing one would take as long as its key's check.
+  if (plainTarget.test(url) && !dots.test(url)) return `http://${host}${url}`;
   return readUrl(url.startsWith("/") ? `http://${host}${url}` : url)?.href;
 }
+
+const plainTarget = /^\/[!#$%&(-;=?-[\]_a-z~]*$/;
+const dots = /\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
 
 /** As `Headers` would join them: of a key that came twice, both are seen. */
 function joinHeaders(raw: readonly string[]): Readonly<Record<string, string>> {
