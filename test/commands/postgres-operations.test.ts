@@ -24,12 +24,15 @@ test("a process is unready while PostgreSQL is away, and tells of its pool", asy
     const { status, text } = await post(places.url + path, { method: "GET" });
     return [status, JSON.parse(text)];
   };
-  expect(await ask("/readyz")).toEqual([200, { status: "ready" }]);
+  // A look that takes PostgreSQL more than a second says otherwise.
+  const patience = { timeout: 60_000 };
+  await expect.poll(() => ask("/readyz"), patience).toEqual([200, { status: "ready" }]);
   const body = { path: "one", url: "https://a.example" };
   expect((await call("POST", "/links", { body })).status).toBe(201);
   const before = await readSeries(serving);
   expect(before.get('waypost_pool_connections{state="open"}')).toBeGreaterThan(0);
-  expect(before.get('waypost_pool_connections{state="waiting"}')).toBe(0);
+  const waiting = 'waypost_pool_connections{state="waiting"}';
+  await expect.poll(async () => (await readSeries(serving)).get(waiting), patience).toBe(0);
   // What is remembered is in the same database, and would count it all a second time.
   expect([...before.keys()].filter((name) => name.startsWith("waypost_store_"))).toEqual([
     'waypost_store_commits_total{store="links"}',
