@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { beforeEach, expect, test } from "vitest";
 import type { Change, Effect } from "../../src/state/history.ts";
+import type { PlanRow } from "../../src/state/plans.ts";
 import type { State } from "../../src/state/state.ts";
 import { openStateForEach, isOnPostgres } from "../support/store-place.ts";
 
@@ -236,3 +237,26 @@ test("a history that only removed old changes is whole", async () => {
   expect(await listIds()).toHaveLength(1);
   expect(await state.history.isWhole(own.realm, at.now - 30 * day + 1)).toBe(true);
 });
+
+test("links written since a time are listed by id and path, also those of jobs", async () => {
+  await make({ target_id: "older", target_key: "older-path" });
+  at.now += 1000;
+  await make();
+  const plan = { key_print: "key", origin: "here", operation: "upsert", undoes: null } as const;
+  const saved = await state.plans.save({ ...plan, problems: [] }, listRows());
+  const writer = { ...own, client: "a client", tool: "apply_plan", name: "Spring" };
+  const run = { id: (await state.jobs.open(saved, writer)).id, runner: "one" };
+  await state.jobs.take(run);
+  await state.jobs.noteSent(run, 0);
+  await state.jobs.noteEnd(run, 0, { status: "done", link_id: "made" });
+  const written = await state.history.listWritten(own.realm, at.now);
+  expect(written).toEqual(new Set(["link-1", "spring", "made", "p0"]));
+  expect(await state.history.listWritten("another project", 0)).toEqual(new Set());
+});
+
+/** The second is never sent. */
+async function* listRows(): AsyncGenerator<PlanRow> {
+  const blank = { row: null, link_id: null, fields: {}, before: null, message: null };
+  yield { ...blank, position: 0, action: "create", path: "p0" };
+  yield { ...blank, position: 1, action: "create", path: "p1" };
+}
