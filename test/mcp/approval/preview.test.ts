@@ -94,6 +94,31 @@ describe("an update that many links hang on is asked about", () => {
   });
 });
 
+async function plantOpening() {
+  const { id: app } = await assistant.plant("ios_app", iosApp);
+  const url = "https://example.com/spring";
+  const fields = { path: "spring", url, ios_app: { id: app } };
+  return { app, url, ...(await assistant.plant("link", fields)) };
+}
+
+describe("the preview of a link's update", () => {
+  test("lists an app that is detached", async () => {
+    const { id } = await plantOpening();
+    for (const more of [{}, { url: "https://other.example/" }]) {
+      const preview = await readPreview("update_link", { id, ios_app: null, ...more });
+      expect(preview).toContain('- iOS app: "Example" ("com.example.app") → none');
+    }
+  });
+
+  test("lists no app that the link opens already, nor one that it never opened", async () => {
+    const { id, app } = await plantOpening();
+    for (const apps of [{ ios_app: { id: app } }, { android_app: null }]) {
+      const moved = { id, url: "https://other.example/", ...apps };
+      expect(await readPreview("update_link", moved)).not.toContain("app: ");
+    }
+  });
+});
+
 describe("no one is asked about", () => {
   test("an app's other fields, or its old values", async () => {
     const ios = await assistant.plant("ios_app", iosApp);

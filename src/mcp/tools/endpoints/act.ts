@@ -3,14 +3,16 @@ import { unaskedMove_ms, type ApprovalReason } from "../../../contract/approval-
 import { findRegistration } from "../../../contract/apps.ts";
 import { pickLasting, type Condition } from "../../../contract/condition.ts";
 import type { Endpoint } from "../../../contract/endpoint.ts";
+import { normalizeId } from "../../../contract/fields.ts";
 import type { FilterInput } from "../../../contract/filters.ts";
 import { contract } from "../../../contract/index.ts";
-import type { JsonObject } from "../../../contract/json.ts";
+import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
 import type { LinkFields, ReadLink } from "../../../contract/links.ts";
 import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
 import { movesDestination, movesPath } from "../../../contract/rules/moved-link.ts";
 import { isBlank } from "../../../contract/text.ts";
 import { refuseDenied } from "../../access/refuse-denied.ts";
+import { appFields } from "../../results/present-link.ts";
 import { readIfAllowed } from "../../results/tool-failure.ts";
 import { settleApps, type NewApp } from "../apps.ts";
 import { findRecord, findTarget, type Reading } from "../targets.ts";
@@ -133,11 +135,23 @@ function findChanges({ endpoint, input, before }: Omit<Act, "changes" | "reasons
     const value = input[field];
     if (value === undefined) return false;
     if (!before) return true;
+    if (appFields.some((app) => app === field)) return choosesOther(value, before[`${field}_id`]);
     const isUnknown = before[field] === undefined && field in shown;
     if (isBlank(value) && isBlank(before[field]) && !isUnknown) return false;
     return JSON.stringify(value) !== JSON.stringify(before[field]);
   });
   return Object.fromEntries(changed.map((field) => [field, input[field]]));
+}
+
+/** A record names a link's app by its id alone, which an app that is yet to be registered lacks. */
+function choosesOther(choice: unknown, current: unknown): boolean {
+  const { id, ...described } = isJsonObject(choice) ? choice : {};
+  const isNew = isBlank(id) && !Object.values(described).every(isBlank);
+  return current === undefined || isNew || foldId(id) !== foldId(current);
+}
+
+function foldId(id: unknown): string {
+  return typeof id === "string" ? normalizeId(id) : "";
 }
 
 function listReasons(act: Omit<Act, "reasons">): readonly ApprovalReason[] {
