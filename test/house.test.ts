@@ -48,7 +48,7 @@ const rooms: Readonly<Record<string, string>> = {
 
   "mcp/results": "text contract contract/rules client state",
   "mcp/schemas": "text contract contract/rules mcp/results",
-  "mcp/approval": "text look contract contract/rules network visit state bulk/plan mcp/results",
+  "mcp/approval": "text look contract network state bulk/plan mcp/results",
   "mcp/access":
     "contract contract/rules network/hosts client state template bulk/owner bulk mcp/results",
   "mcp/previews": "mcp/access mcp/approval",

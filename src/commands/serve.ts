@@ -40,7 +40,7 @@ import { openDeliverer } from "../compose/webhooks.ts";
 import { withDeployment } from "../compose/with-deployment.ts";
 import type { Config } from "../config.ts";
 import { createHost, type Host, type HostOptions } from "../host/host.ts";
-import { approvalPath, type PageOptions } from "../mcp/approval/page.ts";
+import { approvalPath, type PageOptions } from "../mcp/approval/approval-page.ts";
 import { previewPath } from "../mcp/previews/preview-pages.ts";
 import type { Toolbox } from "../mcp/tools/toolbox.ts";
 import { createMcpHttp, type McpHttp } from "../mcp/transport/http.ts";

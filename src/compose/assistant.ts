@@ -27,9 +27,16 @@ import type { ReadListening } from "../mcp/access/listening.ts";
 import { createPreviews } from "../mcp/access/saved-previews.ts";
 import { createApproveOverwrite } from "../mcp/approval/approve-overwrite.ts";
 import { type AwaitDecision, createAwaitDecision } from "../mcp/approval/await-decision.ts";
-import { type Decisions, countDecisions } from "../mcp/approval/count-decisions.ts";
-import { type ApprovalPages, type PageOptions, createApprovalPages } from "../mcp/approval/page.ts";
-import { createRequireApproval } from "../mcp/approval/require-approval.ts";
+import {
+  type ApprovalPages,
+  type PageOptions,
+  createApprovalPages,
+} from "../mcp/approval/approval-page.ts";
+import {
+  type Decisions,
+  countDecisions,
+  createRequireApproval,
+} from "../mcp/approval/require-approval.ts";
 import { type PreviewPages, createPreviewPages } from "../mcp/previews/preview-pages.ts";
 import { createClientMemory } from "../mcp/protocol/client-memory.ts";
 import { type OnCall, createServer } from "../mcp/protocol/server.ts";
@@ -199,7 +206,7 @@ function prepareAsking(
   const stopping = new AbortController();
   const openState = state.open;
   const awaitDecision = createAwaitDecision({ openState, clock, sleep });
-  const asked = createRequireApproval({ mode, readPin, openState, openPage, clock });
+  const asked = createRequireApproval({ mode, readPin, openState, openPage });
   return {
     ...countDecisions(asked, mode),
     approveOverwrite: createApproveOverwrite({ mode, openState }),

@@ -7,7 +7,7 @@ import { utc, writeLocalTime } from "../contract/local-time.ts";
 import { Problem } from "../contract/problem.ts";
 import type { KeyContext } from "../mcp/access/key-context.ts";
 import { uncounted } from "../mcp/approval/approve-overwrite.ts";
-import { nobodyToAsk } from "../mcp/approval/person-asked.ts";
+import { nobodyToAsk } from "../mcp/approval/person.ts";
 import { explainEnd, ToolFailure } from "../mcp/results/tool-failure.ts";
 import { callTool } from "../mcp/tools/call-tool.ts";
 import { chooseZone } from "../mcp/tools/stats.ts";
@@ -30,7 +30,7 @@ import { createAdministration, listRights } from "./console-admin.ts";
 import { describeConsole } from "./console-facts.ts";
 import { consoleName } from "./console-parts.ts";
 import { readPlan } from "./console-plans.ts";
-import { approve, decide, listWaiting, readAsked, readQuestion } from "./console-questions.ts";
+import { approve, decideAsked, listWaiting, readAsked, readQuestion } from "./console-questions.ts";
 import { clock } from "./embedded.ts";
 import { readLinksFile } from "./read-links-file.ts";
 
@@ -66,7 +66,7 @@ export function createAccount(parts: Acting): Account {
 
     listWaiting: () => listWaiting(parts),
     readAsked: (id, page) => readAsked(id, page, parts),
-    decide: (id, decision, typed) => decide(id, decision, typed, parts),
+    decide: (id, decision, typed) => decideAsked(id, decision, typed, parts),
     admin: createAdministration(parts, (work) => carryOut(work, parts)),
   };
 }

@@ -26,7 +26,7 @@ import { paging } from "../contract/limits.ts";
 import { messages } from "../contract/messages.ts";
 import { faultOf, notFound, unauthorized, validationFailed } from "../contract/problem.ts";
 import { isBlank } from "../contract/text.ts";
-import { nobodyToAsk } from "../mcp/approval/person-asked.ts";
+import { nobodyToAsk } from "../mcp/approval/person.ts";
 import { hashToken } from "../service/ids.ts";
 import { toProblem } from "../service/respond.ts";
 import { checkPages } from "../service/write-project.ts";
@@ -214,7 +214,8 @@ function actAsOwn(acting: Acting): Own {
       findKeptKey: () => findKeptKey(acting, store),
       timeZone,
       hasPin: async () => (await readPin()) !== undefined,
-      approve: (request) => requireApproval(request, keyContext, asked),
+      approve: ({ preview: question, ...request }) =>
+        requireApproval({ ...request, question }, keyContext, asked),
       recheck: async (db) => {
         const holder = await findKeyHolderById(db, known.keyId ?? "");
         if (holder?.project?.suspended !== false || !canMakeKeys(holder)) {

@@ -1,6 +1,6 @@
 import type { Config } from "../config.ts";
 import type { WatchCall } from "../contract/watch.ts";
-import type { PageOptions } from "../mcp/approval/page.ts";
+import type { PageOptions } from "../mcp/approval/approval-page.ts";
 import type { Toolbox } from "../mcp/tools/toolbox.ts";
 import type { Addresses } from "./addresses.ts";
 import type { Assistant, Caller } from "./assistant.ts";

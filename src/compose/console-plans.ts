@@ -1,11 +1,11 @@
 import type { KeyContext } from "../mcp/access/key-context.ts";
-import { renderFacts } from "../mcp/approval/page-facts.ts";
-import { readPlanPage, renderPlanPage, rowsPerPage } from "../mcp/approval/page-rows.ts";
+import { readPlanPage, rowsPerPage } from "../mcp/approval/plan-rows.ts";
 import { needsYes } from "../mcp/tools/bulk/jobs.ts";
 import { previewPlan } from "../mcp/tools/bulk/preview-plan.ts";
 import type { Job } from "../state/jobs.ts";
 import { countPlannedWrites, isFaulty, type Plan } from "../state/plans.ts";
 import type { Question, ShownPart, ShownPlan } from "../console/account.ts";
+import { renderQuestion } from "./console-questions.ts";
 import { clock } from "./embedded.ts";
 import type { LazyState } from "./lazy-state.ts";
 
@@ -70,20 +70,13 @@ async function describe(
   { keyContext, state, readPin }: PlanParts,
 ): Promise<Question> {
   const summary = await keyContext.bulk.summarize(plan, keyContext, { job });
-  const preview = previewPlan(plan, summary, { job, binDays: keyContext.known.binDays });
-  const { title, button = "Apply", destroys = false, facts, rows, count } = preview;
+  const question = previewPlan(plan, summary, { job, binDays: keyContext.known.binDays });
   const isAsked = needsYes(summary, job);
   const asksPin = isAsked && (await readPin()) !== undefined;
+  const { rows, count } = question;
   const shown = rows && (await readPlanPage(await state.open(), rows, part));
   return {
-    id: "",
-    title,
-    button,
-    destroys,
-    // Each row is shown below.
-    facts: renderFacts(facts.filter(({ isRow }) => isRow !== true)),
-    frames: "",
-    rows: shown === undefined ? "" : renderPlanPage(shown),
+    ...renderQuestion(question, shown),
     count: isAsked ? count : undefined,
     pin: asksPin ? { left: undefined } : undefined,
     blocked: undefined,

@@ -1,12 +1,3 @@
-import type { KeyContext } from "../mcp/access/key-context.ts";
-import { askAgain, describeBlock, readTries } from "../mcp/approval/check-pin.ts";
-import { renderRecent } from "../mcp/approval/page-html.ts";
-import { readPlanPage, renderPlanPage, type PlanPart } from "../mcp/approval/page-rows.ts";
-import { approvalPath, findYesFault, isByHand, readStored } from "../mcp/approval/page.ts";
-import { renderFacts } from "../mcp/approval/page-facts.ts";
-import { renderFrames } from "../mcp/approval/page-frames.ts";
-import { whatYesDoes, writeLead, writeOrigin, writeTerm } from "../mcp/approval/write-asking.ts";
-import type { Approval } from "../state/approvals.ts";
 import type {
   Account,
   AskedByAssistant,
@@ -16,6 +7,14 @@ import type {
   Typed,
   Waiting,
 } from "../console/account.ts";
+import type { KeyContext } from "../mcp/access/key-context.ts";
+import { decide, readOpen } from "../mcp/approval/decide.ts";
+import { approvalPath } from "../mcp/approval/approval-page.ts";
+import { renderPlanPage, type PlanPage, type PlanPart } from "../mcp/approval/plan-rows.ts";
+import { renderFacts, renderFrames, renderRecent } from "../mcp/approval/question-html.ts";
+import { readStored, type Question as AskedQuestion } from "../mcp/approval/question.ts";
+import { whatYesDoes, writeLead, writeOrigin, writeTerm } from "../mcp/approval/write-asking.ts";
+import type { Approval } from "../state/approvals.ts";
 import type { Acting } from "./console-act.ts";
 import { clock } from "./embedded.ts";
 import { checkPin } from "./pin-file.ts";
@@ -26,28 +25,54 @@ type Asking = Pick<Acting, "state" | "address" | "onDecided" | "onRefused"> & {
   readonly keyContext: Pick<KeyContext, "key_print">;
 };
 
-export async function approve(
+/** What a page of the console has asked is answered there, and nothing else is. */
+export function approve(id: string, typed: Typed, asking: Asking): Promise<NoYes | undefined> {
+  return answer(id, "approved", typed, { ...asking, isByHand: true });
+}
+
+/** What an assistant has asked. */
+export async function decideAsked(
+  ...[id, decision, typed, asking]: readonly [...Parameters<Account["decide"]>, Asking]
+): Promise<string | undefined> {
+  const no = await answer(id, decision, typed, { ...asking, isByHand: false });
+  return no?.kind === "fault" ? no.text : undefined;
+}
+
+type Door = Asking & { readonly isByHand: boolean };
+
+async function answer(
   id: string,
+  decision: Decision,
   typed: Typed,
-  asking: Asking,
+  door: Door,
 ): Promise<NoYes | undefined> {
-  const approval = await findByHand(id, asking);
+  const approval = await find(id, door);
   if (approval === undefined) {
-    asking.onRefused(isOver, asking.address);
+    door.onRefused("This approval has expired.", door.address);
     return { kind: "over" };
   }
-  const text = await answer(approval, "approved", typed, asking);
+  const options = { ...door, openState: door.state.open, checkPin };
+  const text = await decide(approval, decision, typed, options);
   return text === undefined ? undefined : { kind: "fault", text };
 }
 
-const isOver = "This approval has expired.";
+/** Another key does not even learn that it is there. */
+async function find(
+  id: string,
+  { keyContext, state, isByHand }: Door,
+): Promise<Approval | undefined> {
+  const { approvals } = await state.open();
+  const approval = await approvals.findPage(id);
+  if (approval?.key_print !== keyContext.key_print) return undefined;
+  return readStored(approval).isByHand === isByHand ? approval : undefined;
+}
 
 /** The same act is the same question until its time is over. */
 const tryLater = "Cancel and try again in five minutes.";
 
 export async function readQuestion(id: string, asking: Asking): Promise<Question | undefined> {
-  const approval = await findByHand(id, asking);
-  return approval && describe(approval, { page: 1 }, tryLater, asking);
+  const approval = await find(id, { ...asking, isByHand: true });
+  return approval && describe(approval, { page: 1 }, asking, tryLater);
 }
 
 export async function listWaiting({ keyContext, state }: Asking): Promise<readonly Waiting[]> {
@@ -55,8 +80,8 @@ export async function listWaiting({ keyContext, state }: Asking): Promise<readon
   const { approvals } = await state.open();
   const waiting = await approvals.listWaiting(keyContext.key_print);
   return waiting.flatMap((approval) => {
-    if (isByHand(approval)) return [];
-    return [{ id: approval.id, title: readStored(approval).title, ...describeAsker(approval) }];
+    const { isByHand, title } = readStored(approval);
+    return isByHand ? [] : [{ id: approval.id, title, ...describeAsker(approval) }];
   });
 }
 
@@ -65,10 +90,10 @@ export async function readAsked(
   part: PlanPart,
   asking: Asking,
 ): Promise<AskedByAssistant | undefined> {
-  const approval = await findAsked(id, asking);
+  const approval = await find(id, { ...asking, isByHand: false });
   if (approval === undefined) return undefined;
   const { term, ...asker } = describeAsker(approval);
-  const question = await describe(approval, part, askAgain, asking);
+  const question = await describe(approval, part, asking);
   return {
     question,
     ...asker,
@@ -79,8 +104,12 @@ export async function readAsked(
 
 function describeAsker(approval: Approval) {
   const { asker } = readStored(approval);
-  const asked = { ...approval, asker, now: clock.now() };
-  return { lead: writeLead(asker), origin: writeOrigin(asked), term: writeTerm(asked) };
+  const now = clock.now();
+  return {
+    lead: writeLead(asker),
+    origin: writeOrigin(asker, approval, now),
+    term: writeTerm(approval, now),
+  };
 }
 
 const ends: Readonly<Record<Approval["status"], AskedByAssistant["end"]>> = {
@@ -91,81 +120,33 @@ const ends: Readonly<Record<Approval["status"], AskedByAssistant["end"]>> = {
   told: "declined",
 };
 
-export async function decide(
-  ...[id, decision, typed, asking]: readonly [...Parameters<Account["decide"]>, Asking]
-): Promise<string | undefined> {
-  const approval = await findAsked(id, asking);
-  if (approval !== undefined) return answer(approval, decision, typed, asking);
-  asking.onRefused(isOver, asking.address);
-  return undefined;
-}
-
-/** Why it does not count; what was answered before stays as it was. */
-async function answer(
-  approval: Approval,
-  decision: Decision,
-  typed: Typed,
-  { state, address, onDecided, onRefused }: Asking,
-): Promise<string | undefined> {
-  const isOpen = approval.status === "waiting";
-  const form = new URLSearchParams(typed);
-  const fault =
-    isOpen && decision === "approved"
-      ? await findYesFault(approval, form, { openState: state.open, checkPin })
-      : undefined;
-  if (fault !== undefined) {
-    onRefused(fault, address);
-    return fault;
-  }
-  const { approvals } = await state.open();
-  const isFirst = isOpen && (await approvals.decidePage(approval.id, decision));
-  if (isFirst) onDecided(approval.id, decision, address);
-  else onRefused("This was already answered.", address);
-  return undefined;
-}
-
-/** What a page of the console has asked is answered there, and nothing else is. */
-async function findByHand(id: string, asking: Asking): Promise<Approval | undefined> {
-  const approval = await findOwn(id, asking);
-  return approval !== undefined && isByHand(approval) ? approval : undefined;
-}
-
-/** What an assistant has asked. */
-async function findAsked(id: string, asking: Asking): Promise<Approval | undefined> {
-  const approval = await findOwn(id, asking);
-  return approval !== undefined && !isByHand(approval) ? approval : undefined;
-}
-
-/** Another key does not even learn that it is there. */
-async function findOwn(id: string, { keyContext, state }: Asking): Promise<Approval | undefined> {
-  const { approvals } = await state.open();
-  const approval = await approvals.findPage(id);
-  return approval?.key_print === keyContext.key_print ? approval : undefined;
-}
-
 async function describe(
   approval: Approval,
   part: PlanPart,
-  next: string,
   { state }: Asking,
+  next?: string,
 ): Promise<Question> {
-  const opened = await state.open();
-  const shown = readStored(approval);
-  const { title, button, destroys = false, recent, count, rows } = shown;
   const now = clock.now();
-  const tries = await readTries(approval, opened);
-  const plan = rows && (await readPlanPage(opened, rows, part));
-  const isGone = rows !== undefined && plan === undefined;
+  const open = await readOpen(approval, part, { state: await state.open(), now, next });
+  const { question, plan, tries, blocked } = open;
+  return { ...renderQuestion(question, plan, approval.id), pin: tries, blocked };
+}
+
+/** As the console shows it; the id is left out before it is asked. */
+export function renderQuestion(
+  question: AskedQuestion,
+  plan: PlanPage | undefined,
+  id = "",
+): Omit<Question, "pin" | "blocked"> {
+  const { title, button = "Approve", destroys = false, facts, frames, count } = question;
   return {
-    id: approval.id,
+    id,
     title,
-    button: button ?? "Approve",
+    button,
     destroys,
-    facts: renderRecent({ recent }, now) + renderFacts(shown.facts),
-    frames: renderFrames(shown.frames, approvalPath + approval.id),
+    facts: renderRecent(question, clock.now()) + renderFacts(facts),
+    frames: renderFrames(frames, approvalPath + id),
     rows: plan === undefined ? "" : renderPlanPage(plan),
     count,
-    pin: tries,
-    blocked: isGone ? `The plan no longer exists. ${next}` : describeBlock(tries, now, next),
   };
 }

@@ -57,7 +57,6 @@ function createIdentify(
     openState: state.open,
     openPage: (id) => Promise.resolve(id),
     isByHand: true,
-    clock,
   });
   const contexts = new Map<string, KeyContext>();
   return async (secret, address) => {

@@ -29,6 +29,8 @@ export type Approvals = {
   readonly openForToken: (request: TokenRequest) => Promise<Approval>;
   /** Uses a token's approval: true once, and only for the request that it was opened for. */
   readonly takeForToken: (id: string, digest: string) => Promise<boolean>;
+  /** Whether this approval is of this request and has not expired, wherever it is answered. */
+  readonly isCurrent: (id: string, digest: string) => Promise<boolean>;
   /**
    * A person's answer on this request's page. Reading the answer uses it, for one of the requests
    * that wait for it. A request without an answer gets its page, which is opened when it is new.
@@ -79,6 +81,11 @@ export function createApprovals({ db, write }: Sql<StateTables>, given: ClockAnd
       });
       if ("isNew" in asked) measured.asked += 1;
       return asked;
+    },
+
+    isCurrent: async (id, digest) => {
+      const row = selectOpen(db, clock.now()).where((each) => each.and({ id, digest }));
+      return (await row.select("id").executeTakeFirst()) !== undefined;
     },
 
     listWaiting: (key_print) =>
@@ -169,10 +176,13 @@ async function noteOpened(
 }
 
 function selectCurrent(db: Db, channel: Row["channel"], now: number) {
+  return selectOpen(db, now).where("channel", "=", channel);
+}
+
+function selectOpen(db: Db, now: number) {
   return (
     db
       .selectFrom("approvals")
-      .where("channel", "=", channel)
       .where("expires_at", ">", now)
       // One that was opened in the future was opened before the clock was set back.
       .where("created_at", "<=", now + mostSkew_ms)

@@ -1,6 +1,6 @@
 import { parse, type SyntaxParseError } from "css-tree";
 import { expect, test } from "vitest";
-import { style as approvalStyle } from "../../src/mcp/approval/page-style.ts";
+import { style as approvalStyle } from "../../src/mcp/approval/page-shell.ts";
 import { ownStyle, pageStyle } from "../../src/template/page-style.ts";
 import { starter } from "../../src/template/starter-template.ts";
 import { devices } from "../../src/console/style-devices.ts";

@@ -22,7 +22,7 @@ import {
   approvalPath,
   createApprovalPages,
   type PageOptions,
-} from "../../src/mcp/approval/page.ts";
+} from "../../src/mcp/approval/approval-page.ts";
 import { createRequireApproval } from "../../src/mcp/approval/require-approval.ts";
 import { createPreviews } from "../../src/mcp/access/saved-previews.ts";
 import { createClientMemory } from "../../src/mcp/protocol/client-memory.ts";
@@ -209,7 +209,6 @@ export async function createAssistantWorld(
     readPin: () => Promise.resolve(hash),
     openState: openTheState,
     openPage,
-    clock,
   });
   const requireApproval: typeof requireYes = async (...asked) => {
     await requireYes(...asked);

@@ -21,7 +21,7 @@ import {
 } from "./assistant-world.ts";
 import { callDone, type Args } from "./mcp-clients.ts";
 import { createPageServer } from "../../src/mcp/approval/page-server.ts";
-import { approvalPath } from "../../src/mcp/approval/page.ts";
+import { approvalPath } from "../../src/mcp/approval/approval-page.ts";
 
 /**
  * Use this for what only a real browser shows: layout, script, keyboard and colors. It is the

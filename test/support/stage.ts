@@ -185,7 +185,6 @@ export async function openStage(staging: Staging): Promise<Stage> {
     mode,
     openState: noState,
     openPage: () => Promise.reject<string>(new Error("there are no pages here")),
-    clock,
   });
   const report = (error: unknown) => `reference-${reported.push(error)}`;
   const [near, far] = InMemoryTransport.createLinkedPair();

@@ -1,6 +1,6 @@
 import { unaskedOverwrites } from "../../contract/approval-rules.ts";
 import type { State } from "../../state/state.ts";
-import type { ApprovalRequest, Fact } from "./approval-request.ts";
+import type { ApprovalRequest, Fact } from "./question.ts";
 import type { Mode } from "./mode.ts";
 
 /**
@@ -31,9 +31,9 @@ export function createApproveOverwrite({ mode, openState }: Options): ApproveOve
     if (taken !== undefined) {
       return { end: async (isDone) => (isDone ? undefined : taken.giveBack()) };
     }
-    const { preview, ...request } = await describe();
-    const facts = [alsoAllowed, ...preview.facts];
-    await approve({ ...request, preview: { ...preview, facts } });
+    const { question, ...request } = await describe();
+    const facts = [alsoAllowed, ...question.facts];
+    await approve({ ...request, question: { ...question, facts } });
     return {
       end: async (isDone) => (isDone ? kept.save("overwrite_grant", keyPrint, true) : undefined),
     };

@@ -1,16 +1,11 @@
-import type { Clock } from "../../contract/clock.ts";
-import { refuseDeclined, refuseUnticked } from "./approval-failures.ts";
-import {
-  digestRequest,
-  fitsText,
-  writePreview,
-  type ApprovalRequest,
-  type AskingKey,
-} from "./approval-request.ts";
-import { issueToken, readToken, useToken } from "./approval-token.ts";
+import type { Approval } from "../../state/approvals.ts";
+import type { State } from "../../state/state.ts";
+import { advise } from "../results/advice-by-code.ts";
+import { ToolFailure } from "../results/tool-failure.ts";
 import type { Mode } from "./mode.ts";
-import { PersonAsked, type Answer, type Person } from "./person-asked.ts";
-import { createRequirePage, type Asking, type PageOptions } from "./require-page.ts";
+import { PersonAsked, type Answer, type Person } from "./person.ts";
+import { fitsText, writeQuestion } from "./question-text.ts";
+import { digestRequest, storeQuestion, type ApprovalRequest, type AskingKey } from "./question.ts";
 
 /** Throws until a person has approved of the request (design.md, "Approval"). */
 export type RequireApproval = (
@@ -19,64 +14,193 @@ export type RequireApproval = (
   person: Person,
 ) => Promise<void>;
 
-type ApprovalOptions = PageOptions & {
+type ApprovalOptions = {
   readonly mode: Mode;
   /**
    * The hash of the PIN that the page asks for. Then the page alone counts: a form's yes may come
    * from a client that the assistant itself has started.
    */
   readonly readPin: () => Promise<string | undefined>;
-  readonly clock: Clock;
+  /** Opened by the first approval: most sessions destroy nothing. */
+  readonly openState: () => Promise<State>;
+  /** The address of an approval's page, which is open from now on; or throws NowhereToAsk. */
+  readonly openPage: (id: string) => Promise<string>;
+  /** Whether a person acts by hand, at the console: its questions are apart from assistants'. */
+  readonly isByHand?: boolean;
+};
+
+/** One request, whom it is asked of, and how. */
+type Asking = ApprovalOptions & {
+  readonly request: ApprovalRequest;
+  readonly digest: string;
+  readonly key: AskingKey;
+  readonly person: Person;
+  readonly pin: string | undefined;
 };
 
 export function createRequireApproval(options: ApprovalOptions): RequireApproval {
-  const { mode, readPin, openState, clock, isByHand } = options;
-  const requirePage = createRequirePage(options);
+  const { mode, readPin, openState, isByHand } = options;
   return async (request, key, person) => {
     if (mode === "full") return;
     const digest = digestRequest(request, key, isByHand);
-    const { answer } = person;
     const pin = await readPin();
-    const { key_print: keyPrint, realm } = key;
-    const asking = { request, digest, keyPrint, realm, person, pin };
-    const hasPin = pin !== undefined;
-    // Where there is a PIN a form cannot say yes; no is no, from wherever it comes.
-    const counts = answer?.said !== "opened" && !(hasPin && answer?.said === "yes");
-    if (answer !== undefined && counts) return requireYes(asking, answer);
+    const asking = { ...options, request, digest, key, person, pin };
+    const { answer, canAnswer } = person;
     // What a form has no room for is read on the page.
-    const isForm = person.canAnswer && !hasPin && fitsText(request.preview);
-    if (isForm) throw await askClient(request, digest);
-    return requirePage(asking);
-  };
-
-  /** The client's question came back: its token is used up, whatever the answer to it is. */
-  async function requireYes(asking: Asking, answer: Answer): Promise<void> {
-    const { request, digest, person } = asking;
-    const token = await readToken(answer.token, openState);
-    if (token === undefined) {
-      throw refuseDeclined(request, "The answer does not match any question that Waypost asked.");
-    }
-    const isFirst = await useToken(token, openState);
+    const isForm = canAnswer && pin === undefined && fitsText(request.question);
+    const ask = () => (isForm ? askByForm(asking) : askByPage(asking));
+    // Where there is a PIN a form cannot say yes; no is no, from wherever it comes.
+    const isLocked = pin !== undefined && answer?.said === "yes";
+    if (answer === undefined || answer.said === "opened" || isLocked) return ask();
+    const { approvals } = await openState();
+    // The token is used up, whatever the answer is.
+    const isFirst = await approvals.takeForToken(answer.token, digest);
     // The user can still be given the page's address, whatever their client is able to show.
     if (answer.said === "nothing") {
-      return requirePage({ ...asking, person: { ...person, canOpen: false } });
+      return askByPage({ ...asking, person: { ...person, canOpen: false } });
     }
-    if (answer.said === "unticked") throw refuseUnticked(request);
-    if (answer.said !== "yes") throw refuseDeclined(request, "The user did not approve.");
-    const { count } = request.preview;
-    if (count !== undefined && answer.count !== count) {
-      throw refuseDeclined(request, `The user did not type the number ${count}.`);
+    requireYes(request, answer);
+    if (isFirst) return;
+    if (await approvals.isCurrent(answer.token, digest)) {
+      throw refuseDeclined(request, "This approval was already used, or has expired.");
     }
     // The target changed, or the question grew old, while the person thought about it.
-    const isStale = token.digest !== digest || token.expires_at <= clock.now();
-    if (isStale) throw await askClient(request, digest);
-    if (!isFirst) throw refuseDeclined(request, "This approval was already used, or has expired.");
-  }
+    return ask();
+  };
+}
 
-  async function askClient(request: ApprovalRequest, digest: string): Promise<PersonAsked> {
-    const token = await issueToken(request, digest, openState);
-    const { preview } = request;
-    const message = `${writePreview(preview)}\n\nDo you approve?`;
-    return new PersonAsked(message, token, { count: preview.count });
+async function askByForm({ request, digest, openState }: Asking): Promise<void> {
+  const { question } = request;
+  const { approvals } = await openState();
+  // No page shows it.
+  const preview = JSON.stringify({ title: question.title });
+  const { id } = await approvals.openForToken({ digest, preview });
+  throw new PersonAsked({ id, question });
+}
+
+/** Returns once the person has approved on its page, and for one call alone. */
+async function askByPage(asking: Asking): Promise<void> {
+  const { request, digest, key, person, pin, openState, isByHand = false } = asking;
+  const { question } = request;
+  const { approvals } = await openState();
+  const asked = await approvals.askPage({
+    digest,
+    preview: storeQuestion(question, person, isByHand),
+    key_print: key.key_print,
+    pin,
+    waited: person.waited,
+    // Whoever acts by hand is there already.
+    told: isByHand ? undefined : { realm: key.realm, headline: question.title },
+  });
+  if ("waits" in asked) throw await showPage(asking, asked.waits);
+  if (asked.said === "declined") {
+    throw refuseDeclined(request, "The user declined this on the approval page.");
   }
+  if (asked.said === "used") {
+    throw refuseDeclined(request, "This approval was already used for the same call.");
+  }
+}
+
+/** To the client, where it can open the page; else to the assistant, which passes it on. */
+async function showPage(
+  { request, person: { canOpen, answer }, openPage }: Asking,
+  approval: Approval,
+): Promise<Error> {
+  const { id } = approval;
+  try {
+    const url = await openPage(id);
+    if (!canOpen) return refuseUnapproved(request, approval, url);
+    const isOpened = answer?.said === "opened" && answer.token === id;
+    return new PersonAsked({ id, question: request.question, page: { url, isOpened } });
+  } catch (error) {
+    if (error instanceof NowhereToAsk) return refuseUnapproved(request, approval, error);
+    throw error;
+  }
+}
+
+/** The user may have meant to approve, which only they can say. */
+function requireYes(request: ApprovalRequest, { said, count }: Answer): void {
+  const { tool, question } = request;
+  if (said === "unticked") {
+    throw refuseDeclined(
+      request,
+      "The Approve box in the form was not ticked, so nothing was done.",
+      `Ask the user whether to call ${tool} again. To approve, they tick "Approve" in the form ` +
+        "before they accept it.",
+    );
+  }
+  if (said !== "yes") throw refuseDeclined(request, "The user did not approve.");
+  if (question.count !== undefined && count !== question.count) {
+    throw refuseDeclined(request, `The user did not type the number ${question.count}.`);
+  }
+}
+
+const declined = "approval_declined";
+
+function refuseDeclined(
+  { tool }: ApprovalRequest,
+  message: string,
+  next = advise(declined, { tool }),
+): ToolFailure {
+  return new ToolFailure({ code: declined, message, effect: "none", retry: "never", next });
+}
+
+/** Thrown where a person's page cannot be shown, because this process may not listen. */
+export class NowhereToAsk extends Error {
+  override readonly name = "NowhereToAsk";
+  /** What a person runs to have the page. */
+  readonly serveCommand: string;
+
+  constructor(serveCommand: string) {
+    super("this process may not open a port");
+    this.serveCommand = serveCommand;
+  }
+}
+
+function refuseUnapproved(
+  { tool, question }: ApprovalRequest,
+  { expires_at }: Approval,
+  page: string | NowhereToAsk,
+): ToolFailure {
+  const until = new Date(expires_at).toISOString();
+  const approval = { preview: writeQuestion(question), expires_at: until };
+  const waits = { code: "approval_required", effect: "none", retry: "later" } as const;
+  const first = "A person has to approve this first";
+  if (typeof page === "string") {
+    return new ToolFailure({
+      ...waits,
+      message: `${first}.`,
+      approval: { ...approval, url: page },
+      next:
+        "Give the user approval.url to open in a browser. When they have approved, " +
+        `call ${tool} again with the same arguments.`,
+    });
+  }
+  return new ToolFailure({
+    ...waits,
+    message: `${first}, but WAYPOST_SERVE is off, so no approval page can be shown.`,
+    approval,
+    next:
+      `Tell the user to run \`${page.serveCommand}\`, which serves the page. While it runs, ` +
+      `call ${tool} again with the same arguments.`,
+  });
+}
+
+export type Decisions = Readonly<Record<"given" | "refused", number>>;
+
+/** The same, and how often a person let something through, or said no to it. */
+export function countDecisions(requireApproval: RequireApproval, mode: Mode) {
+  const decisions = { given: 0, refused: 0 };
+  const counting: RequireApproval = async (...asked) => {
+    try {
+      await requireApproval(...asked);
+      // There nobody is asked.
+      if (mode !== "full") decisions.given += 1;
+    } catch (error) {
+      const isNo = error instanceof ToolFailure && error.failure.code === declined;
+      if (isNo) decisions.refused += 1;
+      throw error;
+    }
+  };
+  return { requireApproval: counting, measure: () => ({ ...decisions }) };
 }

@@ -1,34 +1,46 @@
+import type { Approval } from "../../state/approvals.ts";
 import { quote } from "../../text/show-hidden.ts";
-import type { Asker } from "./person-asked.ts";
-import { writeAgo, writeSpan } from "./write-span.ts";
+import type { Asker } from "./question.ts";
 
-/** Who asks a person, for whom, and for how long, as it is told wherever the question is shown. */
+/** Who asks a person, for whom, and for how long, in words: no page has a script to count down. */
 
 export function writeLead({ client }: Asker): string {
   const name = client === undefined ? "" : ` ${quote(client, 40)}`;
   return `Your assistant${name} is asking for your approval`;
 }
 
-type Asked = {
-  readonly asker: Asker;
-  readonly now: number;
-  readonly created_at: number;
-  readonly expires_at: number;
-};
-
 /** Whose links these are, by which key, and since when a person is waited for. */
-export function writeOrigin({ asker, now, created_at }: Omit<Asked, "expires_at">): string {
-  const { place, key } = asker;
-  return [
+export function writeOrigin(
+  { place, key }: Asker,
+  { created_at }: Pick<Approval, "created_at">,
+  now: number,
+): string {
+  const of = [
     ...(place === undefined ? [] : [`For ${place}`]),
     ...(key === undefined ? [] : [`API key ${key}`]),
-    `${place === undefined && key === undefined ? "Asked" : "asked"} ${writeAgo(now - created_at)}`,
-  ].join(" · ");
+  ];
+  return [...of, `${of.length === 0 ? "Asked" : "asked"} ${writeAgo(now - created_at)}`].join(
+    " · ",
+  );
 }
 
 /** How long a person may take. */
-export function writeTerm({ now, expires_at }: Pick<Asked, "now" | "expires_at">): string {
+export function writeTerm({ expires_at }: Pick<Approval, "expires_at">, now: number): string {
   return `Answer within ${writeSpan(expires_at - now)}. Without an answer, nothing happens.`;
 }
 
 export const whatYesDoes = "Your approval covers exactly what is shown, and works once.";
+
+const minute_ms = 60_000;
+
+/** Rounded to the nearest minute, or below one minute to the nearest second. */
+export function writeSpan(milliseconds: number): string {
+  const [unit, unit_ms] =
+    milliseconds < minute_ms ? (["second", 1000] as const) : (["minute", minute_ms] as const);
+  const count = Math.max(1, Math.round(milliseconds / unit_ms));
+  return `${count} ${unit}${count === 1 ? "" : "s"}`;
+}
+
+export function writeAgo(milliseconds: number): string {
+  return milliseconds < 1000 ? "just now" : `${writeSpan(milliseconds)} ago`;
+}

@@ -10,7 +10,8 @@ export type Names = Readonly<Record<string, string>>;
 
 /** A text in quotes, a list or an app by its members, and whatever else as it is written. */
 export function writeValue(value: unknown, names: Names = {}): string {
-  if (value === null || value === undefined || value === "") return "none";
+  if (value === null || value === undefined) return "none";
+  if (Array.isArray(value) && value.length === 0) return "none";
   if (typeof value === "string") {
     return Object.hasOwn(names, value)
       ? String(names[value])

@@ -1,7 +1,5 @@
-import { hostHeaderValidationResponse } from "@modelcontextprotocol/server";
 import type { Previews } from "../access/saved-previews.ts";
-import { explainPageFault } from "../approval/page-fault.ts";
-import { elsewhere, pageHeaders, renderNotice, wrongMethod } from "../approval/page-html.ts";
+import { renderNotice, servePage, showPage } from "../approval/page-shell.ts";
 
 /**
  * A link's page as it would be, for a person to look at in a browser. Its HTML is a stranger's: it
@@ -43,30 +41,15 @@ const headers: Readonly<Record<string, string>> = {
 };
 
 export function createPreviewPages(options: Options): PreviewPages {
-  return {
-    fetch: async (request) => {
-      // Another site's page can make any name of its own point here.
-      if (hostHeaderValidationResponse(request, [...options.hostnames]) !== undefined) {
-        return tell(403, elsewhere);
-      }
-      if (!methods.includes(request.method)) {
-        return tell(405, wrongMethod, { allow: methods.join(", ") });
-      }
-      try {
-        return await answer(request, options);
-      } catch (error) {
-        const { status, html, headers: more } = explainPageFault(error, "", options.report);
-        return tell(status, html, more);
-      }
-    },
-  };
+  const serving = { ...options, methods };
+  return { fetch: (request) => servePage(request, serving, () => answer(request, options)) };
 }
 
 async function answer(request: Request, { openPreviews }: Options): Promise<Response> {
   const { pathname } = new URL(request.url);
   const previews = await openPreviews();
   const html = await previews.find(pathname.slice(previewPath.length));
-  return html === undefined ? tell(404, over) : new Response(disarmLinks(html), { headers });
+  return html === undefined ? showPage(404, over) : new Response(disarmLinks(html), { headers });
 }
 
 const doctype = /^\s*<!doctype[^>]*>/i;
@@ -81,7 +64,3 @@ const over = renderNotice(
   "This preview has expired",
   "A preview is available for ten minutes. Ask your assistant for a new one.",
 );
-
-function tell(status: number, html: string, more: Readonly<Record<string, string>> = {}): Response {
-  return new Response(html, { status, headers: { ...pageHeaders, ...more } });
-}

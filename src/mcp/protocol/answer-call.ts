@@ -8,55 +8,60 @@ import type {
 } from "@modelcontextprotocol/server";
 import type { Leaving } from "../../contract/leaving.ts";
 import type { AskedCall } from "../../contract/watch.ts";
-import type { KeyContext } from "../access/key-context.ts";
-import { nobodyToAsk, PersonAsked, type Person } from "../approval/person-asked.ts";
+import { nobodyToAsk, PersonAsked, type Person } from "../approval/person.ts";
 import { canTakeTasks, type Task } from "../results/job-task.ts";
 import { callTool } from "../tools/call-tool.ts";
 import { viewExtension, viewType } from "../tools/templates/view-resource.ts";
 import type { Progress, Tool } from "../tools/tool.ts";
-import { readRequestId, requestIdHeader } from "../../text/request-id.ts";
 import { openDialogue } from "./ask-person.ts";
 import { nameClient, type Caller } from "./caller.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 /** A call as a client makes it, with what that client can do: ask, show, wait, follow progress. */
-
-/** One try at a call, until its person has to be asked. */
-type Calling = {
+export type ClientCall = {
   readonly caller: Caller;
+  readonly tool: Tool;
+  readonly given: unknown;
   readonly leaving: Leaving;
   readonly requestId: string;
   readonly meta: AskedCall["meta"];
-  readonly person: Person;
-  readonly tellProgress: Tell;
+  /** Left out for a tool that only reads, which asks nobody and reports no progress. */
+  readonly context?: ServerContext;
 };
 
-type Tell = (progress: Progress) => void;
-
-/** Calls the tool; where its person has to be asked first, asks in the way of the client's era. */
 export async function answerCall(
-  caller: Caller,
-  tool: Tool,
-  given: unknown,
+  call: ClientCall,
+  options: ServerOptions,
+): Promise<CallToolResult | InputRequiredResult> {
+  const { keyContext } = options;
+  // Addresses in the result are to name what listens by then.
+  await keyContext.readListening();
+  await keyContext.renew();
+  const { context } = call;
+  const answer =
+    context === undefined
+      ? run(call, { ...nobodyToAsk, client: nameClient(call.caller) }, () => {}, options)
+      : runAsking(call, context, options);
+  // Beside the call, never before it.
+  void keyContext.explore();
+  return answer;
+}
+
+/** Where its person has to be asked first, asks in the way of the client's era. */
+async function runAsking(
+  call: ClientCall,
   context: ServerContext,
   options: ServerOptions,
 ): Promise<CallToolResult | InputRequiredResult> {
-  const { signal: leaving, notify, _meta: meta } = context.mcpReq;
+  const { _meta: meta, notify } = context.mcpReq;
   const tellProgress = prepareProgress(meta?.progressToken, notify);
-  const requestId = readRequestId(context.http?.req?.headers.get(requestIdHeader));
-  const dialogue = await openDialogue(caller, context, {
+  const dialogue = await openDialogue(call.caller, context, {
     ...options,
     tellWaiting: (seconds) => tellProgress(describeWaiting(seconds)),
   });
   for (;;) {
     try {
-      const person = dialogue.readPerson();
-      return await callOnce(
-        tool,
-        given,
-        { caller, leaving, requestId, meta, person, tellProgress },
-        options,
-      );
+      return await run(call, dialogue.readPerson(), tellProgress, options);
     } catch (error) {
       if (!(error instanceof PersonAsked)) throw error;
       const question = await dialogue.ask(error);
@@ -65,11 +70,13 @@ export async function answerCall(
   }
 }
 
+type TellProgress = (progress: Progress) => void;
+
 /** Throws the question that the client's person has to answer first, if there is one. */
-async function callOnce(
-  tool: Tool,
-  given: unknown,
-  { caller, leaving, requestId, meta, person, tellProgress }: Calling,
+async function run(
+  { caller, tool, given, leaving, requestId, meta }: ClientCall,
+  person: Person,
+  tellProgress: TellProgress,
   options: ServerOptions,
 ): Promise<CallToolResult> {
   const { keyContext, requireApproval, approveOverwrite, report, watchCall } = options;
@@ -94,28 +101,6 @@ async function callOnce(
   return task === undefined ? result : answerTask(task);
 }
 
-/** A call of a tool that only reads, which asks nobody and reports no progress. */
-export async function callReading(
-  tool: Tool,
-  given: unknown,
-  calling: Omit<Calling, "person" | "tellProgress">,
-  options: ServerOptions,
-): Promise<CallToolResult> {
-  await readFresh(options.keyContext);
-  const person = { ...nobodyToAsk, client: nameClient(calling.caller) };
-  const result = callOnce(tool, given, { ...calling, person, tellProgress: () => {} }, options);
-  // Beside the call, as for every call.
-  void options.keyContext.explore();
-  return result;
-}
-
-/** Takes over what is known by now: where links open, and what the key may do. */
-export async function readFresh(keyContext: KeyContext): Promise<void> {
-  // Addresses in the result are to name what listens by then.
-  await keyContext.readListening();
-  await keyContext.renew();
-}
-
 /** Hardly anything of the call is done, and there is no telling when the person is. */
 function describeWaiting(seconds: number): Progress {
   const message = "Waiting for an answer on the approval page";
@@ -132,7 +117,7 @@ function answerTask(task: Task): CallToolResult {
 function prepareProgress(
   progressToken: ProgressToken | undefined,
   notify: (notification: Notification) => Promise<void>,
-): Tell {
+): TellProgress {
   let last = -1;
   return (progress) => {
     // It may only grow, and work begins anew after a person was waited for.

@@ -1,26 +1,26 @@
-import type {
-  ClientCapabilities,
-  InputRequiredResult,
-  ServerContext,
-} from "@modelcontextprotocol/server";
-import type { Page, Person, PersonAsked } from "../approval/person-asked.ts";
 import {
-  askForPatience,
-  askLegacy,
-  askModern,
-  isHidden,
-  readAnswer,
-  readReply,
-  tellComplete,
-  type Reply,
-  type Timing,
-} from "./approval-question.ts";
+  inputRequired,
+  ProtocolError,
+  type ClientCapabilities,
+  type ElicitRequestFormParams,
+  type ElicitRequestURLParams,
+  type InputRequiredResult,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import * as z from "zod";
+import { limits } from "../../contract/limits.ts";
 import { digestOf } from "../../text/digest.ts";
+import type { Answer, Person, PersonAsked } from "../approval/person.ts";
+import { writeQuestion } from "../approval/question-text.ts";
 import { nameClient, type Caller } from "./caller.ts";
-import type { ClientMemory } from "./client-memory.ts";
+import type { Reply } from "./client-memory.ts";
 import type { ServerOptions } from "./server-options.ts";
 
-/** What one call asks of the person before its client, and what it has heard so far. */
+/**
+ * What one call asks of the person before its client, who answers in a form or opens a page: in
+ * 2026-07-28 the call ends with the question and comes again with the answer, earlier the server
+ * asks while the call waits.
+ */
 export type Dialogue = {
   readonly readPerson: () => Person;
   /** Asks in the way of the client's era. Without an answer of its own the call is made again. */
@@ -30,6 +30,8 @@ export type Dialogue = {
 type Asking = Pick<ServerOptions, "keyContext" | "awaitDecision" | "clients" | "clock"> & {
   readonly tellWaiting: (seconds: number) => unknown;
 };
+
+type Waiting = PersonAsked["waiting"];
 
 /** A target that changes during every question cannot be approved. */
 const mostQuestions = 3;
@@ -60,60 +62,49 @@ export async function openDialogue(
 
   return {
     readPerson: () => person,
-    ask: async (asked) => {
-      const { page } = asked;
-      const question = digestOf([client, page?.id, asked.message]);
-      const repeated = isModern && page === undefined ? question : undefined;
+    ask: async ({ waiting }) => {
+      const { id, page, question } = waiting;
+      const asked = digestOf([client, page && id, question]);
+      const repeated = isModern && page === undefined ? asked : undefined;
       if (await clients.hidesForms({ key_print, client }, repeated)) {
         person = { ...person, canAnswer: false, canOpen: false, answer: undefined };
         return undefined;
       }
-      if (page?.isOpened === true) clients.noteOpened(client, page.id);
-      if (page !== undefined && clients.hasOpened(client, page.id)) return wait(asked, page);
-      clients.noteAsked(question, asked.token);
-      if (isModern) return askModern(asked);
+      if (page?.isOpened === true) clients.noteOpened(client, id);
+      if (page !== undefined && clients.hasOpened(client, id)) return wait(id);
+      clients.noteAsked(asked, id);
+      if (isModern) return askModern(waiting);
       const isLast = (questions += 1) > mostQuestions;
       const answer = isLast
-        ? ({ token: asked.token, said: "no" } as const)
-        : await hear(await askLegacy(asked, context));
+        ? ({ token: id, said: "no" } as const)
+        : await hear(await askLegacy(waiting, context));
       person = { ...person, answer };
       if (page === undefined || answer.said !== "opened") return undefined;
-      clients.noteOpened(client, page.id);
-      return wait(asked, page);
+      clients.noteOpened(client, id);
+      return wait(id);
     },
   };
 
-  async function hear(reply: Reply) {
-    clients.noteAnswered(reply.token);
-    const timing = readTiming(reply, clients, signal);
-    const answer = readAnswer(reply, timing);
-    if (isHidden(reply, timing)) await clients.noteHidden({ key_print, client });
-    else if (timing.isTooSoon && answer.said === "nothing") clients.noteUnseen(client);
-    return answer;
+  async function hear(reply: Reply): Promise<Answer> {
+    // A call that ends soon ends its question, which the client may well have shown.
+    const isShown = await clients.hear(reply, { key_print, client }, signal.aborted);
+    return isShown ? readAnswer(reply) : { token: reply.token, said: "nothing" };
   }
 
-  async function wait(asked: PersonAsked, page: Page): Promise<InputRequiredResult | undefined> {
-    const until = endPatience(begun, clock.monotonic());
-    const ended = await awaitDecision(page.id, { key_print, until, signal, tellWaiting });
-    if (ended === "open" && isModern) return askForPatience(asked);
+  async function wait(id: string): Promise<InputRequiredResult | undefined> {
+    // A client that still waits after the first period has more patience than most.
+    const now = clock.monotonic();
+    const until = (now < begun + patience_ms ? begun : now) + patience_ms;
+    const ended = await awaitDecision(id, { key_print, until, signal, tellWaiting });
+    // Has the client make the call again by itself.
+    if (ended === "open" && isModern) return inputRequired({ requestState: id });
     const isDecided = ended === "decided";
-    if (isDecided && !isModern) tellComplete(page, context);
+    if (isDecided && !isModern) tellComplete(id, context);
     // What has changed while the person thought about it is read again, and so is what they said.
-    const waited = isDecided ? page.id : undefined;
+    const waited = isDecided ? id : undefined;
     person = { ...person, answer: undefined, waited, canOpen: isDecided && person.canOpen };
     return undefined;
   }
-}
-
-/** A client that still waits after the first period has more patience than most. */
-function endPatience(begun: number, now: number): number {
-  return (now < begun + patience_ms ? begun : now) + patience_ms;
-}
-
-function readTiming({ token }: Reply, clients: ClientMemory, signal: AbortSignal): Timing {
-  // A call that ends soon ends its question, which the client may well have shown.
-  const isTooSoon = !signal.aborted && clients.isTooSoon(token);
-  return { isTooSoon, isGivenUp: clients.isGivenUp(token) };
 }
 
 /** Where the client can show no form, there is no person to ask. */
@@ -122,3 +113,104 @@ function canShowForm({ elicitation }: ClientCapabilities): boolean {
   // Before there were two ways, an empty object meant the form.
   return elicitation.form !== undefined || elicitation.url === undefined;
 }
+
+const formName = "approval";
+const pageName = "approval_page";
+
+/** What a repeated call brings along (2026-07-28). */
+function readReply({ mcpReq }: ServerContext): Reply | undefined {
+  const { inputResponses = {} } = mcpReq;
+  const state = mcpReq.requestState();
+  const token = typeof state === "string" ? state : "";
+  const to = pageName in inputResponses ? "page" : "form";
+  const said = inputResponses[to === "page" ? pageName : formName];
+  if (said !== undefined) return { to, token, said, action: readAction(said) };
+  // Without an answer the state alone comes from a call that waits for its page.
+  return token === "" ? undefined : { to: "page", token, said: {}, action: "accept" };
+}
+
+function readAction(said: unknown): Reply["action"] {
+  return replied.safeParse(said).data?.action;
+}
+
+function askModern(waiting: Waiting): InputRequiredResult {
+  const params = buildParams(waiting);
+  const [name, request] =
+    params.mode === "url"
+      ? [pageName, inputRequired.elicitUrl({ message: params.message, url: params.url })]
+      : [formName, inputRequired.elicit(params)];
+  return inputRequired({ inputRequests: { [name]: request }, requestState: waiting.id });
+}
+
+/** A client that is gone, that breaks the form or that stays silent fails to answer. */
+async function askLegacy(waiting: Waiting, { mcpReq }: ServerContext): Promise<Reply> {
+  const { id: token, page } = waiting;
+  const to = page === undefined ? "form" : "page";
+  const { id: relatedRequestId, signal } = mcpReq;
+  // By then the question's approval has expired.
+  // Over HTTP it goes along with the answer to the call: a client need not listen besides.
+  const options = { timeout: limits.approval_ms, signal, relatedRequestId };
+  try {
+    const said = await mcpReq.elicitInput(buildParams(waiting), options);
+    return { to, token, said, action: readAction(said) };
+  } catch (error) {
+    const code = error instanceof ProtocolError ? error.code : undefined;
+    const failure = code === timeoutCode ? "timeout" : "error";
+    // A connection that broke, and our own timeout, say nothing about the client.
+    const isClients = signal.aborted || code !== undefined;
+    return { to, token, said: undefined, ...(isClients && { failure }) };
+  }
+}
+
+/** As the official SDKs report a request that timed out. */
+const timeoutCode = -32001;
+
+/** Clients of the earlier revisions may wait for this to tidy up; that one is gone does no harm. */
+function tellComplete(elicitationId: string, { mcpReq }: ServerContext): void {
+  const notification = { method: "notifications/elicitation/complete", params: { elicitationId } };
+  mcpReq.notify(notification).catch(() => undefined);
+}
+
+function buildParams({
+  id,
+  question,
+  page,
+}: Waiting): ElicitRequestFormParams | ElicitRequestURLParams {
+  if (page !== undefined) {
+    const next = "The page shows what will happen. Approve or decline it there.";
+    const message = `${question.title}\n\n${next}`;
+    return { mode: "url", message, url: page.url, elicitationId: id };
+  }
+  const { count } = question;
+  const description = "Type the number of links shown in the first line.";
+  return {
+    mode: "form",
+    message: `${writeQuestion(question)}\n\nDo you approve?`,
+    requestedSchema: {
+      type: "object",
+      properties: {
+        approve: { type: "boolean", title: "Approve", description: "Tick this box to approve." },
+        ...(count !== undefined && { count: { type: "integer", title: "Count", description } }),
+      },
+      required: ["approve", ...(count === undefined ? [] : ["count"])],
+    },
+  };
+}
+
+/** Only an accepted form with the one box ticked is a yes. */
+function readAnswer({ to, token, said, action }: Reply): Answer {
+  if (to === "form") {
+    const count = typedCount.safeParse(said).data?.content.count;
+    if (tickedForm.safeParse(said).success) return { token, said: "yes", count };
+    return { token, said: action === "accept" ? "unticked" : "no" };
+  }
+  // Whoever closes the question, or whose browser fails, has not said what they think of it.
+  return { token, said: action === "accept" ? "opened" : action === "decline" ? "no" : "nothing" };
+}
+
+const replied = z.object({ action: z.enum(["accept", "decline", "cancel"]) });
+const tickedForm = z.object({
+  action: z.literal("accept"),
+  content: z.object({ approve: z.literal(true) }),
+});
+const typedCount = z.object({ content: z.object({ count: z.int() }) });

@@ -6,12 +6,13 @@ import {
 } from "@modelcontextprotocol/server";
 import type { Clock } from "../../contract/clock.ts";
 import { writeLocalTime, type TimeZone } from "../../contract/local-time.ts";
+import { readRequestId, requestIdHeader } from "../../text/request-id.ts";
 import { quote } from "../../text/show-hidden.ts";
 import { tasksExtension } from "../results/job-task.ts";
 import { answerFailure } from "../tools/call-tool.ts";
 import type { Tool } from "../tools/tool.ts";
 import { listVisible, type Toolbox } from "../tools/toolbox.ts";
-import { answerCall, readFresh } from "./answer-call.ts";
+import { answerCall } from "./answer-call.ts";
 import { readCaller } from "./caller.ts";
 import { servePrompts } from "./prompts.ts";
 import { createErrorHider, refuseParams } from "./protocol-errors.ts";
@@ -57,9 +58,9 @@ export function createServer(options: ServerOptions, onCall?: OnCall): Server {
       resources: {},
       prompts: {},
     },
-    // Earlier revisions are asked by `askLegacy`, for a failed question has a meaning as well.
+    // Earlier revisions are asked by ask-person.ts, for a failed question has a meaning as well.
     inputRequired: { legacyShim: false },
-    // Nothing but one ticked box is a yes (`readAnswer`), whatever the form's schema lets in.
+    // Nothing but one ticked box is a yes (`readForm`), whatever the form's schema lets in.
     jsonSchemaValidator: { getValidator: () => acceptAll },
   });
   const hideErrors = createErrorHider(options.report);
@@ -86,11 +87,9 @@ export function createServer(options: ServerOptions, onCall?: OnCall): Server {
       }
       const caller = readCaller(server, context.mcpReq.envelope);
       onCall?.(server, context);
-      await readFresh(keyContext);
-      const answered = answerCall(caller, tool, given, context, options);
-      // Beside the first call, never before it.
-      void keyContext.explore();
-      return answered;
+      const { signal: leaving, _meta: meta } = context.mcpReq;
+      const requestId = readRequestId(context.http?.req?.headers.get(requestIdHeader));
+      return answerCall({ caller, tool, given, leaving, requestId, meta, context }, options);
     }),
   );
   if (appliesPlans) serveTasks(server, options, hideErrors);
@@ -99,7 +98,7 @@ export function createServer(options: ServerOptions, onCall?: OnCall): Server {
   return server;
 }
 
-/** `readAnswer` checks what the client answered, whatever type it is said to have. */
+/** ask-person.ts checks what the client answered, whatever type it is said to have. */
 function acceptAll<Checked>(input: unknown): JsonSchemaValidatorResult<Checked> {
   return { valid: true, data: input as Checked, errorMessage: undefined };
 }

@@ -8,7 +8,7 @@ import type { Group, ResourceKind } from "../../contract/resource-kind.ts";
 import type { Change, Effect, Ended, Target, Writer } from "../../state/history.ts";
 import type { Access, Reading } from "../access/key-access.ts";
 import type { KeyContext } from "../access/key-context.ts";
-import type { ApprovalRequest } from "../approval/approval-request.ts";
+import type { ApprovalRequest } from "../approval/question.ts";
 import type { ApprovedOverwrite } from "../approval/approve-overwrite.ts";
 import type { CallProblem } from "../results/call-problem.ts";
 import type { Task } from "../results/job-task.ts";

@@ -13,7 +13,7 @@ import { explainVisits } from "../../visit/explain-visits.ts";
 import { readExplainedLink } from "../../visit/explained-link.ts";
 import { findLinkProblems } from "../../visit/find-link-problems.ts";
 import type { KeyContext } from "../access/key-context.ts";
-import type { Fact } from "../approval/approval-request.ts";
+import type { Fact } from "../approval/question.ts";
 import type { CallProblem } from "../results/call-problem.ts";
 import type { KnownApps } from "../results/present-body.ts";
 import type { LinkApps } from "./apps.ts";

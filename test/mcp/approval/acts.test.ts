@@ -1,7 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { createPageServer, type PageServer } from "../../../src/mcp/approval/page-server.ts";
-import { approvalPath } from "../../../src/mcp/approval/page.ts";
+import { approvalPath } from "../../../src/mcp/approval/approval-page.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { launchBrowser, openTab, lookAtPage, sizes } from "../../support/browser.ts";
 

@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { digestRequest, type ApprovalRequest } from "../../../src/mcp/approval/approval-request.ts";
-import { signToken, verifyToken } from "../../../src/mcp/approval/approval-token.ts";
+import { digestRequest, type ApprovalRequest } from "../../../src/mcp/approval/question.ts";
 import { canonize } from "../../../src/text/digest.ts";
 import {
   createAssistantWorld,
@@ -18,37 +17,12 @@ import type { RawCall, RawResult } from "../../support/mcp-http.ts";
 const minute = 60_000;
 const yes = { action: "accept", content: { approve: true } } as const;
 
-describe("an approval token", () => {
-  const secret = Buffer.alloc(32, 7);
-  const token = { id: "x".repeat(27), digest: "y".repeat(43), expires_at: 1_768_478_700_000 };
-  const text = signToken(token, secret);
-
-  test("is read from the very text alone: no bit of it may be another one", () => {
-    const isOnlyOwn = fc.property(forge(text), (forged) => {
-      expect(verifyToken(forged, secret)).toEqual(forged === text ? token : undefined);
-    });
-    fc.assert(isOnlyOwn, { numRuns: 1500 });
-  });
-
-  test("is read with no other secret, and from no text that is made up", () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), fc.string(), (other, made) => {
-        fc.pre(Buffer.compare(other, secret) !== 0);
-        expect(verifyToken(text, other)).toBeUndefined();
-        expect(verifyToken(signToken(token, other), secret)).toBeUndefined();
-        expect(verifyToken(made, secret)).toBeUndefined();
-      }),
-      { numRuns: 300 },
-    );
-  });
-});
-
 /** Acts of whatever a client could send, and a deployment could answer. */
 function makeAct(
   given: Pick<ApprovalRequest, "tool" | "target"> & { args: unknown; state: unknown },
 ): ApprovalRequest {
   const args = given.args as ApprovalRequest["args"];
-  return { ...given, args, preview: { title: "", facts: [] } };
+  return { ...given, args, question: { title: "", facts: [] } };
 }
 
 describe("an act's digest", () => {

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Browser, Page } from "playwright-core";
 import { contract } from "../../../src/contract/index.ts";
 import { findKind } from "../../../src/contract/resource-kind.ts";
-import { writePreview, type Preview } from "../../../src/mcp/approval/approval-request.ts";
+import { writeQuestion } from "../../../src/mcp/approval/question-text.ts";
+import type { Question } from "../../../src/mcp/approval/question.ts";
 import { previewChange } from "../../../src/mcp/tools/endpoints/preview-act.ts";
 import { hashToken } from "../../../src/service/ids.ts";
 import { findKeyHolder } from "../../../src/store/keys.ts";
@@ -59,7 +60,7 @@ describe("who asks", () => {
 });
 
 describe("what changes", () => {
-  const preview: Preview = {
+  const preview: Question = {
     title: "Change it",
     recent: {
       at: Date.UTC(2026, 0, 15, 11, 59, 40),
@@ -96,7 +97,7 @@ describe("what changes", () => {
   });
 
   test("is told in a text as well", () => {
-    expect(writePreview(preview).split("\n")).toEqual([
+    expect(writeQuestion(preview).split("\n")).toEqual([
       "Change it",
       '- changed: 2026-01-15T12:59:40+01:00 by this key; before that: "https://a.example"',
       '- web address: "https://a.example/x" → "https://a.example/y"',
@@ -136,7 +137,7 @@ describe("of a link that changes", () => {
 
   const list = () => Promise.resolve({ rows: apps, unread: 0 });
 
-  function write(changes: Readonly<Record<string, unknown>>): Promise<Preview> {
+  function write(changes: Readonly<Record<string, unknown>>): Promise<Question> {
     // It takes only the project's apps from a call, and the host of the links.
     const call = { apps: { list }, keyContext: { known } } as unknown as Parameters<
       typeof previewChange
@@ -159,31 +160,31 @@ describe("of a link that changes", () => {
   });
 
   test("apps are told by name, and never by a UUID", async () => {
-    const text = writePreview(await write({ ios_app: { id: other?.id } }));
+    const text = writeQuestion(await write({ ios_app: { id: other?.id } }));
     expect(text).toContain('- iOS app: "Example" ("com.example.app") → "Other" ("com.other.app")');
     expect(text).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}/);
     expect(text).not.toContain("{");
-    const none = writePreview(await write({ ios_app: null }));
+    const none = writeQuestion(await write({ ios_app: null }));
     expect(none).toContain('- iOS app: "Example" ("com.example.app") → none');
-    const fresh = writePreview(await write({ ios_app: { bundle_id: "com.new.app" } }));
+    const fresh = writeQuestion(await write({ ios_app: { bundle_id: "com.new.app" } }));
     expect(fresh).toContain('→ "com.new.app"');
   });
 
   test("what visitors will see is told for each system", async () => {
-    const text = writePreview(await write({ url: "https://example.com/new", ios_app: null }));
+    const text = writeQuestion(await write({ url: "https://example.com/new", ios_app: null }));
     expect(text).toContain('iPhone: a redirect to "https://example.com/new"');
     expect(text).toContain('Computer: a redirect to "https://example.com/new"');
-    const kept = writePreview(await write({ url: "https://example.com/new" }));
+    const kept = writeQuestion(await write({ url: "https://example.com/new" }));
     expect(kept).toContain('iPhone: the preview page, then "https://example.com/new"');
   });
 
   test("a host that reads like another is warned of", async () => {
-    const text = writePreview(await write({ url: "https://\u0430pple.com/" }));
+    const text = writeQuestion(await write({ url: "https://\u0430pple.com/" }));
     expect(text).toContain('(host "xn--pple-43d.com") (warning: "\u0430pple" in the host mixes');
   });
 
   test("the old address is told to lead nowhere", async () => {
-    const text = writePreview(await write({ path: "summer" }));
+    const text = writeQuestion(await write({ path: "summer" }));
     expect(text).toContain("- address: https://go.example.com/spring");
     expect(text).toContain("- new address: https://go.example.com/summer");
     expect(text).toContain("- old address: visitors will get a 404 page");

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Preview } from "../../../src/mcp/approval/approval-request.ts";
+import type { Question } from "../../../src/mcp/approval/question.ts";
 import {
   createAssistantWorld,
   readToken,
@@ -40,7 +40,7 @@ async function planChange(): Promise<string> {
 }
 
 async function open(plan_id: string, names = {}): Promise<string> {
-  const preview: Preview = {
+  const preview: Question = {
     title: `Change ${count} links`,
     button: `Change ${count} links`,
     facts: [],

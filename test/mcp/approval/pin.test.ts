@@ -315,7 +315,7 @@ test("where a PIN is set, a yes that was sealed without one does not count", asy
   // Another process of the same folder, whose operator has set no PIN for it.
   await using open = await createAssistantWorld({ beside: assistant.world });
   const { requestState } = await open.callRaw(remove);
-  expect(requestState).toMatch(/^[\w-]+\.[\w-]+$/);
+  expect(requestState).toMatch(/^[\w-]{27}$/);
 
   const answer = { inputResponses: { approval: yes }, requestState };
   const { structuredContent } = await assistant.callRaw({ ...remove, ...answer });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { contract } from "../../../src/contract/index.ts";
 import { findKind } from "../../../src/contract/resource-kind.ts";
-import { writeFactText } from "../../../src/mcp/approval/approval-request.ts";
+import { writeFactText } from "../../../src/mcp/approval/question-text.ts";
 import { describeReturn } from "../../../src/mcp/tools/endpoints/preview-act.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { openForEach } from "../../support/open-for.ts";

@@ -1,8 +1,8 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import type { Preview } from "../../../src/mcp/approval/approval-request.ts";
+import type { Question } from "../../../src/mcp/approval/question.ts";
 import { createPageServer, type PageServer } from "../../../src/mcp/approval/page-server.ts";
-import { approvalPath, createApprovalPages } from "../../../src/mcp/approval/page.ts";
+import { approvalPath, createApprovalPages } from "../../../src/mcp/approval/approval-page.ts";
 import { digestOf } from "../../../src/text/digest.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { launchBrowser, openTab, pressButton, lookAtPage, sizes } from "../../support/browser.ts";
@@ -51,7 +51,7 @@ const asker = {
   place: "default.localhost:8787",
   key: "019bc1a2-3d4e-7f00-8a1b-2c3d4e5f6071",
 };
-const removal: Preview = {
+const removal: Question = {
   title: 'Delete the link "Spring" permanently',
   button: "Delete link",
   destroys: true,
@@ -63,7 +63,7 @@ const removal: Preview = {
 };
 
 /** Every kind of fact, and long ones. */
-const change: Preview = {
+const change: Question = {
   title: 'Point the link "Spring sale" to "https://\u0430pple.com/new"',
   button: "Change link",
   recent: {
@@ -111,7 +111,7 @@ const change: Preview = {
 
 type Asked = { readonly pin?: string; readonly key_print?: string };
 
-async function ask(preview: Preview, { key_print = "a key", ...rest }: Asked = {}) {
+async function ask(preview: Question, { key_print = "a key", ...rest }: Asked = {}) {
   const json = JSON.stringify({ ...preview, asker });
   const wanted = { digest: `${Math.random()}`, preview: json, key_print, ...rest };
   const asked = await assistant.state.approvals.askPage(wanted);
@@ -146,7 +146,7 @@ async function openDecided(status: "approved" | "used" | "declined" | "told"): P
 }
 
 /** A plan of 105 links, which all get another address: axe is slow on a page of a hundred. */
-async function planMany(): Promise<Preview> {
+async function planMany(): Promise<Question> {
   const rows = Array.from({ length: 105 }, (_, row) => ({
     path: `spring/${row}`,
     name: row % 2 === 0 ? `Spring ${row}` : null,

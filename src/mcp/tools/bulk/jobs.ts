@@ -108,7 +108,7 @@ async function approve(tool: string, plan: Plan, job: Job | undefined, call: Cal
     target: plan.id,
     // An approval from before the job was cancelled does not count for going on with it.
     state: { counts: plan.counts, job: job && { state: job.state, updated_at: job.updated_at } },
-    preview: previewPlan(plan, summary, { job, binDays: owner.known.binDays }),
+    question: previewPlan(plan, summary, { job, binDays: owner.known.binDays }),
   });
 }
 

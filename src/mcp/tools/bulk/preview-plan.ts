@@ -12,9 +12,9 @@ import type { Plan, PlanRow, PlanRule } from "../../../state/plans.ts";
 import { showAddress } from "../../../text/show-address.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import { writeLabel, writeWords } from "../../../text/write-label.ts";
-import type { Fact, Preview } from "../../approval/approval-request.ts";
-import { describeAssociation } from "../../approval/describe-association.ts";
+import type { Fact, Question } from "../../approval/question.ts";
 import { writeApp, writeValue, type Names } from "../../approval/write-value.ts";
+import { describeAssociation } from "../endpoints/describe-association.ts";
 import { writePlanUri } from "./show-plan.ts";
 
 /** Of hosts, fields and apps so many are named. */
@@ -32,7 +32,7 @@ export function previewPlan(
   plan: Plan,
   summary: PlanSummary,
   { job, binDays }: { readonly job: Job | undefined; readonly binDays: number | undefined },
-): Preview {
+): Question {
   const total = summary.create + summary.update + summary.delete;
   const count = findCountToType(plan, total);
   const names = nameApps(summary);

@@ -1,5 +1,5 @@
 import { digestOf } from "../../../text/digest.ts";
-import type { ApprovalRequest } from "../../approval/approval-request.ts";
+import type { ApprovalRequest } from "../../approval/question.ts";
 import { uncounted, type ApprovedOverwrite } from "../../approval/approve-overwrite.ts";
 import { isChanged, isRefused, refuseChanged } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";

@@ -12,7 +12,7 @@ import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts"
 import { movesDestination, movesPath } from "../../../contract/rules/moved-link.ts";
 import { isBlank } from "../../../contract/text.ts";
 import { refuseDenied } from "../../access/refuse-denied.ts";
-import { appFields } from "../../results/present-link.ts";
+import { appFields } from "../../results/present-body.ts";
 import { readIfAllowed } from "../../results/tool-failure.ts";
 import { settleApps, type NewApp } from "../apps.ts";
 import { findRecord, findTarget, type Reading } from "../targets.ts";

@@ -6,16 +6,16 @@ import { writeAddress } from "../../../contract/rules/link-address.ts";
 import { isBlank } from "../../../contract/text.ts";
 import { showAddress } from "../../../text/show-address.ts";
 import { quote } from "../../../text/show-hidden.ts";
-import { writeWords } from "../../../text/write-label.ts";
-import type { Fact, Preview } from "../../approval/approval-request.ts";
-import { describeAssociation } from "../../approval/describe-association.ts";
+import type { Fact, Question } from "../../approval/question.ts";
+import { writeValue } from "../../approval/write-value.ts";
 import { readLinkApps, type LinkApps, type NewApp } from "../apps.ts";
 import type { Call } from "../tool.ts";
 import { listVisits } from "../visits.ts";
 import { readTouched, type Act } from "./act.ts";
+import { describeAssociation } from "./describe-association.ts";
 
 /** What a person reads before they approve of an act. */
-export async function previewAct(act: Act, call: PreviewCall): Promise<Preview> {
+export async function previewAct(act: Act, call: PreviewCall): Promise<Question> {
   const { endpoint, kind, before, registered } = act;
   const [first] = registered;
   if (before === null && first?.kind === kind) return previewRegistration(first);
@@ -37,7 +37,7 @@ type Subject = Pick<Act, "kind" | "id" | "before" | "changes" | "touched">;
 const mostCharacters = limits.web_address_characters;
 
 /** A link that brings apps along is one act with them. */
-function addApps(preview: Preview, brought: readonly Preview[]): Preview {
+function addApps(preview: Question, brought: readonly Question[]): Question {
   if (brought.length === 0) return preview;
   const [title, ...more] = [...brought, preview].map((each) => each.title);
   const rest = more.map((text) => text.charAt(0).toLowerCase() + text.slice(1));
@@ -50,7 +50,7 @@ function addApps(preview: Preview, brought: readonly Preview[]): Preview {
   };
 }
 
-function previewRegistration({ kind, fields }: NewApp): Preview {
+function previewRegistration({ kind, fields }: NewApp): Question {
   const name = fields[kind.key ?? ""];
   const given = Object.entries(fields).flatMap(([field, value]): readonly Fact[] => {
     const texts = (Array.isArray(value) ? value : [value]).filter((text) => text !== null);
@@ -64,7 +64,7 @@ function previewRegistration({ kind, fields }: NewApp): Preview {
   };
 }
 
-async function previewDeletion(act: Subject, call: PreviewCall): Promise<Preview> {
+async function previewDeletion(act: Subject, call: PreviewCall): Promise<Question> {
   const { kind, before } = act;
   const { ending, fact } = describeReturn(kind, call.keyContext.known);
   const visits = { name: "visitors", text: "will get a 404 page" };
@@ -108,7 +108,7 @@ const bringsBack: Readonly<Record<string, string>> = {
   android_app: "unless another app takes its package name; its links then open it again",
 };
 
-export async function previewChange(act: Subject, call: PreviewCall): Promise<Preview> {
+export async function previewChange(act: Subject, call: PreviewCall): Promise<Question> {
   const { kind, before, changes } = act;
   const record = before ?? {};
   const isLink = kind.name === "link";
@@ -133,7 +133,7 @@ export async function previewChange(act: Subject, call: PreviewCall): Promise<Pr
 }
 
 /** In the words of whoever asked for it, where only one thing changes. */
-function writeHeadline(act: Subject): Pick<Preview, "title" | "button"> {
+function writeHeadline(act: Subject): Pick<Question, "title" | "button"> {
   const { label } = act.kind;
   const named = nameTarget(act);
   const [[field, value] = [], ...more] = Object.entries(act.changes);
@@ -153,8 +153,8 @@ function describeChange(record: JsonObject, name: string, value: unknown, apps: 
   return {
     name,
     kind: "change",
-    ...(Object.hasOwn(record, name) && { from: show(record[name]) }),
-    to: show(value),
+    ...(Object.hasOwn(record, name) && { from: writeValue(record[name]) }),
+    to: writeValue(value),
     ...describeHostOf(name, value),
   };
 }
@@ -171,7 +171,7 @@ function describeMove({ path }: JsonObject, call: PreviewCall): readonly Fact[] 
 }
 
 /** Everything that a new one is given; for a link, also what its visitors will see. */
-async function previewCreation({ kind, changes }: Subject, call: PreviewCall): Promise<Preview> {
+async function previewCreation({ kind, changes }: Subject, call: PreviewCall): Promise<Question> {
   const isLink = kind.name === "link";
   const apps = isLink ? await readLinkApps({}, changes, call) : {};
   const path = changes["path"];
@@ -213,7 +213,7 @@ function describe({ kind, id, before }: Subject, call: PreviewCall): readonly Fa
 }
 
 function describeValue(name: string, value: unknown): Fact {
-  return { name, text: show(value), ...describeHostOf(name, value) };
+  return { name, text: writeValue(value), ...describeHostOf(name, value) };
 }
 
 function describeAddress(
@@ -248,7 +248,7 @@ async function listTouched(
   const record = before ?? {};
   if (kind.name === "project") {
     const all = { name: "affects", text: "everything in the project: its links, apps and keys" };
-    return [all, { name: "links", text: show(record["links_count"]) }];
+    return [all, { name: "links", text: writeValue(record["links_count"]) }];
   }
   if (kind.group !== "apps" || typeof record[kind.key ?? ""] !== "string") return [];
   // The key may not list links; a person can decide without the number.
@@ -269,16 +269,4 @@ function writeTouched(touched: Act["touched"]): string {
 
 function isFilled(value: unknown): value is string {
   return typeof value === "string" && !isBlank(value);
-}
-
-/** A text in quotes, a list or an object by its members, and whatever else as it is written. */
-function show(value: unknown): string {
-  if (typeof value === "string") return quote(value, mostCharacters);
-  if (Array.isArray(value)) return value.length === 0 ? "none" : value.map(show).join(", ");
-  if (isBlank(value)) return "none";
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const members = Object.entries(value).map(
-    ([name, member]) => `${writeWords(name)} ${show(member)}`,
-  );
-  return members.join(", ");
 }

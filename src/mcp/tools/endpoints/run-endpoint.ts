@@ -3,7 +3,7 @@ import type { ListInput } from "../../../contract/filters.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
 import { isBlank } from "../../../contract/text.ts";
-import type { ApprovalRequest } from "../../approval/approval-request.ts";
+import type { ApprovalRequest } from "../../approval/question.ts";
 import { presentBody, readListRows } from "../../results/present-body.ts";
 import { readAppsOf } from "../apps.ts";
 import { findTarget } from "../targets.ts";
@@ -74,10 +74,10 @@ async function prepare(
 async function describeRequest(act: Act, call: Call): Promise<ApprovalRequest> {
   const { endpoint, given, id } = act;
   await refuseInvalid(act, call, endpoint.tool);
-  const preview = await previewAct(act, call);
+  const question = await previewAct(act, call);
   await call.requireBudget(endpoint);
   const { tool } = endpoint;
-  return { tool, args: given, target: id ?? "", state: describeState(act), preview };
+  return { tool, args: given, target: id ?? "", state: describeState(act), question };
 }
 
 async function carryOut(act: Act, call: Call): Promise<JsonObject> {

@@ -3,7 +3,7 @@ import { contract } from "../../../contract/index.ts";
 import { findKindNamed } from "../../../contract/resource-kind.ts";
 import type { Change } from "../../../state/history.ts";
 import { quote } from "../../../text/show-hidden.ts";
-import type { Fact, Preview } from "../../approval/approval-request.ts";
+import type { Fact, Question } from "../../approval/question.ts";
 import { writeValue } from "../../approval/write-value.ts";
 import { appFields } from "../../results/present-body.ts";
 import { readAppName, settleApps } from "../apps.ts";
@@ -27,7 +27,7 @@ const mostShown = 20;
 type PreviewCall = Pick<Call, "ask" | "askFree" | "keyContext" | "apps">;
 
 /** What a person reads before they approve an undo. */
-export async function previewUndo(undo: Undo, call: PreviewCall): Promise<Preview> {
+export async function previewUndo(undo: Undo, call: PreviewCall): Promise<Question> {
   const { change, steps, isDoubtful, lacking } = undo;
   const previews = [];
   for (const step of steps.slice(0, mostShown)) previews.push(await previewStep(step, undo, call));
@@ -97,7 +97,7 @@ async function previewStep(
   { endpoint, input, act }: StepAct,
   { template }: Undo,
   call: PreviewCall,
-): Promise<Preview> {
+): Promise<Question> {
   if (template === undefined) return previewAct(act, call);
   if (endpoint === publish) return previewPublication(input, template, call);
   if (endpoint === unpublish) return previewUnpublication(template, call);

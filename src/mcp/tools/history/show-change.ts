@@ -8,7 +8,7 @@ import { operatorPrint, type Change, type Effect } from "../../../state/history.
 import { showHidden } from "../../../text/show-hidden.ts";
 import { writeWords } from "../../../text/write-label.ts";
 import type { KeyContext } from "../../access/key-context.ts";
-import type { ApprovalRequest, Preview } from "../../approval/approval-request.ts";
+import type { ApprovalRequest, Question } from "../../approval/question.ts";
 import { writeValue } from "../../approval/write-value.ts";
 
 export const changeSchema = z.looseObject({ id: z.string(), fields: z.looseObject({}) });
@@ -116,15 +116,15 @@ export async function addRecent(
   request: ApprovalRequest,
   keyContext: KeyContext,
 ): Promise<ApprovalRequest> {
-  const { target, preview } = request;
+  const { target, question } = request;
   if (target === "") return request;
   const history = await keyContext.openHistory();
   const change = await history.findRecent(keyContext.realm, target, lately_ms);
   const recent = change && describeRecent(change, keyContext);
-  return recent === undefined ? request : { ...request, preview: { ...preview, recent } };
+  return recent === undefined ? request : { ...request, question: { ...question, recent } };
 }
 
-function describeRecent(change: Change, keyContext: KeyContext): Preview["recent"] {
+function describeRecent(change: Change, keyContext: KeyContext): Question["recent"] {
   const { at, kind, state, effects } = change;
   // A created or deleted target was nothing before, and a change that is begun may never be made.
   const isUpdate = effects.every(({ before, after }) => before && after);

@@ -11,7 +11,7 @@ import type { Change, History } from "../../../state/history.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import { refuseForeign } from "../../access/limit-destinations.ts";
 import { refuseDenied } from "../../access/refuse-denied.ts";
-import type { ApprovalRequest } from "../../approval/approval-request.ts";
+import type { ApprovalRequest } from "../../approval/question.ts";
 import { appFields } from "../../results/present-body.ts";
 import { isRefused, ToolFailure } from "../../results/tool-failure.ts";
 import { makeBulkTool, refuseMissing } from "../bulk/bulk-tool.ts";
@@ -136,7 +136,7 @@ async function describeRequest(planned: Undo, call: Call): Promise<ApprovalReque
     args: { change_id: change.id },
     target: change.target_id ?? "",
     state: describeState(planned),
-    preview: await previewUndo(planned, call),
+    question: await previewUndo(planned, call),
   };
 }
 

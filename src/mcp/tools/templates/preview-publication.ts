@@ -4,7 +4,7 @@ import { sayLocalTime } from "../../../contract/local-time.ts";
 import { parseTime } from "../../../contract/parse-time.ts";
 import { diffLines } from "../../../text/diff-lines.ts";
 import { quote } from "../../../text/show-hidden.ts";
-import type { Fact, Frames, Preview } from "../../approval/approval-request.ts";
+import type { Fact, Frames, Question } from "../../approval/question.ts";
 import { readIfAllowed, ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 import {
@@ -29,7 +29,7 @@ export async function previewPublication(
   given: JsonObject,
   { live, draft }: TemplateState,
   call: Asking,
-): Promise<Preview> {
+): Promise<Question> {
   const after = { ...draft, ...pickText(given) };
   const seen = await findSeen(live, after, call);
   const changes = describeChanges(seen.now, seen.next);
@@ -48,7 +48,7 @@ export async function previewPublication(
 export async function previewUnpublication(
   { live }: TemplateState,
   call: Asking,
-): Promise<Preview> {
+): Promise<Question> {
   const seen = await findSeen(null, {}, call);
   return {
     title: "Unpublish the project's page: all links will show the default page",
@@ -59,7 +59,7 @@ export async function previewUnpublication(
   };
 }
 
-export function previewSaving(given: JsonObject, { draft }: TemplateState): Preview {
+export function previewSaving(given: JsonObject, { draft }: TemplateState): Question {
   const changes = describeChanges(draft, { ...draft, ...pickText(given) });
   return { title: "Save a new draft of the page template", button: "Save draft", facts: changes };
 }
@@ -68,7 +68,7 @@ export async function previewRestoration(
   id: string,
   { draft }: TemplateState,
   call: Asking,
-): Promise<Preview> {
+): Promise<Question> {
   const { ask } = call;
   const version = await readIfAllowed(() => ask(pageTemplate.version, { id }));
   return {

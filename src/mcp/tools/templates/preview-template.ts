@@ -2,7 +2,7 @@ import * as z from "zod";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { describeIds, findKind } from "../../../contract/resource-kind.ts";
-import { writeFactText } from "../../approval/approval-request.ts";
+import { writeFactText } from "../../approval/question-text.ts";
 import { previewPath } from "../../previews/preview-pages.ts";
 import type { CallProblem } from "../../results/call-problem.ts";
 import { presentBody } from "../../results/present-body.ts";

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../../contract/json.ts";
 import { messages } from "../../../contract/messages.ts";
 import { notFound } from "../../../contract/problem.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
-import type { ApprovalRequest, Preview } from "../../approval/approval-request.ts";
+import type { ApprovalRequest, Question } from "../../approval/question.ts";
 import { presentBody } from "../../results/present-body.ts";
 import { explainEnd, isChanged, refuseArguments, ToolFailure } from "../../results/tool-failure.ts";
 import { actAsShown } from "../endpoints/act-as-shown.ts";
@@ -101,15 +101,15 @@ function refuseAbsent(endpoint: Endpoint): unknown {
 async function describeRequest(act: TemplateAct, call: Call): Promise<ApprovalRequest> {
   const { endpoint, given, input, state } = act;
   if (endpoint === save) await refuseUnpublishable(pickText(input), call);
-  const preview = await describe(act, call);
+  const question = await describe(act, call);
   await call.requireBudget(endpoint);
   // The arguments were checked by the entry's schema.
   const { id: target = "page_template" } = given as { readonly id?: string };
   // The approval counts for this version and this draft only.
-  return { tool: endpoint.tool, args: given, target, state, preview };
+  return { tool: endpoint.tool, args: given, target, state, question };
 }
 
-async function describe({ endpoint, input, state }: TemplateAct, call: Call): Promise<Preview> {
+async function describe({ endpoint, input, state }: TemplateAct, call: Call): Promise<Question> {
   switch (endpoint) {
     case publish:
       return previewPublication(input, state, call);

@@ -12,7 +12,7 @@ import {
 import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
 import type { Leaving } from "../../../contract/leaving.ts";
 import { readRequestId, requestIdHeader } from "../../../text/request-id.ts";
-import { callReading } from "../../protocol/answer-call.ts";
+import { answerCall } from "../../protocol/answer-call.ts";
 import { readCaller, type Caller } from "../../protocol/caller.ts";
 import { describeServer, type ServerOptions } from "../../protocol/server-options.ts";
 import type { Tool } from "../../tools/tool.ts";
@@ -76,8 +76,9 @@ export function createFastCalls(options: ServerOptions): FastCalls {
     requestId: string,
     leaving: Leaving,
   ): Promise<CallToolResult> {
-    const calling = { caller, leaving, requestId, meta };
-    const result = await callReading(tool, given, calling, options);
+    const answer = await answerCall({ caller, tool, given, leaving, requestId, meta }, options);
+    // No one is asked by a tool that reads.
+    const result = answer as CallToolResult;
     return caller.isModern ? stamp(result) : result;
   }
 

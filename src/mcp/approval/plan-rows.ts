@@ -6,9 +6,9 @@ import type { State } from "../../state/state.ts";
 import { escapeText } from "../../text/escape-html.ts";
 import { showAddress } from "../../text/show-address.ts";
 import { quote } from "../../text/show-hidden.ts";
-import type { Preview } from "./approval-request.ts";
+import type { Question } from "./question.ts";
 import { writeLabel } from "../../text/write-label.ts";
-import { renderChange, renderWarnings } from "./page-facts.ts";
+import { renderChange, renderWarnings } from "./question-html.ts";
 import { writeValue, type Names } from "./write-value.ts";
 
 /** Every row of a plan before a person: so many at a time, and all of them reachable, whole. */
@@ -36,7 +36,7 @@ const glance = 10;
 /** The rows that are still to be done; undefined for a plan that is no longer there. */
 export async function readPlanPage(
   { plans, jobs }: Pick<State, "plans" | "jobs">,
-  { plan_id, most_clicked = [], names = {} }: NonNullable<Preview["rows"]>,
+  { plan_id, most_clicked = [], names = {} }: NonNullable<Question["rows"]>,
   { page: wanted, row: position }: PlanPart,
 ): Promise<PlanPage | undefined> {
   const plan = await plans.find(plan_id);
@@ -45,22 +45,20 @@ export async function readPlanPage(
   const total =
     job === undefined ? countPlannedWrites(plan.counts) : job.counts.left + job.counts.unknown;
   const page = Math.min(wanted, countPages(total));
-  if (position !== undefined) {
-    const rows = await plans.listRows(plan_id, { actions: writeActions, from: position, limit: 1 });
-    return { rows, best: [], names, page, total, isOne: true };
-  }
+  const isOne = position !== undefined;
   const part = { offset: (page - 1) * rowsPerPage, limit: rowsPerPage };
-  const positions = total > glance ? most_clicked : [];
   const best = await Promise.all(
-    positions.map(async (from) => plans.listRows(plan_id, { from, limit: 1 })),
+    isOne || total <= glance
+      ? []
+      : most_clicked.map((from) => plans.listRows(plan_id, { from, limit: 1 })),
   );
-  const told = { best: best.flat(), names, page, total, isOne: false };
-  if (job === undefined) {
-    const rows = await plans.listRows(plan_id, { actions: writeActions, ...part });
-    return { rows, ...told };
+  const told = { best: best.flat(), names, page, total, isOne };
+  if (job !== undefined && !isOne) {
+    const open = await jobs.listReceipts(job, { only: "open", ...part });
+    return { rows: open.map(({ planned }) => planned), ...told };
   }
-  const open = await jobs.listReceipts(job, { only: "open", ...part });
-  return { rows: open.map(({ planned }) => planned), ...told };
+  const place = isOne ? { from: position, limit: 1 } : part;
+  return { rows: await plans.listRows(plan_id, { actions: writeActions, ...place }), ...told };
 }
 
 export function readPlanPart(params: URLSearchParams): PlanPart {
@@ -71,38 +69,39 @@ function countPages(total: number): number {
   return Math.max(1, Math.ceil(total / rowsPerPage));
 }
 
-export function renderPlanPage(plan: PlanPage): string {
-  const { rows, best, names, page, total, isOne } = plan;
-  const render = (row: PlanRow) => (isOne ? renderRow(row, names) : renderShort(row, names));
+export function renderPlanPage({ rows, best, names, page, total, isOne }: PlanPage): string {
   if (isOne) {
-    return `<section aria-labelledby="rows">
-<h2 id="rows">One of ${total} links</h2>
-<ol class="rows">
-${rows.map(render).join("\n")}
-</ol>
-<nav aria-label="Pages of links"><a href="?page=1">Show all links</a></nav>
-</section>`;
+    const items = rows.map((row) => renderRow(row, names));
+    const way = renderNav([`<a href="?page=1">Show all links</a>`]);
+    return renderList("rows", `One of ${total} links`, items, way);
   }
+  const render = (row: PlanRow) => renderShort(row, names);
   const first = (page - 1) * rowsPerPage + 1;
-  const heading =
-    total === 0 ? "No links left" : `Links ${first} to ${first + rows.length - 1} of ${total}`;
-  return `${best.length === 0 ? "" : renderBest(best.map(render))}
-<section aria-labelledby="rows">
-<h2 id="rows">${heading}</h2>
+  const last = first + rows.length - 1;
+  const heading = total === 0 ? "No links left" : `Links ${first} to ${last} of ${total}`;
+  const ways = renderWays(page, countPages(total));
+  return `${best.length === 0 ? "" : renderList("best", "Most clicked", best.map(render))}
+${renderList("rows", heading, rows.map(render), ways, first)}`;
+}
+
+function renderList(
+  id: string,
+  heading: string,
+  items: readonly string[],
+  ...[ways = "", first = 1]: readonly [ways?: string, first?: number]
+): string {
+  return `<section aria-labelledby="${id}">
+<h2 id="${id}">${heading}</h2>
 <ol class="rows" start="${first}">
-${rows.map(render).join("\n")}
+${items.join("\n")}
 </ol>
-${renderWays(page, countPages(total))}
+${ways}
 </section>`;
 }
 
-function renderBest(best: readonly string[]): string {
-  return `<section aria-labelledby="best">
-<h2 id="best">Most clicked</h2>
-<ol class="rows">
-${best.join("\n")}
-</ol>
-</section>`;
+/** Links, which work without a script; to follow them answers nothing. */
+function renderNav(ways: readonly string[]): string {
+  return `<nav aria-label="Pages of links">${ways.join(" ")}</nav>`;
 }
 
 /** Longer rows than this are cut, and each has a page of its own where it is whole. */
@@ -121,7 +120,6 @@ function renderWay(to: number, text: string): string {
   return `<a href="?page=${to}">${text}</a>`;
 }
 
-/** Links, which work without a script; to follow them answers nothing. */
 function renderWays(page: number, last: number): string {
   if (last === 1) return "";
   const ways = [
@@ -131,7 +129,7 @@ function renderWays(page: number, last: number): string {
     ...(page < last ? [renderWay(page + 1, "Next")] : []),
     ...(page < last - 1 ? [renderWay(last, "Last")] : []),
   ];
-  return `<nav aria-label="Pages of links">${ways.join(" ")}</nav>`;
+  return renderNav(ways);
 }
 
 const acts: Readonly<Record<PlanRow["action"], string>> = {

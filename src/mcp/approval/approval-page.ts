@@ -1,0 +1,244 @@
+import { createHmac } from "node:crypto";
+import type { Clock } from "../../contract/clock.ts";
+import { packPage } from "../../network/pack-page.ts";
+import { readAtMost } from "../../network/read-at-most.ts";
+import type { Approval } from "../../state/approvals.ts";
+import type { State } from "../../state/state.ts";
+import { escapeText } from "../../text/escape-html.ts";
+import { isMasked, maskSecret } from "../../text/mask-secret.ts";
+import {
+  alreadyAnswered,
+  decide,
+  readOpen,
+  type Decision,
+  type Listeners,
+  type OpenQuestion,
+  type PinOptions,
+} from "./decide.ts";
+import { renderNotice, renderPage, servePage, showPage } from "./page-shell.ts";
+import { readPlanPart, renderPlanPage, type PlanPart } from "./plan-rows.ts";
+import { answerFrame, renderFacts, renderFrames, renderRecent } from "./question-html.ts";
+import { readStored } from "./question.ts";
+import { whatYesDoes, writeLead, writeOrigin, writeTerm } from "./write-asking.ts";
+
+/** The page on which a person approves or declines, whatever their assistant can show. */
+export type ApprovalPages = {
+  /** The address is that of whoever asks, where it is known. */
+  readonly fetch: (request: Request, address?: string) => Promise<Response>;
+};
+
+export type PageOptions = PinOptions &
+  Listeners & {
+    readonly hostnames: readonly string[];
+    readonly clock: Pick<Clock, "now">;
+    readonly report: (error: unknown) => string;
+  };
+
+export const approvalPath = "/approve/";
+
+const secretName = "approval-pages";
+const bodyBytes = 4096;
+const methods: readonly string[] = ["GET", "HEAD", "POST"];
+
+export function createApprovalPages(options: PageOptions): ApprovalPages {
+  const { hostnames, report } = options;
+  return {
+    fetch: async (request, address) => {
+      const visit = { request, address, options };
+      const onElsewhere = () => noteRefused(visit, "The answer came from another page.");
+      const serving = { hostnames, methods, onElsewhere, kept: "Nothing was decided.", report };
+      return packPage(await servePage(request, serving, () => serve(visit)), request);
+    },
+  };
+}
+
+type Visit = {
+  readonly request: Request;
+  readonly address: string | undefined;
+  readonly options: PageOptions;
+};
+
+/** Who only looks has answered nothing that could be refused. */
+function noteRefused({ request, address, options }: Visit, reason: string): void {
+  if (request.method === "POST") options.onRefused(reason, address);
+}
+
+/** To read the page uses nothing up, and neither does an attempt that is refused. */
+async function serve(visit: Visit): Promise<Response> {
+  const { request, options } = visit;
+  const { pathname, searchParams } = new URL(request.url);
+  const state = await options.openState();
+  const isOurs = pathname.startsWith(approvalPath);
+  const id = isOurs ? pathname.slice(approvalPath.length) : "";
+  const approval = await state.approvals.findPage(id);
+  if (approval === undefined || (readStored(approval).isByHand && !searchParams.has("frame"))) {
+    noteRefused(visit, "This approval has expired.");
+    return showPage(404, over);
+  }
+  if (approval.status !== "waiting") {
+    noteRefused(visit, alreadyAnswered);
+    return showPage(200, renderEnd(approval));
+  }
+  if (searchParams.has("frame")) {
+    return answerFrame(readStored(approval), searchParams) ?? showPage(404, over);
+  }
+  const secret = await signPage(approval, state);
+  const open = { ...visit, state, approval, secret, part: readPlanPart(searchParams) };
+  return request.method === "POST" ? answer(open) : ask(open);
+}
+
+/** One request for a page that waits: for which approval, and which of a plan's rows. */
+type OpenVisit = Visit & {
+  readonly state: State;
+  readonly approval: Approval;
+  /** What its form's token is made of. */
+  readonly secret: Buffer;
+  readonly part: PlanPart;
+};
+
+async function ask(visit: OpenVisit, fault?: string): Promise<Response> {
+  const { state, approval, secret, part, options } = visit;
+  const now = options.clock.now();
+  const open = await readOpen(approval, part, { state, now });
+  const html = renderQuestion({ ...open, approval, token: maskSecret(secret), fault, now });
+  return showPage(fault === undefined ? 200 : 403, html);
+}
+
+type QuestionPage = OpenQuestion & {
+  readonly approval: Approval;
+  readonly token: string;
+  /** What was wrong with the last attempt. */
+  readonly fault: string | undefined;
+  readonly now: number;
+};
+
+function renderQuestion(page: QuestionPage): string {
+  const { approval, question, plan, fault, blocked, now } = page;
+  const { asker, title, frames, facts } = question;
+  const faults = escapeText([fault, blocked].filter((text) => text !== undefined).join(" "));
+  return renderPage(
+    "Approve?",
+    `<div>
+<p class="lead">${escapeText(writeLead(asker))}</p>
+<h1>${escapeText(title)}</h1>
+<p class="hint">${escapeText(writeOrigin(asker, approval, now))}</p>
+</div>
+${renderRecent(question, now)}
+${renderFrames(frames)}
+${renderFacts(facts)}
+${plan === undefined ? "" : renderPlanPage(plan)}
+${faults === "" ? "" : `<p class="fault" role="alert">${faults}</p>`}
+<form method="post" class="stack">
+<input type="hidden" name="token" value="${escapeText(page.token)}">
+${blocked === undefined ? renderFields(page) : ""}
+<div class="buttons">
+${blocked === undefined ? renderApprove(page) : ""}
+<button name="decision" value="decline" formnovalidate>Decline</button>
+</div>
+</form>
+<p class="hint">${blocked === undefined ? `${whatYesDoes} ` : ""}${writeTerm(approval, now)}</p>`,
+  );
+}
+
+function renderApprove({ question: { button = "Approve", destroys = false } }: QuestionPage) {
+  const look = destroys ? "main grave" : "main";
+  return `<button name="decision" value="approve" class="${look}">${escapeText(button)}</button>`;
+}
+
+/** What a person types beside a yes. */
+function renderFields({ question: { count }, tries }: QuestionPage): string {
+  const number =
+    count === undefined
+      ? ""
+      : `<div class="field">
+<label for="count">Type ${count}, the number of links</label>
+<input id="count" name="count" inputmode="numeric" autocomplete="off" required>
+</div>`;
+  if (tries === undefined) return number;
+  const left = tries.left === 1 ? "One try is left" : `${tries.left} tries are left`;
+  return `${number}
+<div class="field">
+<label for="pin">PIN</label>
+<input id="pin" type="password" name="pin" autocomplete="off" required aria-describedby="tries">
+<p class="hint" id="tries">The PIN set by the operator of this server. ${left}.</p>
+</div>`;
+}
+
+async function answer(visit: OpenVisit): Promise<Response> {
+  const { state, approval, secret, address, options } = visit;
+  const form = await readForm(visit.request);
+  // Whoever has left while the form was on its way has answered nothing, and is told nothing.
+  if (form === undefined) return ask(visit);
+  const isFromPage = isMasked(form.get("token") ?? "", secret);
+  const decision = decisions.get(form.get("decision") ?? "");
+  if (!isFromPage || decision === undefined) {
+    const fault = "The answer did not come from this page. Press one of its buttons.";
+    noteRefused(visit, fault);
+    return ask(visit, fault);
+  }
+  const typed = { pin: form.get("pin") ?? "", count: form.get("count") ?? "" };
+  const fault = await decide(approval, decision, typed, { ...options, address });
+  if (fault !== undefined) return ask(visit, fault);
+  // Two persons who press at once are both shown the decision of the first.
+  const decided = await state.approvals.findPage(approval.id);
+  if (decided === undefined || decided.status === "waiting") return showPage(404, over);
+  return showPage(200, renderEnd(decided));
+}
+
+/** By the buttons of the page. */
+const decisions: ReadonlyMap<string, Decision> = new Map([
+  ["approve", "approved"],
+  ["decline", "declined"],
+]);
+
+/** Only this page's own form has this token. */
+async function signPage({ id }: Approval, { readSecret }: State): Promise<Buffer> {
+  return createHmac("sha256", await readSecret(secretName))
+    .update(id)
+    .digest();
+}
+
+const over = renderNotice(
+  "This approval has expired",
+  "It expired after five minutes, or its address is incomplete. If you still want this, ask your " +
+    "assistant again.",
+);
+
+type End = Exclude<Approval["status"], "waiting">;
+
+/** What the page shows once the approval has ended, by how it ended, and what happens next. */
+const ends: Readonly<Record<End, readonly [title: "Approved" | "Declined", text: string]>> = {
+  approved: [
+    "Approved",
+    "This is not done yet: your assistant can now do it once. If it does not continue by itself, " +
+      "return to it and ask it to continue. You can close this page.",
+  ],
+  used: [
+    "Approved",
+    "Your assistant has used this approval, and cannot use it again. You can close this page.",
+  ],
+  declined: ["Declined", "Your assistant will not do this. You can close this page."],
+  told: [
+    "Declined",
+    "Your assistant knows that you declined, and did not do this. You can close this page.",
+  ],
+};
+
+function renderEnd(approval: Approval): string {
+  // It is asked for those alone that no longer wait.
+  const [title, text] = ends[approval.status as End];
+  const look = title === "Approved" ? "approved" : "declined";
+  return renderNotice(title, text, { act: readStored(approval).title, look });
+}
+
+/** Empty where the body is no form of this page's size; undefined where the sender has gone. */
+async function readForm(request: Request): Promise<URLSearchParams | undefined> {
+  const type = request.headers.get("content-type") ?? "";
+  const isForm = /^application\/x-www-form-urlencoded\b/i.test(type);
+  try {
+    const body = isForm ? await readAtMost(request, bodyBytes) : undefined;
+    return new URLSearchParams(body?.toString());
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,146 @@
+import type { Approval } from "../../state/approvals.ts";
+import type { State } from "../../state/state.ts";
+import { readPlanPage, type PlanPart } from "./plan-rows.ts";
+import { readStored } from "./question.ts";
+import { writeSpan } from "./write-asking.ts";
+
+/** How a question is shown and answered, on the approval page and at the console alike. */
+
+/** The question with what is beside it now, and why no one can say yes to it. */
+export type OpenQuestion = Awaited<ReturnType<typeof readOpen>>;
+
+export async function readOpen(
+  approval: Approval,
+  part: PlanPart,
+  {
+    state,
+    now,
+    next = askAgain,
+  }: { readonly state: State; now: number; next?: string | undefined },
+) {
+  const question = readStored(approval);
+  const { rows } = question;
+  const plan = rows && (await readPlanPage(state, rows, part));
+  const tries = await readTries(approval, state);
+  const isGone = rows !== undefined && plan === undefined;
+  const blocked = isGone ? `The plan no longer exists. ${next}` : describeBlock(tries, now, next);
+  return { question, plan, tries, blocked };
+}
+
+export type Decision = "approved" | "declined";
+
+/** Who is told of answers: of those that decide, and of those that decide nothing. */
+export type Listeners = {
+  readonly onDecided: (id: string, decision: Decision, address: string | undefined) => void;
+  /** The reason has no secret in it. */
+  readonly onRefused: (reason: string, address: string | undefined) => void;
+};
+
+type Deciding = PinOptions &
+  Listeners & {
+    /** From where the person answers, as far as it is known. */
+    readonly address: string | undefined;
+  };
+
+/** What a person types beside a yes. */
+type Typed = { readonly pin: string; readonly count: string };
+
+/** Why the answer does not count; what was answered before stays as it was. */
+export async function decide(
+  approval: Approval,
+  decision: Decision,
+  typed: Typed,
+  options: Deciding,
+): Promise<string | undefined> {
+  const { openState, address, onDecided, onRefused } = options;
+  const isOpen = approval.status === "waiting";
+  // The PIN and the number are only asked for a yes.
+  const isYes = isOpen && decision === "approved";
+  const fault = isYes ? await findYesFault(approval, typed, options) : undefined;
+  const { approvals } = await openState();
+  const isFirst =
+    isOpen && fault === undefined && (await approvals.decidePage(approval.id, decision));
+  if (isFirst) onDecided(approval.id, decision, address);
+  else onRefused(fault ?? alreadyAnswered, address);
+  return fault;
+}
+
+export const alreadyAnswered = "This was already answered.";
+
+async function findYesFault(
+  approval: Approval,
+  { pin, count: typed }: Typed,
+  options: PinOptions,
+): Promise<string | undefined> {
+  const { count, rows } = readStored(approval);
+  if (rows !== undefined) {
+    const { plans } = await options.openState();
+    // Nobody has seen what it would do.
+    if ((await plans.find(rows.plan_id)) === undefined) return "The plan no longer exists.";
+  }
+  if (count !== undefined && typed.trim() !== String(count)) {
+    return `To approve, type the number of links: ${count}.`;
+  }
+  return findPinFault(approval, pin, options);
+}
+
+/** The PIN that an approval needs, wherever a person gives it: the number of tries is limited. */
+
+export type PinOptions = {
+  readonly openState: () => Promise<State>;
+  /** Whether a PIN is the one with this hash, which an approval has from whoever asked for it. */
+  readonly checkPin: (pin: string, hash: string) => Promise<boolean>;
+};
+
+/** Why this PIN is refused; undefined where it is right, or where none is asked for. */
+async function findPinFault(
+  { id, key_print, pin: hash }: Approval,
+  pin: string,
+  { openState, checkPin }: PinOptions,
+): Promise<string | undefined> {
+  if (hash === null) return undefined;
+  if (pin.trim() === "") return "Type the PIN to approve.";
+  const { counters } = await openState();
+  // Taken before the check: many requests at once get no more tries than one after another.
+  const taken = await counters.take({ pin_of_approval: id, pin_of_key: key_print });
+  if (taken === undefined) return "This PIN was not checked.";
+  if (!(await checkPin(pin, hash))) return "The PIN is wrong.";
+  // A right PIN forgives no wrong one: a guessing assistant would get all its tries again.
+  await taken.giveBack();
+  return undefined;
+}
+
+type TriesLeft = {
+  readonly left: number;
+  /** When the key may try a PIN again; undefined while it may, whatever the approval has left. */
+  readonly blocked_until: number | undefined;
+};
+
+/** How many wrong PINs an approval may still get; undefined when it asks for none. */
+export async function readTries(
+  { id, key_print, pin }: Approval,
+  { counters }: Pick<State, "counters">,
+): Promise<TriesLeft | undefined> {
+  if (pin === null) return undefined;
+  const ofOne = await counters.readLeft("pin_of_approval", id);
+  const ofKey = await counters.readLeft("pin_of_key", key_print);
+  return { left: Math.min(ofOne.left, ofKey.left), blocked_until: ofKey.free_at };
+}
+
+const askAgain = "You can only decline this, and then ask your assistant again.";
+
+/** Why no PIN is taken any more, and until when. */
+function describeBlock(
+  tries: TriesLeft | undefined,
+  now: number,
+  next: string,
+): string | undefined {
+  if (tries === undefined || tries.left > 0) return undefined;
+  const { blocked_until } = tries;
+  if (blocked_until === undefined) {
+    return `Too many wrong PINs were entered. ${next}`;
+  }
+  const span = writeSpan(blocked_until - now);
+  return `Too many wrong PINs were entered for this API key. You can only decline its approvals \
+now. You can enter a PIN again in ${span}.`;
+}

@@ -1,0 +1,97 @@
+import { countLines, type DiffLine, type Hunk } from "../../text/diff-lines.ts";
+import { quote } from "../../text/show-hidden.ts";
+import { writeWords } from "../../text/write-label.ts";
+import type { Fact, Line, Question } from "./question.ts";
+
+/** A question in a client's form, and in the result that an assistant reads. */
+
+/** A client's form and a model's context have room for a page of text, not for more. */
+const mostCharacters = 12_000;
+/** Of the facts that are omitted, so many are named. */
+const mostNamed = 20;
+
+/** The question as a text; facts that it has no room for are named at its end. */
+export function writeQuestion(question: Question): string {
+  const { shown, omitted } = fitFacts(question);
+  const names = omitted.map(({ name }) => writeFactName(name, writeWords));
+  const named = [...names.slice(0, mostNamed), ...(names.length > mostNamed ? ["…"] : [])];
+  const rest = `- left out because of their length: ${named.join("; ")}`;
+  const uri = fitsText(question) ? undefined : question.rows?.uri;
+  const where = uri === undefined ? [] : [`- only a part is shown here; all rows: ${uri}`];
+  return [question.title, ...shown, ...(names.length === 0 ? [] : [rest]), ...where].join("\n");
+}
+
+/** Whether a text of it holds every fact, and the facts tell everything. */
+export function fitsText(question: Question): boolean {
+  return question.isPartial !== true && fitFacts(question).omitted.length === 0;
+}
+
+function fitFacts({ facts, recent }: Question) {
+  // A text is read later, so that it has the time by the clock.
+  const changed = recent && `${recent.time} by ${recent.by}; before that: ${recent.was}`;
+  const all = [...(changed === undefined ? [] : [{ name: "changed", text: changed }]), ...facts];
+  const texts = all.map(writeFact);
+  let room = mostCharacters;
+  const end = texts.findIndex((text) => (room -= text.length) < 0);
+  const count = end < 0 ? texts.length : end;
+  return { shown: texts.slice(0, count), omitted: all.slice(count) };
+}
+
+function writeFact(fact: Fact): string {
+  const text = writeFactText(fact);
+  const note = fact.note === undefined ? "" : ` (${fact.note})`;
+  const warnings = (fact.warnings ?? []).map((warning) => ` (warning: ${warning})`).join("");
+  const name = writeFactName(fact.name, writeWords);
+  return `- ${name}: ${text.includes("\n") ? `\n${text}` : text}${note}${warnings}`;
+}
+
+/** In people's words, except for file names and for names that a person gave, which are quoted. */
+export function writeFactName(name: string, write: (words: string) => string): string {
+  if (/^[a-z]+[-.][-.a-z]+$/.test(name)) return name;
+  const [, ours = "", quoted = ""] = /^([^"]*)(.*)$/s.exec(name) ?? [];
+  return write(ours) + quoted;
+}
+
+export function writeFactText(fact: Fact): string {
+  switch (fact.kind) {
+    case "change":
+      return fact.from === undefined ? `becomes ${fact.to}` : `${fact.from} → ${fact.to}`;
+    case "address":
+      return fact.address;
+    case "lines":
+      return fact.lines.map(writeLine).join("\n");
+    case "diff":
+      return fact.hunks.flatMap((hunk) => [writePlace(hunk), ...writeHunk(hunk)]).join("\n");
+    case "list":
+      return fact.items.join("\n");
+    case undefined:
+      return fact.text;
+  }
+}
+
+/** As unified diffs write it: where the hunk begins in both texts, and its number of lines. */
+export function writePlace(hunk: Hunk): string {
+  const { old_start, new_start, lines } = hunk;
+  const kept = countLines([hunk], "kept");
+  const added = countLines([hunk], "added");
+  const removed = lines.length - kept - added;
+  return `@@ −${old_start},${kept + removed} +${new_start},${kept + added} @@`;
+}
+
+const fewestKept = 3;
+
+/** Of a text that is replaced as a whole, the old lines are only counted. */
+function writeHunk({ lines }: Hunk): readonly string[] {
+  const removed = lines.filter(({ kind }) => kind === "removed");
+  const isReplaced = removed.length > fewestKept && !lines.some(({ kind }) => kind === "kept");
+  if (!isReplaced) return lines.map(writeLine);
+  const rest = lines.filter(({ kind }) => kind !== "removed");
+  return [`− all ${removed.length} lines`, ...rest.map(writeLine)];
+}
+
+/** In quotes, so that nothing in it reads like a sentence of Waypost. */
+export function writeLine({ kind, text }: Line | DiffLine): string {
+  return `${signs[kind]} ${quote(text, text.length)}`;
+}
+
+export const signs = { added: "+", removed: "−", kept: " " } as const;

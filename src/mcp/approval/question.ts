@@ -1,0 +1,138 @@
+import type { JsonObject } from "../../contract/json.ts";
+import type { Approval } from "../../state/approvals.ts";
+import { digestOf } from "../../text/digest.ts";
+import type { Hunk } from "../../text/diff-lines.ts";
+
+/** What a person is asked to approve: this tool, with these arguments, on this target as it is. */
+export type ApprovalRequest = {
+  readonly tool: string;
+  readonly args: JsonObject;
+  /** The target's UUID. */
+  readonly target: string;
+  /** The target as it is now, without fields that change by themselves. */
+  readonly state: unknown;
+  readonly question: Question;
+};
+
+/** The key that asks, by its print, and its project, or else the deployment. */
+export type AskingKey = { readonly key_print: string; readonly realm: string };
+
+/**
+ * What a person is asked. The act describes it once, and it stays as it is on its way to a client's
+ * form, `error.approval.preview`, the approval page and the console, which each only render it.
+ */
+export type Question = {
+  /** One sentence: what will happen, to what. */
+  readonly title: string;
+  /** What the page's button says: the act in two words. */
+  readonly button?: string | undefined;
+  /** Whether something is lost by it. */
+  readonly destroys?: boolean | undefined;
+  /** What changes, what the target is, and what else is touched. */
+  readonly facts: readonly Fact[];
+  /** How many rows it is about, where a person must have seen that they are many. */
+  readonly count?: number | undefined;
+  /** Where the target was changed within the hour: the person may know it as it was before. */
+  readonly recent?: RecentChange | undefined;
+  /** The plan that is applied: the page shows every row of it that is still to be done. */
+  readonly rows?: PlanRows | undefined;
+  /** Something of it can only be read on the page, however short the text is. */
+  readonly isPartial?: boolean | undefined;
+  readonly frames?: Frames | undefined;
+};
+
+type PlanRows = {
+  readonly plan_id: string;
+  /** Where an assistant reads them all. */
+  readonly uri?: string | undefined;
+  /** The rows of the links that most visitors follow, by their positions. */
+  readonly most_clicked?: readonly number[] | undefined;
+  /** The names of apps that rows tell of by their UUID, in quotes. */
+  readonly names?: Readonly<Record<string, string>> | undefined;
+};
+
+type RecentChange = {
+  readonly at: number;
+  /** The same on the user's clocks. */
+  readonly time: string;
+  /** Who changed it: "this key". */
+  readonly by: string;
+  /** What it was, in quotes where it is a stranger's text. */
+  readonly was: string;
+};
+
+/** Pages as they look, for the approval page alone; or why they are not shown. */
+export type Frames = { readonly pages: readonly Frame[] } | { readonly left_out: string };
+
+/** The HTML that each device is sent. */
+type Frame = { readonly name: string; readonly phone: string; readonly desktop: string };
+
+/** Texts of strangers are in quotes; only lines are quoted where they are shown. */
+export type Fact = {
+  readonly name: string;
+  /** What else there is to know of it: a host as machines ask for it. */
+  readonly note?: string | undefined;
+  /** What may deceive about it. */
+  readonly warnings?: readonly string[] | undefined;
+  /** It is one of the plan's rows, which a page lists in another way. */
+  readonly isRow?: boolean | undefined;
+} & (
+  | { readonly kind?: undefined; readonly text: string }
+  /** The old value, where it is known, and the new one. */
+  | { readonly kind: "change"; readonly from?: string | undefined; readonly to: string }
+  /** Where visitors go, as it is sent. */
+  | { readonly kind: "address"; readonly address: string }
+  /** Lines that a text or a file gains and loses. */
+  | { readonly kind: "lines"; readonly lines: readonly Line[] }
+  /** What changes in a text, with the lines around it; a page shows it folded. */
+  | { readonly kind: "diff"; readonly hunks: readonly Hunk[] }
+  | { readonly kind: "list"; readonly items: readonly string[] }
+);
+
+export type Line = { readonly kind: "added" | "removed"; readonly text: string };
+
+/**
+ * Two calls with the same digest are the same request of the same key, at one deployment. What a
+ * person does by hand is never the same as what an assistant does.
+ */
+export function digestRequest(
+  request: ApprovalRequest,
+  { key_print, realm }: AskingKey,
+  isByHand = false,
+): string {
+  const { tool, args, target, state } = request;
+  const door = isByHand ? ["by hand"] : [];
+  return digestOf([key_print, realm, tool, args, target, state, ...door]);
+}
+
+/** Who asks a person, as the person reads it. */
+export type Asker = {
+  /** What the client calls itself. */
+  readonly client?: string | undefined;
+  /** Where the links of the key's project live, or else the deployment. */
+  readonly place?: string | undefined;
+  /** The end of the key's id, or else the beginning of its print: it tells keys apart. */
+  readonly key?: string | undefined;
+};
+
+/** What an approval keeps of its request, as JSON: what is shown, and who asked. */
+type StoredQuestion = Question & {
+  readonly asker: Asker;
+  readonly isByHand: boolean;
+};
+
+export function storeQuestion(
+  question: Question,
+  { client, place, key }: Asker,
+  isByHand: boolean,
+): string {
+  // A plan's rows are long, and its page reads them from the plan.
+  const facts = question.facts.filter(({ isRow }) => isRow !== true);
+  const stored: StoredQuestion = { ...question, facts, asker: { client, place, key }, isByHand };
+  return JSON.stringify(stored);
+}
+
+export function readStored({ preview }: Pick<Approval, "preview">): StoredQuestion {
+  // `storeQuestion` wrote it.
+  return JSON.parse(preview) as StoredQuestion;
+}
