@@ -9,7 +9,6 @@ import {
 } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import { limits } from "../../contract/limits.ts";
-import { digestOf } from "../../text/digest.ts";
 import type { Answer, Person, PersonAsked } from "../approval/person.ts";
 import { writeQuestion } from "../approval/question-text.ts";
 import { nameClient, type Caller } from "./caller.ts";
@@ -43,18 +42,17 @@ export async function openDialogue(
   context: ServerContext,
   asking: Asking,
 ): Promise<Dialogue> {
-  const { awaitDecision, clients, clock, tellWaiting } = asking;
+  const { awaitDecision, clock, tellWaiting } = asking;
   const { key_print } = asking.keyContext;
   const { signal } = context.mcpReq;
   const { capabilities, info, isModern } = caller;
-  const client = digestOf([key_print, info?.name, info?.version]);
+  const client = asking.clients.recall(key_print, info);
   const begun = clock.monotonic();
-  const shows = !clients.hidesQuestions(client);
   const brought = readReply(context);
   let questions = 0;
   let person: Person = {
-    canAnswer: shows && canShowForm(capabilities),
-    canOpen: shows && capabilities.elicitation?.url !== undefined,
+    canAnswer: canShowForm(capabilities),
+    canOpen: capabilities.elicitation?.url !== undefined,
     answer: brought && (await hear(brought)),
     waited: undefined,
     client: nameClient(caller),
@@ -64,15 +62,14 @@ export async function openDialogue(
     readPerson: () => person,
     ask: async ({ waiting }) => {
       const { id, page, question } = waiting;
-      const asked = digestOf([client, page && id, question]);
-      const repeated = isModern && page === undefined ? asked : undefined;
-      if (await clients.hidesForms({ key_print, client }, repeated)) {
+      const asked = page === undefined ? question : id;
+      if (await client.hidesQuestions(isModern && page === undefined ? question : undefined)) {
         person = { ...person, canAnswer: false, canOpen: false, answer: undefined };
         return undefined;
       }
-      if (page?.isOpened === true) clients.noteOpened(client, id);
-      if (page !== undefined && clients.hasOpened(client, id)) return wait(id);
-      clients.noteAsked(asked, id);
+      if (page?.isOpened === true) client.noteOpened(id);
+      if (page !== undefined && client.hasOpened(id)) return wait(id);
+      client.noteAsked(asked, id);
       if (isModern) return askModern(waiting);
       const isLast = (questions += 1) > mostQuestions;
       const answer = isLast
@@ -80,14 +77,14 @@ export async function openDialogue(
         : await hear(await askLegacy(waiting, context));
       person = { ...person, answer };
       if (page === undefined || answer.said !== "opened") return undefined;
-      clients.noteOpened(client, id);
+      client.noteOpened(id);
       return wait(id);
     },
   };
 
   async function hear(reply: Reply): Promise<Answer> {
     // A call that ends soon ends its question, which the client may well have shown.
-    const isShown = await clients.hear(reply, { key_print, client }, signal.aborted);
+    const isShown = await client.hear(reply, signal.aborted);
     return isShown ? readAnswer(reply) : { token: reply.token, said: "nothing" };
   }
 

@@ -1,6 +1,36 @@
+import type { Implementation } from "@modelcontextprotocol/server";
 import type { Clock } from "../../contract/clock.ts";
 import { limits } from "../../contract/limits.ts";
 import type { State } from "../../state/state.ts";
+import { digestOf } from "../../text/digest.ts";
+
+/**
+ * What is remembered of clients from call to call, whether or not they have sessions: some answer
+ * a question by themselves, with no window to show it in.
+ */
+export type ClientMemory = {
+  readonly recall: (key_print: string, info: Implementation | undefined) => KnownClient;
+};
+
+/** One client of one key, by the name and version that it gives itself. */
+type KnownClient = {
+  /** The question goes out now, with this token. */
+  readonly noteAsked: (question: unknown, token: string) => void;
+  /**
+   * Whether a person saw the question that this answers; `isEnded` says that the call has ended,
+   * and its question with it. A client that shows no questions is known by that from then on.
+   */
+  readonly hear: (reply: Reply, isEnded: boolean) => Promise<boolean>;
+  /**
+   * Whether it answers questions that nobody saw. `repeated` is one that a 2026-07-28 call asks by
+   * form. Where the last such question was left open for as long as clients wait, the form was not
+   * shown: no other sign reaches us.
+   */
+  readonly hidesQuestions: (repeated: unknown) => Promise<boolean>;
+  /** It has opened an approval's page: to ask it once more would only be in the way. */
+  readonly noteOpened: (approval: string) => void;
+  readonly hasOpened: (approval: string) => boolean;
+};
 
 /** What a client answered; nothing where it failed to. */
 export type Reply = {
@@ -10,34 +40,6 @@ export type Reply = {
   readonly action?: "accept" | "decline" | "cancel" | undefined;
   /** The client answered with an error, or that of its own timeout, or ended the call. */
   readonly failure?: "error" | "timeout";
-};
-
-/** `client` is a digest: a client's name and version are texts of any length. */
-type FormClient = { readonly key_print: string; readonly client: string };
-
-/**
- * What is remembered of clients from call to call, whether or not they have sessions: some answer
- * a question by themselves, with no window to show it in.
- */
-export type ClientMemory = {
-  /** The question goes out now, with this token. */
-  readonly noteAsked: (question: string, token: string) => void;
-  /**
-   * Whether a person saw the question that this answers; `isEnded` says that the call has ended,
-   * and its question with it. A client that shows no questions is known by that from then on.
-   */
-  readonly hear: (reply: Reply, client: FormClient, isEnded: boolean) => Promise<boolean>;
-  /** This client answers questions that nobody saw. */
-  readonly hidesQuestions: (client: string) => boolean;
-  /**
-   * Whether this client declares forms and shows none, in any process of the folder or database.
-   * `repeated` is a question that a 2026-07-28 call asks by form. Where the last such question was
-   * left open for as long as clients wait, the form was not shown: no other sign reaches us.
-   */
-  readonly hidesForms: (client: FormClient, repeated: string | undefined) => Promise<boolean>;
-  /** This client has opened an approval's page: to ask it once more would only be in the way. */
-  readonly noteOpened: (client: string, approval: string) => void;
-  readonly hasOpened: (client: string, approval: string) => boolean;
 };
 
 const unseen_ms = 300;
@@ -70,45 +72,51 @@ export function createClientMemory({ clock, openState }: MemoryOptions): ClientM
     return clock.monotonic() - (notes.get(name)?.at ?? -Infinity);
   }
 
-  async function noteHidden({ key_print, client }: FormClient): Promise<void> {
-    const { kept } = await openState();
-    await kept.save("hidden_form", `${key_print} ${client}`, true, { owner: key_print });
-  }
-
   function wasLeftOpen(question: string): boolean {
-    const age = readAge(`question ${question}`);
-    const { token = "" } = notes.get(`question ${question}`) ?? {};
+    const age = readAge(question);
+    const { token = "" } = notes.get(question) ?? {};
     return age >= givenUp_ms && age <= limits.approval_ms && !notes.has(`answered ${token}`);
   }
 
-  return {
-    noteAsked: (question, token) => {
-      note(`asked ${token}`);
-      note(`question ${question}`, token);
-    },
-    hear: async ({ to, token, said, action, failure }, client, isEnded) => {
-      const age = readAge(`asked ${token}`);
-      note(`answered ${token}`);
-      // A question that this process has not asked has no age.
-      const isLate = age >= givenUp_ms && age < Infinity;
-      const isGivenUp = isLate && (action === "cancel" || failure !== undefined);
-      if (to === "form" && (failure === "timeout" || isGivenUp)) {
-        await noteHidden(client);
-        return false;
-      }
-      const isNo = said === undefined || action === "decline" || action === "cancel";
-      if (!isNo || isEnded || age > unseen_ms) return true;
-      note(`unseen ${client.client}`);
-      return false;
-    },
-    hidesQuestions: (client) => readAge(`unseen ${client}`) <= hides_ms,
-    hidesForms: async (client, repeated) => {
-      if (repeated !== undefined && wasLeftOpen(repeated)) await noteHidden(client);
+  function recall(key_print: string, info: Implementation | undefined): KnownClient {
+    const client = digestOf([key_print, info?.name, info?.version]);
+    const nameQuestion = (question: unknown) => `question ${digestOf([client, question])}`;
+
+    /** Every process of the folder or database knows: each stdio session is a new one. */
+    async function noteHidden(): Promise<void> {
       const { kept } = await openState();
-      const key = `${client.key_print} ${client.client}`;
-      return (await kept.find("hidden_form", key)) !== undefined;
-    },
-    noteOpened: (client, approval) => note(`opened ${client} ${approval}`),
-    hasOpened: (client, approval) => readAge(`opened ${client} ${approval}`) <= limits.approval_ms,
-  };
+      await kept.save("hidden_form", `${key_print} ${client}`, true, { owner: key_print });
+    }
+
+    return {
+      noteAsked: (question, token) => {
+        note(`asked ${token}`);
+        note(nameQuestion(question), token);
+      },
+      hear: async ({ to, token, said, action, failure }, isEnded) => {
+        const age = readAge(`asked ${token}`);
+        note(`answered ${token}`);
+        // A question that this process has not asked has no age.
+        const isLate = age >= givenUp_ms && age < Infinity;
+        const isGivenUp = isLate && (action === "cancel" || failure !== undefined);
+        if (to === "form" && (failure === "timeout" || isGivenUp)) {
+          await noteHidden();
+          return false;
+        }
+        const isNo = said === undefined || action === "decline" || action === "cancel";
+        if (!isNo || isEnded || age > unseen_ms) return true;
+        note(`unseen ${client}`);
+        return false;
+      },
+      hidesQuestions: async (repeated) => {
+        if (readAge(`unseen ${client}`) <= hides_ms) return true;
+        if (repeated !== undefined && wasLeftOpen(nameQuestion(repeated))) await noteHidden();
+        const { kept } = await openState();
+        return (await kept.find("hidden_form", `${key_print} ${client}`)) !== undefined;
+      },
+      noteOpened: (approval) => note(`opened ${client} ${approval}`),
+      hasOpened: (approval) => readAge(`opened ${client} ${approval}`) <= limits.approval_ms,
+    };
+  }
+  return { recall };
 }
