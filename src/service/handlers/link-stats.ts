@@ -1,19 +1,19 @@
 import { readId } from "../../contract/fields.ts";
-import type { linkStats, LinkStats } from "../../contract/link-stats.ts";
+import type { linkStats, LinkStats, StatsBy } from "../../contract/link-stats.ts";
 import { messages } from "../../contract/messages.ts";
 import { notFound } from "../../contract/problem.ts";
 import { writePeriod, type Period } from "../../stats/period.ts";
 import { isStep, moveSteps, type Step } from "../../stats/steps.ts";
+import { addUp, isNone, noVisits, subtract, type Sum } from "../../stats/sums.ts";
+import { otherReferrers, pressSource } from "../../stats/visit.ts";
 import { allLinks, matchLinks, type LinkScope } from "../../store/link-lists.ts";
-import { findLink } from "../../store/links.ts";
+import { findLink, readPaths } from "../../store/links.ts";
 import type { Tenant } from "../../store/tables.ts";
 import { waitForClicks } from "../find-link.ts";
 import type { GroupHandlers } from "../handler.ts";
-import { readVisitSums } from "../link-stats.ts";
+import { readVisitSums, type VisitSums } from "../link-stats.ts";
 import { readSearched } from "../read-searched.ts";
 import { readStatsQuery, type StatsQuery } from "../stats-query.ts";
-import { countLooked, findBest, nameLink, showSum, tellRows } from "../stats-rows.ts";
-import { writeSentence } from "../stats-sentence.ts";
 
 export const linkStatsHandlers: GroupHandlers<typeof linkStats> = {
   show: async (call) => {
@@ -35,7 +35,7 @@ export const linkStatsHandlers: GroupHandlers<typeof linkStats> = {
         link === undefined
           ? nameSubject(matching?.count)
           : `The link ${nameLink(link.id, link.path)}`;
-      return tellStats(tenant, query, { links: matching ?? allLinks, subject, now });
+      return describeStats(tenant, query, { links: matching ?? allLinks, subject, now });
     };
     return { body: { stats: await store.readLong(read, { signal, line: projectId }) } };
   },
@@ -48,7 +48,7 @@ function nameSubject(count: number | undefined): string {
 
 type Subject = { readonly links: LinkScope; readonly subject: string; readonly now: number };
 
-async function tellStats(
+async function describeStats(
   tenant: Tenant,
   query: StatsQuery,
   { links, subject, now }: Subject,
@@ -61,7 +61,7 @@ async function tellStats(
     before: before && { period: before, steps: moveAll(query, before) },
     most: countLooked(by, most),
   });
-  const rows = await tellRows(tenant, query, found, earlier);
+  const rows = await listRows(tenant, query, found, earlier);
   const ends = writePeriod(period, zone);
   const endsBefore = before && writePeriod(before, zone);
   const best = findBest(rows);
@@ -91,4 +91,161 @@ function moveAll({ period, by, steps, zone }: StatsQuery, before: Period): reado
 
 function writeWhen({ from, to }: { readonly from: string; readonly to: string }): string {
   return from === to ? `on ${from}` : `from ${from} to ${to}`;
+}
+
+type Row = LinkStats["rows"][number];
+
+/** What is told in one row. */
+type Group = {
+  readonly key: string;
+  /** Of a link that is there. */
+  readonly id?: string;
+  /** Under which it was added up. */
+  readonly keys: readonly string[];
+};
+
+/** What is told together. Paths begin with a slash, and of hosts each has a dot: none is one. */
+const othersKey = otherReferrers;
+const deletedKey = "deleted links";
+
+/** So many more links are looked at, for those that were deleted share a row. */
+const spareLinks = 100;
+
+function countLooked(by: StatsBy, most: number): number {
+  return by === "link" ? most + spareLinks : most;
+}
+
+type RowOptions = { readonly by: StatsBy; readonly most: number };
+
+/** Their sums are the totals, of the period before too. */
+async function listRows(
+  tenant: Tenant,
+  options: RowOptions,
+  found: VisitSums,
+  earlier: VisitSums | undefined,
+): Promise<Row[]> {
+  if (isStep(options.by)) {
+    return found.rows.map(([key, sum]) => writeRow(key, sum, earlier?.find(key)));
+  }
+  const groups = await groupKeys(tenant, listKeys(options, found, earlier), options);
+  const rows = groups.map(({ key, id, keys }): Row => {
+    const row = writeRow(key, addUpKeys(keys, found), earlier && addUpKeys(keys, earlier));
+    return id === undefined ? row : { ...row, id };
+  });
+  const told = groups.flatMap(({ keys }) => keys);
+  const rest = findRest(told, found);
+  const restBefore = earlier && findRest(told, earlier);
+  if (isNone(rest) && isNone(restBefore ?? noVisits)) return rows;
+  return [...rows, writeRow(othersKey, rest, restBefore)];
+}
+
+function writeRow(key: string, sum: Sum, previous: Sum | undefined): Row {
+  return { key, ...showSum(sum), ...(previous && { previous: previous.click }) };
+}
+
+/** Behind those that were found those follow that were there in the time before alone. */
+function listKeys(
+  { by }: RowOptions,
+  found: VisitSums,
+  earlier: VisitSums | undefined,
+): readonly string[] {
+  const keys = found.rows.map(([key]) => key);
+  // Of very many links, what those had that are not among the best is not known one by one.
+  const isCut = by === "link" && found.isCut;
+  if (earlier === undefined || isCut) return keys;
+  return [...new Set([...keys, ...earlier.rows.map(([key]) => key)])];
+}
+
+async function groupKeys(
+  tenant: Tenant,
+  keys: readonly string[],
+  { by, most }: RowOptions,
+): Promise<readonly Group[]> {
+  if (by !== "link") return keys.slice(0, most).map((key) => ({ key, keys: [key] }));
+  const paths = await readPaths(tenant, keys);
+  const links: Group[] = [];
+  const deleted: string[] = [];
+  for (const id of keys) {
+    if (links.length === most) break;
+    const path = paths.get(id);
+    if (path === undefined) deleted.push(id);
+    else links.push({ key: nameLink(id, path), id, keys: [id] });
+  }
+  return deleted.length === 0 ? links : [...links, { key: deletedKey, keys: deleted }];
+}
+
+/** A path alone reads like a word of a sentence: "the link named had 0 clicks". */
+function nameLink(id: string, path: string | null): string {
+  return path === null ? id : `/${path}`;
+}
+
+/** In these several are told together, or what is no click. */
+const neverBest: ReadonlySet<string> = new Set([othersKey, deletedKey, pressSource]);
+
+/** The row with the most clicks, of those that are told apart, where there are several. */
+function findBest(rows: readonly Row[]): Row | undefined {
+  if (rows.length < 2) return undefined;
+  const apart = rows.filter(({ key }) => !neverBest.has(key));
+  return apart.toSorted((one, other) => other.clicks - one.clicks)[0];
+}
+
+function addUpKeys(keys: readonly string[], { find }: VisitSums): Sum {
+  return addUp(keys.map((key) => find(key) ?? noVisits));
+}
+
+/** All that those that are told apart have not. */
+function findRest(told: readonly string[], found: VisitSums): Sum {
+  return subtract(found.all, addUpKeys(told, found));
+}
+
+function showSum({ click, open, install }: Sum) {
+  return { clicks: click, opens: open, installs: install };
+}
+
+type SentenceFacts = {
+  /** `The link spring`, `All links`. */
+  readonly subject: string;
+  readonly total: Sum;
+  /** `from 2026-11-16 to 2026-11-22`. */
+  readonly when: string;
+  readonly previous?: { readonly total: Sum; readonly when: string } | undefined;
+  /** The key with the most clicks, where there are several. */
+  readonly most?: { readonly key: string; readonly clicks: number } | undefined;
+  readonly isOver: boolean;
+};
+
+function writeSentence(facts: SentenceFacts): string {
+  const { most, total } = facts;
+  const isWorth = most !== undefined && most.clicks > 0 && most.clicks < total.click;
+  return [
+    writeTotal(facts),
+    ...(isWorth ? [`Most clicks: ${most.key} (${most.clicks.toLocaleString("en")}).`] : []),
+  ].join(" ");
+}
+
+function writeTotal({ subject, total, when, previous, isOver }: SentenceFacts): string {
+  const soFar = isOver ? "" : " (so far)";
+  const apps = [
+    ...(total.open > 0 ? [countOf(total.open, "app open")] : []),
+    ...(total.install > 0 ? [countOf(total.install, "install")] : []),
+  ];
+  const also = apps.length === 0 ? "" : `, ${apps.join(" and ")}`;
+  const compared = previous === undefined ? "" : `, ${compare(total.click, previous)}`;
+  const had = `${subject} had ${countOf(total.click, "click")}${also}`;
+  return `${had} ${when}${soFar}${compared}.`;
+}
+
+function countOf(count: number, noun: string): string {
+  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+function compare(clicks: number, previous: NonNullable<SentenceFacts["previous"]>): string {
+  const { total, when } = previous;
+  const before = `${total.click.toLocaleString("en")} ${when}`;
+  if (clicks === total.click) return `as many as ${when}`;
+  if (total.click === 0) return `compared with none ${when}`;
+  const percent = Math.round((Math.abs(clicks - total.click) / total.click) * 100);
+  const word = clicks > total.click ? "more" : "fewer";
+  // What rounds to nothing is facts by its numbers alone.
+  return percent === 0 ? `${word} than the ${before}` : `${percent}% ${word} than the ${before}`;
 }
