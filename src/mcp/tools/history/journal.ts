@@ -75,7 +75,9 @@ export async function journal(
     }
   }
   const ended = { ...change, ...outcome, effects: done, state: "done" } as const;
-  await history.note(change, ended).catch(report);
+  const noting = history.note(change, ended);
+  // An undo that is not noted as done could be made once more.
+  await (begun.undoes === undefined ? noting.catch(report) : noting);
   return { change: ended, bodies };
 }
 
