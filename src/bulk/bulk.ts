@@ -1,28 +1,30 @@
-import type { Meta } from "../contract/fields.ts";
-import type { FilterInput } from "../contract/filters.ts";
-import { toSignal, type Leaving } from "../contract/leaving.ts";
-import type { ReadLink } from "../contract/links.ts";
-import { isStorable } from "../contract/text.ts";
-import type { ReceiptPage } from "../state/job-runs.ts";
-import type { Job } from "../state/jobs.ts";
-import { writeActions, type Plan, type PlanRow, type RowPage } from "../state/plans.ts";
-import type { State } from "../state/state.ts";
-import { createRunner, type RunnerOptions } from "./apply/job-runner.ts";
-import { findExportPage, saveExportPages } from "./export-pages.ts";
+import { type RunnerOptions, createRunner } from "./apply/job-runner.ts";
+import { LineBusy, WorkCancelled, throwIfCancelled } from "./bulk-errors.ts";
 import {
+  type ExportFormat,
   countEach,
   listLacks,
   startCount,
   writePages,
-  type ExportFormat,
 } from "./files/write-links.ts";
-import { createLine } from "./line.ts";
-import { onlyOwn, type Owner } from "./owner.ts";
-import { makePlan, type PlanWanted } from "./plan/make-plan.ts";
+import { type Owner, onlyOwn } from "./owner.ts";
+import { type PlanWanted, makePlan } from "./plan/make-plan.ts";
 import { listWrittenLinks } from "./plan/seen-hosts.ts";
 import { summarizePlan } from "./plan/summarize-plan.ts";
 import type { InTime } from "./select/limit-time.ts";
 import { readWithin, selectParts } from "./select/select-links.ts";
+import type { ClockAndRandom } from "../contract/clock.ts";
+import type { Meta } from "../contract/fields.ts";
+import type { FilterInput } from "../contract/filters.ts";
+import { type Leaving, toSignal } from "../contract/leaving.ts";
+import type { ReadLink } from "../contract/links.ts";
+import { isStorable } from "../contract/text.ts";
+import { createPrefixedId } from "../state/ids.ts";
+import type { ReceiptPage } from "../state/job-runs.ts";
+import type { Job } from "../state/jobs.ts";
+import type { KeptValues } from "../state/kept-values.ts";
+import { type Plan, type PlanRow, type RowPage, writeActions } from "../state/plans.ts";
+import type { State } from "../state/state.ts";
 
 /** Many changes at once: planned, approved, applied at the budget's pace, and resumed. */
 
@@ -153,4 +155,117 @@ async function readAhead<Item>(items: AsyncGenerator<Item>): Promise<AsyncGenera
     if (first.done !== true) yield first.value;
     yield* items;
   })();
+}
+
+/** Exported files of links, which an assistant reads page by page within an hour. */
+
+type SavedPages = { readonly id: string; readonly pages: number };
+type ExportPage = { readonly type: string; readonly text: string };
+
+export async function saveExportPages(
+  kept: KeptValues,
+  { type, texts }: { readonly type: string; readonly texts: AsyncIterable<string> },
+  owner: string,
+  { clock, random }: ClockAndRandom,
+): Promise<SavedPages> {
+  const id = createPrefixedId("export", random);
+  const at = clock.now();
+  const keys: string[] = [];
+  try {
+    for await (const text of texts) {
+      const key = writeKey(owner, id, keys.length + 1);
+      keys.push(key);
+      await kept.save("export_page", key, { type, text }, { owner, at });
+    }
+  } catch (error) {
+    await kept.remove("export_page", keys);
+    throw error;
+  }
+  return { id, pages: keys.length };
+}
+
+export async function findExportPage(
+  kept: KeptValues,
+  { owner, id, page }: { readonly owner: string; readonly id: string; readonly page: number },
+): Promise<ExportPage | undefined> {
+  return (await kept.find("export_page", writeKey(owner, id, page)))?.value;
+}
+
+function writeKey(owner: string, id: string, page: number): string {
+  return `${owner} ${id} ${page}`;
+}
+
+/** To read and compare many links takes memory that all keys share, so that keys take turns. */
+
+type Line = {
+  /** Does the work when its turn has come; fails where that takes too long. */
+  readonly run: <Result>(
+    keyPrint: string,
+    signal: AbortSignal,
+    work: () => Promise<Result>,
+  ) => Promise<Result>;
+};
+
+type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<void>;
+type Waiter = { readonly keyPrint: string; readonly begin: () => void };
+
+const mostOfKey = 2;
+const mostOfAll = 4;
+const mostWaiting = 20;
+const mostWait_ms = 30_000;
+
+export function createLine(sleep: Sleep): Line {
+  /** The keys of the works that have begun. */
+  const working: string[] = [];
+  const waiting = new Set<Waiter>();
+  const countOf = (keyPrint: string) => working.filter((each) => each === keyPrint).length;
+  const mayBegin = (keyPrint: string) =>
+    working.length < mostOfAll && countOf(keyPrint) < mostOfKey;
+
+  return {
+    run: async (keyPrint, signal, work) => {
+      throwIfCancelled(signal);
+      if (mayBegin(keyPrint)) working.push(keyPrint);
+      else await waitForTurn(keyPrint, signal);
+      try {
+        return await work();
+      } finally {
+        working.splice(working.indexOf(keyPrint), 1);
+        beginNext();
+      }
+    },
+  };
+
+  /** Of the keys that have least at work, whoever waits longest. */
+  function beginNext(): void {
+    const least = [...waiting].toSorted((a, b) => countOf(a.keyPrint) - countOf(b.keyPrint));
+    least.find(({ keyPrint }) => mayBegin(keyPrint))?.begin();
+  }
+
+  async function waitForTurn(keyPrint: string, signal: AbortSignal): Promise<void> {
+    if (waiting.size >= mostWaiting) throw new LineBusy(mostWait_ms);
+    const over = new AbortController();
+    await new Promise<void>((resolve, reject) => {
+      const leave = (settle: () => void) => {
+        // Only the first of a turn, a cancellation and the end of the time counts.
+        if (!waiting.delete(waiter)) return;
+        signal.removeEventListener("abort", cancel);
+        over.abort();
+        settle();
+      };
+      const begin = () => {
+        working.push(keyPrint);
+        leave(resolve);
+      };
+      const cancel = () => leave(() => reject(new WorkCancelled()));
+      const waiter: Waiter = { keyPrint, begin };
+      waiting.add(waiter);
+      signal.addEventListener("abort", cancel);
+      sleep(mostWait_ms, over.signal).then(
+        () => leave(() => reject(new LineBusy(mostWait_ms))),
+        // It was broken off, because the wait was over before it.
+        () => undefined,
+      );
+    });
+  }
 }

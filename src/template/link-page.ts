@@ -1,17 +1,24 @@
 import type { Template } from "liquidjs";
+import { isAppScheme } from "../contract/rules/app-rules.ts";
 import { checkLiquid } from "./check-liquid.ts";
 import { describeLanguage } from "./choose-language.ts";
 import { cleanHtml } from "./clean-html.ts";
-import { parseLiquid, renderLiquid, type TimeLimit } from "./liquid.ts";
-import { renderHead } from "./page-head.ts";
+import { isWebAddress } from "./html-rules.ts";
 import { buildVariables } from "./liquid-variables.ts";
-import { renderOwnWays } from "./own-ways.ts";
-import type { PageButton, PageSubject, PhoneWays, TemplateSource } from "./page-input.ts";
+import { type TimeLimit, parseLiquid, renderLiquid } from "./liquid.ts";
+import type {
+  PageButton,
+  PageIosApp,
+  PageSubject,
+  PhoneWays,
+  TemplateSource,
+} from "./page-input.ts";
 import { ownStyle, pageStyle } from "./page-style.ts";
-import { renderScript } from "./page-script.ts";
-import type { PageLanguage } from "./page-texts.ts";
+import { type PageLanguage, type PageTexts, pageTexts } from "./page-texts.ts";
 import { starter } from "./starter-template.ts";
-import { asDesigned, renderButtons } from "./store-buttons.ts";
+import { asDesigned, fillText, renderButtons } from "./store-buttons.ts";
+import { isFilled, readVisibleTitle } from "./visible-title.ts";
+import { escapeText } from "../text/escape-html.ts";
 
 export type { TemplateSource } from "./page-input.ts";
 
@@ -161,4 +168,160 @@ function describePolicy(
     "base-uri 'none'",
     "form-action 'none'",
   ].join("; ");
+}
+
+/** Where a page of our own design leads, in the visitor's language. */
+
+type Ways = {
+  readonly platform: "ios" | "android" | "desktop";
+  readonly buttons: readonly PageButton[];
+  readonly language: PageLanguage;
+  readonly within?: string | undefined;
+  readonly phone?: PhoneWays | undefined;
+};
+
+function renderOwnWays(ways: Ways): string {
+  const { buttons, language, phone } = ways;
+  const texts: PageTexts = pageTexts[language];
+  const form = { texts, isolates: true } as const;
+  const first = "secondary" as const;
+  return [
+    renderLeaving(ways, texts),
+    renderButtons(buttons, form),
+    renderCode(phone, texts),
+    // Beside the code none of the stores is the main way.
+    renderButtons(phone?.stores ?? [], { ...form, first }),
+  ].join("");
+}
+
+/** Within some apps the button that opens another app does nothing. */
+function renderLeaving({ platform, buttons, within }: Ways, texts: PageTexts): string {
+  if (within === undefined || buttons.every(({ kind }) => kind !== "open")) return "";
+  const menu = platform === "android" && within !== "WeChat" ? "⋮" : "⋯";
+  const how = fillText(texts.leave_how, {
+    browser: `<bdi>${escapeText(within)}</bdi>`,
+    menu: `<bdi>${menu}</bdi>`,
+  });
+  return `<div class="leave"><strong>${escapeText(texts.leave)}</strong><p>${how}</p></div>`;
+}
+
+function renderCode(phone: PhoneWays | undefined, texts: PageTexts): string {
+  if (phone?.code === undefined) return "";
+  const picture = `role="img" aria-label="${escapeText(texts.qr_code)}">${phone.code}`;
+  const caption = `<figcaption>${escapeText(texts.scan)}</figcaption>`;
+  return `<figure class="phone"><div class="phone-code" ${picture}</div>${caption}</figure>`;
+}
+
+/**
+ * What programs read of a page: those that show a shared link (Open Graph, Twitter), iOS (the
+ * Smart App Banner and the App Clip card), and those that open apps from it (App Links).
+ */
+function renderHead(subject: PageSubject): string {
+  const title = readVisibleTitle(subject);
+  return [
+    '<meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">',
+    '<meta name="color-scheme" content="light dark">',
+    // A browser that is told of no icon asks the link host for one.
+    '<link rel="icon" href="data:,">',
+    `<title>${escapeText(title)}</title>`,
+    ...describeSharing(subject, title),
+    ...describeApps(subject),
+  ].join("");
+}
+
+function describeSharing({ link, project }: PageSubject, title: string): readonly string[] {
+  const { social_description: description, social_image_url: address } = link;
+  const image = isFilled(address) && isWebAddress(address) ? address : null;
+  const text = isFilled(description) ? description : null;
+  return [
+    tag("name", "description", text),
+    `<link rel="canonical" href="${escapeText(link.address)}">`,
+    tag("property", "og:type", "website"),
+    tag("property", "og:site_name", project.name),
+    tag("property", "og:title", title),
+    tag("property", "og:description", text),
+    tag("property", "og:url", link.address),
+    tag("property", "og:image", image),
+    tag("name", "twitter:card", image === null ? "summary" : "summary_large_image"),
+    tag("name", "twitter:title", title),
+    tag("name", "twitter:description", text),
+    tag("name", "twitter:image", image),
+  ];
+}
+
+function describeApps({ link, apps, opened = link.address }: PageSubject): readonly string[] {
+  const { ios, android } = apps;
+  const ofIos = ios && [
+    tag("name", "apple-itunes-app", describeBanner(opened, ios)),
+    tag("property", "al:ios:url", addressIn(opened, ios.custom_scheme)),
+    tag("property", "al:ios:app_store_id", ios.app_store_id),
+    tag("property", "al:ios:app_name", ios.name),
+  ];
+  const ofAndroid = android && [
+    tag("property", "al:android:url", addressIn(opened, android.custom_scheme)),
+    tag("property", "al:android:package", android.package_name),
+    tag("property", "al:android:app_name", android.name),
+  ];
+  return [...(ofIos ?? []), ...(ofAndroid ?? []), tag("property", "al:web:url", link.address)];
+}
+
+/** Commas separate its parts, so that no part may have one. */
+function describeBanner(
+  address: string,
+  { app_store_id, clip_bundle_id }: PageIosApp,
+): string | null {
+  const parts = [
+    isFilled(app_store_id) ? `app-id=${app_store_id}` : "",
+    isFilled(clip_bundle_id) ? `app-clip-bundle-id=${clip_bundle_id}` : "",
+    isFilled(clip_bundle_id) ? "app-clip-display=card" : "",
+  ].filter(isFilled);
+  if (parts.length === 0) return null;
+  return [...parts, `app-argument=${address.replaceAll(",", "%2C")}`].join(", ");
+}
+
+/**
+ * The link's path under the app's own scheme; without one, the link itself. A remote server may
+ * store a scheme that our rules refuse.
+ */
+function addressIn(address: string, scheme: string | null): string {
+  if (scheme === null || !isAppScheme(scheme)) return address;
+  return address.replace(/^https?:\/\/[^/]*\/?/i, `${scheme}://`);
+}
+
+function tag(kind: "name" | "property", name: string, content: string | null): string {
+  if (content === null) return "";
+  return `<meta ${kind}="${name}" content="${escapeText(content)}">`;
+}
+
+/**
+ * The one script that a link's page can have: it tells the link host what the phone looks like, so
+ * that an app which is installed next can be told of the link. It goes by the page's own address,
+ * with no cookies, and nothing waits for it.
+ */
+function renderScript(
+  { visit, copied }: { readonly visit: string | undefined; readonly copied: string | undefined },
+  nonce: string,
+): string {
+  const body =
+    `{visit:${JSON.stringify(visit)},screen_width:s.width,screen_height:s.height,` +
+    "device_pixel_ratio:devicePixelRatio,timezone:f.timeZone,calendar:f.calendar," +
+    "language:n.language,languages:n.languages}";
+  const sending =
+    'fetch(location.href,{method:"POST",credentials:"omit",keepalive:true,' +
+    `headers:{"content-type":"application/json"},body:JSON.stringify(${body})})`;
+  const reading = "s=screen,n=navigator,f=Intl.DateTimeFormat().resolvedOptions()";
+  const copying = copied === undefined ? "" : renderCopying(copied);
+  // Without a visit, as in a preview, nothing is sent.
+  const told = visit === undefined ? "" : `${sending}.catch(()=>{});`;
+  const telling = `const ${reading};${told}${copying}`;
+  return `<script nonce="${nonce}">(()=>{${telling}})()</script>`;
+}
+
+/** What a visitor presses may write there; where it may not, the button leads on all the same. */
+function renderCopying(address: string): string {
+  // Within a script no tag of the address may end it.
+  const text = JSON.stringify(address).replaceAll("<", "\\u003c");
+  const button = 'e.target.closest("a.store-button-app-store")';
+  return `addEventListener("click",e=>{${button}&&n.clipboard?.writeText(${text}).catch(()=>{})})`;
 }

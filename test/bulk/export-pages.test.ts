@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { beforeEach, expect, test } from "vitest";
-import { findExportPage, saveExportPages } from "../../src/bulk/export-pages.ts";
+import { findExportPage, saveExportPages } from "../../src/bulk/bulk.ts";
 import type { KeptValues } from "../../src/state/kept-values.ts";
 import { openStateForEach } from "../support/store-place.ts";
 

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { LineBusy, WorkCancelled } from "../../src/bulk/bulk-errors.ts";
-import { createLine } from "../../src/bulk/line.ts";
+import { createLine } from "../../src/bulk/bulk.ts";
 import { createGate, createTestClock } from "../support/clock.ts";
 
 /** Who is at work and who waits, step by step, by a clock that the test moves. */

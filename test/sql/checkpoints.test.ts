@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { createCheckpoints } from "../../src/sql/sqlite-log.ts";
+import { createCheckpoints } from "../../src/sql/sqlite.ts";
 
 /** When the log is carried over into the file. */
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { DiskFailed } from "../../src/sql/faults.ts";
-import { openLogSync, type LogSync } from "../../src/sql/sqlite-log.ts";
+import { openLogSync, type LogSync } from "../../src/sql/sqlite.ts";
 import { memoryFolder } from "../support/folders.ts";
 
 /** Who waits for the disk, and what a disk that fails means for those who come later. */

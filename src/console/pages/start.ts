@@ -1,13 +1,13 @@
-import type { JsonObject } from "../../contract/json.ts";
-import type { Account, Waiting } from "../account.ts";
+import type { Account, Connection, Waiting } from "../account.ts";
 import { renderFollow } from "../follow.ts";
-import { html, type Html } from "../html.ts";
+import { type Html, html } from "../html.ts";
 import { describeJob, isRunning, renderCounts, renderProgress } from "../job-parts.ts";
 import type { Page, Reply, Visit } from "../page.ts";
 import { renderFacts, renderNote } from "../parts.ts";
 import { readRecords, readText } from "../read.ts";
 import { historyAddress, renderChanges } from "../render-changes.ts";
-import { renderConnection } from "./connect.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import { quoteWord } from "../../text/quote-word.ts";
 
 /** The first page: how to begin, how it stands, what waits, and what happened last. */
 export const startPage: Page = {
@@ -123,4 +123,86 @@ function renderJob(job: JsonObject): Html {
     </div>
     ${renderProgress(job)}
   </li>`;
+}
+
+/** How each client is connected, ready to be copied. */
+
+type Client = { readonly name: string; readonly where: Html; readonly block: string };
+
+function renderConnection({ account, isHere }: Visit): Html | string {
+  const { connection } = account;
+  // A command of this machine is of no use on another one, and tells of its folders.
+  const clients = listClients(isHere ? connection : { ...connection, command: undefined });
+  if (clients.length === 0) return "";
+  return html`<section class="card" aria-labelledby="connect">
+    <h2 id="connect">Connect your assistant</h2>
+    <div class="inside"><div>${clients.map(renderClient)}</div></div>
+  </section>`;
+}
+
+function renderClient({ name, where, block }: Client, index: number): Html {
+  const id = `client-${index}`;
+  // The first one shows what there is to be seen in the others.
+  const open = index === 0 ? html` open` : "";
+  return html`<details class="client" name="client" ${open}>
+    <summary>${name}</summary>
+    <div>
+      <p class="soft">${where}</p>
+      <pre id="${id}" tabindex="0" role="group" aria-label="${name}">${block}</pre>
+      <div>
+        <button
+          type="button"
+          class="small"
+          data-copy="${id}"
+          aria-label="Copy the configuration for ${name}"
+        >
+          Copy
+        </button>
+      </div>
+    </div>
+  </details>`;
+}
+
+function listClients({ command, mcp, secret }: Connection): readonly Client[] {
+  const overHttp = mcp === undefined ? [] : [describeHttp(mcp, secret)];
+  if (command === undefined) return overHttp;
+  const started = { command: "node", args: command };
+  const words = ["node", ...command].map(quoteWord).join(" ");
+  return [
+    {
+      name: "Claude Desktop",
+      where: html`Add this to <code>claude_desktop_config.json</code> (Settings, Developer, Edit
+        Config).`,
+      block: writeJson({ mcpServers: { waypost: started } }),
+    },
+    {
+      name: "Claude Code",
+      where: html`Run this in a terminal.`,
+      block: `claude mcp add waypost -- ${words}`,
+    },
+    {
+      name: "VS Code",
+      where: html`Add this to <code>.vscode/mcp.json</code>.`,
+      block: writeJson({ servers: { waypost: { type: "stdio", ...started } } }),
+    },
+    {
+      name: "Cursor",
+      where: html`Add this to <code>.cursor/mcp.json</code>.`,
+      block: writeJson({ mcpServers: { waypost: started } }),
+    },
+    ...overHttp,
+  ];
+}
+
+function describeHttp(url: string, secret: string): Client {
+  const headers = { Authorization: `Bearer <${secret}>` };
+  return {
+    name: "Any client over HTTP",
+    where: html`Replace the text in angle brackets with ${secret}.`,
+    block: writeJson({ mcpServers: { waypost: { type: "http", url, headers } } }),
+  };
+}
+
+function writeJson(value: unknown): string {
+  return JSON.stringify(value, undefined, 2);
 }

@@ -1,22 +1,22 @@
-import type { JsonObject } from "../../contract/json.ts";
-import type { Account, Failure } from "../account.ts";
+import type { Account, Failure, FieldProblem } from "../account.ts";
 import { act } from "../act.ts";
 import { renderGuard } from "../form-fields.ts";
-import { html, type Html } from "../html.ts";
-import { createForm, type Form, type Page, type Reply, type Visit } from "../page.ts";
-import { renderFault, renderHidden, renderNote } from "../parts.ts";
-import { renderFindings, renderTemplateFields } from "./template-fields.ts";
+import { type Html, html } from "../html.ts";
+import { type Form, type Page, type Reply, type Visit, createForm } from "../page.ts";
 import {
+  type Drawn,
   chooseLink,
   drawTemplate,
   listLinks,
   readView,
   renderTemplatePreview,
   writeView,
-  type Drawn,
 } from "./template-preview.ts";
-import { printText, readTyped, readVersion, type TemplateText } from "./template-text.ts";
-import { listVersions, renderVersions } from "./template-versions.ts";
+import { type TemplateText, printText, readTyped, readVersion } from "./template-text.ts";
+import { renderFault, renderHidden, renderNote, renderPost } from "../parts.ts";
+import { readRecords, readText } from "../read.ts";
+import { renderTime, writeTime } from "../render-changes.ts";
+import type { JsonObject } from "../../contract/json.ts";
 
 /** The page of all links: its draft in an editor, how it looks, and what was published before. */
 export const templatePage: Page = {
@@ -271,4 +271,173 @@ async function change(
   if (ended.kind === "reply") return ended.reply;
   if (ended.kind === "done") return { kind: "go", to: writeView(view, done) };
   return show(visit, { ...readAgain(form), failure: ended.failure }, form);
+}
+
+/** What was published, the newest first, and the way back to it. */
+
+async function listVersions({ mayUse, call }: Account): Promise<readonly JsonObject[]> {
+  if (!mayUse("list_template_versions")) return [];
+  const answer = await call("list_template_versions", {});
+  // A project that never had a template has no versions of it.
+  return answer.kind === "done" ? readRecords(answer.result, "versions") : [];
+}
+
+function renderVersions(visit: Visit, versions: readonly JsonObject[]): Html {
+  const { account } = visit;
+  const live = versions.find(isLive);
+  const rows = versions.map((version) => renderVersion(visit, version));
+  return html`<section class="card" aria-labelledby="versions">
+    <header>
+      <h2 id="versions">Versions</h2>
+      ${
+        live !== undefined && account.mayUse("unpublish_template")
+          ? renderAct(visit, "unpublish", html`<button class="small grave">Unpublish…</button>`)
+          : ""
+      }
+    </header>
+    <div class="inside">
+      ${live === undefined ? html`<p class="soft">Links show the default page.</p>` : ""}
+      ${
+        rows.length === 0
+          ? ""
+          : html`<ul class="list">
+              ${rows}
+            </ul>`
+      }
+    </div>
+  </section>`;
+}
+
+function isLive({ live }: JsonObject): boolean {
+  return live === true;
+}
+
+function renderVersion(visit: Visit, version: JsonObject): Html {
+  const { account } = visit;
+  const [id, at] = [readText(version, "id"), readText(version, "published_at")];
+  const time = renderTime(at, account);
+  const label = `Restore the version from ${writeTime(at, account)}`;
+  const button = html`${renderHidden("id", id)}<button class="small" aria-label="${label}">
+      Restore…
+    </button>`;
+  return html`<li>
+    <div class="split">
+      <p>
+        <a href="/template?from=${encodeURIComponent(id)}">${time === "" ? id : time}</a>
+        ${isLive(version) ? html`<span class="tag good">live</span>` : ""}
+      </p>
+      ${account.mayUse("restore_template_version") ? renderAct(visit, "restore", button) : ""}
+    </div>
+  </li>`;
+}
+
+function renderAct(visit: Visit, name: string, rest: Html): Html {
+  return renderPost(visit, "/template", rest, { do: name });
+}
+
+/** The two texts of a template with the numbers of their lines, and what is wrong at which. */
+
+type Field = keyof TemplateText;
+
+const fields: Readonly<Record<Field, { readonly label: string; readonly hint: string }>> = {
+  body: {
+    label: "Body",
+    hint: "HTML and Liquid. {% store_buttons %} adds the buttons.",
+  },
+  css: { label: "CSS", hint: "Use prefers-color-scheme to support dark mode." },
+};
+
+type Shown = {
+  readonly text: TemplateText;
+  readonly problems: readonly FieldProblem[];
+  /** Whether what is wrong keeps it from being saved. */
+  readonly isRefused: boolean;
+  readonly isReadOnly: boolean;
+  /** Where a script asks what is wrong, which has the text: it is not sent back. */
+  readonly isKnown: boolean;
+};
+
+function renderTemplateFields(shown: Shown): Html {
+  return html`${renderField("body", shown)} ${renderField("css", shown)}`;
+}
+
+function renderField(name: Field, shown: Shown): Html {
+  const { text, problems, isRefused, isReadOnly, isKnown } = shown;
+  const { label, hint } = fields[name];
+  const own = problems.filter(({ field }) => field === name);
+  const isFaulty = own.length > 0 && isRefused;
+  const described = isFaulty ? `${name}-hint findings` : `${name}-hint`;
+  const count = countLines(text[name]);
+  const about = html`id="${name}" name="${name}" rows="${count}"
+  aria-describedby="${described}"${isFaulty ? html` aria-invalid="true"` : ""}${
+    isReadOnly ? html` readonly` : ""
+  }
+  wrap="off" spellcheck="false" autocapitalize="off" autocomplete="off"`;
+  return html`<div class="field">
+    <label for="${name}">${label}</label>
+    <div class="code">
+      ${renderNumbers(name, count, own)}
+      <textarea ${about}>${"\n"}${isKnown ? "" : text[name]}</textarea>
+    </div>
+    <p class="hint" id="${name}-hint">${hint}</p>
+  </div>`;
+}
+
+const fewestLines = 8;
+/** For what is typed before the numbers are written anew; the rest of them is cut off. */
+const spareLines = 150;
+
+function countLines(text: string): number {
+  return Math.max(text.split("\n").length, fewestLines);
+}
+
+/** Beside the text, which has as many lines; those where something is wrong can be led to. */
+function renderNumbers(name: Field, count: number, problems: readonly FieldProblem[]): Html {
+  const faulty = new Set(problems.map(({ line }) => line));
+  const numbers = Array.from({ length: count + spareLines }, (_, index) => {
+    const line = index + 1;
+    const shown = faulty.has(line) ? html`<b id="${nameLine(name, line)}">${line}</b>` : line;
+    return [shown, "\n"];
+  });
+  return html`<pre class="gutter" id="${name}-lines" data-drafted aria-hidden="true">
+${numbers}</pre>`;
+}
+
+function nameLine(name: string, line: number): string {
+  return `${name}-${line}`;
+}
+
+type Findings = {
+  readonly title: string;
+  readonly problems: readonly FieldProblem[];
+  /** Whatever keeps it from being saved. */
+  readonly refused: unknown;
+};
+
+/** Each of them leads to its line. */
+function renderFindings({ title, problems, refused }: Findings): Html | string {
+  if (title === "") return "";
+  const rows = problems.map(renderFinding);
+  return html`<div class="${refused === undefined ? "warning" : "fault"}">
+    <p><strong>${title}</strong></p>
+    ${
+      rows.length === 0
+        ? ""
+        : html`<ul class="findings">
+            ${rows}
+          </ul>`
+    }
+  </div>`;
+}
+
+function renderFinding({ field = "", line, message }: FieldProblem): Html {
+  const isPlaced = line !== undefined && Object.hasOwn(fields, field);
+  if (!isPlaced) return html`<li>${message}</li>`;
+  // The place is in a text that is there.
+  const { label } = fields[field as Field];
+  const place = html` data-field="${field}" data-line="${line}"`;
+  return html`<li>
+    <a href="#${nameLine(field, line)}" ${place}>${label}, line ${line}</a>
+    ${message}
+  </li>`;
 }
