@@ -12,8 +12,8 @@ import {
 } from "../http-server.ts";
 import { listenOnBoth } from "../listen-on-both.ts";
 import { sleep } from "../open-client.ts";
-import { askListener, createAnswerProcess } from "./ask-listener.ts";
-import { findSigner, openSigner, type Signer } from "./folder-signer.ts";
+import { askListener, createAnswerProcess, findStatement } from "./ask-listener.ts";
+import { openSigner, type Signer } from "./folder-signer.ts";
 
 /**
  * A stdio process's part in serving links and pages. Of the processes of a folder with the same
@@ -135,20 +135,23 @@ function settle(state: State): Promise<void> {
 }
 
 async function listenOrAsk(state: State): Promise<void> {
-  const { config, signal } = state;
+  const { config, signal, makeHandlers } = state;
   const { data, port, serve } = config;
-  const signer = serve ? openSigner(data) : findSigner(data);
+  if (!serve || makeHandlers === undefined) {
+    state.other = await findStatement(config);
+    return;
+  }
+  const signer = openSigner(data);
   const until = clock.monotonic() + settleWithin_ms;
-  while (signer !== undefined && !signal.aborted) {
-    const handlers = serve ? state.makeHandlers : undefined;
+  while (!signal.aborted) {
     const isReserved = clock.monotonic() < state.reservedUntil;
-    if (handlers && !isReserved && (await tryPort(state, port, signer, handlers))) return;
+    if (!isReserved && (await tryPort(state, port, signer, makeHandlers))) return;
     const found = await askListener({ host: loopback, port }, signer);
     state.other = typeof found === "string" ? undefined : found;
-    if (state.other !== undefined || handlers === undefined) return;
+    if (state.other !== undefined) return;
     const isOver = clock.monotonic() > until;
     if (isOver && found === "starting") throw new UsageFault("no port became free in time");
-    if (isOver || found === "foreign") return hold(state, 0, signer, handlers);
+    if (isOver || found === "foreign") return hold(state, 0, signer, makeHandlers);
     await sleep(lookAgain_ms, signal).catch(() => undefined);
   }
 }
