@@ -62,40 +62,9 @@ const byTool = new Map(listEndpoints().map((endpoint) => [endpoint.tool, endpoin
 type Lesson = { readonly endpoint: Endpoint; readonly known: KnownTool };
 
 export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
-  const { owner, now, report } = options;
-  let { openMemory } = options;
-  let recalling: Promise<void> | undefined;
-  let writing: Promise<void> = Promise.resolve();
+  const { now } = options;
   const learned = new Map<string, KnownTool>();
   const unsaved = new Map<string, KnownTool>();
-
-  /** Where the data folder cannot be used, each process learns for itself. */
-  async function useMemory(use: (kept: KeptAccess) => Promise<unknown>): Promise<void> {
-    try {
-      const kept = await openMemory?.();
-      if (kept !== undefined) await use(kept);
-    } catch (error) {
-      openMemory = undefined;
-      report(error);
-    }
-  }
-
-  async function load(kept: KeptAccess): Promise<void> {
-    for (const { value } of await kept.list("known_access", owner)) {
-      // It was saved by `save`.
-      const known = value as KnownTool;
-      if (!learned.has(known.tool)) learned.set(known.tool, known);
-    }
-  }
-
-  async function save(kept: KeptAccess): Promise<void> {
-    const rows = [...unsaved.values()];
-    unsaved.clear();
-    const saving = rows.map((row) =>
-      kept.save("known_access", `${owner} ${row.tool}`, row, { owner, at: row.at }),
-    );
-    await Promise.all(saving);
-  }
 
   function find({ tool }: Endpoint): KnownTool | undefined {
     const known = learned.get(tool);
@@ -150,6 +119,50 @@ export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
         if (!others.includes(endpoint)) learn(endpoint, "settled", null);
       }
     },
+    ...shareLessons(options, { learned, unsaved }),
+  };
+}
+
+type Lessons = Readonly<Record<"learned" | "unsaved", Map<string, KnownTool>>>;
+
+/** Reads what other processes have learned, and saves what this one has. */
+function shareLessons(
+  { owner, report, ...options }: LearnedOptions,
+  { learned, unsaved }: Lessons,
+): Pick<LearnedAccess, "recall" | "write"> {
+  let { openMemory } = options;
+  let recalling: Promise<void> | undefined;
+  let writing: Promise<void> = Promise.resolve();
+
+  /** Where the data folder cannot be used, each process learns for itself. */
+  async function useMemory(use: (kept: KeptAccess) => Promise<unknown>): Promise<void> {
+    try {
+      const kept = await openMemory?.();
+      if (kept !== undefined) await use(kept);
+    } catch (error) {
+      openMemory = undefined;
+      report(error);
+    }
+  }
+
+  async function load(kept: KeptAccess): Promise<void> {
+    for (const { value } of await kept.list("known_access", owner)) {
+      // It was saved by `save`.
+      const known = value as KnownTool;
+      if (!learned.has(known.tool)) learned.set(known.tool, known);
+    }
+  }
+
+  async function save(kept: KeptAccess): Promise<void> {
+    const rows = [...unsaved.values()];
+    unsaved.clear();
+    const saving = rows.map((row) =>
+      kept.save("known_access", `${owner} ${row.tool}`, row, { owner, at: row.at }),
+    );
+    await Promise.all(saving);
+  }
+
+  return {
     recall: () => (recalling ??= useMemory(load)),
     write: () => {
       if (unsaved.size > 0) writing = writing.then(() => useMemory(save));
