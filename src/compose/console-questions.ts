@@ -52,7 +52,7 @@ async function answer(
     return { kind: "over" };
   }
   const options = { ...door, openState: door.state.open, checkPin };
-  const text = await decide(approval, decision, typed, options);
+  const { fault: text } = await decide(approval, decision, typed, options);
   return text === undefined ? undefined : { kind: "fault", text };
 }
 

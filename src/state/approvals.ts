@@ -66,9 +66,11 @@ export function createApprovals({ db, write }: Sql<StateTables>, given: ClockAnd
 
     takeForToken: (id, digest) =>
       write(async (inner) => {
-        const current = selectCurrent(inner, "sealed", clock.now()).select("id");
-        const row = await current.where((row) => row.and({ id, digest })).executeTakeFirst();
-        return row !== undefined && setStatus(inner, row.id, "waiting", "used");
+        const current = selectCurrent(inner, "sealed", clock.now()).select(["id", "digest"]);
+        const row = await current.where("id", "=", id).executeTakeFirst();
+        // An answer uses its question up, also where the act is another one by now.
+        const isFirst = row !== undefined && (await setStatus(inner, id, "waiting", "used"));
+        return isFirst && row.digest === digest;
       }),
 
     askPage: async ({ told, waited, ...request }) => {

@@ -28,8 +28,10 @@ async function waitFor({ approvals }: State, wanted: Wanted = act): Promise<stri
 
 describe("a sealed approval", () => {
   test("is taken once, for its own act", async () => {
+    const used = await state.approvals.openForToken(act);
+    expect(await state.approvals.takeForToken(used.id, another.digest)).toBe(false);
+    expect(await state.approvals.takeForToken(used.id, act.digest)).toBe(false);
     const { id } = await state.approvals.openForToken(act);
-    expect(await state.approvals.takeForToken(id, another.digest)).toBe(false);
     expect(await state.approvals.takeForToken(`${id}x`, act.digest)).toBe(false);
     expect(await other.approvals.takeForToken(id, act.digest)).toBe(true);
     expect(await state.approvals.takeForToken(id, act.digest)).toBe(false);

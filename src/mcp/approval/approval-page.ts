@@ -177,8 +177,9 @@ async function answer(visit: OpenVisit): Promise<Response> {
     return ask(visit, fault);
   }
   const typed = { pin: form.get("pin") ?? "", count: form.get("count") ?? "" };
-  const fault = await decide(approval, decision, typed, { ...options, address });
+  const { isFirst, fault } = await decide(approval, decision, typed, { ...options, address });
   if (fault !== undefined) return ask(visit, fault);
+  if (isFirst) return showPage(200, renderEnd({ ...approval, status: decision }));
   // Two persons who press at once are both shown the decision of the first.
   const decided = await state.approvals.findPage(approval.id);
   if (decided === undefined || decided.status === "waiting") return showPage(404, over);

@@ -45,13 +45,13 @@ type Deciding = PinOptions &
 /** What a person types beside a yes. */
 type Typed = { readonly pin: string; readonly count: string };
 
-/** Why the answer does not count; what was answered before stays as it was. */
+/** Whether the answer is the one that counts; a fault says why no answer like it would. */
 export async function decide(
   approval: Approval,
   decision: Decision,
   typed: Typed,
   options: Deciding,
-): Promise<string | undefined> {
+): Promise<{ readonly isFirst: boolean; readonly fault: string | undefined }> {
   const { openState, address, onDecided, onRefused } = options;
   const isOpen = approval.status === "waiting";
   // The PIN and the number are only asked for a yes.
@@ -62,7 +62,7 @@ export async function decide(
     isOpen && fault === undefined && (await approvals.decidePage(approval.id, decision));
   if (isFirst) onDecided(approval.id, decision, address);
   else onRefused(fault ?? alreadyAnswered, address);
-  return fault;
+  return { isFirst, fault };
 }
 
 export const alreadyAnswered = "This was already answered.";

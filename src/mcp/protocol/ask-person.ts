@@ -114,11 +114,14 @@ function canShowForm({ elicitation }: ClientCapabilities): boolean {
 const formName = "approval";
 const pageName = "approval_page";
 
+/** Anything else in its place was not made here, and is neither looked up nor remembered. */
+const approvalId = /^[\w-]{27}$/;
+
 /** What a repeated call brings along (2026-07-28). */
 function readReply({ mcpReq }: ServerContext): Reply | undefined {
   const { inputResponses = {} } = mcpReq;
   const state = mcpReq.requestState();
-  const token = typeof state === "string" ? state : "";
+  const token = typeof state === "string" && approvalId.test(state) ? state : "";
   const to = pageName in inputResponses ? "page" : "form";
   const said = inputResponses[to === "page" ? pageName : formName];
   if (said !== undefined) return { to, token, said, action: readAction(said) };

@@ -188,6 +188,26 @@ describe("a sealed approval", () => {
     expect(await recall(assistant)).toEqual(rows);
   });
 
+  test("is used up by an answer that came while its target was another one", async () => {
+    const sealed = await obtain();
+    const sent = { sealed, tool: "delete_link", args: { id: link }, key: assistant.world.key };
+    await rename("Changed");
+    expect((await use(sent)).structuredContent?.deleted).toBeUndefined();
+    await rename("Spring");
+    expect((await use(sent)).structuredContent?.deleted).toBeUndefined();
+    expect(assistant.writes).toEqual([]);
+  });
+
+  test("of a form that nobody made is none, and does no harm", async () => {
+    const sent = { tool: "delete_link", args: { id: link }, key: assistant.world.key };
+    for (const sealed of ["x\u0000", "x".repeat(1_000_000), "\ud800"]) {
+      const result = await use({ ...sent, sealed });
+      expect(result.structuredContent?.deleted).toBeUndefined();
+      expect(result.structuredContent?.error?.effect ?? "none").toBe("none");
+    }
+    expect(assistant.writes).toEqual([]);
+  });
+
   test("goes through in whatever order the fields come, and once", async () => {
     const fields = ["id", "team_id", "name", "custom_scheme"];
     const order = fc.shuffledSubarray(fields, { minLength: 4 });

@@ -49,6 +49,7 @@ export async function journal(
   const history = await keyContext.openHistory().catch(explain);
   const first = [...effects, ...steps.slice(0, 1).map(({ intended }) => intended)];
   const change = await history.begin({ ...writer, ...begun, tool, effects: first }).catch(explain);
+  const isUndo = begun.undoes !== undefined;
   const bodies: unknown[] = [];
   const done = [...effects];
   let outcome: Omit<Outcome, "effects"> = {};
@@ -69,7 +70,7 @@ export async function journal(
       outcome = rest;
     } catch (error) {
       // The request was carried out, and its effect stays noted as intended.
-      if (index < steps.length - 1) throw error;
+      if (index < steps.length - 1 || isUndo) throw error;
       report(error);
       return { change, bodies };
     }
@@ -77,7 +78,7 @@ export async function journal(
   const ended = { ...change, ...outcome, effects: done, state: "done" } as const;
   const noting = history.note(change, ended);
   // An undo that is not noted as done could be made once more.
-  await (begun.undoes === undefined ? noting.catch(report) : noting);
+  await (isUndo ? noting : noting.catch(report));
   return { change: ended, bodies };
 }
 
