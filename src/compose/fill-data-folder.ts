@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { join } from "node:path";
 import { UsageFault } from "../config.ts";
 import { openDatabase } from "../sql/engine.ts";
@@ -44,6 +52,7 @@ export async function fillDataFolder(
   try {
     removeCopy(folder, incomplete);
     await fill(incomplete);
+    requireMerged(incomplete);
     const made = copiedFiles.filter((name) => existsSync(join(incomplete, name)));
     for (const name of made) renameSync(join(incomplete, name), join(folder, name));
     await flushFolder(folder);
@@ -57,6 +66,15 @@ export async function fillDataFolder(
   unlock();
   rmSync(incomplete, { recursive: true, force: true });
   await flushFolder(folder);
+}
+
+/** On a full disk SQLite may leave rows in a log beside their file, which is not moved. */
+function requireMerged(incomplete: string): void {
+  const logs = copiedFiles.map((name) => join(incomplete, `${name}-wal`));
+  const isLeft = (log: string) => (statSync(log, { throwIfNoEntry: false })?.size ?? 0) > 0;
+  if (!logs.some(isLeft)) return;
+  const full = { code: "ENOSPC", syscall: "write" };
+  throw Object.assign(new Error("a database's log could not be merged"), full);
 }
 
 /** Removes what an interrupted copy left, too. */

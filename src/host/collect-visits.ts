@@ -147,10 +147,9 @@ export function isScriptMessage({ method, headers }: IncomingMessage): boolean {
 }
 
 async function readMessage(request: IncomingMessage): Promise<JsonObject | undefined> {
-  const bytes = await readAtMost(request, mostBytes);
-  if (bytes === undefined) return undefined;
   try {
-    const message: unknown = JSON.parse(bytes.toString());
+    const bytes = await readAtMost(request, mostBytes);
+    const message: unknown = JSON.parse(bytes?.toString() ?? "");
     return isJsonObject(message) ? message : undefined;
   } catch {
     return undefined;
@@ -173,6 +172,7 @@ export function createNotedWriter({ store, setAlarm, report }: WriterOptions) {
 
   async function write(): Promise<void> {
     const batch = [...gathered.values()];
+    if (batch.length === 0) return;
     gathered = new Map();
     try {
       await store.write((db) => writeVisits(db, batch));

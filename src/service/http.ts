@@ -106,8 +106,12 @@ function sendReply(response: ServerResponse, reply: ApiReply, requestId: string)
   response.writeHead(status, sent).end(text);
 }
 
-/** Node discards the rest of a body, but would wait for it as long as for a whole request. */
+/**
+ * Discards the rest of a body: a sender may read no answer before all of it is sent. Node would
+ * wait for it as long as for a whole request.
+ */
 function endBody(incoming: IncomingMessage): void {
+  incoming.resume();
   setTimeout(() => {
     if (!incoming.complete) incoming.destroy();
   }, restOfBody_ms).unref();

@@ -37,7 +37,7 @@ export function createFlusher(
         setAlarm(within_ms, resolve);
       }).then(() => {
         scheduled = undefined;
-        return flush();
+        return isClosed ? last : flush();
       });
       return scheduled;
     },

@@ -41,7 +41,7 @@ export function createDeliverer(options: DelivererOptions) {
   const { store, clock, setAlarm, collect, report } = options;
   /** Counts attempts, and events that were given up. */
   const counts = { delivered: 0, failed: 0, given_up: 0 };
-  const running = new Set<Promise<void>>();
+  const running = new Map<string, Promise<void>>();
   let stopWatching: (() => Promise<void>) | undefined;
   /** From then on, no batch begins. */
   let isStopping = false;
@@ -57,9 +57,11 @@ export function createDeliverer(options: DelivererOptions) {
     await collect().catch(note);
     const limit = webhooksAtOnce - running.size;
     for (const webhook of await listDueWebhooks(store.db, clock.now(), limit)) {
+      // A claim may end while what was sent is still being noted.
+      if (running.has(webhook.id)) continue;
       const delivering = deliverTo(webhook).catch(note);
-      running.add(delivering);
-      void delivering.finally(() => running.delete(delivering));
+      running.set(webhook.id, delivering);
+      void delivering.finally(() => running.delete(webhook.id));
     }
   }
 
@@ -70,8 +72,10 @@ export function createDeliverer(options: DelivererOptions) {
       const claimed = await store.write(claim, patient);
       if (claimed === undefined) return;
       const { webhook, due } = claimed;
-      await Promise.all(due.map((delivery) => tryOnce(delivery, webhook)));
+      const ended = await Promise.allSettled(due.map((delivery) => tryOnce(delivery, webhook)));
       await store.write((db) => releaseWebhook(db, key, clock.now()), patient);
+      const fault = ended.find(({ status }) => status === "rejected");
+      if (fault?.status === "rejected") throw fault.reason;
       isMore = due.length === eventsAtOnce;
     }
   }
@@ -95,14 +99,14 @@ export function createDeliverer(options: DelivererOptions) {
     /** Resolves when everything that is due now was tried. */
     deliverDue: async () => {
       await startDue();
-      await Promise.all(running);
+      await Promise.all(running.values());
     },
     measure: () => ({ ...counts }),
     close: async () => {
       isStopping = true;
       const cancelBreak = setAlarm(finish_ms, () => breaking.abort());
       await stopWatching?.();
-      await Promise.all(running);
+      await Promise.all(running.values());
       cancelBreak();
     },
   };

@@ -103,6 +103,7 @@ export async function* readPages<Item extends Row>(
 ): AsyncGenerator<PlacedPage<Item>> {
   const known = new Set<string | number>();
   let unread = 0;
+  let begin = from;
   let limit: number = paging.max_limit;
   for (let reached = from; ;) {
     const asked = choosePage(reached, limit);
@@ -119,6 +120,7 @@ export async function* readPages<Item extends Row>(
     const isSmaller = size < asked.limit;
     if (isSmaller) limit = Math.max(1, size);
     const start = (asked.page - 1) * size;
+    if (isFirst) begin = start;
     const isJoined =
       start === reached || isFirst || known.has(rows[0]?.id ?? "") || known.has(start);
     const before = known.size;
@@ -128,7 +130,7 @@ export async function* readPages<Item extends Row>(
     // Without a count, only a page that others were longer than is known to be the last one.
     const isEnd = count !== undefined || shown === 0 || (!isFirst && shown < asked.limit);
     // Where nobody says how long a page is, a short one may be the last, or small as they all are.
-    const isAll = (meta.limit ?? undefined) === undefined && from + known.size === count;
+    const isAll = (meta.limit ?? undefined) === undefined && begin + known.size === count;
     const isLast = isAll || ((meta.next ?? undefined) === undefined && isEnd);
     const end = start + shown;
     const total = { known: known.size, unread, count, reached: Math.max(end, reached) };

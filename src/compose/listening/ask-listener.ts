@@ -15,9 +15,14 @@ import { findSigner, type Signer } from "./folder-signer.ts";
 /** What the process that listens says of itself. */
 export type Statement = Listening & ServedBy;
 
+type SignedStatement = Statement & {
+  /** Whoever has this asks this listener to leave, and no later one. */
+  readonly leave_nonce: string;
+};
+
 export type Place = { readonly host: string; readonly port: number };
 
-export type Found = Statement | "starting" | "nobody" | "foreign";
+export type Found = SignedStatement | "starting" | "nobody" | "foreign";
 
 const noteFile = "listener.json";
 const askPath = "/listener/ask";
@@ -31,7 +36,7 @@ const mostCharacters = 4096;
 
 export async function askListener(place: Place, signer: Signer): Promise<Found> {
   const { port } = place;
-  const nonce = randomBytes(16).toString("base64url");
+  const nonce = createNonce();
   try {
     const { status, text } = await post(place, askPath, {
       [nonceHeader]: nonce,
@@ -42,7 +47,7 @@ export async function askListener(place: Place, signer: Signer): Promise<Found> 
     const { said, proof } = JSON.parse(text);
     const isOurs = signer.isSigned(proof, "answer", port, nonce, said);
     // createAnswerProcess wrote it, in another process.
-    return isOurs ? (JSON.parse(said) as Statement) : "foreign";
+    return isOurs ? (JSON.parse(said) as SignedStatement) : "foreign";
   } catch (error) {
     // A listener that ends may reset the connection.
     const isGone = ["ECONNREFUSED", "ECONNRESET", "EPIPE"].includes(readCode(error));
@@ -51,8 +56,11 @@ export async function askListener(place: Place, signer: Signer): Promise<Found> 
 }
 
 /** Only for a place where one of ours has answered: a stranger must never have this signature. */
-export async function askToLeave(place: Place, signer: Signer): Promise<void> {
-  const nonce = randomBytes(16).toString("base64url");
+export async function askToLeave(
+  place: Place,
+  { leave_nonce: nonce }: SignedStatement,
+  signer: Signer,
+): Promise<void> {
   const proof = signer.sign("leave", place.port, nonce);
   // Whether the port is free then, the next try to listen shows.
   await post(place, leavePath, { [nonceHeader]: nonce, [proofHeader]: proof }).catch(() => {});
@@ -97,20 +105,26 @@ type AnswerOptions = {
 
 export function createAnswerProcess(options: AnswerOptions): AnswerProcess {
   const { signer, port, readStatement, leave } = options;
+  const leave_nonce = createNonce();
   return ({ method, url, headers }, response) => {
     const nonce = headers[nonceHeader];
     const proof = headers[proofHeader];
     if (method !== "POST" || typeof nonce !== "string") return false;
     if (url === askPath && signer.isSigned(proof, "ask", port, nonce)) {
-      const said = JSON.stringify(readStatement());
+      const said = JSON.stringify({ ...readStatement(), leave_nonce });
       respondJson(response, 200, { said, proof: signer.sign("answer", port, nonce, said) });
       return true;
     }
-    if (url !== leavePath || !signer.isSigned(proof, "leave", port, nonce)) return false;
+    if (url !== leavePath || nonce !== leave_nonce) return false;
+    if (!signer.isSigned(proof, "leave", port, nonce)) return false;
     response.writeHead(leave === undefined ? 409 : 204).end();
     leave?.();
     return true;
   };
+}
+
+function createNonce(): string {
+  return randomBytes(16).toString("base64url");
 }
 
 /** Where others on this machine reach a server that listens everywhere. */

@@ -128,7 +128,8 @@ function settle(state: State): Promise<void> {
     .then(() => {
       state.settling = undefined;
       state.settledAt = clock.monotonic();
-      if (state.held !== undefined || state.signal.aborted) return;
+      const isSettled = state.held?.listening.isTemporary === false;
+      if (isSettled || state.signal.aborted) return;
       state.timer = setTimeout(() => void settle(state), tryEvery_ms).unref();
     });
   return state.settling;
@@ -146,11 +147,15 @@ async function listenOrAsk(state: State): Promise<void> {
   while (!signal.aborted) {
     const isReserved = clock.monotonic() < state.reservedUntil;
     if (!isReserved && (await tryPort(state, port, signer, makeHandlers))) return;
+    // Its temporary port does until the other program has gone.
+    if (state.held !== undefined) return;
     const found = await askListener({ host: loopback, port }, signer);
     state.other = typeof found === "string" ? undefined : found;
     if (state.other !== undefined) return;
     const isOver = clock.monotonic() > until;
-    if (isOver && found === "starting") throw new UsageFault("no port became free in time");
+    // Another program may answer like one of ours that starts, and for ever.
+    const isStarting = found === "starting" && state.fault === undefined;
+    if (isOver && isStarting) throw new UsageFault("no port became free in time");
     if (isOver || found === "foreign") return hold(state, 0, signer, makeHandlers);
     await sleep(lookAgain_ms, signal).catch(() => undefined);
   }
@@ -161,7 +166,7 @@ async function tryPort(...[state, port, signer, handlers]: Parameters<typeof hol
   try {
     await hold(state, port, signer, handlers);
   } catch (error) {
-    if (readCode(error) === "EADDRINUSE") return false;
+    if (readCode(error) === "EADDRINUSE" || state.held !== undefined) return false;
     // The port is not for this user, for instance: no other process of the folder has it either.
     await hold(state, 0, signer, handlers);
   }
@@ -194,6 +199,7 @@ async function hold(
   });
   setRequestHandlers(server, { ...makeHandlers(listening), answerProcess });
   state.other = undefined;
+  leave(state);
   state.held = { server, listening };
   if (state.signal.aborted) leave(state);
 }

@@ -52,6 +52,6 @@ async function askForPort({ base_url, data }: Config, place: Place): Promise<boo
   const found = await askListener(place, signer);
   if (typeof found === "string") return found !== "foreign";
   const isStdio = found.kind === "stdio";
-  if (isStdio) await askToLeave(place, signer);
+  if (isStdio) await askToLeave(place, found, signer);
   return isStdio;
 }

@@ -238,6 +238,8 @@ async function readForm(request: Request): Promise<URLSearchParams | undefined> 
   const isForm = /^application\/x-www-form-urlencoded\b/i.test(type);
   try {
     const body = isForm ? await readAtMost(request, bodyBytes) : undefined;
+    // A body that is opened after its sender has gone just ends.
+    if (request.signal.aborted) return undefined;
     return new URLSearchParams(body?.toString());
   } catch {
     return undefined;

@@ -85,6 +85,20 @@ describe.concurrent("the port of another program", () => {
     expect(stranger.received).toHaveLength(1);
   });
 
+  test("a session goes back to its port when the other program has gone", async () => {
+    await using folder = await createDataFolder();
+    const stranger = await startStranger((_, response) => void response.writeHead(503).end());
+    const own = `http://127.0.0.1:${stranger.port}`;
+    await using session = openSession({ data: folder.path, port: stranger.port });
+    // It may be one of ours that starts, so it is waited for at first.
+    await waitUntil(async () => (await session.read()) !== undefined);
+    expect(await session.read()).not.toBe(own);
+    stranger[Symbol.dispose]();
+    await waitUntil(async () => (await session.read()) === own);
+    expect(await isServed(own)).toBe(true);
+    expect(session.describe()).toBeUndefined();
+  });
+
   test("a session gets a port that is free at both loopback addresses", async () => {
     await using folder = await createDataFolder();
     using stranger = await startStranger(undefined, "::1");
