@@ -71,8 +71,8 @@ export async function fillDataFolder(
 /** On a full disk SQLite may leave rows in a log beside their file, which is not moved. */
 function requireMerged(incomplete: string): void {
   const logs = copiedFiles.map((name) => join(incomplete, `${name}-wal`));
-  const isLeft = (log: string) => (statSync(log, { throwIfNoEntry: false })?.size ?? 0) > 0;
-  if (!logs.some(isLeft)) return;
+  const sizes = logs.map((log) => statSync(log, { throwIfNoEntry: false })?.size ?? 0);
+  if (Math.max(...sizes) === 0) return;
   const full = { code: "ENOSPC", syscall: "write" };
   throw Object.assign(new Error("a database's log could not be merged"), full);
 }

@@ -64,14 +64,7 @@ export function createApprovals({ db, write }: Sql<StateTables>, given: ClockAnd
       return opened;
     },
 
-    takeForToken: (id, digest) =>
-      write(async (inner) => {
-        const current = selectCurrent(inner, "sealed", clock.now()).select(["id", "digest"]);
-        const row = await current.where("id", "=", id).executeTakeFirst();
-        // An answer uses its question up, also where the act is another one by now.
-        const isFirst = row !== undefined && (await setStatus(inner, id, "waiting", "used"));
-        return isFirst && row.digest === digest;
-      }),
+    takeForToken: (id, digest) => write((inner) => useUp(inner, { id, digest }, clock.now())),
 
     askPage: async ({ told, waited, ...request }) => {
       const asked = await write(async (inner) => {
@@ -124,6 +117,18 @@ export function createApprovals({ db, write }: Sql<StateTables>, given: ClockAnd
     },
     measure: () => ({ ...measured }),
   };
+}
+
+/** An answer uses its question up, also where the act is another one by now. */
+async function useUp(
+  db: Db,
+  { id, digest }: Pick<Row, "id" | "digest">,
+  now: number,
+): Promise<boolean> {
+  const current = selectCurrent(db, "sealed", now).select("digest");
+  const row = await current.where("id", "=", id).executeTakeFirst();
+  const isFirst = row !== undefined && (await setStatus(db, id, "waiting", "used"));
+  return isFirst && row.digest === digest;
 }
 
 type Opened = TokenRequest & Pick<Row, "channel"> & Partial<Pick<PageRequest, "key_print" | "pin">>;

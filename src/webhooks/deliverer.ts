@@ -49,9 +49,7 @@ export function createDeliverer(options: DelivererOptions) {
   const breaking = new AbortController();
 
   /** While another process locks the store, or it is away, there is nothing to report. */
-  const note = (error: unknown) => {
-    if (!(error instanceof StoreBusy)) report(error);
-  };
+  const note = (error: unknown) => void (error instanceof StoreBusy || report(error));
 
   async function startDue(): Promise<void> {
     await collect().catch(note);
@@ -69,13 +67,11 @@ export function createDeliverer(options: DelivererOptions) {
   async function deliverTo(key: WebhookKey): Promise<void> {
     for (let isMore = true; isMore && !isStopping;) {
       const claim = (db: Db) => claimWebhook(db, key, clock.now(), eventsAtOnce);
-      const claimed = await store.write(claim, patient);
-      if (claimed === undefined) return;
-      const { webhook, due } = claimed;
-      const ended = await Promise.allSettled(due.map((delivery) => tryOnce(delivery, webhook)));
+      const { webhook, due } = (await store.write(claim, patient)) ?? {};
+      if (webhook === undefined || due === undefined) return;
+      const attempts = await Promise.allSettled(due.map((each) => tryOnce(each, webhook)));
       await store.write((db) => releaseWebhook(db, key, clock.now()), patient);
-      const fault = ended.find(({ status }) => status === "rejected");
-      if (fault?.status === "rejected") throw fault.reason;
+      for (const each of attempts) if (each.status === "rejected") throw each.reason;
       isMore = due.length === eventsAtOnce;
     }
   }

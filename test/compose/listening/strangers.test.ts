@@ -12,6 +12,7 @@ import { describe, expect, test } from "vitest";
 import { UsageFault } from "../../../src/config.ts";
 import { createDataFolder, isServed, openServing, openSession } from "./listeners.ts";
 import { startServe } from "../../support/command.ts";
+import { waitUntil } from "../../support/clock.ts";
 import { findFreePort, listen } from "../../support/ports.ts";
 
 /** Ports of other programs, folders with invalid files, and folders without a server. */
