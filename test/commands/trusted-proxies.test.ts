@@ -14,6 +14,7 @@ import { startDnsServer } from "./dns-server.ts";
 import { signInAt } from "../support/console.ts";
 import { startSession } from "../support/listening.ts";
 import { connectV1 } from "../support/mcp-clients.ts";
+import { findFreePort } from "../support/ports.ts";
 
 /** Clients behind a proxy, as `waypost serve` tells them apart. */
 
@@ -154,10 +155,11 @@ describe("doctor warns of a proxy that is not trusted, for it hides all addresse
   test("not while this machine's own assistant alone serves the links", async () => {
     await using folder = await createFolder();
     const env = { WAYPOST_LINK_ORIGIN: "https://{subdomain}.a.example" };
-    const session = await startSession({ data: folder.path, port: 0, env });
+    const port = await findFreePort();
+    const session = await startSession({ data: folder.path, port, env });
     // Whoever tells an address listens by then.
     await session.askAddress();
-    expect((await doctor(folder, [], env)).warned).toEqual([]);
+    expect((await doctor(folder, ["--port", `${port}`], env)).warned).toEqual([]);
     await session.stop();
     expect((await doctor(folder, [], env)).warned).toEqual([expect.stringContaining(namesNone)]);
   });
