@@ -1,3 +1,4 @@
+import { findFreePort } from "../../support/ports.ts";
 import { command } from "../command.ts";
 import { makeDataFile } from "../ground/data-file.ts";
 import { bundleBare } from "../servers/bundle-bare.ts";
@@ -8,7 +9,9 @@ import type { Rounds, Subject } from "./scenario.ts";
 export async function* measureStdio({ extent }: Subject): Rounds {
   await using file = await makeDataFile();
   using bundled = await bundleBare("stdio");
-  const words = [command, "stdio", "--data", file.folder, "--log", "error"];
+  // Of one port, so that both name the same addresses.
+  const port = String(await findFreePort());
+  const words = [command, "stdio", "--data", file.folder, "--port", port, "--log", "error"];
   await using legacy = await startStdio(words, "2025-11-25");
   const { params, said } = await prepareLink(async (method, given) => {
     return readResult(await legacy.ask(method, given));
