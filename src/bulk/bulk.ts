@@ -45,7 +45,7 @@ const jobsPerPage = 20;
 const pageBytes = 4 * 1024 * 1024;
 const rowsTogether = 500;
 
-/** What reads many links waits for its turn first, and ends when the caller leaves. */
+/** Work that reads many links waits for its turn first, and ends when the caller disconnects. */
 export function createBulk(options: RunnerOptions) {
   const { openState, random, sleep, clock } = options;
   const line = createLine(sleep);
@@ -65,11 +65,11 @@ export function createBulk(options: RunnerOptions) {
       runInTurn(owner, left, async (signal) =>
         makePlan({ state: await openState(), random, signal }, wanted, owner),
       ),
-    /** Undefined for another key's plan as for none at all. */
+    /** Undefined when no plan has this id, or when another key made it. */
     findPlan: async (id: string, owner: Owner) =>
       isStorable(id) ? onlyOwn(await (await openState()).plans.find(id), owner) : undefined,
     listRows: async ({ id }: Plan, page: RowPage) => (await openState()).plans.listRows(id, page),
-    /** What the whole plan would do; of a job, what is left of it. */
+    /** What the whole plan would do; for a job, what is left of it. */
     summarize: (
       plan: Plan,
       owner: Owner,
@@ -88,10 +88,10 @@ export function createBulk(options: RunnerOptions) {
       listJobs(await openState(), key_print, page),
     listReceipts: async (job: Job, page: ReceiptPage) =>
       (await openState()).jobs.listReceipts(job, page),
-    /** Every link that the filters name as a file, in pages; and what is not known of them. */
+    /** Saves every matching link to a file of several pages, and reports what could not be read. */
     exportLinks: (wanted: ExportWanted, owner: Owner, left?: Leaving) =>
       runInTurn(owner, left, (signal) => saveExport(options, wanted, owner, signal)),
-    /** Hands over the links that the filters name, until the time is up. */
+    /** Hands over the matching links until the time is up. */
     readLinks: (
       filters: readonly FilterInput[],
       take: (links: readonly ReadLink[]) => void,
@@ -129,7 +129,7 @@ async function saveExport(
   return { ...saved, count: counting.links, lacks: listLacks(counting) };
 }
 
-/** The rows that write, some at a time; of a job, those that are not done. */
+/** The rows that write, in batches; for a job, only the unfinished ones. */
 async function* readWrites(
   { plans, jobs }: State,
   plan: Plan,
@@ -195,10 +195,10 @@ function writeKey(owner: string, id: string, page: number): string {
   return `${owner} ${id} ${page}`;
 }
 
-/** To read and compare many links takes memory that all keys share, so that keys take turns. */
+/** Reading and comparing many links takes memory that all keys share, so keys take turns. */
 
 type Line = {
-  /** Does the work when its turn has come; fails where that takes too long. */
+  /** Runs the work when its turn comes; fails when the wait is too long. */
   readonly run: <Result>(
     keyPrint: string,
     signal: AbortSignal,
@@ -215,7 +215,7 @@ const mostWaiting = 20;
 const mostWait_ms = 30_000;
 
 export function createLine(sleep: Sleep): Line {
-  /** The keys of the works that have begun. */
+  /** The key of each piece of work in progress. */
   const working: string[] = [];
   const waiting = new Set<Waiter>();
   const countOf = (keyPrint: string) => working.filter((each) => each === keyPrint).length;
@@ -236,7 +236,7 @@ export function createLine(sleep: Sleep): Line {
     },
   };
 
-  /** Of the keys that have least at work, whoever waits longest. */
+  /** Begins the work that has waited longest, from the keys with the least work in progress. */
   function beginNext(): void {
     const least = [...waiting].toSorted((a, b) => countOf(a.keyPrint) - countOf(b.keyPrint));
     least.find(({ keyPrint }) => mayBegin(keyPrint))?.begin();
@@ -247,7 +247,7 @@ export function createLine(sleep: Sleep): Line {
     const over = new AbortController();
     await new Promise<void>((resolve, reject) => {
       const leave = (settle: () => void) => {
-        // Only the first of a turn, a cancellation and the end of the time counts.
+        // A turn, a cancellation and the timeout may coincide: only the first counts.
         if (!waiting.delete(waiter)) return;
         signal.removeEventListener("abort", cancel);
         over.abort();
@@ -263,7 +263,7 @@ export function createLine(sleep: Sleep): Line {
       signal.addEventListener("abort", cancel);
       sleep(mostWait_ms, over.signal).then(
         () => leave(() => reject(new LineBusy(mostWait_ms))),
-        // It was broken off, because the wait was over before it.
+        // The wait ended first, and aborted this timer.
         () => undefined,
       );
     });

@@ -38,7 +38,7 @@ function listSample(plan: Plan, bulk: Bulk, action: PlanAction): Promise<readonl
   return bulk.listRows(plan, { actions: [action], limit: samplesEach });
 }
 
-/** The same record with its texts cut off. */
+/** The same record with its texts shortened. */
 export function shortenTexts(record: JsonObject, most: number): JsonObject {
   const text = JSON.stringify(record, (_, member: unknown) =>
     typeof member === "string" && member.length > most

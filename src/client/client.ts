@@ -156,7 +156,7 @@ function isUndone({ kind }: Outcome): boolean {
   return kind === "unsent" || kind === "limited";
 }
 
-/** The end of a call that failed. Only a write that may have been carried out is looked for. */
+/** How a failed call ended. Only a write that may have been carried out is looked up. */
 async function settle(state: State, call: Call, outcome: Unanswered): Promise<unknown> {
   if (call.doubt === undefined || isUndone(outcome)) throw describeFailure(call, outcome);
   const refusal = outcome.kind === "refused" ? outcome.problem : undefined;

@@ -44,8 +44,8 @@ const { links, projects } = contract;
 /** Whether a call may be sent again while its first try may have been, or still be, carried out. */
 export function isRepeatable({ tool, effect, idempotent }: Endpoint, input: JsonObject): boolean {
   if (effect === "read") return true;
-  // Each time another shortened path might be made. The cast holds, because the types of `call`
-  // hold its callers to this entry's own fields.
+  // Each attempt could create another shortened path. The cast is safe, because the types of `call`
+  // restrict the input to this entry's own fields.
   const isShortening = (input as LinkFields).options?.shorten === true;
   if (tool === links.upsert.tool && isShortening) return false;
   // A project's deletion deletes so much that a person confirms each attempt.

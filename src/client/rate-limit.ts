@@ -2,15 +2,15 @@ import { budgets, readSpan, type BudgetName } from "../contract/budgets.ts";
 import type { Clock } from "../contract/clock.ts";
 
 /**
- * Holds calls back, so that a key gets no 429 for calling too often. It counts the places that are
- * taken, by this process alone or by all processes that use the key.
+ * Delays calls so that a key gets no 429 for calling too often. It counts the places taken by this
+ * process only, or by all processes that use the key.
  */
 export type BudgetLedger = {
   /** Takes the next place in a budget, which the caller must leave again. */
   readonly queue: (budget: BudgetName) => {
     /** How long the call must still wait: those before it may have taken longer than expected. */
     readonly readWait_ms: () => Awaitable<number>;
-    /** A place counts from its answer on, as the server counted it some time before. */
+    /** A place counts from its response on, because the server counted it some time before. */
     readonly leave: (isSpent: boolean) => Awaitable<void>;
   };
 };

@@ -167,7 +167,7 @@ function readMeta(given: unknown, input: JsonObject, shown: number): ReadMeta {
 /** What a server warned of when it answered (RFC 7234, §5.5), kept beside the answer. */
 const warnings = new WeakMap<object, readonly string[]>();
 
-/** A header is as long as a stranger likes. */
+/** A server can send a header of any length. */
 const mostRead = 4000;
 const mostWarnings = 5;
 const mostCharacters = 500;
@@ -189,7 +189,7 @@ export function noteWarnings(
   if (texts.length > 0) warnings.set(body, texts);
 }
 
-/** The warnings with which this very answer came. */
+/** The warnings that came with this response. */
 export function listWarnings(body: unknown): readonly string[] {
   return typeof body === "object" && body !== null ? (warnings.get(body) ?? []) : [];
 }

@@ -33,7 +33,7 @@ export type RunContext = Asking & {
 const pageRows = 200;
 /** A distant server takes longer for a row than the spacing between two rows. */
 const mostAtOnce = 8;
-/** With the rows whose ends are being noted. */
+/** Includes rows whose results are being saved. */
 const mostInHand = 2 * mostAtOnce;
 /** The request of a row whose end is unknown may still arrive at the server. */
 const recheckWaits_ms = [2000, 10_000];
@@ -182,7 +182,8 @@ async function sendUnlessChanged(
 
 /**
  * The rejection of a row that was sent before may be the effect of that first request. It may have
- * arrived at any moment, so this is checked last. A path or an id names one link, whoever wrote it.
+ * arrived at any moment, so this is checked last. A path or an id identifies one link, regardless
+ * of which request wrote it.
  */
 async function findEarlierWrite(asking: Asking, planned: PlanRow, end: RowEnd): Promise<RowEnd> {
   const { action, link_id, path, fields } = planned;
@@ -261,7 +262,9 @@ function concernsRowAlone({ status, message }: Problem): boolean {
   return ["plan_required", "role_required"].includes(readCause(message));
 }
 
-/** With the answer, as far as the row does not say it: an undo compares the link with it. */
+/**
+ * Saves the part of the response that the row does not predict: an undo compares the link with it.
+ */
 function describeDone(row: PlanRow, link: WrittenLink | null): RowEnd {
   const { action, link_id } = row;
   if (link?.id !== undefined) {

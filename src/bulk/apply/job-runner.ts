@@ -322,7 +322,7 @@ async function begin(runner: RunnerState, taken: Taken): Promise<Job> {
   return (await jobs.find(job.id)) ?? job;
 }
 
-/** At even distances over all jobs of the key, in whichever process they run. */
+/** Spaces the writes of all the key's jobs evenly, in whichever process they run. */
 function createSpacing(
   { spacing_ms, sleep, stopped }: RunnerState,
   { counters }: State,
@@ -377,8 +377,8 @@ async function loadUnfinished(runner: RunnerState): Promise<void> {
 const mostProofs = 10;
 
 /**
- * A key silently chooses its project, and may be another one by now: some link that the plan knows
- * must still be there. Links may go, but not all at once.
+ * A key determines the project, and may have changed since the plan was made: at least one of the
+ * plan's links must still exist. Links may be deleted, but not all at once.
  */
 async function requireSameProject(
   asking: Asking,
@@ -402,7 +402,9 @@ async function requireSameProject(
   await asking.call(links.index, { limit: 1 }, asking.signal);
 }
 
-/** A link that the job has deleted, or may have, proves nothing; neither does one yet to return. */
+/**
+ * A link that the job may have deleted proves nothing; neither does one that it has yet to create.
+ */
 function shouldBeThere({ planned, status }: Receipt): boolean {
   if (planned.action === "create") return status === "done";
   return planned.action === "delete" ? status === null : true;
@@ -424,8 +426,8 @@ type Keeping = {
 const renewEvery_ms = 3000;
 
 /**
- * Renews the lease of a job that this process has, until the function is called that it answers:
- * what takes long meanwhile, whatever it is, must not look like a dead process.
+ * Renews the lease of a running job until the returned function is called, so that a slow step does
+ * not look like a dead process.
  */
 export function keepLease(keeping: Keeping): () => Promise<void> {
   const ended = new AbortController();

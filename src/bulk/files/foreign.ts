@@ -185,14 +185,14 @@ const needs: Readonly<Record<string, string>> = {
 };
 const parameters = ["utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content", "gclid"];
 
-/** `used` gets the values that the fields have. */
+/** Adds to `used` each value that the returned fields come from. */
 function readFields(
   { fields: aliases, addresses, campaign, foreign }: Format,
   values: ForeignLink,
   used: Set<ForeignValue>,
 ): LinkFields {
   const own = values.filter(({ name }) => foreign?.test(name) !== true);
-  /** The first value that can be parsed; what is there twice and says the same is used twice. */
+  /** Returns the first value that can be parsed. Equal values under one name all count as used. */
   const read = <Value>(keys: readonly string[], parse: (text: string) => Value | undefined) => {
     for (const key of keys) {
       const same = own.filter((value) => value.key === key);
@@ -228,7 +228,7 @@ function readFields(
     const query = address?.searchParams ?? new URLSearchParams();
     const before = query.toString();
     for (const name of parameters) {
-      // What the address has already stays.
+      // Parameters that the address already has stay.
       const held = query.get(name);
       const isFree = (text: string) => (held === null || held === text ? text : undefined);
       const value = read([simplifyName(name)], isFree);

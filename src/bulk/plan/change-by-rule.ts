@@ -17,14 +17,14 @@ import type { PlanRule } from "../../state/plans.ts";
  * query or a prefix changes nothing more, so that a plan may be made again.
  */
 
-/** The fields that a rule may be about. */
+/** The fields that a rule may change. */
 export const ruledFields: readonly string[] = ["path", ...textFields, ...addressFields];
 
 const isAddressField = (field: string) => addressFields.some((name) => name === field);
 
 /**
- * The fields that become others by the rules, of which a later one finds what an earlier one wrote,
- * and what is wrong with their new values so far. No rule is about what a link does not have, or a
+ * Returns the fields that the rules change, and what is wrong with their new values. Each rule
+ * works on the result of the one before. A rule skips a field that the link lacks, or that the
  * server does not show.
  */
 export function applyRules(
@@ -44,7 +44,7 @@ export function applyRules(
   return { fields: completeTokens(link, Object.fromEntries(changed)), problems };
 }
 
-/** As a caller writes them. */
+/** The rules as the caller sends them. */
 export type RuleArguments = {
   readonly replace?: readonly Replacement[];
   readonly add_query?: QueryRule;
@@ -140,7 +140,7 @@ function findPrefixFault(prefix: string): string | undefined {
   return findPathFault(`${normal}a`);
 }
 
-/** Undefined where the text would outgrow what any field is sent with. */
+/** Undefined when the text would become longer than any field that can be sent. */
 type Rewrite = (value: string, from: string, to: string) => string | undefined;
 
 const rewriters: Readonly<Record<PlanRule["kind"], Rewrite>> = {
@@ -160,14 +160,14 @@ const rewriters: Readonly<Record<PlanRule["kind"], Rewrite>> = {
  */
 function moveHost(address: string, from: string, to: string): string {
   const [, scheme = "", login = "", host = "", rest = ""] = webAddress.exec(address) ?? [];
-  // A longer one is the name of nothing, and slow to be read as one.
+  // No real host is longer, and a longer one is slow to parse.
   const found = host.length > longestHost ? undefined : readHost(scheme, host);
   const isMeant = found !== undefined && found === readHost(scheme, from);
   return isMeant ? scheme + login + to + rest : address;
 }
 
 const longestHost = 300;
-/** A name and a password are no part of the host. */
+/** The host excludes a user name and password. */
 const webAddress = /^(https?:\/\/)([^/?#\\]*@)?([^/?#\\]+)(.*)$/is;
 
 /** As a browser asks for it; undefined for what is no host. */
@@ -184,8 +184,9 @@ function replaceText(value: string, from: string, to: string): string | undefine
 }
 
 /**
- * The first parameter of the name gets the value where it stands, further ones of that name go, and
- * a new one stands at the end; all others and the fragment stay letter by letter.
+ * The first parameter with this name gets the value in its place, and further ones are removed. A
+ * new parameter is added at the end. All others and the fragment stay as they are, letter by
+ * letter.
  */
 function setParameter(address: string, name: string, value: string): string {
   const [, base = "", query, fragment = ""] = /^([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(address) ?? [];
@@ -193,7 +194,7 @@ function setParameter(address: string, name: string, value: string): string {
   const text = (query ?? "").slice(1);
   let isSet = false;
   const kept = (text === "" ? [] : text.split("&")).flatMap((part) => {
-    // A question mark at its beginning would be taken for that of the query.
+    // URLSearchParams would drop a question mark at the beginning.
     const [[known, held] = []] = new URLSearchParams(`&${part}`);
     if (known !== name) return [part];
     if (isSet) return [];

@@ -5,7 +5,10 @@ import { listAppIds, type KnownApps } from "./known-apps.ts";
 
 /** What a row would change of a link, field by field. */
 
-/** The link's fields that would be others; what is not known of the link may be anything. */
+/**
+ * The fields of the link that would change; a field whose current value is unknown counts as
+ * changed.
+ */
 export function listChanged(
   link: ReadLink,
   { ios_app, android_app, options: _options, ...plain }: LinkFields,

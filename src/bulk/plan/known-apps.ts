@@ -24,9 +24,11 @@ import {
   type ProjectApps,
 } from "../select/project-apps.ts";
 
-/** The apps that rows choose, held against those that the project has registered. */
+/** Compares the apps that rows choose with those that the project has registered. */
 
-/** A kind is missing where no row names one, and where one of its apps could not be read. */
+/**
+ * A kind is missing when no row names one of its apps, or when one of its apps could not be read.
+ */
 export type KnownApps = Readonly<Partial<Record<AppMember, readonly App[]>>>;
 
 export const noApps: KnownApps = {};
@@ -73,16 +75,16 @@ type SettledApps = {
 
 type Settling = Pick<Owner, "requireRight"> & {
   readonly takesAnyId: boolean;
-  /** Whether an app's name may stand where the API takes an id or a bundle id. */
+  /** Whether rows may give an app's name where the API takes an id or a bundle id. */
   readonly takesNames: boolean;
 };
 
 /**
- * The fields with the apps as the API takes them, and without what would register an app that is
- * registered already: if it were deleted before the row is done, the row would register it anew,
- * and nobody would have been asked. Refuses a row that would register an app with a key that may
- * not: as a whole, for a job would stop at that row. Where the key may not read the apps, a row
- * that says all that a registration needs is taken for one.
+ * Returns the fields with the apps as the API takes them. Details of an app that is already
+ * registered are left out: if it were deleted before the row is applied, they would register it
+ * again without approval. A row that would register an app is refused as a whole if the key may not
+ * do that, because a job would stop at it. If the key may not read the apps, a row with all that a
+ * registration needs counts as one.
  */
 export function settleApps(
   given: LinkFields,
@@ -120,7 +122,7 @@ export function settleApps(
 }
 
 /**
- * What is given of an app is checked by the app's own rules. What is left out is not missed: the
+ * Checks the given fields of an app by the app's own rules. Missing fields are allowed, because the
  * app may be registered already.
  */
 function findFaults(each: Choice, takesAnyId: boolean): readonly FieldProblem[] {
@@ -133,7 +135,9 @@ function findFaults(each: Choice, takesAnyId: boolean): readonly FieldProblem[] 
   return [...faults, { field: `${member}.id`, message: `The id of ${member} is not a UUID` }];
 }
 
-/** The one app that a person's word means, or why it is none; undefined for what is no name. */
+/**
+ * The app that a person's text names, or why it names no single app; undefined if it is no name.
+ */
 function findNamed(
   { member, label, choice, isById, text, apps, app, ...each }: Choice,
   takesAnyId: boolean,
@@ -160,7 +164,10 @@ function nameApp(app: App): NamedApp {
   return { name: app.name, identifier: readIdentifier(app) };
 }
 
-/** What the link's app would be, by the field that shows it; without an id, a new one. */
+/**
+ * The link's app after the write, by the field that shows it; a text in place of the id of a new
+ * app.
+ */
 export function listAppIds(
   fields: LinkFields,
   known: KnownApps,
@@ -175,8 +182,8 @@ export function listAppIds(
 }
 
 /**
- * Reports a row that says something else of a new app than an earlier row of its plan: whichever
- * of them comes first would register it, and a person is shown each app once.
+ * Reports a row that describes a new app differently than an earlier row of its plan: the first one
+ * applied would register it, and a person is shown each app once.
  */
 export function createAppComparison(): (row: number, fields: LinkFields) => string | undefined {
   const firsts = new Map<string, { readonly row: number; readonly choice: object }>();

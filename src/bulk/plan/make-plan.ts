@@ -43,7 +43,7 @@ type Planner = {
 };
 
 const pathBytes = 6;
-/** A file with nothing right in it must not fill the memory with what is wrong. */
+/** Limits the memory that the problems of a completely broken file take. */
 const mostProblems = 1000;
 /** Parameters may be many, and are told of in the links that they change. */
 const mostRules = 100;
@@ -145,8 +145,7 @@ function createJudge(wanted: PlanWanted, owner: Owner, asking: Asking): Judge {
 }
 
 /**
- * Numbers the rows and notes what is wrong with them, and when the last has come, what is wrong
- * with their source.
+ * Numbers the rows and notes their problems, and after the last row the problems of their source.
  */
 async function* numberRows(
   rows: AsyncIterable<UnnumberedRow>,
@@ -180,7 +179,7 @@ function describeFault({ row, path, link_id, message }: UnnumberedRow): PlanProb
 
 type Noting = {
   readonly judge: Judge;
-  /** What is wrong with the plan; all of it when the last row has come. */
+  /** The problems of the plan; complete after the last row. */
   readonly problems: PlanProblem[];
   readonly skipsInvalid: boolean;
   readonly listFound: () => readonly PlanProblem[];

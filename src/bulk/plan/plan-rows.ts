@@ -26,7 +26,7 @@ import {
 
 /** What many rows would do, row by row: everything is read, and nothing is written. */
 
-/** Of a plan, which numbers it; with all that is wrong with it, place by place. */
+/** A row that the plan has yet to number, with all of its problems. */
 export type UnnumberedRow = Omit<PlanRow, "position"> & {
   readonly problems?: readonly PlanProblem[];
 };

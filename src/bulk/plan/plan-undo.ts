@@ -28,7 +28,7 @@ export type Undoing = Asking & {
 /** Rows that are read at the same time: each row takes requests of its own. */
 const mostAtOnce = 8;
 
-/** The last row first: only in that order is a path free again that was moved twice. */
+/** Starts with the last row: only in that order is a path that was moved twice free again. */
 export async function* planUndo(undoing: Undoing, job: Job): AsyncGenerator<UnnumberedRow> {
   /** Links of later rows, which are put back before this one. */
   const later = new Set<string>();
@@ -87,7 +87,7 @@ async function undoRow(
   return { ...base, link_id: null, action: "create", fields, message };
 }
 
-/** The link as it is. A created link that was answered without an id is only known by its path. */
+/** The link as it is now. A created link whose response had no id can only be found by its path. */
 function readNow(
   asking: Asking,
   { planned, link_id }: Receipt,
@@ -98,7 +98,7 @@ function readNow(
     : Promise.resolve(undefined);
 }
 
-/** A row changed one link, from how it was planned to how it was answered. */
+/** The row as a change of one link, from its planned state to the state in the response. */
 function describeEffect({ planned, made }: Receipt, id: string | null): Effect {
   const { action, before, fields } = planned;
   const isDeletion = action === "delete";
@@ -110,7 +110,7 @@ function describeEffect({ planned, made }: Receipt, id: string | null): Effect {
   return { kind: "link", id, before, after, unknown };
 }
 
-/** The link after a row, as far as the row says: an answer may be lost, or lack a field. */
+/** The link that a row should produce. The response may be lost, or lack a field. */
 function expectLink({ before, ...row }: Pick<PlanRow, "before" | "fields">): JsonObject {
   const fields = (row.fields ?? {}) as LinkFields;
   const { ios_app, android_app } = fields;
@@ -122,7 +122,7 @@ function expectLink({ before, ...row }: Pick<PlanRow, "before" | "fields">): Jso
   };
 }
 
-/** What of an answered link the row does not say already: an undo needs no more of it. */
+/** The fields of the response that the row does not predict; an undo needs no others. */
 export function pickUnexpected(planned: PlanRow, link: JsonObject): JsonObject {
   const expected = expectLink(planned);
   const names = listWritable(links.update, link).filter(

@@ -29,13 +29,13 @@ export type PlanSummary = {
   /** How many links of the project were looked at for hosts, and whether these were all. */
   readonly looked: Looked;
   readonly fields: readonly FieldCount[];
-  /** What all links get that are changed alike; undefined where they are not. */
+  /** The new values when all links change alike; otherwise undefined. */
   readonly shared: Readonly<Record<string, unknown>> | undefined;
   /** The rows that matter most: existing links by their clicks, then new ones. */
   readonly rows: readonly PlanRow[];
   /**
-   * Apps that rows say more of than the name. Those that are registered already count as well: one
-   * that is deleted before its row is done would be registered by it.
+   * Apps for which rows give more than the name. Registered apps count too: if one is deleted
+   * before its row is applied, the row would register it again.
    */
   readonly registrations: readonly Registration[];
   /** The clicks of the links that would be deleted. */
@@ -51,7 +51,7 @@ export type HostCount = { readonly host: string; readonly links: number; readonl
 type FieldCount = {
   readonly field: string;
   readonly links: number;
-  /** Where all links get the same. */
+  /** Set when all links get the same value. */
   readonly to?: { readonly value: unknown };
 };
 type Registration = {
@@ -110,7 +110,10 @@ function createTally() {
     hosts: new Map<string, number>(),
     /** Hosts that links of the plan lead to already, with the paths of some of these. */
     before: new Map<string, string[]>(),
-    /** Of existing links; up to two values that a field gets, by their JSON. */
+    /**
+     * For existing links: how often each field changes, and up to two of its new values, by their
+     * JSON.
+     */
     fields: new Map<string, { links: number; readonly values: Map<string, unknown> }>(),
     existing: [] as PlanRow[],
     made: [] as PlanRow[],
@@ -145,7 +148,7 @@ function countRow(tally: Tally, row: PlanRow): void {
   }
 }
 
-/** The rows that matter most are sorted out now and then, so that few are held. */
+/** Drops the less important rows now and then, so that few are in memory. */
 function keepRow(tally: Tally, row: PlanRow): void {
   if (row.action !== "create") tally.existing.push(row);
   else if (tally.made.length < mostRows) tally.made.push(row);

@@ -10,8 +10,8 @@ import { createOwnMatch, listSpecified, readAppNames } from "./own-filters.ts";
 import { readPages } from "./read-list.ts";
 
 /**
- * A page of the links that filters of ours name, at a server that does not know these: its list is
- * read in the order that is asked for, as far as the time for one answer reaches.
+ * A page of the links that match our own filters, for a server that does not know these filters.
+ * Its list is read in the requested order, as far as the time for one answer allows.
  */
 
 export type FindInput = ListInput & {
@@ -21,7 +21,7 @@ export type FindInput = ListInput & {
 
 export type FoundPage = {
   readonly links: readonly ReadLink[];
-  /** With how far it came, where that was not to the end. */
+  /** Includes how far the search came, if it did not reach the end. */
   readonly meta: ReadMeta & {
     readonly checked?: number;
     readonly of?: number | undefined;
@@ -29,7 +29,7 @@ export type FoundPage = {
   };
 };
 
-/** So many are looked at for one answer. */
+/** The most links that are checked for one answer. */
 const mostLinks = 10_000;
 /** As our own service orders a list. */
 const newestFirst = { field: "created_at", direction: "desc" } as const;
@@ -48,7 +48,7 @@ export async function findInList(finding: InTime, input: FindInput): Promise<Fou
   let isWhole = false;
   while (!isWhole && reached - after < mostLinks) {
     const reading = pages.next();
-    // Where nothing was read there is nothing to answer, so that the failure is one.
+    // Before anything was read there is nothing to return, so a failure is thrown.
     const next = reached === after ? await reading : await untilTimeIsUp(reading);
     if (next === undefined) break;
     if (next.done === true) throw refuseSame();
@@ -59,7 +59,7 @@ export async function findInList(finding: InTime, input: FindInput): Promise<Fou
       const verdict = place >= after && !seen.has(link.id) && matches(link);
       seen.add(link.id);
       if (verdict === true) found.push({ link, place });
-      // A link that does not show what was asked may be one of those that are looked for.
+      // A link that does not show a needed field may be a match.
       const message = `Row ${place + 1} does not show a field that the search needs`;
       if (verdict === undefined) lacks.push({ message });
     }
@@ -72,7 +72,7 @@ export async function findInList(finding: InTime, input: FindInput): Promise<Fou
   const rows = shown.map(({ link }) => link);
   const meta = describePage({ page, limit }, found.length);
   if (isWhole) return noteUnread({ links: rows, meta }, lacks);
-  // What was found and is not shown is looked at once more.
+  // The next call finds the matches again that are not shown here.
   const isMore = found.length > page * limit;
   const checked = isMore ? (shown.at(-1)?.place ?? reached - 1) + 1 : reached;
   const { count } = meta;

@@ -20,7 +20,7 @@ export type Known = Taken & {
   readonly byOwnName: ReadonlyMap<string, readonly ReadLink[]>;
 };
 
-/** The links that have the paths that rows want. */
+/** The links that already have the paths that rows need. */
 export type Taken = {
   readonly byPath: ReadonlyMap<string, ReadLink>;
   readonly byShort: ReadonlyMap<string, ReadLink>;
@@ -81,7 +81,7 @@ export async function findLinks(
   const found = [...(await findEach(asking, missing, findById)).values()];
   const byId = new Map(found.flatMap((link) => (link ? [[link.id, link] as const] : [])));
   const known = { ...taken, byId, byOwnName: new Map<string, never>() };
-  // A path that is gone names no other link: only what stands for an id may be a name.
+  // A missing path is not read as a name; only a value given as an id may be one.
   const names = sound.flatMap((row) => {
     const { by, address, text = "" } = row.named ?? {};
     const isName = by === "id" && address === undefined;
@@ -124,9 +124,9 @@ export function findThere({ named }: CheckedRow, { byPath, byShort }: Taken): Re
 }
 
 /**
- * The links at these paths, not more than one batch of rows has. A path that is a goal may also be
- * a further short path: lists show one of each link, and a link whose address has a query can have
- * more, which only our own service resolves.
+ * The links at these paths, at most those of one batch of rows. A goal may also be a further short
+ * path of a link: lists show one short path of each link, but a link whose address has a query can
+ * have more. Only our own service resolves those.
  */
 export async function findTaken(
   asking: Asking,

@@ -8,11 +8,11 @@ import type { Asking } from "../owner.ts";
 
 /** `call` fails when the time is up, also while it waits. */
 export type InTime = Asking & {
-  /** Whether the rest of the time is needed to find out how to go on. */
+  /** Whether the remaining time is needed to find out where to continue. */
   readonly isLate: () => boolean;
 };
 
-/** Failures like any other, except where something was read before. */
+/** Failures because the time is up. If something was read before, they only end the reading. */
 const lateFailures = new WeakSet<object>();
 
 function failLate(): CallFailure {
@@ -26,7 +26,7 @@ function failLate(): CallFailure {
 
 const mostTime_ms = 20_000;
 const half_ms = 10_000;
-/** So many requests find a moment among all times. */
+/** Enough requests to find any moment by halving. */
 const mostSteps = 25;
 
 type Limited = Asking & { readonly clock: Pick<Clock, "monotonic">; readonly sleep: Sleep };
@@ -65,7 +65,7 @@ export function limitTime({ call, signal, linkHost, clock, sleep }: Limited) {
   return { ...inTime, stop: () => stopped.abort() };
 }
 
-/** Undefined where the time was up before the end. */
+/** Undefined when the time was up before the end. */
 export async function untilTimeIsUp<Result>(work: Promise<Result>): Promise<Result | undefined> {
   try {
     return await work;

@@ -31,7 +31,7 @@ export function createMatcher(
   const { field, condition, value } = toPlainFilter(filter);
   const declared = fields[field];
   if (declared === undefined) return () => undefined;
-  // Numbers and times are searched in as they are printed.
+  // Text conditions search numbers and times in their printed form.
   const kind = isTextual(condition) && declared !== "path" ? "text" : declared;
   const test = createTest(kind, condition, value, compareTexts);
   return (record) => {
@@ -48,7 +48,7 @@ type Compare = (one: string | number, other: string | number) => number;
 
 const compareNumbers: Compare = (one, other) => Number(one) - Number(other);
 
-/** What each condition says of the held value less the wanted one. */
+/** What each condition requires of the difference between the held value and the wanted one. */
 const orders: Readonly<Partial<Record<Condition, (difference: number) => boolean>>> = {
   gt: (difference) => difference > 0,
   gteq: (difference) => difference >= 0,
@@ -99,8 +99,8 @@ function readValue(value: unknown, kind: FieldKind): Comparable {
 }
 
 /**
- * Throws where links came that the filters do not name: a server answers a filter that it does not
- * know with everything.
+ * Throws when a link does not match the filters: a server answers a filter that it does not know
+ * with every link.
  */
 export function createFilterCheck(asking: Asking) {
   const known = new Set<string>();

@@ -103,7 +103,10 @@ export async function readAppNames(
   return names;
 }
 
-/** A refusal that names no scope gets the missing one, for the caller who asked for links. */
+/**
+ * Adds the missing scope to a refusal that names none, because the caller asked for links, not
+ * apps.
+ */
 async function readNamed<Apps>({ scope }: Endpoint, read: () => Promise<Apps>): Promise<Apps> {
   try {
     return await read();
@@ -133,7 +136,7 @@ function matchAny({ tests }: Filter): Matcher {
   return (record) => judge(each, record, true);
 }
 
-/** One verdict decides for all; without it, each of them has to be known. */
+/** One decisive verdict settles it; otherwise every matcher must give a verdict. */
 function judge(matchers: readonly Matcher[], record: JsonObject, decisive: boolean) {
   const verdicts = new Set(matchers.map((matches) => matches(record)));
   if (verdicts.has(decisive)) return decisive;

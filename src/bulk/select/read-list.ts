@@ -13,19 +13,19 @@ type Row = { readonly id: string };
 
 export type ListPart<Item> = {
   readonly rows: readonly Item[];
-  /** How many more there are that could not be read. */
+  /** How many more rows could not be read. */
   readonly unread: number;
 };
 
-/** The list changed each time while it was read. */
+/** The list changed during every attempt to read it. */
 export class ListChanging extends Error {
   override readonly name = "ListChanging";
 }
 
 /**
- * Oldest first, so that what is made meanwhile comes behind what was read. Rows of one moment have
- * no order of their own, and a server may return them in another one each time; names that exist
- * only once have one.
+ * Oldest first, so that new rows come after those already read. Rows created at the same moment
+ * have no fixed order, and a server may return them in another order each time. A sort by a unique
+ * name has a fixed order.
  */
 function listOrders(unique: string): readonly Sort[] {
   const oldestFirst = { field: "created_at", direction: "asc" } as const;
@@ -33,9 +33,9 @@ function listOrders(unique: string): readonly Sort[] {
 }
 
 /**
- * The whole list, page by page, each row once. Where something may have slipped through, the list
- * is read again from its beginning, and the rows that were missed follow. A row that is deleted
- * after it was read stays read. Throws unless the last look found as many rows as there are.
+ * Reads the whole list, page by page, each row once. If a row may have been missed, the list is
+ * read again from its beginning, and the missed rows follow. A row that is deleted after it was
+ * read is kept. Throws unless the last pass found as many rows as the list has.
  */
 export async function* readList<Item extends Row>(
   asking: Asking,
@@ -76,24 +76,24 @@ type PlacedPage<Item> = {
   readonly rows: readonly Item[];
   /** The place of the page's first row in the list. */
   readonly start: number;
-  /** Up to where the list was read. */
+  /** How far the list was read. */
   readonly reached: number;
-  /** The places on the page of rows that could not be read. */
+  /** The places of unreadable rows, counted from the page's first row. */
   readonly unreadRows: readonly number[];
-  /** How many rows were met so far, and how many of them could not be read. */
+  /** How many rows were seen so far, and how many of them could not be read. */
   readonly known: number;
   readonly unread: number;
-  /** How many rows the server says that the list has, where it says so. */
+  /** The server's count of the list's rows, if it gives one. */
   readonly count: number | undefined;
-  /** Whether nothing can have slipped through before it. */
+  /** Whether no row before this page can have been missed. */
   readonly isJoined: boolean;
   readonly isLast: boolean;
 };
 
 /**
- * Page after page, from a place on, to the last one or to one that leads no further. Rows that are
- * deleted draw the later ones forward, past the page that is read next. So each page begins with a
- * row that is known: where it does not, something may have slipped through between.
+ * Reads page after page, from a given place to the last page or to one that does not advance.
+ * Deleted rows move the later ones forward, past the page that is read next. So each page begins
+ * with a known row; if it does not, rows may have been missed.
  */
 export async function* readPages<Item extends Row>(
   { call, signal }: Asking,
@@ -127,15 +127,15 @@ export async function* readPages<Item extends Row>(
     for (const { id } of rows) known.add(id);
     for (const place of unreadRows) if (!known.has(start + place)) unread += 1;
     for (const place of unreadRows) known.add(start + place);
-    // Without a count, only a page that others were longer than is known to be the last one.
+    // Without a count, only a page shorter than earlier ones is known to be the last one.
     const isEnd = count !== undefined || shown === 0 || (!isFirst && shown < asked.limit);
-    // Where nobody says how long a page is, a short one may be the last, or small as they all are.
+    // If the server states no page size, a short page may be the last, or all pages may be short.
     const isAll = (meta.limit ?? undefined) === undefined && begin + known.size === count;
     const isLast = isAll || ((meta.next ?? undefined) === undefined && isEnd);
     const end = start + shown;
     const total = { known: known.size, unread, count, reached: Math.max(end, reached) };
     yield { rows, start, unreadRows, ...total, isJoined, isLast };
-    // A server that takes no notice of the page returns the same one for ever.
+    // A server that ignores the page number returns the same page every time.
     if (isLast || known.size === before || (end <= reached && !isSmaller)) return;
     reached = Math.max(end, reached);
     // A service in this process answers without a pause: other work of the process runs here.
@@ -146,8 +146,8 @@ export async function* readPages<Item extends Row>(
 type ListBody = { readonly meta: ReadMeta; readonly [list: string]: unknown };
 
 /**
- * Of the pages that begin before the place that was reached, the one that goes furthest beyond it.
- * Where the pages are too small for that, the next one.
+ * Chooses the page that includes the last row read and extends furthest beyond it. If pages are too
+ * small for that, chooses the next page.
  */
 function choosePage(reached: number, largest: number) {
   let best = { page: Math.floor(reached / largest) + 1, limit: largest };

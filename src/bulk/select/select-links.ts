@@ -18,9 +18,8 @@ import { readList, type ListPart } from "./read-list.ts";
 type Filters = readonly FilterInput[];
 
 /**
- * The links page by page, the oldest first, by filters and a text that is searched for. Where a
- * server does not know what is ours of the question, every link that the other filters name is
- * read, and held against the rest here.
+ * The links page by page, oldest first, by filters and a search text. If the server does not know
+ * our own filters, every link that matches the other filters is read and checked here.
  */
 export async function* selectParts(
   asking: Asking,
@@ -77,8 +76,8 @@ export type ReadWithin = {
   readonly unread: number;
   readonly isWhole: boolean;
   /**
-   * Where to go on: all links that were made before this moment were read, and of the next ones
-   * some may have been. Undefined where no such moment was found in time.
+   * Where to continue: all links created before this moment were read, and some later ones may have
+   * been. Undefined when no such moment was found in time.
    */
   readonly reached: string | undefined;
 };
@@ -111,8 +110,8 @@ export async function readWithin(
 const anyTime = { gteq: Date.UTC(2010, 0), lt: Date.UTC(2040, 0) } as const;
 
 /**
- * A moment before which at least half of the first `most` links were made, and no others. Links
- * don't show when they were made, but the server counts them by it.
+ * A moment before which at least half of the first `most` links were created, and no others. Links
+ * don't show when they were created, but the server can count them by that time.
  */
 async function findMoment(
   { call, signal }: Asking,

@@ -22,23 +22,23 @@ type Shared = {
   readonly bulk: Bulk;
   /** The deployment's address. */
   readonly origin: string;
-  /** Whether it refuses a write whose target is not what was shown any more. */
+  /** Whether it refuses a write whose target changed since it was shown. */
   readonly checksConditions: boolean;
   /** The user's; left out, times stay as the API has them, in UTC. */
   readonly timeZone?: TimeZone | undefined;
   readonly clock: Clock;
   readonly sleep: Sleep;
-  /** Reads files of the project's own hosts, as a stranger does. */
+  /** Reads files of the project's own hosts, as the public sees them. */
   readonly publicFiles: PublicFiles;
   /** What was written, by this key and by others. */
   readonly openHistory: () => Promise<History>;
   /** The pages that a person looks at in a browser, where `pageOrigin` is. */
   readonly openPreviews: () => Promise<Previews>;
-  /** Writes a file on the machine of a client that is there too; undefined if that fails. */
+  /** Writes a file for a client on the same machine; undefined if that fails. */
   readonly saveFile?: SaveFile | undefined;
-  /** Whether the operator lets anything do what this endpoint does, by whichever tool. */
+  /** Whether the operator allows any tool to do what this endpoint does. */
   readonly isActAllowed: (endpoint: Endpoint) => boolean;
-  /** Where links and pages open; from then on `known` goes by it, after the next `renew`. */
+  /** Reads where links and pages open; `known` follows after the next `renew`. */
   readonly readListening: ReadListening;
 };
 
@@ -88,17 +88,19 @@ export type KeyContextOptions = Shared &
     readonly client: Client;
     readonly key: string | undefined;
     readonly scopes: readonly Scope[] | undefined;
-    /** The hosts that links may lead to, by the operator of this server; left out, any. */
+    /**
+     * The hosts that the operator of this server allows links to redirect to; omitted, any host.
+     */
     readonly destinations?: readonly string[] | undefined;
     /** Whether this configuration has the endpoint's tool. */
     readonly isOffered: (endpoint: Endpoint) => boolean;
-    /** What whoever reads the addresses of links has to know of them, if anything. */
+    /** What a reader has to know about the addresses of links, if anything. */
     readonly describeAddresses?: (() => string | undefined) | undefined;
-    /** Asks the embedded service again; undefined for a key that is no more. */
+    /** Asks the embedded service again; undefined for a key that no longer exists. */
     readonly lookUp: () => Promise<KnownKey | undefined>;
     /** Whether a remote server is asked what the key may do. */
     readonly probe: "on" | "off";
-    /** Where it is remembered; undefined where nothing is learned. */
+    /** Where this is remembered; undefined when nothing is learned. */
     readonly openMemory?: (() => Promise<KeptAccess>) | undefined;
     readonly report: (error: unknown) => unknown;
   } & VisibleListeners;

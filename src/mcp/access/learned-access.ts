@@ -5,8 +5,8 @@ import { readAnswer } from "../../contract/server-answer.ts";
 import type { KeptValues } from "../../state/kept-values.ts";
 
 /**
- * What the answers of a remote server have shown of a key, each for a day. It is kept for later
- * processes, where the data folder can be used.
+ * What the responses of a remote server have shown about a key, each valid for a day. Later
+ * processes use it too, if the data folder is available.
  */
 export type LearnedAccess = {
   readonly find: (endpoint: Endpoint) => KnownTool | undefined;
@@ -24,7 +24,7 @@ export type LearnedAccess = {
   readonly noteRefused: (endpoint: Endpoint, message: string, isPlain?: boolean) => void;
   /** Makes every other denial unknown, because the key was changed. */
   readonly doubtDenials: (others: readonly Endpoint[]) => void;
-  /** Takes over, once, what earlier processes learned, where nothing was learned since. */
+  /** Loads, once, what earlier processes learned, except where this process has learned since. */
   readonly recall: () => Promise<void>;
   /** Saves what was learned since the last time. */
   readonly write: () => Promise<void>;
@@ -42,13 +42,13 @@ export type KnownTool = {
   readonly at: number;
 };
 
-/** Where it is kept; a mere look saves nothing. */
+/** Where it is stored; only reading it saves nothing. */
 export type KeptAccess = Pick<KeptValues, "list" | "save">;
 
 export type LearnedOptions = {
   /** The key and the server. */
   readonly owner: string;
-  /** Undefined where nothing is learned. */
+  /** Undefined when nothing is learned. */
   readonly openMemory: (() => Promise<KeptAccess>) | undefined;
   /** The time of day. */
   readonly now: () => number;
@@ -134,7 +134,7 @@ function shareLessons(
   let recalling: Promise<void> | undefined;
   let writing: Promise<void> = Promise.resolve();
 
-  /** Where the data folder cannot be used, each process learns for itself. */
+  /** If the data folder cannot be used, each process learns for itself. */
   async function useMemory(use: (kept: KeptAccess) => Promise<unknown>): Promise<void> {
     try {
       const kept = await openMemory?.();
@@ -147,7 +147,7 @@ function shareLessons(
 
   async function load(kept: KeptAccess): Promise<void> {
     for (const { value } of await kept.list("known_access", owner)) {
-      // It was saved by `save`.
+      // `save` wrote it.
       const known = value as KnownTool;
       if (!learned.has(known.tool)) learned.set(known.tool, known);
     }

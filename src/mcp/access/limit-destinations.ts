@@ -21,14 +21,14 @@ import { isOwnLinkAddress } from "../../contract/rules/link-address.ts";
 import { decodeForSearch, normalizeForSearch } from "../../contract/rules/link-path.ts";
 
 /**
- * The hosts that an assistant's links may lead to: those of the operator (WAYPOST_DESTINATIONS)
- * and, in the embedded service, those of the project. Every write of a tool or a job is looked at
+ * The hosts that an assistant's links may redirect to: those of the operator (WAYPOST_DESTINATIONS)
+ * and, in the embedded service, those of the project. Every write of a tool or a job is checked
  * here before it is sent.
  */
 export type DestinationLimits = {
   /** What of a link's fields would lead elsewhere, and does not already. */
   readonly checkDestinations: CheckDestinations;
-  /** The same of a page's text. */
+  /** The same for a page's text. */
   readonly checkPage: (body: unknown, signal?: Leaving) => Promise<readonly PlacedProblem[]>;
   /** A call that refuses as the service does. */
   readonly call: Client["call"];
@@ -83,7 +83,7 @@ export function limitDestinations(options: LimitOptions): DestinationLimits {
   };
 }
 
-/** Throws what the service would answer. */
+/** Throws the error that the service would return. */
 export function refuseForeign(problems: readonly PlacedProblem[]): void {
   if (problems.length === 0) return;
   const messages = problems.map(({ message }) => message.replace(/\.$/, ""));

@@ -12,9 +12,9 @@ import type { LearnedAccess } from "./learned-access.ts";
 /** Finds out what a key may do at a remote server, by requests that change nothing. */
 export type Exploration = {
   /**
-   * Recalls what was learned within a day, and asks for the rest, all side by side. With an age it
-   * asks again what this process last asked that long ago. A fault of ours is reported: most
-   * callers go on meanwhile.
+   * Recalls what was learned within a day, and asks for the rest, all side by side. With an age, it
+   * also repeats requests that this process made at least that long ago. Internal errors are
+   * reported, because most callers do not wait for it.
    */
   readonly explore: (age_ms?: number) => Promise<void>;
   /** The same for a list of tools, which waits no longer than 1.5 seconds. */

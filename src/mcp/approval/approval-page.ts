@@ -23,7 +23,7 @@ import { whatYesDoes, writeLead, writeOrigin, writeTerm } from "./write-asking.t
 
 /** The page on which a person approves or declines, whatever their assistant can show. */
 export type ApprovalPages = {
-  /** The address is that of whoever asks, where it is known. */
+  /** The address is the visitor's, if known. */
   readonly fetch: (request: Request, address?: string) => Promise<Response>;
 };
 
@@ -58,12 +58,12 @@ type Visit = {
   readonly options: PageOptions;
 };
 
-/** Who only looks has answered nothing that could be refused. */
+/** A visitor who only opens the page has given no answer to refuse. */
 function noteRefused({ request, address, options }: Visit, reason: string): void {
   if (request.method === "POST") options.onRefused(reason, address);
 }
 
-/** To read the page uses nothing up, and neither does an attempt that is refused. */
+/** Reading the page uses nothing up, and neither does a refused attempt. */
 async function serve(visit: Visit): Promise<Response> {
   const { request, options } = visit;
   const { pathname, searchParams } = new URL(request.url);
@@ -87,11 +87,11 @@ async function serve(visit: Visit): Promise<Response> {
   return request.method === "POST" ? answer(open) : ask(open);
 }
 
-/** One request for a page that waits: for which approval, and which of a plan's rows. */
+/** A request for a page that waits for an answer, and the part of the plan that it shows. */
 type OpenVisit = Visit & {
   readonly state: State;
   readonly approval: Approval;
-  /** What its form's token is made of. */
+  /** The secret behind its form's token. */
   readonly secret: Buffer;
   readonly part: PlanPart;
 };
@@ -145,7 +145,7 @@ function renderApprove({ question: { button = "Approve", destroys = false } }: Q
   return `<button name="decision" value="approve" class="${look}">${escapeText(button)}</button>`;
 }
 
-/** What a person types beside a yes. */
+/** The fields that a person fills in to approve. */
 function renderFields({ question: { count }, tries }: QuestionPage): string {
   const number =
     count === undefined
@@ -167,7 +167,7 @@ function renderFields({ question: { count }, tries }: QuestionPage): string {
 async function answer(visit: OpenVisit): Promise<Response> {
   const { state, approval, secret, address, options } = visit;
   const form = await readForm(visit.request);
-  // Whoever has left while the form was on its way has answered nothing, and is told nothing.
+  // The visitor left while the form was being sent, so nothing was answered.
   if (form === undefined) return ask(visit);
   const isFromPage = isMasked(form.get("token") ?? "", secret);
   const decision = decisions.get(form.get("decision") ?? "");
@@ -180,13 +180,13 @@ async function answer(visit: OpenVisit): Promise<Response> {
   const { isFirst, fault } = await decide(approval, decision, typed, { ...options, address });
   if (fault !== undefined) return ask(visit, fault);
   if (isFirst) return showPage(200, renderEnd({ ...approval, status: decision }));
-  // Two persons who press at once are both shown the decision of the first.
+  // Two people who answer at once both see the first decision.
   const decided = await state.approvals.findPage(approval.id);
   if (decided === undefined || decided.status === "waiting") return showPage(404, over);
   return showPage(200, renderEnd(decided));
 }
 
-/** By the buttons of the page. */
+/** By the values of the page's buttons. */
 const decisions: ReadonlyMap<string, Decision> = new Map([
   ["approve", "approved"],
   ["decline", "declined"],
@@ -226,19 +226,19 @@ const ends: Readonly<Record<End, readonly [title: "Approved" | "Declined", text:
 };
 
 function renderEnd(approval: Approval): string {
-  // It is asked for those alone that no longer wait.
+  // Only called for an approval that no longer waits.
   const [title, text] = ends[approval.status as End];
   const look = title === "Approved" ? "approved" : "declined";
   return renderNotice(title, text, { act: readStored(approval).title, look });
 }
 
-/** Empty where the body is no form of this page's size; undefined where the sender has gone. */
+/** Empty if the body is no form, or is too large; undefined if the sender disconnected. */
 async function readForm(request: Request): Promise<URLSearchParams | undefined> {
   const type = request.headers.get("content-type") ?? "";
   const isForm = /^application\/x-www-form-urlencoded\b/i.test(type);
   try {
     const body = isForm ? await readAtMost(request, bodyBytes) : undefined;
-    // A body that is opened after its sender has gone just ends.
+    // A body that is read after its sender disconnected just ends.
     if (request.signal.aborted) return undefined;
     return new URLSearchParams(body?.toString());
   } catch {

@@ -6,7 +6,7 @@ import { writeSpan } from "./write-asking.ts";
 
 /** How a question is shown and answered, on the approval page and at the console alike. */
 
-/** The question with what is beside it now, and why no one can say yes to it. */
+/** The question with its plan's rows and the PIN tries left, and why it cannot be approved now. */
 export type OpenQuestion = Awaited<ReturnType<typeof readOpen>>;
 
 export async function readOpen(
@@ -29,23 +29,23 @@ export async function readOpen(
 
 export type Decision = "approved" | "declined";
 
-/** Who is told of answers: of those that decide, and of those that decide nothing. */
+/** Called when an answer decides an approval, and when an answer is refused. */
 export type Listeners = {
   readonly onDecided: (id: string, decision: Decision, address: string | undefined) => void;
-  /** The reason has no secret in it. */
+  /** The reason contains no secret. */
   readonly onRefused: (reason: string, address: string | undefined) => void;
 };
 
 type Deciding = PinOptions &
   Listeners & {
-    /** From where the person answers, as far as it is known. */
+    /** The network address of the person who answers, if known. */
     readonly address: string | undefined;
   };
 
-/** What a person types beside a yes. */
+/** What a person types to approve. */
 type Typed = { readonly pin: string; readonly count: string };
 
-/** Whether the answer is the one that counts; a fault says why no answer like it would. */
+/** Returns whether this answer decided the approval, and why an answer was refused. */
 export async function decide(
   approval: Approval,
   decision: Decision,
@@ -54,7 +54,7 @@ export async function decide(
 ): Promise<{ readonly isFirst: boolean; readonly fault: string | undefined }> {
   const { openState, address, onDecided, onRefused } = options;
   const isOpen = approval.status === "waiting";
-  // The PIN and the number are only asked for a yes.
+  // Only an approval needs the PIN and the number.
   const isYes = isOpen && decision === "approved";
   const fault = isYes ? await findYesFault(approval, typed, options) : undefined;
   const { approvals } = await openState();
@@ -75,7 +75,7 @@ async function findYesFault(
   const { count, rows } = readStored(approval);
   if (rows !== undefined) {
     const { plans } = await options.openState();
-    // Nobody has seen what it would do.
+    // No page could show the plan's rows.
     if ((await plans.find(rows.plan_id)) === undefined) return "The plan no longer exists.";
   }
   if (count !== undefined && typed.trim() !== String(count)) {
@@ -84,15 +84,17 @@ async function findYesFault(
   return findPinFault(approval, pin, options);
 }
 
-/** The PIN that an approval needs, wherever a person gives it: the number of tries is limited. */
+/**
+ * Checks the PIN of an approval, on the page and at the console. The number of tries is limited.
+ */
 
 export type PinOptions = {
   readonly openState: () => Promise<State>;
-  /** Whether a PIN is the one with this hash, which an approval has from whoever asked for it. */
+  /** Whether a PIN has this hash, which was saved with the approval. */
   readonly checkPin: (pin: string, hash: string) => Promise<boolean>;
 };
 
-/** Why this PIN is refused; undefined where it is right, or where none is asked for. */
+/** Why this PIN is refused; undefined if it is right, or if none is needed. */
 async function findPinFault(
   { id, key_print, pin: hash }: Approval,
   pin: string,
@@ -105,14 +107,15 @@ async function findPinFault(
   const taken = await counters.take({ pin_of_approval: id, pin_of_key: key_print });
   if (taken === undefined) return "This PIN was not checked.";
   if (!(await checkPin(pin, hash))) return "The PIN is wrong.";
-  // A right PIN forgives no wrong one: a guessing assistant would get all its tries again.
+  // A right PIN does not reset the count of wrong ones: a guessing assistant would get all its
+  // tries again.
   await taken.giveBack();
   return undefined;
 }
 
 type TriesLeft = {
   readonly left: number;
-  /** When the key may try a PIN again; undefined while it may, whatever the approval has left. */
+  /** When the key may try a PIN again; undefined if the key itself has tries left. */
   readonly blocked_until: number | undefined;
 };
 
@@ -129,7 +132,7 @@ export async function readTries(
 
 const askAgain = "You can only decline this, and then ask your assistant again.";
 
-/** Why no PIN is taken any more, and until when. */
+/** Why no PIN is accepted now, and until when. */
 function describeBlock(
   tries: TriesLeft | undefined,
   now: number,

@@ -15,21 +15,21 @@ import { escapeText } from "../../text/escape-html.ts";
 
 /**
  * A page for the user of an assistant, outside the console. It has no script, is shown in no frame,
- * and loads nothing but frames of its own server, in which a page template is seen.
+ * and loads nothing but frames from its own server, which show a page template.
  */
 
 type Serving = {
   readonly hostnames: readonly string[];
   readonly methods: readonly string[];
-  /** Another site's page has sent the request. */
+  /** Called when the request came from another site's page. */
   readonly onElsewhere?: () => void;
-  /** What has not happened where the page cannot be made. */
+  /** A sentence about what did not happen, for a page that reports an error. */
   readonly kept?: string;
-  /** Notes an error where the operator looks, and answers its reference. */
+  /** Logs an error and returns its reference. */
   readonly report: (error: unknown) => string;
 };
 
-/** Answers a browser; where that fails, with a page as well. */
+/** Answers a browser with a page, also when an error occurs. */
 export async function servePage(
   request: Request,
   serving: Serving,
@@ -37,7 +37,7 @@ export async function servePage(
 ): Promise<Response> {
   const { methods, onElsewhere } = serving;
   const hostnames = [...serving.hostnames];
-  // Another site can make any name of its own point here, and may have guessed the address.
+  // Another site can point its own host name here, and may have guessed the address.
   const refusal =
     hostHeaderValidationResponse(request, hostnames) ??
     originValidationResponse(request, hostnames);
@@ -83,8 +83,8 @@ const lookAgain =
   "to see whether it was saved.";
 
 /**
- * The style of the approval page, for small and large screens. It is read once and with care, and
- * is larger than what people work in all day.
+ * The style of the approval page, for small and large screens. People read it once and carefully,
+ * so its text is larger than the console's.
  */
 export const style = `${tokens}${base}${controls}${facts}${frames}
 :root { --text: 1rem; --small: .9rem; --large: 1.125rem; }
@@ -128,7 +128,7 @@ const pageHeaders: Readonly<Record<string, string>> = {
     `style-src 'sha256-${styleHash}'`,
     // The icon of the page itself, so that no browser asks for another one.
     "img-src data:",
-    // How a page template looks, which is served beside this page and has a policy of its own.
+    // Frames show a page template. They come from this server, under a policy of their own.
     "frame-src 'self'",
     "form-action 'self'",
     "frame-ancestors 'none'",
@@ -150,14 +150,14 @@ export function showPage(
   return new Response(html, { status, headers: { ...pageHeaders, ...more } });
 }
 
-/** Says how it ended or what is wrong, and of which act. */
+/** A page that reports what is wrong, or which act was decided and how. */
 export function renderNotice(title: string, text: string, end?: End): string {
   const subject = end === undefined ? "" : `<p class="act">${escapeText(end.act)}</p>\n`;
   const body = `<h1>${escapeText(title)}</h1>\n${subject}<p>${escapeText(text)}</p>`;
   return renderPage(title, body, end?.look);
 }
 
-/** Of which act it is the end, and whether a yes or a no. */
+/** The act that was decided, and the decision. */
 type End = { readonly act: string; readonly look: "approved" | "declined" };
 
 export function renderPage(title: string, body: string, look?: End["look"]): string {

@@ -6,13 +6,13 @@ export type Person = Asker & {
   readonly canAnswer: boolean;
   /** Whether the client says that it can open an address. */
   readonly canOpen: boolean;
-  /** What came back with a repeated call. */
+  /** The answer that came with a repeated call. */
   readonly answer: Answer | undefined;
   /** The approval whose page was answered while this call waited for it. */
   readonly waited: string | undefined;
 };
 
-/** Where nobody can be asked, and nobody has to be. */
+/** For a call whose client can neither show a form nor open a page. */
 export const nobodyToAsk = {
   canAnswer: false,
   canOpen: false,
@@ -21,26 +21,26 @@ export const nobodyToAsk = {
 } as const satisfies Person;
 
 export type Answer = {
-  /** The approval's id, which went out with the question. */
+  /** The approval's id, which was sent with the question. */
   readonly token: string;
   /**
-   * Yes comes from a form alone. To have opened the page says nothing of what was pressed there,
-   * and where nothing was said no person has seen the question.
+   * Only a form can say yes. `opened` does not show which button was pressed on the page, and
+   * `nothing` means that no person saw the question.
    */
   readonly said: "yes" | "no" | "unticked" | "opened" | "nothing";
-  /** The number that the person typed, where one was asked for. */
+  /** The number that the person typed, if one was required. */
   readonly count?: number | undefined;
 };
 
 type Waiting = {
-  /** The approval, by which its answer is known: nobody can guess it. */
+  /** The approval's id, which identifies the answer and cannot be guessed. */
   readonly id: string;
   readonly question: Question;
-  /** Where the page asks, and not a form; whether this call brought word that it is open. */
+  /** Set when the page asks instead of a form; and whether this call reported that it is open. */
   readonly page?: { readonly url: string; readonly isOpened: boolean };
 };
 
-/** Thrown to leave a tool before anything was done: the client is to ask its person first. */
+/** Thrown to leave a tool before it does anything, because the client must ask the person first. */
 export class PersonAsked extends Error {
   override readonly name = "PersonAsked";
   readonly waiting: Waiting;

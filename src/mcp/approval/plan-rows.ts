@@ -99,7 +99,7 @@ ${ways}
 </section>`;
 }
 
-/** Links, which work without a script; to follow them answers nothing. */
+/** These links work without a script. Following them answers nothing. */
 function renderNav(ways: readonly string[]): string {
   return `<nav aria-label="Pages of links">${ways.join(" ")}</nav>`;
 }

@@ -10,7 +10,7 @@ import { writeAgo } from "./write-asking.ts";
 
 /** A question as HTML, on the approval page and at the console: its facts, and how pages look. */
 
-/** Whoever knows the target as it was an hour ago is told that it is not so any more. */
+/** Warns a person who may remember the target as it was before its latest change. */
 export function renderRecent({ recent }: Question, now: number): string {
   if (recent === undefined) return "";
   const { at, by, was } = recent;
@@ -18,7 +18,7 @@ export function renderRecent({ recent }: Question, now: number): string {
   return `<p class="warning"><strong>Changed</strong>${escapeText(text)}</p>`;
 }
 
-/** A plan's rows have a list of their own, which shows each of them. */
+/** Leaves out a plan's rows, which have a list of their own. */
 export function renderFacts(facts: readonly Fact[]): string {
   const diffs = facts.filter((fact) => fact.kind === "diff");
   const others = facts.filter(({ kind, isRow }) => kind !== "diff" && isRow !== true);
@@ -145,9 +145,9 @@ function renderLine(line: Line, other: Line | undefined): string {
 }
 
 /**
- * How a page template looks before and after, in frames beside the approval page. The HTML is a
- * stranger's: each frame has an address and a policy of its own, no origin, no script, no form, and
- * nothing that it loads.
+ * How a page template looks before and after, in frames beside the approval page. The HTML is
+ * untrusted: each frame has its own address and policy, has no origin, script or form, and loads
+ * nothing.
  */
 
 const devices = { phone: "On an iPhone", desktop: "On a computer" } as const;
@@ -170,7 +170,7 @@ const frameHeaders: Readonly<Record<string, string>> = {
   "referrer-policy": "no-referrer",
 };
 
-/** The address is that of the approval page; left out, they are on the page itself. */
+/** The address is the approval page's; omitted, the frames belong to the current page. */
 export function renderFrames(frames: Frames | undefined, address = ""): string {
   if (frames === undefined) return "";
   const body =

@@ -7,7 +7,7 @@ import type { Fact, Line, Question } from "./question.ts";
 
 /** A client's form and a model's context have room for a page of text, not for more. */
 const mostCharacters = 12_000;
-/** Of the facts that are omitted, so many are named. */
+/** The most omitted facts that are named. */
 const mostNamed = 20;
 
 /** The question as a text; facts that it has no room for are named at its end. */
@@ -21,13 +21,13 @@ export function writeQuestion(question: Question): string {
   return [question.title, ...shown, ...(names.length === 0 ? [] : [rest]), ...where].join("\n");
 }
 
-/** Whether a text of it holds every fact, and the facts tell everything. */
+/** Whether a text has room for every fact, and the facts are complete. */
 export function fitsText(question: Question): boolean {
   return question.isPartial !== true && fitFacts(question).omitted.length === 0;
 }
 
 function fitFacts({ facts, recent }: Question) {
-  // A text is read later, so that it has the time by the clock.
+  // A text may be read later, so it gives the time of day.
   const changed = recent && `${recent.time} by ${recent.by}; before that: ${recent.was}`;
   const all = [...(changed === undefined ? [] : [{ name: "changed", text: changed }]), ...facts];
   const texts = all.map(writeFact);
@@ -80,7 +80,7 @@ export function writePlace(hunk: Hunk): string {
 
 const fewestKept = 3;
 
-/** Of a text that is replaced as a whole, the old lines are only counted. */
+/** When a text is replaced as a whole, the old lines are only counted. */
 function writeHunk({ lines }: Hunk): readonly string[] {
   const removed = lines.filter(({ kind }) => kind === "removed");
   const isReplaced = removed.length > fewestKept && !lines.some(({ kind }) => kind === "kept");

@@ -14,7 +14,7 @@ export type ApprovalRequest = {
   readonly question: Question;
 };
 
-/** The key that asks, by its print, and its project, or else the deployment. */
+/** The key that asks, by its print; the realm is its project, or else the server. */
 export type AskingKey = { readonly key_print: string; readonly realm: string };
 
 /**
@@ -26,17 +26,17 @@ export type Question = {
   readonly title: string;
   /** What the page's button says: the act in two words. */
   readonly button?: string | undefined;
-  /** Whether something is lost by it. */
+  /** Whether the act loses something. */
   readonly destroys?: boolean | undefined;
   /** What changes, what the target is, and what else is touched. */
   readonly facts: readonly Fact[];
-  /** How many rows it is about, where a person must have seen that they are many. */
+  /** The number of rows, if the person must type it to show that they saw how many there are. */
   readonly count?: number | undefined;
-  /** Where the target was changed within the hour: the person may know it as it was before. */
+  /** Set when the target changed within the hour: the person may remember it as it was before. */
   readonly recent?: RecentChange | undefined;
   /** The plan that is applied: the page shows every row of it that is still to be done. */
   readonly rows?: PlanRows | undefined;
-  /** Something of it can only be read on the page, however short the text is. */
+  /** Whether part of it can only be read on the page, however short the text is. */
   readonly isPartial?: boolean | undefined;
   readonly frames?: Frames | undefined;
 };
@@ -45,19 +45,19 @@ type PlanRows = {
   readonly plan_id: string;
   /** Where an assistant reads them all. */
   readonly uri?: string | undefined;
-  /** The rows of the links that most visitors follow, by their positions. */
+  /** The rows of the most clicked links, by their positions. */
   readonly most_clicked?: readonly number[] | undefined;
-  /** The names of apps that rows tell of by their UUID, in quotes. */
+  /** The names of apps that rows only give by UUID, in quotes. */
   readonly names?: Readonly<Record<string, string>> | undefined;
 };
 
 type RecentChange = {
   readonly at: number;
-  /** The same on the user's clocks. */
+  /** The same time on the user's clocks. */
   readonly time: string;
   /** Who changed it: "this key". */
   readonly by: string;
-  /** What it was, in quotes where it is a stranger's text. */
+  /** The earlier value, in quotes if it is a stranger's text. */
   readonly was: string;
 };
 
@@ -67,20 +67,20 @@ export type Frames = { readonly pages: readonly Frame[] } | { readonly left_out:
 /** The HTML that each device is sent. */
 type Frame = { readonly name: string; readonly phone: string; readonly desktop: string };
 
-/** Texts of strangers are in quotes; only lines are quoted where they are shown. */
+/** A stranger's texts are already in quotes, except lines, which are quoted when shown. */
 export type Fact = {
   readonly name: string;
-  /** What else there is to know of it: a host as machines ask for it. */
+  /** A detail about it, such as a host in the form that machines request. */
   readonly note?: string | undefined;
-  /** What may deceive about it. */
+  /** What may be misleading about it. */
   readonly warnings?: readonly string[] | undefined;
-  /** It is one of the plan's rows, which a page lists in another way. */
+  /** Whether it is one of the plan's rows, which a page lists separately. */
   readonly isRow?: boolean | undefined;
 } & (
   | { readonly kind?: undefined; readonly text: string }
   /** The old value, where it is known, and the new one. */
   | { readonly kind: "change"; readonly from?: string | undefined; readonly to: string }
-  /** Where visitors go, as it is sent. */
+  /** The destination, exactly as visitors are redirected to it. */
   | { readonly kind: "address"; readonly address: string }
   /** Lines that a text or a file gains and loses. */
   | { readonly kind: "lines"; readonly lines: readonly Line[] }
@@ -92,8 +92,8 @@ export type Fact = {
 export type Line = { readonly kind: "added" | "removed"; readonly text: string };
 
 /**
- * Two calls with the same digest are the same request of the same key, at one deployment. What a
- * person does by hand is never the same as what an assistant does.
+ * Two calls with the same digest are the same request of the same key, at one server. A person's
+ * request at the console never has the digest of an assistant's.
  */
 export function digestRequest(
   request: ApprovalRequest,
@@ -105,13 +105,13 @@ export function digestRequest(
   return digestOf([key_print, realm, tool, args, target, state, ...door]);
 }
 
-/** Who asks a person, as the person reads it. */
+/** Who asks, in words that the person reads. */
 export type Asker = {
   /** What the client calls itself. */
   readonly client?: string | undefined;
-  /** Where the links of the key's project live, or else the deployment. */
+  /** The host of the project's links, or else the server. */
   readonly place?: string | undefined;
-  /** The end of the key's id, or else the beginning of its print: it tells keys apart. */
+  /** The end of the key's id, or else the beginning of its print. It distinguishes keys. */
   readonly key?: string | undefined;
 };
 

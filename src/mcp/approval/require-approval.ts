@@ -25,11 +25,11 @@ type ApprovalOptions = {
   readonly openState: () => Promise<State>;
   /** The address of an approval's page, which is open from now on; or throws NowhereToAsk. */
   readonly openPage: (id: string) => Promise<string>;
-  /** Whether a person acts by hand, at the console: its questions are apart from assistants'. */
+  /** Whether a person acts at the console: its approvals are separate from those of assistants. */
   readonly isByHand?: boolean;
 };
 
-/** One request, whom it is asked of, and how. */
+/** One request, the person to ask, and how to ask. */
 type Asking = ApprovalOptions & {
   readonly request: ApprovalRequest;
   readonly digest: string;
@@ -49,11 +49,11 @@ export function createRequireApproval(options: ApprovalOptions): RequireApproval
     // What a form has no room for is read on the page.
     const isForm = canAnswer && pin === undefined && fitsText(request.question);
     const ask = () => (isForm ? askByForm(asking) : askByPage(asking));
-    // Where there is a PIN a form cannot say yes; no is no, from wherever it comes.
+    // If a PIN is set, a form cannot approve, but it can still decline.
     const isLocked = pin !== undefined && answer?.said === "yes";
     if (answer === undefined || answer.said === "opened" || isLocked) return ask();
     const { approvals } = await openState();
-    // The token is used up, whatever the answer is.
+    // Every answer uses the token up.
     const isFirst = await approvals.takeForToken(answer.token, digest);
     // The user can still be given the page's address, whatever their client is able to show.
     if (answer.said === "nothing") {
@@ -72,13 +72,13 @@ export function createRequireApproval(options: ApprovalOptions): RequireApproval
 async function askByForm({ request, digest, openState }: Asking): Promise<void> {
   const { question } = request;
   const { approvals } = await openState();
-  // No page shows it.
+  // No page shows this approval, so it needs no facts.
   const preview = JSON.stringify({ title: question.title });
   const { id } = await approvals.openForToken({ digest, preview });
   throw new PersonAsked({ id, question });
 }
 
-/** Returns once the person has approved on its page, and for one call alone. */
+/** Returns when the person has approved on the page, for one call only. */
 async function askByPage(asking: Asking): Promise<void> {
   const { request, digest, key, person, pin, openState, isByHand = false } = asking;
   const { question } = request;
@@ -89,7 +89,7 @@ async function askByPage(asking: Asking): Promise<void> {
     key_print: key.key_print,
     pin,
     waited: person.waited,
-    // Whoever acts by hand is there already.
+    // No webhook is sent: a person at the console is there already.
     told: isByHand ? undefined : { realm: key.realm, headline: question.title },
   });
   if ("waits" in asked) throw await showPage(asking, asked.waits);
@@ -101,7 +101,7 @@ async function askByPage(asking: Asking): Promise<void> {
   }
 }
 
-/** To the client, where it can open the page; else to the assistant, which passes it on. */
+/** Sends the page to the client if it can open it, else to the assistant, which passes it on. */
 async function showPage(
   { request, person: { canOpen, answer }, openPage }: Asking,
   approval: Approval,
@@ -118,7 +118,10 @@ async function showPage(
   }
 }
 
-/** The user may have meant to approve, which only they can say. */
+/**
+ * Throws unless the form says yes. After an unticked box the user may be asked again, because they
+ * may have meant to approve.
+ */
 function requireYes(request: ApprovalRequest, { said, count }: Answer): void {
   const { tool, question } = request;
   if (said === "unticked") {
@@ -145,10 +148,10 @@ function refuseDeclined(
   return new ToolFailure({ code: declined, message, effect: "none", retry: "never", next });
 }
 
-/** Thrown where a person's page cannot be shown, because this process may not listen. */
+/** Thrown when the approval page cannot be shown, because this process may not listen. */
 export class NowhereToAsk extends Error {
   override readonly name = "NowhereToAsk";
-  /** What a person runs to have the page. */
+  /** The command that serves the page. */
   readonly serveCommand: string;
 
   constructor(serveCommand: string) {
@@ -188,13 +191,13 @@ function refuseUnapproved(
 
 export type Decisions = Readonly<Record<"given" | "refused", number>>;
 
-/** The same, and how often a person let something through, or said no to it. */
+/** Also counts how often a person approved or declined. */
 export function countDecisions(requireApproval: RequireApproval, mode: Mode) {
   const decisions = { given: 0, refused: 0 };
   const counting: RequireApproval = async (...asked) => {
     try {
       await requireApproval(...asked);
-      // There nobody is asked.
+      // Full mode asks no one.
       if (mode !== "full") decisions.given += 1;
     } catch (error) {
       const isNo = error instanceof ToolFailure && error.failure.code === declined;

@@ -34,7 +34,7 @@ export async function answerCall(
   options: ServerOptions,
 ): Promise<CallToolResult | InputRequiredResult> {
   const { keyContext } = options;
-  // Addresses in the result are to name what listens by then.
+  // Addresses in the result must name the current listener.
   await keyContext.readListening();
   await keyContext.renew();
   const { context } = call;
@@ -42,12 +42,12 @@ export async function answerCall(
     context === undefined
       ? run(call, { ...nobodyToAsk, client: nameClient(call.caller) }, () => {}, options)
       : runAsking(call, context, options);
-  // Beside the call, never before it.
+  // Runs beside the call, never before it.
   void keyContext.explore();
   return answer;
 }
 
-/** Where its person has to be asked first, asks in the way of the client's era. */
+/** Asks the person first if needed, in the way of the client's protocol revision. */
 async function runAsking(
   call: ClientCall,
   context: ServerContext,

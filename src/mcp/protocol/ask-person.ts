@@ -16,9 +16,9 @@ import type { Reply } from "./client-memory.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 /**
- * What one call asks of the person before its client, who answers in a form or opens a page: in
- * 2026-07-28 the call ends with the question and comes again with the answer, earlier the server
- * asks while the call waits.
+ * How one call asks the person at the client, by a form or a page. In 2026-07-28 the call ends with
+ * the question and is repeated with the answer. In earlier revisions the server asks while the call
+ * waits.
  */
 export type Dialogue = {
   readonly readPerson: () => Person;
@@ -83,7 +83,7 @@ export async function openDialogue(
   };
 
   async function hear(reply: Reply): Promise<Answer> {
-    // A call that ends soon ends its question, which the client may well have shown.
+    // A call that has ended also ended its question, which the client may well have shown.
     const isShown = await client.hear(reply, signal.aborted);
     return isShown ? readAnswer(reply) : { token: reply.token, said: "nothing" };
   }
@@ -93,7 +93,7 @@ export async function openDialogue(
     const now = clock.monotonic();
     const until = (now < begun + patience_ms ? begun : now) + patience_ms;
     const ended = await awaitDecision(id, { key_print, until, signal, tellWaiting });
-    // Has the client make the call again by itself.
+    // Makes the client repeat the call by itself.
     if (ended === "open" && isModern) return inputRequired({ requestState: id });
     const isDecided = ended === "decided";
     if (isDecided && !isModern) tellComplete(id, context);
@@ -114,7 +114,10 @@ function canShowForm({ elicitation }: ClientCapabilities): boolean {
 const formName = "approval";
 const pageName = "approval_page";
 
-/** Anything else in its place was not made here, and is neither looked up nor remembered. */
+/**
+ * The form of an approval's id. Any other value was not made here, and is neither looked up nor
+ * remembered.
+ */
 const approvalId = /^[\w-]{27}$/;
 
 /** What a repeated call brings along (2026-07-28). */
@@ -125,7 +128,7 @@ function readReply({ mcpReq }: ServerContext): Reply | undefined {
   const to = pageName in inputResponses ? "page" : "form";
   const said = inputResponses[to === "page" ? pageName : formName];
   if (said !== undefined) return { to, token, said, action: readAction(said) };
-  // Without an answer the state alone comes from a call that waits for its page.
+  // A state without an answer comes from a call that waits for its page.
   return token === "" ? undefined : { to: "page", token, said: {}, action: "accept" };
 }
 
@@ -142,13 +145,13 @@ function askModern(waiting: Waiting): InputRequiredResult {
   return inputRequired({ inputRequests: { [name]: request }, requestState: waiting.id });
 }
 
-/** A client that is gone, that breaks the form or that stays silent fails to answer. */
+/** A client that disconnects, breaks the form or stays silent fails to answer. */
 async function askLegacy(waiting: Waiting, { mcpReq }: ServerContext): Promise<Reply> {
   const { id: token, page } = waiting;
   const to = page === undefined ? "form" : "page";
   const { id: relatedRequestId, signal } = mcpReq;
-  // By then the question's approval has expired.
-  // Over HTTP it goes along with the answer to the call: a client need not listen besides.
+  // The timeout is the life of the question's approval. Over HTTP the question travels with the
+  // response to the call, so the client needs no other stream.
   const options = { timeout: limits.approval_ms, signal, relatedRequestId };
   try {
     const said = await mcpReq.elicitInput(buildParams(waiting), options);
@@ -165,7 +168,10 @@ async function askLegacy(waiting: Waiting, { mcpReq }: ServerContext): Promise<R
 /** As the official SDKs report a request that timed out. */
 const timeoutCode = -32001;
 
-/** Clients of the earlier revisions may wait for this to tidy up; that one is gone does no harm. */
+/**
+ * Clients of earlier revisions may wait for this to tidy up. If the client disconnected, the
+ * failure does no harm.
+ */
 function tellComplete(elicitationId: string, { mcpReq }: ServerContext): void {
   const notification = { method: "notifications/elicitation/complete", params: { elicitationId } };
   mcpReq.notify(notification).catch(() => undefined);
@@ -204,7 +210,7 @@ function readAnswer({ to, token, said, action }: Reply): Answer {
     if (tickedForm.safeParse(said).success) return { token, said: "yes", count };
     return { token, said: action === "accept" ? "unticked" : "no" };
   }
-  // Whoever closes the question, or whose browser fails, has not said what they think of it.
+  // Closing the question, or a browser that fails, is no answer.
   return { token, said: action === "accept" ? "opened" : action === "decline" ? "no" : "nothing" };
 }
 

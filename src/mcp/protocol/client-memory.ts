@@ -17,17 +17,17 @@ type KnownClient = {
   /** The question goes out now, with this token. */
   readonly noteAsked: (question: unknown, token: string) => void;
   /**
-   * Whether a person saw the question that this answers; `isEnded` says that the call has ended,
-   * and its question with it. A client that shows no questions is known by that from then on.
+   * Whether a person saw the question that this answers. `isEnded` says that the call, and so its
+   * question, has ended. A client that shows no questions is remembered as such.
    */
   readonly hear: (reply: Reply, isEnded: boolean) => Promise<boolean>;
   /**
-   * Whether it answers questions that nobody saw. `repeated` is one that a 2026-07-28 call asks by
-   * form. Where the last such question was left open for as long as clients wait, the form was not
-   * shown: no other sign reaches us.
+   * Whether it answers questions without showing them. `repeated` is a question that a 2026-07-28
+   * call asks by form. If the last such question stayed open for as long as clients wait, the form
+   * was not shown; no other sign would reveal that.
    */
   readonly hidesQuestions: (repeated: unknown) => Promise<boolean>;
-  /** It has opened an approval's page: to ask it once more would only be in the way. */
+  /** The client has opened an approval's page, and need not be asked to open it again. */
   readonly noteOpened: (approval: string) => void;
   readonly hasOpened: (approval: string) => boolean;
 };
@@ -38,7 +38,7 @@ export type Reply = {
   readonly token: string;
   readonly said: unknown;
   readonly action?: "accept" | "decline" | "cancel" | undefined;
-  /** The client answered with an error, or that of its own timeout, or ended the call. */
+  /** The client returned an error, reported its own timeout, or ended the call. */
   readonly failure?: "error" | "timeout";
 };
 
@@ -48,7 +48,9 @@ const hides_ms = 60 * 60_000;
 /** Such clients cancel after a minute, which most of them count from an earlier moment than we. */
 const givenUp_ms = 45_000;
 
-/** What is pushed out is only asked once more, or taken for a person's no. */
+/**
+ * A question whose note is dropped may be asked once more, or its answer counts as a person's no.
+ */
 const mostNotes = 5000;
 
 type MemoryOptions = {
@@ -57,7 +59,7 @@ type MemoryOptions = {
 };
 
 export function createClientMemory({ clock, openState }: MemoryOptions): ClientMemory {
-  /** By what happened, and to whom or what; the latest stands last. */
+  /** By what happened, and to which client, question or approval; the latest comes last. */
   const notes = new Map<string, { readonly at: number; readonly token: string }>();
 
   function note(name: string, token = ""): void {
@@ -82,7 +84,7 @@ export function createClientMemory({ clock, openState }: MemoryOptions): ClientM
     const client = digestOf([key_print, info?.name, info?.version]);
     const nameQuestion = (question: unknown) => `question ${digestOf([client, question])}`;
 
-    /** Every process of the folder or database knows: each stdio session is a new one. */
+    /** Saved for every process that shares the data: each stdio session is a new process. */
     async function noteHidden(): Promise<void> {
       const { kept } = await openState();
       await kept.save("hidden_form", `${key_print} ${client}`, true, { owner: key_print });

@@ -58,9 +58,10 @@ export function createServer(options: ServerOptions, onCall?: OnCall): Server {
       resources: {},
       prompts: {},
     },
-    // Earlier revisions are asked by ask-person.ts, for a failed question has a meaning as well.
+    // ask-person.ts asks clients of earlier revisions, because a failed question has a meaning as
+    // well.
     inputRequired: { legacyShim: false },
-    // Nothing but one ticked box is a yes (`readForm`), whatever the form's schema lets in.
+    // Only the one ticked box is a yes (ask-person.ts), whatever the form's schema allows.
     jsonSchemaValidator: { getValidator: () => acceptAll },
   });
   const hideErrors = createErrorHider(options.report);

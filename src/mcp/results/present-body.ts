@@ -107,7 +107,7 @@ function describeRest(tool: string, { page, last, count, next }: ReadMeta): stri
     : undefined;
 }
 
-/** A link among others, as far as it has these members. */
+/** A row in a list of links. It may lack any member but its id. */
 export const linkRow = z
   .looseObject({
     id: z.string(),
@@ -124,13 +124,13 @@ export const linkRow = z
 export const appFields = ["ios_app", "android_app"] as const;
 type AppField = (typeof appFields)[number];
 
-/** The fields that tell an app from another, the best first. */
+/** The field that identifies an app of each kind. */
 const appKeys = { ios_app: "bundle_id", android_app: "package_name" } as const;
 
-/** Where a visitor of the link arrives; what it is told by in the link's own record. */
+/** Where the link redirects visitors: the first of these fields that is set. */
 const destinations = ["url", "ios_fallback_url", "android_fallback_url"] as const;
 
-/** A link among others, with the fields that the list was filtered or sorted by. */
+/** A row in a list of links, with the fields that the list was filtered or sorted by. */
 function presentLinkRow(link: JsonObject, { linkHost, apps, asked = [] }: Reading): JsonObject {
   const { path } = link;
   const destination = findDestination(link);
@@ -148,7 +148,7 @@ function presentLinkRow(link: JsonObject, { linkHost, apps, asked = [] }: Readin
   });
 }
 
-/** A link that was written: as among others, with its addresses and the fields that were sent. */
+/** A written link: like a row in a list, with its addresses and the fields that were sent. */
 function presentWrittenLink(link: JsonObject, { linkHost, apps, sent = [] }: Reading): JsonObject {
   const destination = findDestination(link);
   const isSent = sent.some((field) => link[field] === destination);
@@ -175,13 +175,13 @@ function pick(record: JsonObject, names: readonly string[]): JsonObject {
 
 /** One link, with all that is set on it. */
 function presentLink(link: JsonObject, { linkHost, apps }: Reading): JsonObject {
-  // A deployment that answers the apps themselves has told more than their names. The id stands
-  // first, for to build an object upon a small one costs V8 more than the rest of the call.
+  // A server that returns the apps themselves shows more than their names. The id comes first:
+  // building an object upon a small one costs V8 more than the rest of the call.
   const { id } = link;
   return dropEmpty({ id, ...nameApps(link, apps), ...link, ...writeAddresses(link, linkHost) });
 }
 
-/** How the address of every link of a list is made of its path, told once for all of them. */
+/** How the address of a link is made of its path, stated once for the whole list. */
 function describeAddress(linkHost: string): string {
   return `${linkHost}/{path}`;
 }
@@ -208,7 +208,7 @@ function writeAddresses(
   };
 }
 
-/** By its name where that is known; else by the id, which is all that the answer tells. */
+/** Each app by its name if known, else by its id, which is all that the response contains. */
 function nameApps(link: JsonObject, apps: KnownApps): JsonObject {
   const named: Record<string, unknown> = {};
   for (const field of appFields) {
@@ -220,7 +220,7 @@ function nameApps(link: JsonObject, apps: KnownApps): JsonObject {
   return named;
 }
 
-/** A link is found by its app's identifier, which stands in the app. */
+/** The identifiers of the link's apps, by the names of the filters that search for them. */
 function nameIdentifiers(link: JsonObject, apps: KnownApps): JsonObject {
   const named = appFields.flatMap((field) => {
     const key = appKeys[field];
@@ -230,7 +230,7 @@ function nameIdentifiers(link: JsonObject, apps: KnownApps): JsonObject {
   return Object.fromEntries(named);
 }
 
-/** A deployment may answer a link with its apps in it. */
+/** A server may return a link with its apps in it. */
 function findApp(link: JsonObject, field: AppField, apps: KnownApps): JsonObject | undefined {
   const nested = link[field];
   if (isJsonObject(nested)) return nested;
@@ -239,14 +239,14 @@ function findApp(link: JsonObject, field: AppField, apps: KnownApps): JsonObject
 }
 
 /**
- * A record without the members that say nothing: what is not there is empty or false, and a model
- * pays for every word. The items of a list stay, for each has its place.
+ * A record without its empty and false members, because a model pays for every word. The items of a
+ * list stay, because each has its place.
  */
 export function dropEmpty(record: JsonObject, levels = mostLevels): JsonObject {
   const kept: Record<string, unknown> = {};
   for (const [name, given] of Object.entries(record)) {
     const value = dropIn(given, levels - 1);
-    // To set this one would set what the record inherits from.
+    // Setting this name would change what the record inherits from.
     if (!isEmpty(value) && name !== "__proto__") kept[name] = value;
   }
   return kept;

@@ -111,7 +111,7 @@ export function refuseForNow(tool: string, outage: Outage): ToolFailure {
   return new ToolFailure({ code: "overloaded", message, ...facts, next });
 }
 
-/** What a call may have done by now, so that whatever fails after it leaves that unknown. */
+/** What a call may have done by now: if so, a later failure leaves its effect unknown. */
 export type Acted = { hasBegun: boolean; endpoint: Endpoint | undefined };
 
 type Ended = {
@@ -120,8 +120,8 @@ type Ended = {
 };
 
 /**
- * What is said of a call that met a store which gives no answer; undefined for any other error.
- * What a tool has only read or noted for itself has changed nothing.
+ * The failure of a call whose store stopped responding; undefined for any other error. A call that
+ * only read, or only noted something for itself, has changed nothing.
  */
 export function explainOutage(
   error: unknown,

@@ -243,12 +243,12 @@ type LineReading = {
 type LineEnds = { readonly head: string; readonly tail: string };
 
 const newline = 10;
-/** So much of each end of a line that is too long: enough for an id. */
+/** The bytes that are kept of each end of an overlong line: enough for an id. */
 const keptBytes = 512;
 
 /**
- * Cuts a stream into lines of at most so many bytes. A line that is longer is reported once, and
- * skipped to its end; what stands after the last newline is a line as well.
+ * Splits a stream into lines of limited length. An overlong line is reported once and skipped to
+ * its end. Text after the last newline is a line as well.
  */
 function readLines(
   input: Readable,
@@ -291,6 +291,6 @@ function readLines(
   }
 
   input.on("data", take).once("end", finishLine).once("end", onEnd).once("close", onEnd);
-  // A terminal that hangs up is an error on its stream, and the end of it all the same.
+  // A terminal that hangs up causes an error on its stream, which also ends the input.
   input.on("error", onEnd);
 }

@@ -18,7 +18,7 @@ export type PreparedAct<Result> = {
 
 type ActCall = Pick<Call, "approve" | "approveOverwrite" | "keyContext">;
 
-/** A target that changes again and again while somebody approves of an act on it is left alone. */
+/** The most attempts on a target that keeps changing while a person approves the act. */
 const mostTries = 4;
 
 /** Prepares an act, has it approved, and carries it out on what was shown. */
@@ -36,15 +36,15 @@ export async function actAsShown<Result>(
       return result;
     } catch (error) {
       await overwrite.end(!isRefused(error));
-      // What was shown is not there any more: this would be another act, so it begins anew.
+      // The target changed since it was shown. This would be another act, so it starts again.
       if (!isChanged(error) || tries === mostTries) throw error;
     }
   }
 }
 
 /**
- * A deployment that checks no conditions is read once more right before the act. What happens
- * between this reading and the act stays unseen there.
+ * A server that checks no conditions is read once more right before the act. A change between this
+ * read and the act goes unnoticed there.
  */
 async function requireApproval<Result>(
   { tool, asks, describe, readState }: PreparedAct<Result>,

@@ -143,7 +143,7 @@ function findChanges({ endpoint, input, before }: Omit<Act, "changes" | "reasons
   return Object.fromEntries(changed.map((field) => [field, input[field]]));
 }
 
-/** A record names a link's app by its id alone, which an app that is yet to be registered lacks. */
+/** A record names a link's app only by its id, which an unregistered app lacks. */
 function choosesOther(choice: unknown, current: unknown): boolean {
   const { id, ...described } = isJsonObject(choice) ? choice : {};
   const isNew = isBlank(id) && !Object.values(described).every(isBlank);

@@ -4,7 +4,7 @@ import { findFingerprintWarning, findTeamIdWarning } from "../../../contract/rul
 import { describeAndroidEntry, describeIosEntry } from "../../../visit/association-files.ts";
 import type { Fact } from "../../approval/question.ts";
 
-/** The lines that an association file gains and loses; none where it stays as it is. */
+/** The lines that an association file gains and loses; none if it stays unchanged. */
 export function describeAssociation(
   kind: ResourceKind,
   before: JsonObject | undefined,
@@ -29,7 +29,7 @@ export function describeAssociation(
 type AssociationFile = {
   readonly name: string;
   readonly list: (app: JsonObject) => readonly string[];
-  /** What of the app the system ignores. */
+  /** Describes the app's fields that the operating system ignores. */
   readonly findWarning: (app: JsonObject) => string | undefined;
 };
 

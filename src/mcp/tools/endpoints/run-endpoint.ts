@@ -63,7 +63,7 @@ async function prepare(
     asks: reasons.length > 0 ? "always" : isOverwrite ? "after_many" : "never",
     describe: () => describeRequest(act, call),
     readState: async () => {
-      // Nothing was shown of what the key may not read.
+      // If the key may not read the target, its state was not shown.
       const now = before === undefined ? {} : await readTarget(endpoint, input, call);
       return describeState({ ...act, ...now });
     },

@@ -43,7 +43,7 @@ function pick(record: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(names.map((name) => [name, record[name] ?? null]));
 }
 
-/** Without members that nobody can put back, and times, which change with every write. */
+/** Leaves out members that no call can write, and times, which change with every write. */
 export function keepKnown(resource: ResourceKind, record: JsonObject): JsonObject {
   const kept = listShown(resource).filter((field) => record[field] !== undefined);
   return pick(record, kept);

@@ -164,7 +164,7 @@ function describeResponse(
   return { ...target, effects: [...apps, describeEffect(kind, id, before, after)] };
 }
 
-/** By what a person knows the target. */
+/** How a person identifies the target. */
 function nameTarget(
   { name: kind, names, key }: ResourceKind,
   id: string | null,
@@ -200,7 +200,7 @@ function isMadeByShortening(
   link: JsonObject,
   linkHost: string | undefined,
 ): boolean {
-  // A link may lead to its own address; to shorten that has made no link.
+  // A link may redirect to its own address; shortening that address creates no link.
   if (isOwnLinkAddress(String(url), linkHost)) return false;
   return link["clicks"] === 0 && typeof url === "string" && link["url"] === url.trim();
 }

@@ -315,7 +315,7 @@ async function previewUndo(undo: Undo, call: PreviewCall): Promise<Question> {
   };
 }
 
-/** What is undone, in a person's words and not by its tool. */
+/** The act that is undone, in a person's words instead of the tool's name. */
 function nameAct({ tool, effects }: Change): string {
   const [verb = ""] = tool.split("_");
   const isCreation = verb === "upsert" && effects[0]?.before === null;

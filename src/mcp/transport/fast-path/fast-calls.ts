@@ -77,7 +77,7 @@ export function createFastCalls(options: ServerOptions): FastCalls {
     leaving: Leaving,
   ): Promise<CallToolResult> {
     const answer = await answerCall({ caller, tool, given, leaving, requestId, meta }, options);
-    // No one is asked by a tool that reads.
+    // A tool that only reads asks no one.
     const result = answer as CallToolResult;
     return caller.isModern ? stamp(result) : result;
   }
