@@ -1,30 +1,30 @@
-import { type RunnerOptions, createRunner } from "./apply/job-runner.ts";
-import { LineBusy, WorkCancelled, throwIfCancelled } from "./bulk-errors.ts";
-import {
-  type ExportFormat,
-  countEach,
-  listLacks,
-  startCount,
-  writePages,
-} from "./files/write-links.ts";
-import { type Owner, onlyOwn } from "./owner.ts";
-import { type PlanWanted, makePlan } from "./plan/make-plan.ts";
-import { listWrittenLinks } from "./plan/seen-hosts.ts";
-import { summarizePlan } from "./plan/summarize-plan.ts";
-import type { InTime } from "./select/limit-time.ts";
-import { readWithin, selectParts } from "./select/select-links.ts";
 import type { ClockAndRandom } from "../contract/clock.ts";
 import type { Meta } from "../contract/fields.ts";
 import type { FilterInput } from "../contract/filters.ts";
-import { type Leaving, toSignal } from "../contract/leaving.ts";
+import { toSignal, type Leaving } from "../contract/leaving.ts";
 import type { ReadLink } from "../contract/links.ts";
 import { isStorable } from "../contract/text.ts";
 import { createPrefixedId } from "../state/ids.ts";
 import type { ReceiptPage } from "../state/job-runs.ts";
 import type { Job } from "../state/jobs.ts";
 import type { KeptValues } from "../state/kept-values.ts";
-import { type Plan, type PlanRow, type RowPage, writeActions } from "../state/plans.ts";
+import { writeActions, type Plan, type PlanRow, type RowPage } from "../state/plans.ts";
 import type { State } from "../state/state.ts";
+import { createRunner, type RunnerOptions } from "./apply/job-runner.ts";
+import { LineBusy, throwIfCancelled, WorkCancelled } from "./bulk-errors.ts";
+import {
+  countEach,
+  listLacks,
+  startCount,
+  writePages,
+  type ExportFormat,
+} from "./files/write-links.ts";
+import { onlyOwn, type Owner } from "./owner.ts";
+import { makePlan, type PlanWanted } from "./plan/make-plan.ts";
+import { listWrittenLinks } from "./plan/seen-hosts.ts";
+import { summarizePlan } from "./plan/summarize-plan.ts";
+import type { InTime } from "./select/limit-time.ts";
+import { readWithin, selectParts } from "./select/select-links.ts";
 
 /** Many changes at once: planned, approved, applied at the budget's pace, and resumed. */
 

@@ -1,18 +1,20 @@
 import * as z from "zod";
-import { type UndoStep, endpointsOf } from "../../../bulk/plan/undo-step.ts";
+import { endpointsOf, type UndoStep } from "../../../bulk/plan/undo-step.ts";
 import { describeTemplateState, pickLasting } from "../../../contract/condition.ts";
 import { contract } from "../../../contract/index.ts";
-import { type JsonObject, isJsonObject } from "../../../contract/json.ts";
+import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
 import type { LinkFields } from "../../../contract/links.ts";
 import type { WrittenTemplate } from "../../../contract/page-template.ts";
 import { findKind, findKindNamed } from "../../../contract/resource-kind.ts";
 import { isStorable } from "../../../contract/text.ts";
+import type { Change, History } from "../../../state/history.ts";
+import { quote } from "../../../text/show-hidden.ts";
 import { refuseForeign } from "../../access/limit-destinations.ts";
 import { refuseDenied } from "../../access/refuse-denied.ts";
 import type { ApprovalRequest, Fact, Question } from "../../approval/question.ts";
 import { writeValue } from "../../approval/write-value.ts";
 import { appFields } from "../../results/present-body.ts";
-import { ToolFailure, isRefused } from "../../results/tool-failure.ts";
+import { isRefused, ToolFailure } from "../../results/tool-failure.ts";
 import { readAppName, settleApps } from "../apps.ts";
 import { makeBulkTool, refuseMissing } from "../bulk/bulk-tool.ts";
 import { showPlan } from "../bulk/show-plan.ts";
@@ -20,10 +22,6 @@ import { actAsShown } from "../endpoints/act-as-shown.ts";
 import type { Act } from "../endpoints/act.ts";
 import { refuseInvalid } from "../endpoints/check-act.ts";
 import { previewAct } from "../endpoints/preview-act.ts";
-import { describeEffect, readTemplateRecord, templateId } from "./describe-effect.ts";
-import { readAnyWrite } from "./list-changes.ts";
-import { NotUndoable, type StepAct, type Undo, planUndo } from "./plan-undo.ts";
-import { otherChangeSchema, showChange } from "./show-change.ts";
 import {
   previewPublication,
   previewSaving,
@@ -37,8 +35,10 @@ import {
   refuseUnpublishable,
 } from "../templates/template-state.ts";
 import type { Call, JournalStep, Tool } from "../tool.ts";
-import type { Change, History } from "../../../state/history.ts";
-import { quote } from "../../../text/show-hidden.ts";
+import { describeEffect, readTemplateRecord, templateId } from "./describe-effect.ts";
+import { readAnyWrite } from "./list-changes.ts";
+import { NotUndoable, planUndo, type StepAct, type Undo } from "./plan-undo.ts";
+import { otherChangeSchema, showChange } from "./show-change.ts";
 
 /** Undoes a change by the same requests as any caller would send, under the same rules. */
 
@@ -145,7 +145,7 @@ function refuseForeignSteps({ steps }: Undo, { keyContext }: Call): void {
 
 async function describeRequest(planned: Undo, call: Call): Promise<ApprovalRequest> {
   const { change } = planned;
-  await refuseInvalidUndo(planned, call, name);
+  await refuseInvalidUndo(planned, call);
   return {
     tool: name,
     args: { change_id: change.id },
@@ -288,9 +288,9 @@ async function previewUndo(undo: Undo, call: PreviewCall): Promise<Question> {
   for (const step of steps.slice(0, mostShown)) previews.push(await previewStep(step, undo, call));
   const losses = await Promise.all(steps.map((step) => describeLosses(step, call)));
   const [first] = previews;
-  const name = change.name ?? change.target_key ?? change.target_id ?? "";
+  const target = change.name ?? change.target_key ?? change.target_id ?? "";
   const act = nameAct(change);
-  const named = name === "" ? "" : ` ${quote(name)}`;
+  const named = target === "" ? "" : ` ${quote(target)}`;
   const kind = findKindNamed(change.kind)?.label ?? change.kind;
   const doubt =
     "this change may never have been made, but the current state differs from the state before it";
@@ -360,13 +360,9 @@ async function previewStep(
 }
 
 /** Refuses an undo whose requests the API would refuse, before anyone is asked. */
-async function refuseInvalidUndo(
-  { steps, template }: Undo,
-  call: Call,
-  tool: string,
-): Promise<void> {
+async function refuseInvalidUndo({ steps, template }: Undo, call: Call): Promise<void> {
   for (const step of steps) {
-    if (template === undefined) await refuseInvalid(await readAct(step, steps, call), call, tool);
+    if (template === undefined) await refuseInvalid(await readAct(step, steps, call), call, name);
     else if (step.endpoint !== unpublish) await refuseUnpublishable(pickText(step.input), call);
   }
   const endpoints = new Set(steps.map(({ endpoint }) => endpoint));
