@@ -1,23 +1,23 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { readPlace } from "../../src/console/place.ts";
 import { browse, type Browsing, readFormToken, signInAt } from "../support/console.ts";
-import { createServed } from "../support/command.ts";
+import { createServed, type Served } from "../support/command.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** What an address of the console says: what is listed, where somebody came from, and how. */
 
-let served: Awaited<ReturnType<typeof createServed>>;
+let served: Served;
 let tab: Browsing;
 let form_token: string;
 let id: string;
 
-beforeAll(async () => {
-  served = await createServed();
+openForAll(createServed, async (opened) => {
+  served = opened;
   tab = await signInAt(served.serving);
   form_token = await readFormToken(tab);
   const body = { path: "spring", name: "Spring", url: "https://one.example/" };
   id = (await served.serving.call("POST", "/links", { body })).body.id;
 });
-afterAll(() => served[Symbol.asyncDispose]());
 
 const query = (...filters: readonly string[]) =>
   `?${String(new URLSearchParams(filters.map((filter): [string, string] => ["filter", filter])))}`;

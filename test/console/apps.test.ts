@@ -1,21 +1,16 @@
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
-  launchBrowser,
   openConsole,
   pressEnter,
   pressOnto,
   tabTo,
   lookAtPage,
+  createServedConsole,
 } from "../support/browser.ts";
-import {
-  createFolder,
-  runJson,
-  startServe,
-  type Folder,
-  type Serving,
-} from "../support/command.ts";
+import { runJson, type Folder, type Serving } from "../support/command.ts";
 import { readFormToken, signInAt } from "../support/console.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** Apps in the console: registered, changed and deleted as by an assistant. */
 
@@ -27,15 +22,7 @@ const hostile = `"><script>alert(1)</script>'&lt; \u202e${"x".repeat(70)}`;
 const ios = { bundle_id: "com.example.hostile", team_id: "ABCDE12345" };
 const fingerprint = Array.from({ length: 32 }, () => "AB").join(":");
 
-beforeAll(async () => {
-  folder = await createFolder();
-  [browser, serving] = await Promise.all([launchBrowser(), startServe(folder.path)]);
-});
-afterAll(async () => {
-  await browser.close();
-  await serving[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
-});
+openForAll(createServedConsole, (opened) => ({ browser, folder, serving } = opened));
 
 async function plant(kind: "ios_app" | "android_app", fields: object): Promise<string> {
   const made = await serving.call("POST", `/${kind}s`, { body: { [kind]: fields } });

@@ -1,25 +1,17 @@
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { launchBrowser, openConsole, pressOnto, lookAtPage } from "../support/browser.ts";
-import { createFolder, startServe, type Folder, type Serving } from "../support/command.ts";
+import { expect, test } from "vitest";
+import { openConsole, pressOnto, lookAtPage, createServedConsole } from "../support/browser.ts";
+import { type Serving } from "../support/command.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** The audit in the console: what is wrong, with the links that it is about and what mends it. */
 
 let browser: Browser;
-let folder: Folder;
 let serving: Serving;
 
 const hostile = `"><script>alert(1)</script>'&lt; \u202e${"x".repeat(70)}`;
 
-beforeAll(async () => {
-  folder = await createFolder();
-  [browser, serving] = await Promise.all([launchBrowser(), startServe(folder.path)]);
-});
-afterAll(async () => {
-  await browser.close();
-  await serving[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
-});
+openForAll(createServedConsole, (opened) => ({ browser, serving } = opened));
 
 test("where nothing is wrong, it says so", async () => {
   const { page } = await openConsole(browser, serving);

@@ -1,18 +1,18 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type Browsing, callTool, readFormToken, signInAt } from "../support/console.ts";
-import { createServed, runJson, startServe } from "../support/command.ts";
+import { createServed, runJson, startServe, type Served } from "../support/command.ts";
 import { waitUntil } from "../support/clock.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** What was deleted, at the console: whoever did it, and the way back. */
 
-let served: Awaited<ReturnType<typeof createServed>>;
+let served: Served;
 let tab: Browsing;
 
-beforeAll(async () => {
-  served = await createServed();
+openForAll(createServed, async (opened) => {
+  served = opened;
   tab = await signInAt(served.serving);
 });
-afterAll(async () => served[Symbol.asyncDispose]());
 
 const call: (typeof served)["serving"]["call"] = (...given) => served.serving.call(...given);
 

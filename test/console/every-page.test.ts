@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import type { Browser, Page, Response } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { pages } from "../../src/console/pages.ts";
 import {
   browse,
@@ -11,7 +11,7 @@ import {
   type ConsoleGround,
 } from "../support/console.ts";
 import {
-  launchBrowser,
+  createServedConsole,
   openTab,
   openConsole,
   pressEnter,
@@ -20,7 +20,8 @@ import {
   lookAtPage,
   sizes,
 } from "../support/browser.ts";
-import { createServed } from "../support/command.ts";
+import type { Served } from "../support/command.ts";
+import { openForAll } from "../support/open-for.ts";
 import { waitUntil } from "../support/clock.ts";
 import { walkPage } from "./walk-page.ts";
 
@@ -109,7 +110,7 @@ const drawn: Readonly<Record<string, string>> = { "a new link": "Preview" };
 const all = { ...shown, ...forMaster, ...missing };
 const readWho = (name: string): Who => (name in forMaster ? "master" : "owner");
 
-let served: Awaited<ReturnType<typeof createServed>>;
+let served: Served;
 let browser: Browser;
 let ground: Ground;
 /** In a browser, as the network sees it, and in a browser that runs no script. */
@@ -119,8 +120,9 @@ let bare: Readonly<Record<Who, ConsoleTab>>;
 let tab: ConsoleTab;
 let page: Page;
 
-beforeAll(async () => {
-  [served, browser] = await Promise.all([createServed(), launchBrowser()]);
+openForAll(createServedConsole, async (opened) => {
+  served = opened;
+  browser = opened.browser;
   const planted = await plantConsole(served);
   const { places, key } = served.serving;
   const open = async (secret: string) => {
@@ -138,10 +140,6 @@ beforeAll(async () => {
   ground = { ...planted, ...(await plantPlans(plain.owner)) };
   tab = tabs.owner;
   page = tab.page;
-});
-afterAll(async () => {
-  await browser.close();
-  await served[Symbol.asyncDispose]();
 });
 
 type Planned = { readonly plan: string; readonly job: string; readonly waiting: string };

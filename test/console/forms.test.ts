@@ -1,13 +1,8 @@
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { launchBrowser, openConsole, lookAtPage } from "../support/browser.ts";
-import {
-  createFolder,
-  runJson,
-  startServe,
-  type Folder,
-  type Serving,
-} from "../support/command.ts";
+import { describe, expect, test } from "vitest";
+import { openConsole, lookAtPage, createServedConsole } from "../support/browser.ts";
+import { runJson, type Folder, type Serving } from "../support/command.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** Forms of the console in a real browser: their errors, and what a person has not saved. */
 
@@ -16,15 +11,9 @@ let folder: Folder;
 let serving: Serving;
 let master: string;
 
-beforeAll(async () => {
-  folder = await createFolder();
-  [browser, serving] = await Promise.all([launchBrowser(), startServe(folder.path)]);
+openForAll(createServedConsole, async (opened) => {
+  ({ browser, folder, serving } = opened);
   master = (await runJson(["keys", "create", "--master", "--data", folder.path])).token;
-});
-afterAll(async () => {
-  await browser.close();
-  await serving[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
 });
 
 const windows = [

@@ -1,18 +1,18 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type Browsing, callTool, readFormToken, signInAt } from "../support/console.ts";
-import { createServed, runJson } from "../support/command.ts";
+import { createServed, runJson, type Served } from "../support/command.ts";
 import { waitUntil } from "../support/clock.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** The history at the console: all of it, page by page, and each change taken back where it is. */
 
-let served: Awaited<ReturnType<typeof createServed>>;
+let served: Served;
 let tab: Browsing;
 
-beforeAll(async () => {
-  served = await createServed();
+openForAll(createServed, async (opened) => {
+  served = opened;
   tab = await signInAt(served.serving);
 });
-afterAll(async () => served[Symbol.asyncDispose]());
 
 const ask = (name: string, args: object) => callTool(served.serving, name, args);
 

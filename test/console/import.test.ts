@@ -1,37 +1,29 @@
 import { request } from "node:http";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { browse } from "../support/console.ts";
 import {
-  launchBrowser,
   openConsole,
   pressOnto,
   type ConsoleTab,
   lookAtPage,
+  createServedConsole,
 } from "../support/browser.ts";
-import { createFolder, startServe, type Folder, type Serving } from "../support/command.ts";
+import { type Serving } from "../support/command.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** A file of links shown in the console: dropped or chosen, planned, mended and applied. */
 
 let browser: Browser;
-let folder: Folder;
 let serving: Serving;
 let tab: ConsoleTab;
 let page: Page;
 
-beforeAll(async () => {
-  folder = await createFolder();
-  [browser, serving] = await Promise.all([launchBrowser(), startServe(folder.path)]);
-});
+openForAll(createServedConsole, (opened) => ({ browser, serving } = opened));
 beforeEach(async () => {
   tab = await openConsole(browser, serving);
   page = tab.page;
   await page.goto(`${serving.places.url}/links/import`);
-});
-afterAll(async () => {
-  await browser.close();
-  await serving[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
 });
 
 async function readLinks(start: string) {

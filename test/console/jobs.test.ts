@@ -1,21 +1,16 @@
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { browse, callTool } from "../support/console.ts";
 import {
-  launchBrowser,
   openConsole,
   pressOnto,
   type ConsoleTab,
   lookAtPage,
   saveShot,
+  createServedConsole,
 } from "../support/browser.ts";
-import {
-  createFolder,
-  runJson,
-  startServe,
-  type Folder,
-  type Serving,
-} from "../support/command.ts";
+import { runJson, type Folder, type Serving } from "../support/command.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** Plans and jobs in the console: applied by hand, followed, stopped, gone on with and undone. */
 
@@ -27,18 +22,10 @@ let page: Page;
 
 const hostile = `"><script>alert(1)</script>'&lt; \u202e${"x".repeat(70)}`;
 
-beforeAll(async () => {
-  folder = await createFolder();
-  [browser, serving] = await Promise.all([launchBrowser(), startServe(folder.path)]);
-});
+openForAll(createServedConsole, (opened) => ({ browser, folder, serving } = opened));
 beforeEach(async () => {
   tab = await openConsole(browser, serving);
   page = tab.page;
-});
-afterAll(async () => {
-  await browser.close();
-  await serving[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
 });
 
 const go = (path: string) => page.goto(serving.places.url + path);

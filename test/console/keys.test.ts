@@ -2,8 +2,14 @@ import { readdirSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { launchBrowser, openConsole, pressOnto, tabTo, lookAtPage } from "../support/browser.ts";
+import { describe, expect, test } from "vitest";
+import {
+  openConsole,
+  pressOnto,
+  tabTo,
+  lookAtPage,
+  createServedConsole,
+} from "../support/browser.ts";
 import {
   createFolder,
   runJson,
@@ -13,6 +19,7 @@ import {
   type Serving,
 } from "../support/command.ts";
 import { readFormToken, signInAt } from "../support/console.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** Keys in the console: made within what their maker may do, shown once, and revoked. */
 
@@ -20,16 +27,10 @@ let browser: Browser;
 let folder: Folder;
 let serving: Serving;
 
-beforeAll(async () => {
-  folder = await createFolder();
-  const starting = startServe(folder.path, ["--log", "debug"]);
-  [browser, serving] = await Promise.all([launchBrowser(), starting]);
-});
-afterAll(async () => {
-  await browser.close();
-  await serving[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
-});
+openForAll(
+  () => createServedConsole(["--log", "debug"]),
+  (opened) => ({ browser, folder, serving } = opened),
+);
 
 const inFolder = (...words: readonly string[]) => [...words, "--data", folder.path];
 const status = async (key: string, path = "/links") =>

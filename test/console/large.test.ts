@@ -1,17 +1,18 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type Browsing, callTool, readFormToken, signInAt } from "../support/console.ts";
-import { createServed } from "../support/command.ts";
+import { createServed, type Served } from "../support/command.ts";
+import { openForAll } from "../support/open-for.ts";
 import { createScribbler } from "./fill-console.ts";
 
 /** What is more than one page of the console holds, and is reached all the same. */
 
-let served: Awaited<ReturnType<typeof createServed>>;
+let served: Served;
 let tab: Browsing;
 const scribble = createScribbler();
 const apps = 30;
 
-beforeAll(async () => {
-  served = await createServed();
+openForAll(createServed, async (opened) => {
+  served = opened;
   tab = await signInAt(served.serving);
   const fingerprints = [Array.from({ length: 32 }, () => "AB").join(":")];
   for (let turn = 0; turn < apps; turn += 1) {
@@ -19,7 +20,6 @@ beforeAll(async () => {
     await make("/android_apps", { android_app });
   }
 });
-afterAll(async () => served[Symbol.asyncDispose]());
 
 async function make(path: string, body: object): Promise<string> {
   const made = await served.serving.call("POST", path, { body });

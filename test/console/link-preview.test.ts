@@ -1,16 +1,16 @@
 import { readFile } from "node:fs/promises";
 import type { Browser, FrameLocator, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { drawPng, drawSvg } from "../../src/qr/draw-qr.ts";
-import { launchBrowser, openConsole, type ConsoleTab, lookAtPage } from "../support/browser.ts";
 import {
-  createFolder,
-  runJson,
-  startServe,
-  type Folder,
-  type Serving,
-} from "../support/command.ts";
+  openConsole,
+  type ConsoleTab,
+  lookAtPage,
+  createServedConsole,
+} from "../support/browser.ts";
+import { runJson, type Folder, type Serving } from "../support/command.ts";
 import { readFormToken, signInAt } from "../support/console.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** What a visitor of a link meets, on a phone on the link's page, in a real browser. */
 
@@ -24,19 +24,11 @@ let tab: ConsoleTab;
 let page: Page;
 let framed: FrameLocator;
 
-beforeAll(async () => {
-  folder = await createFolder();
-  [browser, serving] = await Promise.all([launchBrowser(), startServe(folder.path)]);
-});
+openForAll(createServedConsole, (opened) => ({ browser, folder, serving } = opened));
 beforeEach(async () => {
   tab = await openConsole(browser, serving);
   page = tab.page;
   framed = page.frameLocator(seen);
-});
-afterAll(async () => {
-  await browser.close();
-  await serving[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
 });
 
 async function plant(body: object): Promise<string> {

@@ -1,22 +1,17 @@
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { browse } from "../support/console.ts";
 import {
-  launchBrowser,
   openConsole,
   pressEnter,
   pressOnto,
   tabTo,
   type ConsoleTab,
   lookAtPage,
+  createServedConsole,
 } from "../support/browser.ts";
-import {
-  createFolder,
-  runJson,
-  startServe,
-  type Folder,
-  type Serving,
-} from "../support/command.ts";
+import { runJson, type Folder, type Serving } from "../support/command.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** Links in the console, in a real browser: found, made, changed, deleted and brought back. */
 
@@ -28,9 +23,8 @@ let page: Page;
 
 const hostile = `"><script>alert(1)</script>'&lt; \u202e${"x".repeat(70)}`;
 
-beforeAll(async () => {
-  folder = await createFolder();
-  [browser, serving] = await Promise.all([launchBrowser(), startServe(folder.path)]);
+openForAll(createServedConsole, async (opened) => {
+  ({ browser, folder, serving } = opened);
   await plant({ path: "spring", name: "Spring", url: "https://example.com/spring" });
   await plant({ path: "größe/'\"<b>", name: hostile, url: "https://example.com/a" });
   for (let week = 1; week <= 25; week += 1) {
@@ -40,11 +34,6 @@ beforeAll(async () => {
 beforeEach(async () => {
   tab = await openConsole(browser, serving);
   page = tab.page;
-});
-afterAll(async () => {
-  await browser.close();
-  await serving[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
 });
 
 async function plant(body: object): Promise<string> {

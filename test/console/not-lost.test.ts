@@ -1,26 +1,21 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import {
   createFolder,
+  createServed,
   runJson,
   startServe,
   type Folder,
   type Serving,
 } from "../support/command.ts";
 import { readFormToken, signInAt } from "../support/console.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** What is typed in a form stays there, whatever becomes of it. */
 
 let folder: Folder;
 let serving: Serving;
 
-beforeAll(async () => {
-  folder = await createFolder();
-  serving = await startServe(folder.path);
-});
-afterAll(async () => {
-  await serving[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
-});
+openForAll(createServed, (opened) => ({ folder, serving } = opened));
 
 test("where a deployment cannot be reached nothing is taken for gone", async () => {
   await using place = await createFolder();

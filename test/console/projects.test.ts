@@ -1,21 +1,16 @@
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import {
-  launchBrowser,
   openConsole,
   pressEnter,
   pressOnto,
   tabTo,
   lookAtPage,
+  createServedConsole,
 } from "../support/browser.ts";
-import {
-  createFolder,
-  runJson,
-  startServe,
-  type Folder,
-  type Serving,
-} from "../support/command.ts";
+import { runJson, startServe, type Folder, type Serving } from "../support/command.ts";
 import { readFormToken, signInAt } from "../support/console.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** Projects in the console, for a master key: what the API knows of them, and what it does not. */
 
@@ -26,15 +21,9 @@ let master: string;
 
 const inFolder = (...words: readonly string[]) => [...words, "--data", folder.path];
 
-beforeAll(async () => {
-  folder = await createFolder();
-  [browser, serving] = await Promise.all([launchBrowser(), startServe(folder.path)]);
+openForAll(createServedConsole, async (opened) => {
+  ({ browser, folder, serving } = opened);
   master = (await runJson(inFolder("keys", "create", "--master"))).token;
-});
-afterAll(async () => {
-  await browser.close();
-  await serving[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
 });
 
 async function findProject(subdomain: string) {

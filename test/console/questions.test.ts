@@ -1,19 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type Browsing, readFormToken, signInAt } from "../support/console.ts";
-import { createServed, runJson } from "../support/command.ts";
+import { createServed, runJson, type Served } from "../support/command.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** What a page of the console asks before it acts: a yes, a no, one too late, and one twice. */
 
-let served: Awaited<ReturnType<typeof createServed>>;
+let served: Served;
 let tab: Browsing;
 let form_token: string;
 
-beforeAll(async () => {
-  served = await createServed();
+openForAll(createServed, async (opened) => {
+  served = opened;
   tab = await signInAt(served.serving);
   form_token = await readFormToken(tab);
 });
-afterAll(() => served[Symbol.asyncDispose]());
 
 const call = (method: string, path: string, body?: object) =>
   served.serving.call(method, path, body === undefined ? {} : { body });

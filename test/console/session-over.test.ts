@@ -1,20 +1,13 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { browse, type Browsing, readFormToken, signInAt } from "../support/console.ts";
-import { createFolder, startServe, type Folder, type Serving } from "../support/command.ts";
+import { createServed, type Serving } from "../support/command.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** What becomes of a form that was sent when its session was over. */
 
-let folder: Folder;
 let serving: Serving;
 
-beforeAll(async () => {
-  folder = await createFolder();
-  serving = await startServe(folder.path);
-});
-afterAll(async () => {
-  await serving[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
-});
+openForAll(createServed, (opened) => ({ serving } = opened));
 
 const signIn = (): Promise<Browsing> => signInAt(serving);
 

@@ -1,7 +1,6 @@
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import {
-  launchBrowser,
   openConsole,
   pressEnter,
   pressOnto,
@@ -9,13 +8,14 @@ import {
   type ConsoleTab,
   lookAtPage,
   saveShot,
+  createServedConsole,
 } from "../support/browser.ts";
-import { createFolder, startServe, type Folder, type Serving } from "../support/command.ts";
+import { type Serving } from "../support/command.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** Several links at once in the console: ticked or found, planned, looked at and applied. */
 
 let browser: Browser;
-let folder: Folder;
 let serving: Serving;
 let tab: ConsoleTab;
 let page: Page;
@@ -23,9 +23,8 @@ let page: Page;
 const hostile = `"><script>alert(1)</script>'&lt; \u202e${"x".repeat(70)}`;
 const many = 55;
 
-beforeAll(async () => {
-  folder = await createFolder();
-  [browser, serving] = await Promise.all([launchBrowser(), startServe(folder.path)]);
+openForAll(createServedConsole, async (opened) => {
+  ({ browser, serving } = opened);
   const weeks = Array.from({ length: many }, (_, at) => ({
     path: `week-${at}`,
     name: `Week ${at}`,
@@ -44,11 +43,6 @@ beforeAll(async () => {
 beforeEach(async () => {
   tab = await openConsole(browser, serving);
   page = tab.page;
-});
-afterAll(async () => {
-  await browser.close();
-  await serving[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
 });
 
 const go = (path: string) => page.goto(serving.places.url + path);

@@ -1,21 +1,14 @@
 import { request, type ClientRequest } from "node:http";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { browse, readFormToken, signInAt } from "../support/console.ts";
-import { createFolder, startServe, type Folder, type Serving } from "../support/command.ts";
+import { createServed, type Serving } from "../support/command.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** What the console reads of visitors who are not signed in. */
 
-let folder: Folder;
 let serving: Serving;
 
-beforeAll(async () => {
-  folder = await createFolder();
-  serving = await startServe(folder.path);
-});
-afterAll(async () => {
-  await serving[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
-});
+openForAll(createServed, (opened) => ({ serving } = opened));
 
 const formType = "application/x-www-form-urlencoded";
 const mostBytes = 64 * 1024;

@@ -1,22 +1,22 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { JsonObject } from "../../src/contract/json.ts";
 import { utc, writeLocalTime } from "../../src/contract/local-time.ts";
 import type { Visit } from "../../src/console/page.ts";
 import { renderLinkStats, statisticsPage } from "../../src/console/pages/statistics.ts";
 import { type Browsing, callTool, signInAt } from "../support/console.ts";
-import { createServed, runJson } from "../support/command.ts";
+import { createServed, runJson, type Served } from "../support/command.ts";
 import { visit } from "../support/listening.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** Clicks over time at the console: the days up to today, of a project and of a link. */
 
-let served: Awaited<ReturnType<typeof createServed>>;
+let served: Served;
 let tab: Browsing;
 
-beforeAll(async () => {
-  served = await createServed();
+openForAll(createServed, async (opened) => {
+  served = opened;
   tab = await signInAt(served.serving);
 });
-afterAll(async () => served[Symbol.asyncDispose]());
 
 /** The days in the tables of a page, each at the head of its row. */
 async function readDays(at: string): Promise<readonly string[]> {

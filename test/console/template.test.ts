@@ -1,22 +1,17 @@
 import type { Browser, FrameLocator, Locator, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { browse } from "../support/console.ts";
 import {
-  launchBrowser,
   openConsole,
   pressEnter,
   pressOnto,
   tabTo,
   type ConsoleTab,
   lookAtPage,
+  createServedConsole,
 } from "../support/browser.ts";
-import {
-  createFolder,
-  runJson,
-  startServe,
-  type Folder,
-  type Serving,
-} from "../support/command.ts";
+import { runJson, type Folder, type Serving } from "../support/command.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** The page of all links in the console, in a real browser: written, seen, published, restored. */
 
@@ -34,9 +29,8 @@ let tab: ConsoleTab;
 let page: Page;
 let framed: FrameLocator;
 
-beforeAll(async () => {
-  folder = await createFolder();
-  [browser, serving] = await Promise.all([launchBrowser(), startServe(folder.path)]);
+openForAll(createServedConsole, async (opened) => {
+  ({ browser, folder, serving } = opened);
   const title = { name: "Spring", social_title: "Spring" };
   const body = { path: "spring", ...title, url: "https://example.com/spring" };
   expect((await serving.call("POST", "/links", { body })).status).toBe(201);
@@ -46,11 +40,6 @@ beforeEach(async () => {
   ({ token: key } = await runJson(["keys", "create", "--data", folder.path]));
 });
 afterEach(() => browser.close());
-afterAll(async () => {
-  await browser.close();
-  await serving[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
-});
 
 /** Opens the tab of a test. */
 async function open(address: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   browse,
   type Browsing,
@@ -8,24 +8,24 @@ import {
   readFormToken,
   signInAt,
 } from "../support/console.ts";
-import { createServed } from "../support/command.ts";
+import { createServed, type Served } from "../support/command.ts";
+import { openForAll } from "../support/open-for.ts";
 import { createScribbler, fillConsole, type Filled } from "./fill-console.ts";
 
 /** What the console's pages weigh on the network, and what their weight must not tell. */
 
 const scribble = createScribbler();
-let served: Awaited<ReturnType<typeof createServed>>;
+let served: Served;
 let tab: Browsing;
 let filled: Filled;
 let master: Browsing;
 
-beforeAll(async () => {
-  served = await createServed();
+openForAll(createServed, async (opened) => {
+  served = opened;
   tab = await signInAt(served.serving);
   filled = await fillConsole(served, tab);
   master = await signInAt(served.serving, filled.master);
-}, 120_000);
-afterAll(async () => served[Symbol.asyncDispose]());
+});
 
 /** As a browser says that a person, or a page of the console, has asked for it. */
 const packed = { "accept-encoding": "gzip, deflate", "sec-fetch-site": "same-origin" };

@@ -10,7 +10,7 @@ import {
   type Page,
 } from "playwright-core";
 import { expect } from "vitest";
-import type { Serving } from "./command.ts";
+import { createServed, type Served, type Serving } from "./command.ts";
 import { browse } from "./console.ts";
 import axe from "axe-core";
 import {
@@ -111,6 +111,21 @@ async function unpack(): Promise<string> {
   // Another run may have been faster.
   await rename(draft, folder).catch(() => rm(draft, { recursive: true }));
   return program;
+}
+
+/** A server with a data folder of its own, and the browser in which tests open its console. */
+export async function createServedConsole(
+  words: readonly string[] = [],
+): Promise<Served & { readonly browser: Browser }> {
+  const [served, browser] = await Promise.all([createServed(words), launchBrowser()]);
+  return {
+    ...served,
+    browser,
+    [Symbol.asyncDispose]: async () => {
+      await browser.close();
+      await served[Symbol.asyncDispose]();
+    },
+  };
 }
 
 /** A tab in which somebody is signed in at the console, and what the browser complained of. */

@@ -204,15 +204,15 @@ async function compile(): Promise<Kept> {
 }
 
 /** A data folder of its own, and `serve` that runs on it. */
-type Served = {
+export type Served = {
   readonly folder: Folder;
   readonly serving: Serving;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-export async function createServed(): Promise<Served> {
+export async function createServed(words: readonly string[] = []): Promise<Served> {
   const folder = await createUsedFolder();
-  const serving = await startServe(folder.path);
+  const serving = await startServe(folder.path, words);
   return {
     folder,
     serving,
