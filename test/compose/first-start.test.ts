@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { prepareFirstStart } from "../../src/compose/first-start.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
-import { neverRing } from "../support/clock.ts";
+import { createTestClock, neverRing } from "../support/clock.ts";
 import { createPlace } from "../support/store-place.ts";
 
 test("of two first starts the one whose project is there already makes nothing", async () => {
   await using place = await createPlace();
   const store = await openStore(await place.open(), neverRing);
-  const clock = { now: Date.now, monotonic: () => performance.now() };
+  const clock = createTestClock();
   const given = { clock, random: { bytes: randomBytes } };
   const start = (name: string, from = store) =>
     prepareFirstStart({

@@ -5,7 +5,7 @@ import { openState } from "../../src/state/state.ts";
 import type { StateTables } from "../../src/state/tables.ts";
 import { openStore } from "../../src/store/store.ts";
 import type { Tables } from "../../src/store/tables.ts";
-import { neverRing } from "../support/clock.ts";
+import { createTestClock, neverRing } from "../support/clock.ts";
 import { query, takeDatabase, type TestDatabase } from "../support/postgres.ts";
 
 /** The script of docs/postgresql.md, compared with the tables of a database. */
@@ -18,7 +18,7 @@ let database: TestDatabase;
 
 beforeAll(async () => {
   database = await takeDatabase();
-  const clock = { now: Date.now, monotonic: () => performance.now() };
+  const clock = createTestClock();
   const random = { bytes: (count: number) => randomBytes(count) };
   await (await openStore(await database.open<Tables>(), neverRing)).close();
   await (await openState(await database.open<StateTables>(), { clock, random })).close();

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { sql as raw, type Kysely } from "kysely";
 import { expect, test } from "vitest";
 import { openStore } from "../../src/store/store.ts";
-import { neverRing } from "../support/clock.ts";
+import { createTestClock, neverRing } from "../support/clock.ts";
 import { openForAll } from "../support/open-for.ts";
 import { createPlace, isOnPostgres, type StorePlace } from "../support/store-place.ts";
 
@@ -62,7 +62,7 @@ openForAll(createPlace, async (created) => {
   await store.write(() => Promise.resolve());
   // Kysely knows no table of the engine's own.
   const untyped = store.db as unknown as Kysely<unknown>;
-  const clock = { now: Date.now, monotonic: () => performance.now() };
+  const clock = createTestClock();
   const random = { bytes: (count: number) => randomBytes(count) };
   await (await place.openState({ clock, random })).close();
   tables = await readTables(untyped);

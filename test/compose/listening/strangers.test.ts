@@ -91,7 +91,7 @@ describe.concurrent("the port of another program", () => {
     const stranger = await startStranger((_, response) => void response.writeHead(503).end());
     const own = `http://127.0.0.1:${stranger.port}`;
     await using session = openSession({ data: folder.path, port: stranger.port });
-    // It may be one of ours that starts, so it is waited for at first.
+    // At first the session waits, because the other program may be a Waypost that is starting.
     await waitUntil(async () => (await session.read()) !== undefined);
     expect(await session.read()).not.toBe(own);
     stranger[Symbol.dispose]();
