@@ -168,7 +168,7 @@ const neverRepeated: readonly Row[] = [
   },
 ];
 
-/** Another caller may have made the same, so that nothing proves who did. */
+/** Another caller may have made the same thing, so finding it proves nothing. */
 const notLookedFor: readonly Row[] = [
   {
     name: "shorten_link",

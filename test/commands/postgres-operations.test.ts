@@ -24,7 +24,7 @@ test("a process is unready while PostgreSQL is away, and tells of its pool", asy
     const { status, text } = await post(places.url + path, { method: "GET" });
     return [status, JSON.parse(text)];
   };
-  // A look that takes PostgreSQL more than a second says otherwise.
+  // It is not ready while PostgreSQL takes more than a second to answer.
   const patience = { timeout: 60_000 };
   await expect.poll(() => ask("/readyz"), patience).toEqual([200, { status: "ready" }]);
   const body = { path: "one", url: "https://a.example" };

@@ -125,7 +125,7 @@ const answering: readonly FixtureTool[] = [
 
 const secret = randomBytes(32);
 
-/** As above, with a state that travels along, signed. */
+/** The same, with a signed state that the client sends back. */
 const remembering: readonly FixtureTool[] = [
   {
     name: "test_input_required_result_request_state",

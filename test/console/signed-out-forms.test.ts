@@ -56,7 +56,7 @@ test("signed-out forms are refused with 503 while 32 others are unfinished", asy
   const waiting = forms.filter((form) => !refused.has(form));
   expect(waiting).toHaveLength(32);
   const [first, ...others] = waiting;
-  // A form that arrives whole, with its head, needs no place.
+  // A form that arrives whole together with its headers takes no place.
   const whole = createForm("/sign-in");
   const wholeAnswered = readStatus(whole);
   whole.end("key=wrong");

@@ -41,7 +41,7 @@ beforeEach(async () => {
 });
 afterEach(() => browser.close());
 
-/** Opens the tab of a test. */
+/** Opens the test's tab. */
 async function open(address: string): Promise<void> {
   tab = await openConsole(browser, { places: serving.places, key }, { path: address });
   page = tab.page;

@@ -243,7 +243,7 @@ test("get_link, a redirect and a write are answered while many lists never end",
 });
 
 describe("a caller that leaves ends its long list, and the next one is answered", () => {
-  // PostgreSQL reads two lists of a store at once, and one goes on until its own time is over.
+  // A world of its own, because PostgreSQL may still be reading one of the lists above.
   let own: World;
   openForEach(createWorld, async (opened) => {
     own = opened;

@@ -12,7 +12,7 @@ type Tables = { readonly things: { readonly id: string; readonly number: number 
 
 let place: StorePlace;
 let store: Sql<Tables>;
-/** The same tables as another process has them. */
+/** The same tables, opened as another process does. */
 let other: Sql<Tables>;
 
 // The place is typed for the tables of the store, and these are tables of the test.
@@ -22,7 +22,7 @@ beforeEach(async () => {
   place = await createPlace();
   store = await open();
   await store.write(async (db) => {
-    // By its name, PostgreSQL knows the database as one of ours.
+    // PostgreSQL recognizes our database by a table of this name.
     await sql`create table if not exists waypost_migrations (name text primary key)`.execute(db);
     await sql`create table things (id text primary key, number bigint not null)`.execute(db);
   });

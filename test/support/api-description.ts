@@ -21,7 +21,7 @@ export const createService: typeof plain.createService = (options) => {
 
 function checkEach(answer: AnswerApi): AnswerApi {
   return (request) => {
-    // Only within a process can a budget alone be asked for.
+    // Only callers within the process can ask for nothing but the budget.
     if (request.onlyBudget === true) return answer(request);
     const { method, url, body } = request;
     let sent = typeof body === "string" ? body : "";

@@ -36,14 +36,14 @@ const careless = new Set([
 ]);
 
 /**
- * Without a graphics card to imitate, and where each process begins as a copy of one that is there,
- * a page is drawn for half of the processor's time.
+ * Drawing a page takes half of the processor time without an emulated graphics card, and with
+ * processes that are forked from a running one.
  */
 const costly = /gpu|-gl=|-angle=|swiftshader|no-zygote/;
 
 const manifest = join(import.meta.dirname, "../node_modules/@sparticuz/chromium/package.json");
 
-/** The browser of this worker, which ends with it: to close it here only closes its tabs. */
+/** The browser of this worker, which ends with the worker. Closing it only closes its tabs. */
 export async function launchBrowser(): Promise<Browser> {
   if (launched?.isConnected() !== true) launched = await launch();
   return launched;
@@ -66,7 +66,7 @@ async function launch(): Promise<Browser> {
   return browser;
 }
 
-/** A tab that shares nothing with others. Whatever is waited for there has the test's own time. */
+/** A tab that shares nothing with others. Only the test's own time limit ends its waits. */
 export async function openTab(browser: Browser, options?: BrowserContextOptions): Promise<Page> {
   const context = await browser.newContext(options);
   context.setDefaultTimeout(0);
@@ -75,7 +75,7 @@ export async function openTab(browser: Browser, options?: BrowserContextOptions)
 
 type Decision = "approve" | "decline";
 
-/** Decides on an approval's page as a person does; answers what stood there before. */
+/** Decides on an approval's page as a person does; returns the text of that page. */
 export async function decideInTab(tab: Page, url: string, decision: Decision): Promise<string> {
   await tab.goto(url);
   const text = await tab.getByRole("main").innerText();
@@ -128,15 +128,15 @@ export async function createServedConsole(
   };
 }
 
-/** A tab in which somebody is signed in at the console, and what the browser complained of. */
+/** A tab that is signed in at the console, and the browser's complaints. */
 export type ConsoleTab = {
   readonly page: Page;
   readonly complaints: readonly string[];
-  /** Those since they were last asked for. */
+  /** Returns the complaints since it was last called. */
   readonly takeComplaints: () => readonly string[];
 };
 
-/** Signs in over the network, which is sooner done than in the tab, and opens a page there. */
+/** Signs in over the network, which is faster than in the tab, and opens a page there. */
 export async function openConsole(
   browser: Browser,
   { places, key }: Pick<Serving, "places" | "key">,
@@ -164,13 +164,13 @@ export async function openConsole(
   };
 }
 
-/** Goes on with the keyboard until something of this name has the focus, and presses Enter. */
+/** Presses Tab until something with this name has the focus, and then Enter. */
 export async function pressOnto(page: Page, name: RegExp): Promise<void> {
   await tabTo(page, name);
   await pressEnter(page);
 }
 
-/** Whoever looks before the next page is there may look at one that is going. */
+/** Waits for the next page, so that a test does not look at the one that is going. */
 export async function pressEnter(page: Page): Promise<void> {
   const loaded = page.waitForEvent("load");
   await page.keyboard.press("Enter");
@@ -195,8 +195,8 @@ const nameFocused = `(() => {
 })()`;
 
 /**
- * A page before axe, on a phone either way, a tablet and a desk, and there in the dark too. With
- * SCREENSHOTS=FOLDER each look is a picture there, to be looked at.
+ * Looks at a page on a phone in both orientations, a tablet and a desktop, where it is also dark,
+ * and runs axe on it. With SCREENSHOTS=FOLDER, each look is saved there as a picture.
  */
 
 const { SCREENSHOTS: shots } = process.env;
@@ -211,9 +211,9 @@ const screens = {
 };
 /** In other colours all else is the same. */
 const coloured = { runOnly: ["color-contrast", "link-in-text-block"] };
-/** What is all right need not be described, and what is not is found by its HTML. */
+/** Only violations are reported, and their HTML is enough to find them. */
 const described = { resultTypes: ["violations"], selectors: false };
-/** Taller ones are more than the browser draws at once. */
+/** The browser does not draw taller pages at once. */
 const mostHeight = 8000;
 const light = Object.entries(screens).map(([name, size]) => {
   return { name, size, colorScheme: "light" } as const;
@@ -221,7 +221,7 @@ const light = Object.entries(screens).map(([name, size]) => {
 /** Colors do not depend on the screen. */
 const looks = [...light, { name: "desktop", size: sizes.desktop, colorScheme: "dark" } as const];
 
-/** Nothing that axe finds, on the narrowest screen and the widest, and nothing wider than one. */
+/** axe finds nothing on the narrowest and the widest screen, and the page fits all of them. */
 export async function lookAtPage(page: Page, name: string): Promise<void> {
   await page.evaluate(axe.source);
   for (const { name: screen, size, colorScheme } of looks) {
@@ -251,13 +251,13 @@ function describeFound(violations: readonly Violation[]): readonly string[] {
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }
 
-/** With SCREENSHOTS=FOLDER alone. */
+/** Does nothing without SCREENSHOTS=FOLDER. */
 export async function saveShot(page: Page, name: string): Promise<void> {
   if (shots === undefined) return;
   await mkdir(shots, { recursive: true });
   const path = join(shots, `${name.replace(/\W+/g, "-")}.png`);
   const { width } = page.viewportSize() ?? sizes.desktop;
-  // A frame that nobody could see is not painted.
+  // A frame outside the window is not painted.
   const height = await page.evaluate<number>("document.documentElement.scrollHeight");
   await page.setViewportSize({ width, height: Math.min(height, mostHeight) });
   await page.waitForTimeout(300);
@@ -265,8 +265,8 @@ export async function saveShot(page: Page, name: string): Promise<void> {
 }
 
 /**
- * A call as an assistant makes it: where a person is asked they say yes in their browser, and it
- * calls again. `text` is what the person read; it is undefined where nobody was asked.
+ * Calls a tool as an assistant. If that needs approval, a person approves it in their browser, and
+ * the call is made again. `text` is what the person read, or undefined if it needed no approval.
  */
 export async function approveInTab(
   tab: Page,

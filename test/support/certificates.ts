@@ -1,6 +1,6 @@
 /**
- * Use these where a test speaks TLS. They name hosts that nobody has, are good until 2126, and each
- * vouches for itself.
+ * Use these where a test speaks TLS. They are self-signed, name hosts that do not exist and are
+ * valid until 2126.
  */
 
 type Certificate = { readonly cert: string; readonly key: string };

@@ -3,16 +3,16 @@ import { setTimeout } from "node:timers/promises";
 
 /** Use these wherever a test depends on time: none of them waits for the time of the machine. */
 
-/** Time that passes when the test says so, for whoever looks at it and whoever sleeps by it. */
+/** Time that passes only when the test says so, also for code that sleeps by it. */
 export type TestClock = Clock & {
-  /** Moves both clocks forward, and wakes whoever has slept long enough by then. */
+  /** Moves both clocks forward, and wakes the sleepers that are due by then. */
   readonly advance: (milliseconds: number) => void;
-  /** Moves the time of day alone: forward, or back where it is negative. */
+  /** Moves only the time of day: forward, or back if negative. */
   readonly setClock: (milliseconds: number) => void;
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
-  /** Resolves as soon as so many sleep at once. */
+  /** Resolves as soon as `count` of them sleep at the same time. */
   readonly untilAsleep: (count?: number) => Promise<void>;
-  /** Whether somebody sleeps who meant to sleep so long at most. */
+  /** Whether a sleeper asked for at most this long. */
   readonly isAsleepFor: (most_ms: number) => boolean;
 };
 
@@ -73,10 +73,10 @@ export type Alarms = {
   readonly ringDue: () => void;
 };
 
-/** For those of whom nobody wants to know what they do when their time is over. */
+/** For tests in which no timer matters. */
 export const neverRing: SetAlarm = () => () => undefined;
 
-/** What is gathered for a moment is written in the next one: no test waits for it. */
+/** Rings in the next turn, so that no test waits for writes that are gathered for a moment. */
 export const ringSoon: SetAlarm = (_milliseconds, ring) => {
   const waiting = setImmediate(ring);
   return () => clearImmediate(waiting);
@@ -95,14 +95,14 @@ export function createAlarms({ monotonic }: Pick<Clock, "monotonic">): Alarms {
     ringDue: () => {
       const due = [...waiting].filter((alarm) => alarm.due <= monotonic());
       for (const alarm of due.toSorted((one, other) => one.due - other.due)) {
-        // One of those before it may have taken it back.
+        // An alarm before it may have cancelled it.
         if (waiting.delete(alarm)) alarm.ring();
       }
     },
   };
 }
 
-/** A moment that others wait for, from before or after it came. */
+/** A moment that can be awaited before and after it has come. */
 export type Gate = {
   readonly opened: Promise<void>;
   readonly open: () => void;
@@ -114,14 +114,14 @@ export function createGate(): Gate {
   return { opened, open: () => open?.() };
 }
 
-/** For what others do in their own time; the test's own limit ends a wait in vain. */
+/** Polls for what others do in their own time; only the test's time limit ends it otherwise. */
 export async function waitUntil(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await setTimeout(10);
 }
 
 /**
- * The environment of a command whose clock goes ahead of the machine's: for it the lease of a
- * process that was killed is over already, and need not be waited for.
+ * The environment of a command whose clock is ahead of the machine's. The lease of a killed process
+ * has already ended for it, so no test waits for that.
  */
 export function setClockAhead(milliseconds: number): { readonly NODE_OPTIONS: string } {
   const program = `const { now } = Date; Date.now = () => now() + ${milliseconds};`;

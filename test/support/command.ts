@@ -50,7 +50,7 @@ export type Running = {
   readonly send: (signal: "SIGTERM" | "SIGINT" | "SIGKILL") => void;
 };
 
-/** Runs a command to its end, in this process where that is the same. */
+/** Runs a command to its end, in this process if that makes no difference. */
 export async function run(words: readonly string[], options: SpawnOptions = {}): Promise<Finished> {
   if (needsProcess(words, options)) return runProcess(words, options);
   const { env, input } = options;
@@ -65,7 +65,7 @@ export async function runProcess(
   return watch(start(words, options)).finished;
 }
 
-/** Servers last, copies look at who has a file open, and some variables and streams are Node's. */
+/** Servers keep running, copies check open files, and Node uses some variables and streams. */
 function needsProcess([command = "-"]: readonly string[], options: SpawnOptions): boolean {
   const { env = {}, under, input } = options;
   const isOwn = ["serve", "stdio", "backup", "restore", "migrate"].includes(command);
@@ -122,7 +122,7 @@ export async function startServe(
   const line = await Promise.race([firstLine, finished]);
   if (typeof line !== "string") throw new Error(`serve ended: ${JSON.stringify(line)}`);
   const places = JSON.parse(line);
-  // In front of a deployment elsewhere, callers show the gateway's token.
+  // In front of a remote server, callers send the gateway's token.
   const keyFile = places.key_file ?? places.token_file ?? null;
   const key = keyFile === null ? "" : (await readFile(keyFile, "utf8")).trim();
 
@@ -143,7 +143,7 @@ export async function startServe(
   };
 }
 
-/** Several at once on one folder; where one of them fails to start, none is left running. */
+/** Starts several at once on one folder. If one fails to start, none is left running. */
 export async function startServes(data: string, count: number): Promise<readonly Serving[]> {
   const starts = Array.from({ length: count }, () => startServe(data));
   const settled = await Promise.allSettled(starts);
@@ -163,8 +163,8 @@ export async function createFolder(parent = memoryFolder): Promise<Folder> {
 }
 
 /**
- * A folder in which a session has kept what was compiled of the program, and nothing else is: what
- * starts there is up for two thirds of the processor's time.
+ * A folder with nothing but the compiled program that a session has kept. A process starts there
+ * for two thirds of the processor time.
  */
 export async function createUsedFolder(): Promise<Folder> {
   kept ??= compile();
@@ -256,8 +256,8 @@ function watch(child: ChildProcess): {
 }
 
 /**
- * What another process wrote may be unseen for a fiftieth of a second (watch-changes.ts), by the
- * clock that all processes of a machine share: however slow it is, a request after that sees it.
+ * Another process's write may be unseen for 20 ms (src/store/cache.ts). All processes of a machine
+ * count that by the same clock, so a request after this sees the write, however slow it is.
  */
 export async function untilSeen(): Promise<void> {
   await setTimeout(25);
@@ -273,13 +273,13 @@ export const bundle = join(import.meta.dirname, "../../dist/waypost.js");
 
 const { version } = JSON.parse(readFileSync("package.json", "utf8"));
 
-/** One at a time: what a command writes is known by when it is written. */
+/** One command at a time, because each of them writes to the output of this process. */
 let last: Promise<unknown> = Promise.resolve();
 
 /** What a command reads: lines that a person types at a terminal, or a text that is piped in. */
 type Stdin = { readonly typed?: Iterable<string>; readonly piped?: string };
 
-/** Runs a command in this process, which takes a tenth of what a process of its own does. */
+/** Runs a command in this process, for a tenth of the time that a process of its own takes. */
 export function runHere(
   words: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -315,7 +315,7 @@ async function captureOutput(
 
 function createInput({ typed, piped }: Stdin): NodeJS.ReadStream {
   const input = Readable.from(typed ?? (piped ? [Buffer.from(piped)] : []));
-  // Commands only read from it, and look whether it is a terminal.
+  // Commands only read from it and check whether it is a terminal.
   return Object.assign(input, { isTTY: typed !== undefined }) as unknown as NodeJS.ReadStream;
 }
 
@@ -336,7 +336,7 @@ function interceptWrites(stream: NodeJS.WriteStream) {
   };
 }
 
-/** What the machine has set for its own Waypost is no business of a test. */
+/** Leaves out the settings of a Waypost that this machine has. */
 function cleanEnvironment(): Record<string, string | undefined> {
   const entries = Object.entries(process.env);
   return Object.fromEntries(entries.filter(([name]) => !name.startsWith("WAYPOST_")));

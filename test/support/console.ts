@@ -12,11 +12,11 @@ import { expect } from "vitest";
 /** A browser as far as the network sees it: it keeps cookies, and names where a form comes from. */
 export type Browsing = {
   readonly open: (path: string, headers?: Headers) => Promise<Shown>;
-  /** Fills in the first form of the page that is there, with its hidden fields, and sends it. */
+  /** Fills in the first form of the current page, with its hidden fields, and sends it. */
   readonly submit: (fields: Fields, headers?: Headers) => Promise<Shown>;
   /** Sends a form that no page has. */
   readonly post: (path: string, fields: Fields, headers?: Headers) => Promise<Shown>;
-  /** The same for one in which several fields have one name. */
+  /** The same for a form in which several fields have the same name. */
   readonly postForm: (path: string, form: URLSearchParams, headers?: Headers) => Promise<Shown>;
   readonly cookies: Map<string, string>;
 };
@@ -25,9 +25,9 @@ export type Shown = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly text: string;
-  /** As it came over the network, packed or not. */
+  /** The size on the network, compressed or not. */
   readonly bytes: number;
-  /** Where it was in the end. */
+  /** The path after all redirects. */
   readonly path: string;
 };
 
@@ -90,7 +90,7 @@ function readMarkup(text: string): string {
     .replaceAll("&amp;", "&");
 }
 
-/** By Node's own client, which sends whatever host and origin it is given. */
+/** Uses Node's own client, which sends any Host and Origin header that it is given. */
 function send(url: URL, headers: Headers, body?: string): Promise<Omit<Shown, "path">> {
   return new Promise((resolve, reject) => {
     const method = body === undefined ? "GET" : "POST";
@@ -110,8 +110,7 @@ function send(url: URL, headers: Headers, body?: string): Promise<Omit<Shown, "p
   });
 }
 
-/** The console as the network sees it, for somebody who is signed in. */
-
+/** Signs in with the server's key, or with another one. */
 export async function signInAt(
   { places, key }: Pick<Serving, "places" | "key">,
   shown = key,
@@ -122,13 +121,13 @@ export async function signInAt(
   return tab;
 }
 
-/** What each form of the session has. */
+/** The token that every form of the session contains. */
 export async function readFormToken(tab: Browsing): Promise<string> {
   const { text } = await tab.open("/");
   return /name="form_token" value="([^"]+)"/.exec(text.replace(/\s+/g, " "))?.[1] ?? "";
 }
 
-/** A project with one of everything that the console shows, some of it of strangers. */
+/** A project with one of everything that the console shows, some with hostile names. */
 export type ConsoleGround = {
   readonly link: string;
   readonly app: string;
@@ -143,10 +142,10 @@ export type ConsoleGround = {
 
 type Served = { readonly serving: Serving; readonly folder: Folder };
 
-/** More than a page of them. */
+/** More than fit on one page. */
 const mostApps = 60;
 
-/** Whatever runs or loads of it says so in the page. */
+/** If any of it runs or loads, the page has a mark of that. */
 export const hostile =
   `"><script>window.hacked=1</script><img src=x onerror=window.hacked=1>` +
   `'&lt;\u202e${"x".repeat(60)}{{ project.name }} مرحبا`;
@@ -177,7 +176,7 @@ export async function plantConsole({ serving, folder }: Served): Promise<Console
   const inFolder = ["--data", folder.path];
   const { token: master } = await runJson(["keys", "create", "--master", ...inFolder]);
   const { id: key } = await runJson(["keys", "create", "--scopes", "links.show", ...inFolder]);
-  // Of what it is told of nothing comes about.
+  // No install is matched here, so this webhook is never called.
   const told = ["--url", "https://example.com/'<b>hook", "--events", "install.matched"];
   const { id: webhook } = await runJson(["webhooks", "create", ...told, ...inFolder]);
   const named = ["--name", hostile, "--subdomain", "strange"];
@@ -189,7 +188,7 @@ export async function plantConsole({ serving, folder }: Served): Promise<Console
   return { link: id, app: appId, key, webhook, project, master, approval };
 }
 
-/** As an assistant with the same key. */
+/** Calls a tool as an assistant that has the server's key. */
 export async function callTool({ places, key }: Serving, name: string, args: object) {
   const { text } = await post(places.mcp, modernCall(key, 1, name, args));
   const [, json = text] = /^data: (.*"result".*)$/m.exec(text) ?? [];

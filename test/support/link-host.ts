@@ -21,7 +21,6 @@ import { openForEach } from "./open-for.ts";
  * Use this for visits of links: a link host on a port of this machine, in front of a small world.
  */
 
-/** A link host on a port of this machine, in front of a small world. */
 export type LinkHost = {
   readonly world: World;
   readonly port: number;
@@ -148,7 +147,7 @@ export async function visitAt(port: number, path: string, given: Visiting): Prom
 
 async function sendRaw(port: number, bytes: string): Promise<string> {
   const socket = connect(port, "127.0.0.1").setEncoding("latin1");
-  // Node answers nobody who has ended before the answer is there: these bytes say when it ends.
+  // Node does not answer a client that has ended its side, so the bytes themselves must end it.
   socket.write(Buffer.from(bytes, "latin1"));
   let text = "";
   for await (const chunk of socket) text += chunk;
@@ -158,7 +157,7 @@ async function sendRaw(port: number, bytes: string): Promise<string> {
 /** A link with deferred deep linking, phones that visit its page, and the app on them. */
 export type InstallWorld = LinkHost & {
   readonly link: { readonly id: string };
-  /** Opens an address, or sends to it, as a phone at home does, or elsewhere. */
+  /** Opens an address, or sends to it, as a phone at home or at another place. */
   readonly open: (path: string, given?: From) => Promise<Visited>;
   /** Opens the page, and does what its script does. */
   readonly visitPage: (path?: string, given?: From, screen?: object) => Promise<PageVisit>;
@@ -166,7 +165,7 @@ export type InstallWorld = LinkHost & {
   readonly install: (from?: string, sent?: SdkRequest, by?: AnswerApi) => Promise<SdkAnswer>;
   /** The same of a phone that has not asked before, as the SDK reads it. */
   readonly match: (from?: string, by?: AnswerApi) => Promise<Read>;
-  /** Another process of the same store, or this one when it was started anew. */
+  /** Another process of the same store, or this one after a restart. */
   readonly startAnother: (store?: Store) => AnswerApi;
   /** The visits that are kept. */
   readonly listRows: () => Promise<readonly Row[]>;
@@ -180,7 +179,7 @@ type Row = Awaited<ReturnType<typeof listRows>>[number];
 
 export const home = "93.184.216.34";
 
-/** As the page's script tells what the app on the same phone will tell. */
+/** What the page's script sends, and later the app on the same phone. */
 export const told = {
   screen_width: 393,
   screen_height: 852,
@@ -265,8 +264,8 @@ function listRows({ db }: Store) {
 }
 
 /**
- * Links at these paths, made before each test of a file; their visits are noted as a link host does
- * it, and asked for as any client would. The world's today is 2026-01-15.
+ * Makes links at these paths before each test of a file. Visits are noted as a link host does, and
+ * read as any client does. In this world it is 2026-01-15.
  */
 export function openVisitedLinks(paths: readonly string[], take: (world: World) => unknown) {
   let world: World;
@@ -302,7 +301,7 @@ export function openVisitedLinks(paths: readonly string[], take: (world: World) 
       });
     },
     ask,
-    /** What is told; it must be. */
+    /** Reads the statistics; the request must succeed. */
     read: async (query: string) => {
       const { status, body, text } = await ask(query);
       expect(status, text).toBe(200);

@@ -4,13 +4,13 @@ import { Client } from "pg";
 
 /** Use these for a PostgreSQL whose connection is cut, or that is reached through a pooler. */
 
-/** What stands between us and PostgreSQL, and cuts the way when a test says so. */
+/** A proxy in front of PostgreSQL that cuts connections when a test says so. */
 export type PostgresProxy = {
-  /** The database's address, by way of here. */
+  /** The database's address through this proxy. */
   readonly url: string;
   /**
-   * Cuts the next connection that asks for a commit: before the server has it, or when the server
-   * has answered it, and the answer is lost.
+   * Cuts the next connection that commits: before the server gets the commit, or after the server
+   * has answered, so that the answer is lost.
    */
   readonly cutAtCommit: (moment: "asked" | "answered") => void;
   /** Refuses new connections until `restore`. */
@@ -78,18 +78,18 @@ export async function openPostgresProxy(url: string): Promise<PostgresProxy> {
 }
 
 /**
- * What PgBouncer does in transaction mode, and harder: a client has a server's connection from the
- * first message of a transaction to its end, and the next time another one where there is any.
- * Before somebody else has a connection, its session is asked what was left there, and loses it.
+ * Does what PgBouncer does in transaction mode, but stricter. A client has a server connection from
+ * the first message of a transaction to its end, and gets another one next time if one is free.
+ * Before another client gets a connection, the pooler notes and discards what its session holds.
  */
 export type TransactionPooler = {
-  /** The database's address, by way of here. */
+  /** The database's address through this pooler. */
   readonly url: string;
   /** What clients have left in a session; a program behind a pooler must leave nothing. */
   readonly left: readonly string[];
-  /** How often a client was given another connection than the time before. */
+  /** How often a client got a different connection than the time before. */
   readonly countSwitches: () => number;
-  /** The most clients of one database that were there at a time. */
+  /** The most clients that one database had at the same time. */
   readonly countMostClients: () => number;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
@@ -100,9 +100,9 @@ type Guest = {
   readonly pooler: Pooler;
   backend: Backend | undefined;
   last: Backend | undefined;
-  /** What it says while it waits for a connection. */
+  /** What it sends while it waits for a connection. */
   readonly said: Buffer[];
-  /** Requests that the server has not said it is ready after. */
+  /** Requests after which the server has not yet reported that it is ready. */
   unanswered: number;
 };
 
@@ -117,7 +117,7 @@ type Pooler = {
   numbers: number;
 };
 
-/** PgBouncer refuses others at the start of a connection, unless it was told not to. */
+/** By default, PgBouncer refuses a connection that starts with any other parameter. */
 const knownSettings = new Set(
   ["user", "database", "application_name", "client_encoding"].concat([
     "DateStyle",
@@ -126,7 +126,7 @@ const knownSettings = new Set(
   ]),
 );
 
-/** With so many connections to each database. */
+/** `mostBackends` limits the connections to each database. */
 export async function openTransactionPooler(
   url: string,
   mostBackends = 3,
@@ -199,7 +199,7 @@ function welcome(socket: Socket, bytes: Buffer, pooler: Pooler): Guest | undefin
   pooler.mostClients = Math.max(pooler.mostClients, clients.length);
   socket.once("close", () => {
     pooler.guests.delete(number);
-    // What it had begun is taken back by the server; what it has committed stays.
+    // The server rolls back an open transaction; committed ones stay.
     guest.backend?.socket.end();
   });
   const isReady = writeFrame("Z", Buffer.from("I"));
@@ -243,7 +243,7 @@ function hear(guest: Guest, { type, bytes }: Frame): void {
   );
 }
 
-/** Until the server says that it is ready, and in no transaction. */
+/** Lends the connection until the server reports that it is ready and in no transaction. */
 function lend(guest: Guest, backend: Backend): void {
   const { socket, backends, pooler, last, said } = guest;
   if (socket.destroyed) {
@@ -270,27 +270,27 @@ function refuse(socket: Socket, code: string, message: string): void {
   socket.end(writeError(code, message));
 }
 
-/** Connections to a PostgreSQL server that clients of a pooler have one after the other. */
+/** Connections to a PostgreSQL server, which the pooler's clients use in turn. */
 type Backends = {
-  /** The one that has been free for the longest; where there is another, not the client's last. */
+  /** Resolves with the longest free one, but not the client's last one if another is free. */
   readonly take: (last: Backend | undefined) => Promise<Backend>;
-  /** Asks the session what was left there, and empties it, before somebody else has it. */
+  /** Notes and discards what the session holds, before another client gets the connection. */
   readonly giveBack: (backend: Backend) => void;
   readonly close: () => void;
 };
 
 type Backend = {
   readonly socket: Socket;
-  /** Whoever hears what the server says now. */
+  /** Called with each message from the server. */
   hear: (frame: Frame) => void;
-  /** Whoever is told that it broke. */
+  /** Called when the connection breaks. */
   lose: () => void;
 };
 
 type Opening = {
   readonly url: string;
   readonly most: number;
-  /** Told what was left in a session. */
+  /** Called with what was left in a session. */
   readonly noteLeft: (what: string) => void;
 };
 
@@ -299,7 +299,7 @@ type Waiting = {
   readonly reject: (error: unknown) => void;
 };
 
-/** All that outlives a transaction. */
+/** Everything in a session that outlives a transaction. */
 const selectLeft = `select concat_ws(', ',
   (select 'settings ' || string_agg(name, ' ') from pg_settings where source = 'session'),
   (select 'statements ' || string_agg(name, ' ') from pg_prepared_statements),
@@ -334,7 +334,7 @@ function createBackends({ url, most, noteLeft }: Opening): Backends {
     );
   }
 
-  /** The driver has signed in; from here on its socket says what a client says. */
+  /** The driver has signed in; from here on its socket carries what a client sends. */
   function speakFor(client: Client): Backend {
     const socket = readInside(client).connection.stream;
     const backend: Backend = { socket, hear: () => undefined, lose: () => undefined };
@@ -386,7 +386,7 @@ function readInside(client: Client): Inside {
 
 type Frame = { readonly type: string; readonly bytes: Buffer };
 
-/** Cuts what arrives into whole messages. The first of a client has no letter before its length. */
+/** Splits what arrives into messages. A client's first one has no letter before its length. */
 function readFrames(isFirstBare: boolean, take: (frame: Frame) => void) {
   let rest = Buffer.alloc(0);
   let isBare = isFirstBare;
@@ -400,14 +400,14 @@ function readFrames(isFirstBare: boolean, take: (frame: Frame) => void) {
       const type = isBare ? "" : String.fromCharCode(rest[0] ?? 0);
       const bytes = rest.subarray(0, size);
       rest = rest.subarray(size);
-      // An encrypted connection is asked for, refused, and then all begins anew.
+      // A client that asks for encryption is refused, and then sends its first message again.
       if (isBare) isBare = bytes.readInt32BE(4) !== startup;
       take({ type, bytes });
     }
   };
 }
 
-/** What the first message of a connection is about. */
+/** The protocol version 3.0, which begins a connection. */
 const startup = 196_608;
 
 function writeFrame(type: string, body: Buffer): Buffer {
@@ -431,7 +431,7 @@ function writeNumbers(type: string, ...numbers: readonly number[]): Buffer {
   return writeFrame(type, body);
 }
 
-/** Texts that end with a zero each, from a place on. */
+/** Reads texts that each end with a zero byte, from an offset on. */
 function readTexts(bytes: Buffer, from: number): readonly string[] {
   return bytes.subarray(from).toString("utf8").split("\0");
 }

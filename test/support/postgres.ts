@@ -18,15 +18,15 @@ import { findFreePort } from "./ports.ts";
 export type TestDatabase = {
   readonly url: string;
   readonly open: <Tables>() => Promise<Sql<Tables>>;
-  /** Whether anything is asked of the server, or waits for that, by what was opened on it. */
+  /** Whether anything opened on it has a query running or waiting. */
   readonly isBusy: () => boolean;
-  /** The address of one that is new, and that nobody has afterwards. */
+  /** Returns the address of a new database, which no other test gets afterwards. */
   readonly createOther: () => Promise<string>;
   /** Empties it for the next one; everything that was opened on it must be closed. */
   readonly giveBack: () => Promise<void>;
 };
 
-/** Where the tests of this run have their server; they are only run where there is one. */
+/** Names the server of this run; without one, these tests do not run. */
 export const serverVariable = "WAYPOST_TEST_POSTGRES";
 
 const free: string[] = [];
@@ -59,7 +59,7 @@ export async function markDatabase(url: string): Promise<void> {
   await query(url, "create table if not exists waypost_migrations (name text primary key)");
 }
 
-/** One without a table in it, whatever those before have left there. */
+/** A database without tables, whatever earlier tests have left there. */
 export async function takeEmptyDatabase(): Promise<TestDatabase> {
   const database = await takeDatabase();
   await query(database.url, "drop schema public cascade; create schema public");
@@ -98,7 +98,7 @@ function findEmptier(url: string): Promise<Client> {
   return connecting;
 }
 
-/** Rows are fewer than files: a table is emptied sooner so than it is made anew. */
+/** Deletes the rows, which is faster than making the tables again with their files. */
 async function empty(url: string): Promise<void> {
   const client = await findEmptier(url);
   await client.query(
@@ -112,17 +112,12 @@ async function empty(url: string): Promise<void> {
   );
 }
 
-/**
- * A real PostgreSQL, started for a run of the tests and gone with it. Its files come from the
- * registry; nothing of the machine is used or changed.
- */
-
 const user = "waypost";
-/** Whom the server lets in by a password alone; a test makes them. */
+/** The user that must give a password; a test creates it. */
 export const askedForPassword = "by_password";
 
 export type PostgresServer = {
-  /** Of the database that is always there. */
+  /** The address of the database that always exists. */
   readonly url: string;
   readonly port: number;
   /** Ends it at once, as a power cut would, and starts it again on the same files. */
@@ -131,18 +126,22 @@ export type PostgresServer = {
   readonly stop: () => Promise<void>;
 };
 
+/**
+ * Starts a real PostgreSQL for a run of the tests, which ends with it. Its files come from the
+ * registry; nothing on the machine is used or changed.
+ */
 export async function startPostgres(): Promise<PostgresServer> {
   const folder = await mkdtemp(join(memoryFolder, "waypost-postgres-"));
   const program = join(folder, "native");
   const data = join(folder, "data");
   await copyProgram(program);
-  // It refuses to run as root, and reads its files as whoever it is then.
+  // PostgreSQL refuses to run as root, and its user must own the files.
   const who = process.getuid?.() === 0 ? { uid: readId("-u"), gid: readId("-g") } : {};
   if (who.uid !== undefined) spawnSync("chown", ["-R", `${who.uid}:${who.gid}`, folder]);
   const initdb = spawnSync(
     join(program, "bin/initdb"),
     ["-D", data, "-U", user, "--auth=trust", "--encoding=UTF8", "--no-sync", "--no-instructions"]
-      // Its own order of texts is not ours: what we compare says how.
+      // Its default sort order is not ours, because our comparisons name their own.
       .concat("--locale=C", "--locale-provider=icu", "--icu-locale=en"),
     { ...who, cwd: folder, encoding: "utf8", env: { ...process.env, TZ: "UTC" } },
   );
@@ -161,7 +160,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   let server: ChildProcess | undefined;
 
   async function start(): Promise<void> {
-    // It ends with whoever started it, whatever ended that, and its files go then.
+    // The server and its files go when the process that started it ends, however that ends.
     const script =
       'folder=$1; shift; exec 3<&0; "$@" </dev/null & ' +
       "read -r word <&3; kill -INT $! 2>/dev/null; wait $!; " +
@@ -223,7 +222,7 @@ const settings = [
   ["max_connections", "300"],
   ["shared_buffers", "64MB"],
   ["jit", "off"],
-  // For those who ask for it.
+  // For the tests that connect with TLS.
   ["ssl", "on"],
 ].flatMap(([name, value]) => ["-c", `${name}=${value}`]);
 

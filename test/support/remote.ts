@@ -17,15 +17,15 @@ import { createGate } from "./clock.ts";
  * alters.
  */
 
-/** Stands before a real deployment, and lets a test change what that answers. */
+/** A proxy in front of a real deployment, whose replies a test can change. */
 export type AlteringProxy = {
   /** The base address to use in place of the target's. */
   readonly url: string;
-  /** What came so far, in its order. */
+  /** The requests so far, in order. */
   readonly requests: readonly ProxiedRequest[];
-  /** From now on this is done with each reply. */
+  /** Sets how replies are changed from now on. */
   readonly setAlter: (alter: Alter) => void;
-  /** And this with each request before the target gets it. */
+  /** Sets how requests are changed from now on, before the target gets them. */
   readonly setTurn: (turn: Turn) => void;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
@@ -130,7 +130,7 @@ function write(response: ServerResponse, { status, headers, body }: ProxiedReply
 /** An assistant over HTTP before a real service whose replies a test alters. */
 export type StrangeWorld = Omit<AssistantWorld, "writes" | "countAsked" | "interrupt"> & {
   readonly proxy: AlteringProxy;
-  /** What came to the deployment so far that could change something. */
+  /** The requests to the deployment so far that could change something. */
   readonly listWrites: () => readonly string[];
 };
 
@@ -149,7 +149,7 @@ export async function createStrangeWorld(
     proxy,
     listWrites: () =>
       proxy.requests
-        // What a key may do is asked with changes of nothing.
+        // Empty changes only find out what a key may do.
         .filter(({ method, body }) => method !== "GET" && !/^\{("\w+":\{\})?\}$/.test(body))
         .map(({ method, path }) => `${method} ${path}`),
     [Symbol.asyncDispose]: async () => {
@@ -162,9 +162,7 @@ export async function createStrangeWorld(
   };
 }
 
-/** A deployment that knows no filters of ours, and takes long. */
-
-/** As an API that takes no notice of parameters that it does not know. */
+/** Makes the deployment ignore our own filters, as an API does with unknown parameters. */
 export function ignoreOwn({ proxy }: StrangeWorld): void {
   proxy.setTurn((request) => {
     const [path = "", query] = request.path.split("?");
@@ -174,7 +172,7 @@ export function ignoreOwn({ proxy }: StrangeWorld): void {
   });
 }
 
-/** Pages of four links, each of which takes six seconds. */
+/** Makes it ignore our own filters and list four links a page, six seconds each. */
 export function beSlow({ proxy, advance }: StrangeWorld): void {
   proxy.setAlter((request, reply) => {
     if (request.path.startsWith("/api/v1/links?")) advance(6000);
@@ -186,7 +184,7 @@ export function beSlow({ proxy, advance }: StrangeWorld): void {
   }));
 }
 
-/** Something in the place of a deployment, that answers as a test needs it and counts. */
+/** A server in the place of a deployment; it answers as a test says, and counts. */
 export type Deployment = {
   readonly url: string;
   readonly requests: readonly IncomingMessage[];
@@ -226,7 +224,7 @@ export const answerEmpty: Answer = (_, response) => {
   response.end(JSON.stringify({ links: [], meta }));
 };
 
-/** The same, but nobody is answered before that is let go. */
+/** The same, but every answer waits until `letGo` is called. */
 export function holdAnswers(): { readonly answer: Answer; readonly letGo: () => void } {
   const gate = createGate();
   const answer: Answer = async (request, response) => {

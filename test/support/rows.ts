@@ -162,7 +162,7 @@ export async function readProjectRows(
   return found;
 }
 
-/** A click of a person at a desk, of whom nothing else is told. */
+/** A click from a desktop, about which nothing else is known. */
 export function noteClick(
   clicks: Pick<Clicks, "note">,
   projectId: string,

@@ -269,14 +269,13 @@ export function answering(status: number, body: unknown): Deployment {
   return () => Promise.resolve(Response.json(body, { status }));
 }
 
-/** What a stage's key may do, as a client reads it, and deployments that are like no other. */
-
+/** What the stage's key may do, as a client reads it. */
 export async function explainAccess(stage: Stage) {
   const { structured } = await stage.callTool("explain_access");
   return readAccess(structured.access);
 }
 
-/** Tool by tool, as the answer's lists tell it. */
+/** Lists the tools of the answer one by one. */
 export function readAccess({ kind, asks = [], ...told }: Told) {
   const { granted = [], denied = [], unknown = [], refused = [] } = told;
   const whys = new Map(

@@ -130,7 +130,7 @@ export function openStateForEach(): StateFolder {
   return at;
 }
 
-/** A statement that ends only because nobody waits for it any more. */
+/** A statement that ends only when its caller has left. */
 export async function countForEver<Tables>(db: Kysely<Tables>): Promise<void> {
   await (isOnPostgres ? sleeping : counting).execute(db);
 }

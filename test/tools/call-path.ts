@@ -101,7 +101,7 @@ const folder = mkdtempSync(join(tmpdir(), "waypost-path-"));
 void runCommand(["--data", folder], {
   env: { PATH: process.env["PATH"] },
   program: "waypost",
-  // The command only reads from it, and looks whether it is a terminal.
+  // The command only reads from it and checks whether it is a terminal.
   input: Object.assign(input, { isTTY: false }) as unknown as NodeJS.ReadStream,
   waitForStop: () => new Promise(() => {}),
   version: "0.0.0",

@@ -9,7 +9,7 @@ import type { Rounds, Subject } from "./scenario.ts";
 export async function* measureStdio({ extent }: Subject): Rounds {
   await using file = await makeDataFile();
   using bundled = await bundleBare("stdio");
-  // Of one port, so that both name the same addresses.
+  // Both have the same port, so that they return the same addresses.
   const port = String(await findFreePort());
   const words = [command, "stdio", "--data", file.folder, "--port", port, "--log", "error"];
   await using legacy = await startStdio(words, "2025-11-25");

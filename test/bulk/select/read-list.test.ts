@@ -12,7 +12,7 @@ function openList(count: number, largest = 100) {
   const rows = Array.from({ length: count }, (_, index) => ({ id: `row ${index}` }));
   const asked: PageAsked[] = [];
   const call: Asking["call"] = async (_, input) => {
-    // Lists alone are read here.
+    // Only lists are read here.
     const given = input as unknown as PageAsked;
     asked.push(given);
     const { page } = given;

@@ -23,7 +23,7 @@ openForEach(openPlanner, async (opened) => {
   twist = (query) => query;
   asked = [];
   const call: Asking["call"] = async (endpoint, input, signal) => {
-    // Lists alone are read here.
+    // Only lists are read here.
     const query = input as ListInput;
     await meanwhile(asked.length);
     asked.push(query);
@@ -42,7 +42,7 @@ const pathsOf = (links: readonly ReadLink[]) => links.flatMap(({ path }) => path
 const readAll = (filters: readonly FilterInput[] = [], by = asking) =>
   collectList(selectParts(by, filters));
 
-/** Links that were deleted after they were read may be among the others. */
+/** Links that were deleted after they were read may be found too. */
 function expectAll(found: readonly ReadLink[], left: readonly string[]): void {
   const paths = pathsOf(found);
   expect(new Set(paths).size).toBe(paths.length);
