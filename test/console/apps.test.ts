@@ -9,7 +9,7 @@ import {
   createServedConsole,
 } from "../support/browser.ts";
 import { runJson, type Folder, type Serving } from "../support/command.ts";
-import { readFormToken, signInAt } from "../support/console.ts";
+import { readFormToken, signInAt, hostile } from "../support/console.ts";
 import { openForAll } from "../support/open-for.ts";
 
 /** Apps in the console: registered, changed and deleted as by an assistant. */
@@ -18,7 +18,6 @@ let browser: Browser;
 let folder: Folder;
 let serving: Serving;
 
-const hostile = `"><script>alert(1)</script>'&lt; \u202e${"x".repeat(70)}`;
 const ios = { bundle_id: "com.example.hostile", team_id: "ABCDE12345" };
 const fingerprint = Array.from({ length: 32 }, () => "AB").join(":");
 

@@ -1,15 +1,14 @@
 import type { Browser } from "playwright-core";
 import { expect, test } from "vitest";
 import { openConsole, pressOnto, lookAtPage, createServedConsole } from "../support/browser.ts";
-import { type Serving } from "../support/command.ts";
+import type { Serving } from "../support/command.ts";
+import { hostile } from "../support/console.ts";
 import { openForAll } from "../support/open-for.ts";
 
 /** The audit in the console: what is wrong, with the links that it is about and what mends it. */
 
 let browser: Browser;
 let serving: Serving;
-
-const hostile = `"><script>alert(1)</script>'&lt; \u202e${"x".repeat(70)}`;
 
 openForAll(createServedConsole, (opened) => ({ browser, serving } = opened));
 

@@ -9,7 +9,7 @@ import {
   lookAtPage,
   createServedConsole,
 } from "../support/browser.ts";
-import { type Serving } from "../support/command.ts";
+import type { Serving } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 
 /** A file of links shown in the console: dropped or chosen, planned, mended and applied. */

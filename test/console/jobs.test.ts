@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { beforeEach, expect, test } from "vitest";
-import { browse, callTool } from "../support/console.ts";
+import { browse, callTool, hostile } from "../support/console.ts";
 import {
   openConsole,
   pressOnto,
@@ -19,8 +19,6 @@ let folder: Folder;
 let serving: Serving;
 let tab: ConsoleTab;
 let page: Page;
-
-const hostile = `"><script>alert(1)</script>'&lt; \u202e${"x".repeat(70)}`;
 
 openForAll(createServedConsole, (opened) => ({ browser, folder, serving } = opened));
 beforeEach(async () => {

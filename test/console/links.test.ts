@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { beforeEach, describe, expect, test } from "vitest";
-import { browse } from "../support/console.ts";
+import { browse, hostile } from "../support/console.ts";
 import {
   openConsole,
   pressEnter,
@@ -20,8 +20,6 @@ let folder: Folder;
 let serving: Serving;
 let tab: ConsoleTab;
 let page: Page;
-
-const hostile = `"><script>alert(1)</script>'&lt; \u202e${"x".repeat(70)}`;
 
 openForAll(createServedConsole, async (opened) => {
   ({ browser, folder, serving } = opened);

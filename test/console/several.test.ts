@@ -10,7 +10,8 @@ import {
   saveShot,
   createServedConsole,
 } from "../support/browser.ts";
-import { type Serving } from "../support/command.ts";
+import type { Serving } from "../support/command.ts";
+import { hostile } from "../support/console.ts";
 import { openForAll } from "../support/open-for.ts";
 
 /** Several links at once in the console: ticked or found, planned, looked at and applied. */
@@ -20,7 +21,6 @@ let serving: Serving;
 let tab: ConsoleTab;
 let page: Page;
 
-const hostile = `"><script>alert(1)</script>'&lt; \u202e${"x".repeat(70)}`;
 const many = 55;
 
 openForAll(createServedConsole, async (opened) => {

@@ -2,7 +2,7 @@ import { basename, dirname } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { launchBrowser, openTab, openConsole, pressOnto, lookAtPage } from "../support/browser.ts";
-import { callTool } from "../support/console.ts";
+import { callTool, hostile } from "../support/console.ts";
 import { createFolder, startServe, type Folder, type Serving } from "../support/command.ts";
 
 /** Signing in and the first page, in a real browser. */
@@ -21,8 +21,6 @@ afterAll(async () => {
   await serving[Symbol.asyncDispose]();
   await folder[Symbol.asyncDispose]();
 });
-
-const hostile = `"><script>alert(1)</script><img src=x onerror=alert(2)> \u202e${"x".repeat(60)}`;
 
 test("the sign-in page is what axe lets pass, in every look", async () => {
   const page = await openTab(browser);

@@ -2,7 +2,14 @@ import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { browse, type Browsing, callTool, readFormToken, signInAt } from "../support/console.ts";
+import {
+  browse,
+  type Browsing,
+  callTool,
+  readFormToken,
+  signInAt,
+  hostile,
+} from "../support/console.ts";
 import {
   decideInTab,
   launchBrowser,
@@ -38,8 +45,6 @@ afterAll(async () => {
   await serving[Symbol.asyncDispose]();
   await folder[Symbol.asyncDispose]();
 });
-
-const hostile = `"><script>alert(1)</script>'&lt; \u202e${"x".repeat(70)}`;
 
 /** A link that an assistant wants to delete; answers what it was told. */
 async function askToDelete(path: string) {
