@@ -204,7 +204,6 @@ function openHost(
     findCountry,
     clock,
     random,
-    setAlarm,
     report: tellOutages(report, log.warn),
   });
 }

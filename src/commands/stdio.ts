@@ -186,7 +186,6 @@ function makeHandlers(
     findCountry,
     clock,
     random,
-    setAlarm,
     report: tellOutages(report, log.warn),
   });
   return {

@@ -6,6 +6,7 @@ import type { KnownKey } from "../contract/access.ts";
 import { hasSubdomains } from "../contract/rules/link-address.ts";
 import type { WatchRequest } from "../contract/watch.ts";
 import { createClicks, type Clicks } from "../host/clicks.ts";
+import { createDeferredVisits, type DeferredVisits } from "../host/deferred-visits.ts";
 import { answerOverHttp, type AnswerHttp } from "../service/http.ts";
 import { createKeyUses } from "../service/key-uses.ts";
 import { createService, type Service } from "../service/service.ts";
@@ -37,6 +38,7 @@ export type Deployment = {
     | (Embedded & {
         readonly http: AnswerHttp;
         readonly clicks: Clicks;
+        readonly deferredVisits: DeferredVisits;
         readonly lendToken: Service["lendToken"];
       })
     | undefined;
@@ -76,7 +78,9 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
     ? await watchDatabase(config, store, { setAlarm, warn, report }).catch(closeAndThrow)
     : () => {};
   // They wait until the store answers again.
-  const clicks = createClicks({ store, clock, setAlarm, report: tellOutages(report, warn) });
+  const writing = { store, setAlarm, report: tellOutages(report, warn) };
+  const clicks = createClicks({ ...writing, clock });
+  const deferredVisits = createDeferredVisits(writing);
   // A mere look leaves no trace.
   const keyUses = options.isLook === true ? undefined : createKeyUses({ store, clock, setAlarm });
   const service = createService({
@@ -100,10 +104,12 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
       ...embedded,
       http: answerOverHttp(service.answer, clock),
       clicks,
+      deferredVisits,
       lendToken: service.lendToken,
     },
     close: async () => {
       await clicks.close();
+      await deferredVisits.close();
       await keyUses?.close();
       stopWatching();
       await store.close();

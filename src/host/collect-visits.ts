@@ -3,7 +3,7 @@ import { joinMarks, type Marks } from "../attribution/marks.ts";
 import { readFingerprint } from "../attribution/read-fingerprint.ts";
 import { readRequest } from "../attribution/read-request.ts";
 import { createSeal, sealAll, sealMarks, type Seal } from "../attribution/seal-marks.ts";
-import type { Clock, Random, SetAlarm } from "../contract/clock.ts";
+import type { Clock, Random } from "../contract/clock.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { limits } from "../contract/limits.ts";
 import { cutQuery } from "../contract/rules/address-query.ts";
@@ -11,24 +11,24 @@ import { findClientAddress, findToldAddress } from "../network/client-address.ts
 import { readAtMost } from "../network/read-at-most.ts";
 import { findPlace } from "../network/shared-address.ts";
 import { createTrust, type TrustedProxies } from "../network/trusted-proxies.ts";
-import { createFlusher } from "../store/flusher.ts";
-import { findLatestEnd, readSealKey, writeVisits, type Noted } from "../store/installs.ts";
+import { findLatestEnd, readSealKey } from "../store/installs.ts";
 import type { Store } from "../store/store.ts";
 import { toFlag } from "../store/tables.ts";
 import { isSameSecret } from "../text/same-secret.ts";
 import { readAgent } from "../visit/read-platform.ts";
 import { createClientLimit } from "./limit-clients.ts";
+import type { DeferredVisits } from "./deferred-visits.ts";
 import type { HostedLink } from "./hosted-links.ts";
 import type { Site } from "./sites.ts";
 
 /**
- * Notes who visits the page of a link with deferred deep linking: what the request tells when the
- * page is asked for, and more of it when the page's script tells what the phone looks like.
+ * Notes visits of the pages of links with deferred deep linking, and names each visit: first with
+ * what the page's request shows, then with what the page's script reports about the phone.
  */
 export type VisitCollector = {
   /**
-   * Answers by what the page's script names the visit; undefined where none is noted. The page does
-   * not wait for the visit to be written.
+   * Returns the visit's name for the page's script; undefined if the visit is not noted. The page
+   * does not wait for the visit to be written.
    */
   readonly noteRequest: (visited: Visited) => Promise<string | undefined>;
   /** False where the message says nothing that could be noted. */
@@ -46,7 +46,7 @@ export type CollectorOptions = {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
-  readonly setAlarm: SetAlarm;
+  readonly deferredVisits: Pick<DeferredVisits, "note">;
   /** Who is believed what they say of their clients' addresses. */
   readonly trustedProxies?: TrustedProxies | undefined;
   readonly report: (error: unknown) => unknown;
@@ -68,10 +68,9 @@ const notedVisits = {
 const mostBytes = 4096;
 
 export function createVisitCollector(options: CollectorOptions): VisitCollector {
-  const { store, clock, random, report } = options;
+  const { store, clock, random, deferredVisits, report } = options;
   const trusts = createTrust(options.trustedProxies);
   const limit = createClientLimit(clock, notedVisits);
-  const write = createNotedWriter(options);
 
   async function note(visited: Visited, named: Named, told: Marks | undefined): Promise<void> {
     const { request, site, hosted, query } = visited;
@@ -95,7 +94,7 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
       marks: JSON.stringify(sealMarks(marks, seal)),
       ends_at: visitedAt + limits.deferred_visit_ms,
     };
-    await write({ visit, isWhole: told !== undefined });
+    await deferredVisits.note({ visit, isWhole: told !== undefined });
   }
 
   async function findSeal({ site, hosted }: Visited) {
@@ -156,49 +155,10 @@ async function readMessage(request: IncomingMessage): Promise<JsonObject | undef
   }
 }
 
-/** Pages report their visits by themselves and at once: those of one moment share a write. */
-const moment_ms = 50;
-/** A store that takes no write must not fill the memory: from here on, nothing is noted. */
-const mostGathered = 2000;
-
-type WriterOptions = Pick<CollectorOptions, "setAlarm" | "report"> & {
-  readonly store: Pick<Store, "write">;
-};
-
-/** Resolves when it is written, or there is no way to. */
-export function createNotedWriter({ store, setAlarm, report }: WriterOptions) {
-  let gathered = new Map<string, Noted>();
-  let isFailing = false;
-
-  async function write(): Promise<void> {
-    const batch = [...gathered.values()];
-    if (batch.length === 0) return;
-    gathered = new Map();
-    try {
-      await store.write((db) => writeVisits(db, batch));
-      isFailing = false;
-    } catch (error) {
-      // They are lost; one report is enough.
-      if (!isFailing) report(error);
-      isFailing = true;
-    }
-  }
-
-  const { schedule } = createFlusher(write, setAlarm, moment_ms);
-  return (noted: Noted): Promise<void> => {
-    const { project_id, id } = noted.visit;
-    const name = `${project_id} ${id}`;
-    const known = gathered.get(name);
-    if (known === undefined && gathered.size >= mostGathered) return Promise.resolve();
-    if (known === undefined || noted.isWhole) gathered.set(name, noted);
-    return schedule();
-  };
-}
-
 /**
- * What a page calls its visit: when that was, something random, and a proof that it was us who said
- * so of this link. Whoever knows the name tells more of the visit, and by that it is matched
- * exactly, so that nobody can make one up, or have one begin anew.
+ * A visit's name has its time, random characters, and a proof that this server made the name for
+ * this link. A visit is matched exactly by what comes with its name, so without the proof a
+ * stranger could make up a visit or restart an old one.
  */
 
 const [time_characters, random_characters, proof_characters] = [8, 7, 7];

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createNotedWriter } from "../../src/host/collect-visits.ts";
+import { createDeferredVisits } from "../../src/host/deferred-visits.ts";
 import { StoreBusy } from "../../src/sql/faults.ts";
 import { agents } from "../attribution/agents.ts";
 import { createAlarms, createGate } from "../support/clock.ts";
@@ -38,10 +38,10 @@ function createGround() {
 test("what a page's script reports replaces what its request told, in either order", async () => {
   await using world = await openInstallWorld();
   const ground = createGround();
-  const write = createNotedWriter({ ...ground, store: world.world.store });
-  const noted = [1, 2, 3].map((number) => write({ visit: visit(number), isWhole: false }));
-  noted.push(write({ visit: { ...visit(3), query: "ref=anna" }, isWhole: true }));
-  noted.push(write({ visit: visit(3), isWhole: false }));
+  const { note } = createDeferredVisits({ ...ground, store: world.world.store });
+  const noted = [1, 2, 3].map((number) => note({ visit: visit(number), isWhole: false }));
+  noted.push(note({ visit: { ...visit(3), query: "ref=anna" }, isWhole: true }));
+  noted.push(note({ visit: visit(3), isWhole: false }));
   await ground.pass(50);
   await Promise.all(noted);
   const rows = await world.listRows();
@@ -50,6 +50,14 @@ test("what a page's script reports replaces what its request told, in either ord
     ["visit-2", ""],
     ["visit-3", "ref=anna"],
   ]);
+});
+
+test("visits of the last moment are written when the process stops", async () => {
+  await using world = await openInstallWorld();
+  const visits = createDeferredVisits({ ...createGround(), store: world.world.store });
+  void visits.note({ visit: visit(1), isWhole: false });
+  await visits.close();
+  expect((await world.listRows()).map(({ id }) => id)).toEqual(["visit-1"]);
 });
 
 test("one write is under way at a time, and what finds no room is dropped", async () => {
@@ -62,12 +70,12 @@ test("one write is under way at a time, and what finds no room is dropped", asyn
       throw new StoreBusy("away");
     },
   };
-  const write = createNotedWriter({ ...ground, store });
-  const first = write({ visit: visit(0), isWhole: false });
+  const { note } = createDeferredVisits({ ...ground, store });
+  const first = note({ visit: visit(0), isWhole: false });
   await ground.pass(50);
   let dropped = 0;
   for (let number = 1; number <= 3000; number += 1) {
-    void write({ visit: visit(number), isWhole: false }).then(() => (dropped += 1));
+    void note({ visit: visit(number), isWhole: false }).then(() => (dropped += 1));
   }
   await ground.pass(50);
   expect([sizes.length, dropped]).toEqual([1, 1000]);

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, request as sendRequest, type IncomingHttpHeaders } from "node:http";
 import { connect, type AddressInfo } from "node:net";
+import { createDeferredVisits } from "../../src/host/deferred-visits.ts";
 import { createHost, type HostOptions } from "../../src/host/host.ts";
 import type { Store } from "../../src/store/store.ts";
 import { ringSoon } from "./clock.ts";
@@ -71,6 +72,9 @@ type LinkHostOptions = Partial<Pick<HostOptions, Given>> & {
 
 export async function openLinkHost({
   wrap = (store) => store,
+  report = (error) => {
+    throw error;
+  },
   ...options
 }: LinkHostOptions = {}): Promise<LinkHost> {
   const world = await createWorld();
@@ -79,16 +83,15 @@ export async function openLinkHost({
   await once(server, "listening");
   // A listening TCP server has an address with a port.
   const { port } = server.address() as AddressInfo;
+  const store = wrap(world.store);
   const host = createHost({
-    store: wrap(world.store),
+    store,
     clicks: world.clicks,
     clock: world.clock,
     random: { bytes: (count) => randomBytes(count) },
-    setAlarm: ringSoon,
+    deferredVisits: createDeferredVisits({ store, setAlarm: ringSoon, report }),
     linkOrigin: `http://{subdomain}.localhost:${port}`,
-    report: (error) => {
-      throw error;
-    },
+    report,
     ...options,
   });
   server.on("request", (request, response) => {

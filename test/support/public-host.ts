@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import { createDeferredVisits } from "../../src/host/deferred-visits.ts";
 import { createHost } from "../../src/host/host.ts";
 import {
   createFetchFile,
@@ -67,7 +68,8 @@ export async function openPublicHost({ world }: { readonly world: World }): Prom
   const domain = { custom_domain: publicName, custom_domain_verified: true };
   await store.write((db) => updateProject(db, project.id, domain, 0));
   const random = { bytes: (count: number) => randomBytes(count) };
-  const options = { store, clicks, clock, random, setAlarm: ringSoon };
+  const deferredVisits = createDeferredVisits({ store, setAlarm: ringSoon, report });
+  const options = { store, clicks, clock, random, deferredVisits };
   const host = createHost({ ...options, linkOrigin, report });
   const asked: string[] = [];
   let answering: Answering | undefined;
