@@ -28,7 +28,11 @@ export function answerOverHttp(answer: AnswerApi, clock: Pick<Clock, "monotonic"
   async function exchange(...[incoming, response, address]: Parameters<AnswerHttp>): Promise<void> {
     const { method = "", rawHeaders, socket } = incoming;
     const url = readAddress(incoming);
-    if (url === undefined) return void response.writeHead(400).end();
+    if (url === undefined) {
+      endBodyAfter(response, incoming);
+      response.writeHead(400).end();
+      return;
+    }
     const headers = joinHeaders(rawHeaders);
     const requestId = readRequestId(headers[requestIdHeader]);
     const reply = await answer({
@@ -45,7 +49,7 @@ export function answerOverHttp(answer: AnswerApi, clock: Pick<Clock, "monotonic"
       },
       hasLeft: () => socket.destroyed,
     });
-    if (!incoming.complete) response.once("finish", () => endBody(incoming));
+    endBodyAfter(response, incoming);
     sendReply(response, reply, requestId);
   }
 
@@ -57,7 +61,7 @@ export function answerOverHttp(answer: AnswerApi, clock: Pick<Clock, "monotonic"
 /** With dots resolved; undefined for an address that a client must not send. */
 function readAddress({ url = "", headers: { host = "" } }: IncomingMessage): string | undefined {
   if (!/^[\w.:[\]-]+$/.test(host) || /^[^?]*\\/.test(url)) return undefined;
-  // Most are written as they are understood, and parsing one would take as long as its key's check.
+  // Most addresses need no parsing, which would take as long as the check of a key.
   if (plainTarget.test(url) && !dots.test(url)) return `http://${host}${url}`;
   return readUrl(url.startsWith("/") ? `http://${host}${url}` : url)?.href;
 }
@@ -110,9 +114,12 @@ function sendReply(response: ServerResponse, reply: ApiReply, requestId: string)
  * Discards the rest of a body: a sender may read no answer before all of it is sent. Node would
  * wait for it as long as for a whole request.
  */
-function endBody(incoming: IncomingMessage): void {
-  incoming.resume();
-  setTimeout(() => {
-    if (!incoming.complete) incoming.destroy();
-  }, restOfBody_ms).unref();
+function endBodyAfter(response: ServerResponse, incoming: IncomingMessage): void {
+  if (incoming.complete) return;
+  response.once("finish", () => {
+    incoming.resume();
+    setTimeout(() => {
+      if (!incoming.complete) incoming.destroy();
+    }, restOfBody_ms).unref();
+  });
 }

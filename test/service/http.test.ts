@@ -65,3 +65,12 @@ test("HEAD returns the headers of GET without a body", async () => {
   expect(head).toContain("cache-control: no-store");
   expect(body).toBe("");
 });
+
+test("a refused address ends the connection of a body that never ends", async () => {
+  const socket = connect(server.port, "127.0.0.1");
+  let text = "";
+  socket.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+  socket.write(["POST /api\\v1/links HTTP/1.1", host, "Content-Length: 9", "", "{"].join("\r\n"));
+  await once(socket, "close");
+  expect(text).toMatch(/^HTTP\/1.1 400 /);
+});
