@@ -24,12 +24,13 @@ import { readBody } from "./read-body.ts";
 import { readQuery } from "./read-query.ts";
 import { requireAccess } from "./require-access.ts";
 import { respondWith, writeWarning } from "./respond.ts";
-import type { Matched, Route } from "./router.ts";
+import type { FoundRoute, Matched, Route } from "./router.ts";
 
 type Received = {
   readonly request: CarriedRequest;
   /** The patterns that its address matches. */
   readonly matches: readonly Matched[];
+  readonly found: FoundRoute | undefined;
   readonly services: Services;
   readonly keys: KeyCache;
   readonly signal: Waiter;
@@ -40,12 +41,11 @@ type Received = {
  * then the body, so nothing that a stranger sends is parsed.
  */
 export async function answer(received: Received): Promise<ApiReply> {
-  const { request, matches, services, keys, signal } = received;
+  const { request, matches, found, services, keys, signal } = received;
   const { url, address, headers, method } = request;
-  const { routes, id } = matches.find((one) => one.routes.has(method)) ?? {};
-  const route = routes?.get(method);
-  if (route === undefined) return answerOther(method, matches);
+  if (found === undefined) return answerOther(method, matches);
   if (url.length > limits.address_characters) throw new Problem(414, messages.address_too_long);
+  const { route, id } = found;
   const { endpoint, handler } = route;
   const parameters = readParameters(url);
 
@@ -94,7 +94,7 @@ export async function answer(received: Received): Promise<ApiReply> {
   return respondWith(result.status ?? endpoint.success.status, result.body, more);
 }
 
-/** A method that no endpoint has at this path; `OPTIONS` asks for those that one has. */
+/** Answers a method that no endpoint has at this path; `OPTIONS` lists those that one has. */
 function answerOther(method: string, matches: readonly Matched[]): ApiReply {
   const known = new Set(matches.flatMap(({ routes }) => [...routes.keys()]));
   if (known.size === 0) throw notFound(messages.route_unknown);

@@ -15,6 +15,9 @@ export type Matched = {
   readonly id: string | undefined;
 };
 
+/** What a request is for. */
+export type FoundRoute = Pick<Matched, "id"> & { readonly route: Route };
+
 /** Finds every pattern that an address matches, the most exact first. */
 export type MatchPath = (url: string) => readonly Matched[];
 
@@ -31,6 +34,15 @@ export function createRouter(all: readonly Route[]): MatchPath {
       const routes = byPattern.get(pattern);
       return routes === undefined ? [] : [{ routes, id }];
     });
+}
+
+/** The route for a method, of the most exact pattern that has one. */
+export function findRoute(matches: readonly Matched[], method: string): FoundRoute | undefined {
+  for (const { routes, id } of matches) {
+    const route = routes.get(method);
+    if (route !== undefined) return { route, id };
+  }
+  return undefined;
 }
 
 type Pattern = Pick<Matched, "id"> & { readonly pattern: string };

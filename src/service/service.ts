@@ -24,7 +24,7 @@ import { shortLinkHandlers } from "./handlers/short-links.ts";
 import { answer } from "./pipeline.ts";
 import { describeKey } from "./require-access.ts";
 import { respondWith } from "./respond.ts";
-import { createRouter, type Matched, type Route } from "./router.ts";
+import { createRouter, findRoute, type Matched, type Route } from "./router.ts";
 import { createTemplateQueue } from "./template-queue.ts";
 
 export type Service = {
@@ -79,16 +79,15 @@ export function createService(options: ServiceOptions): Service {
     answer: async (request) => {
       const { method, url } = request;
       const matches = matchPath(url);
-      const endpoint = matches
-        .find(({ routes }) => routes.has(method))
-        ?.routes.get(method)?.endpoint;
+      const found = findRoute(matches, method);
+      const endpoint = found?.route.endpoint;
       const endWatch = watchRequest?.(endpoint, request);
       const open = endpoint ?? findOpen(matches);
       const isOpen = open?.cross_origin === true;
       if (isOpen && method === "OPTIONS") return answerPreflight(open);
       const isRead = (endpoint?.effect ?? "read") === "read";
       const reply = await answerInTime(options, { request, isRead }, (signal) =>
-        answer({ request, matches, services, keys, signal }),
+        answer({ request, matches, found, services, keys, signal }),
       );
       endWatch?.(reply.status);
       const headers = isOpen ? { ...reply.headers, ...anyOrigin } : reply.headers;
