@@ -18,7 +18,7 @@ import { humanize, isBlank } from "../contract/text.ts";
 import { unwrap } from "../contract/unwrap-schema.ts";
 import { mostKeylessBytes } from "../network/keyless-bodies.ts";
 import { suggestNames } from "../text/nearest-name.ts";
-import { quote } from "../text/show-hidden.ts";
+import { showName } from "../text/show-hidden.ts";
 import { readFlag } from "./read-flag.ts";
 
 export type ReadBody = {
@@ -174,20 +174,21 @@ type Stray = {
 function listIgnored(sent: SentFields, endpoint: Endpoint): readonly string[] {
   const { fields, wrapper = "", beside } = sent;
   const known = Object.keys(endpoint.body?.shape ?? {});
-  const answered = new Set(listResponseFields(endpoint));
   const strays = [
     ...listStrays(endpoint.body, fields, ""),
     ...beside.map((name) => ({ name, place: "", home: `${wrapper}.`, known })),
   ];
+  if (strays.length === 0) return [];
+  const answered = new Set(listResponseFields(endpoint));
   const isAnswered = (stray: Stray) =>
     stray.place === "" && answered.has(stray.name) && !known.includes(stray.name);
   // What only a response has changes nothing of what is there, but nothing is made of it either.
   const isUnchanged = endpoint.method !== "POST" && strays.some(isAnswered);
   const isKnown = known.some((name) => Object.hasOwn(fields, name)) || isUnchanged;
-  if (!isKnown && strays.length > 0) throw refuseStrays(strays, endpoint);
+  if (!isKnown) throw refuseStrays(strays, endpoint);
   return strays.slice(0, mostNamed).map((stray) => {
     const meant = isAnswered(stray) ? "" : suggest(stray);
-    return showName(stray) + (meant === "" ? "" : ` (did you mean ${meant}?)`);
+    return showName(stray.place + stray.name) + (meant === "" ? "" : ` (did you mean ${meant}?)`);
   });
 }
 
@@ -214,7 +215,7 @@ function listStrays(
 function refuseStrays(strays: readonly Stray[], { body, validation_key }: Endpoint): Problem {
   const named = strays.slice(0, mostNamed).map((stray) => ({ stray, meant: suggest(stray) }));
   const clauses = named.map(({ stray, meant }) => {
-    return `${showName(stray)}: ${meant === "" ? "no such field" : `did you mean ${meant}?`}`;
+    return `${showName(stray.place + stray.name)}: ${meant === "" ? "no such field" : `did you mean ${meant}?`}`;
   });
   const isGuessed = named.some(({ meant }) => meant !== "");
   const rest = isGuessed ? "" : `. The fields are ${Object.keys(body?.shape ?? {}).join(", ")}.`;
@@ -224,11 +225,6 @@ function refuseStrays(strays: readonly Stray[], { body, validation_key }: Endpoi
 function suggest({ name, home, known }: Stray): string {
   const names = suggestNames(name, known, fieldMeanings);
   return names.map((field) => home + field).join(" or ");
-}
-
-/** A name that a stranger chose, fit to be shown. */
-function showName({ name, place }: Stray): string {
-  return quote(place + name).slice(1, -1);
 }
 
 /**

@@ -21,7 +21,7 @@ import { badRequest, Problem } from "../contract/problem.ts";
 import { decodeForSearch, normalizeForSearch } from "../contract/rules/link-path.ts";
 import { findSearchFault } from "../contract/rules/read-search.ts";
 import { isStorable } from "../contract/text.ts";
-import { quote } from "../text/show-hidden.ts";
+import { showName } from "../text/show-hidden.ts";
 import { keyParameter } from "./authenticate.ts";
 import { readFlag } from "./read-flag.ts";
 
@@ -81,14 +81,9 @@ function refuseUnknown(query: URLSearchParams, { known, ignored, isSelecting }: 
   throw new Problem(422, messages.query_unknown(names.join(", "), [...known, ...kinds].join(", ")));
 }
 
-/** Nothing here is sorted. */
+/** `q[s]` sorts, which only lists do. */
 function isFilter(name: string): boolean {
   return /^[qf]\[/.test(name) && !name.startsWith("q[s]");
-}
-
-/** A name that a stranger chose, fit to be shown. */
-function showName(name: string): string {
-  return quote(name).slice(1, -1);
 }
 
 /**

@@ -93,7 +93,12 @@ export function quote(text: string, most = 80): string {
   return quoteLine(showHidden(text), most);
 }
 
-/** The same for a sentence that is kept: where it is shown, what it hides is shown as well. */
+/** A name from outside in one of our sentences, without quotation marks. */
+export function showName(name: string): string {
+  return quote(name).slice(1, -1);
+}
+
+/** As `quote`, for a sentence that is kept: where it is shown, what it hides is shown as well. */
 export function quoteLine(text: string, most = 60): string {
   const line = text.replace(/\s+/g, " ");
   return JSON.stringify(line.length > most ? `${line.slice(0, most).toWellFormed()}…` : line);

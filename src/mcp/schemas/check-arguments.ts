@@ -4,7 +4,7 @@ import { isJsonObject, isNestedTooDeep, type JsonObject } from "../../contract/j
 import { limits } from "../../contract/limits.ts";
 import { unwrap } from "../../contract/unwrap-schema.ts";
 import { findNearest, suggestNames } from "../../text/nearest-name.ts";
-import { quote } from "../../text/show-hidden.ts";
+import { quote, showName } from "../../text/show-hidden.ts";
 import type { CallProblem } from "../results/call-problem.ts";
 import { refuseArguments } from "../results/tool-failure.ts";
 import { parseJson } from "./check-filters.ts";
@@ -160,7 +160,7 @@ function readAt(value: unknown, path: readonly PropertyKey[]): unknown {
 /** `filters[0].field`; names that a stranger chose are made fit to be seen. */
 function writePath(path: readonly PropertyKey[]): string {
   const steps = path.map((step) =>
-    typeof step === "number" ? `[${step}]` : `.${quote(String(step)).slice(1, -1)}`,
+    typeof step === "number" ? `[${step}]` : `.${showName(String(step))}`,
   );
   return steps.join("").replace(/^\./, "");
 }
