@@ -89,7 +89,7 @@ export async function readKnown<Tables>(
   return requireKnown({ table, list }, { engine, tables, marks: await readMarks(db, table) });
 }
 
-/** As `readKnown`, of a file that is not opened for more than that. */
+/** Throws what `readKnown` would throw; leaves the file and its log as they are. */
 export function refuseOtherVersion(path: string, { table, list }: Migrations): void {
   const tables = readUnchanged(path, "name", "sqlite_schema where type = 'table'");
   const marks = tables.includes(table) ? readUnchanged(path, "name", table) : [];
@@ -108,7 +108,7 @@ function requireKnown(
   { engine, tables, marks }: Contents,
 ): readonly string[] {
   const others = tables.filter((name) => name !== table);
-  const done = marks.filter((name) => !name.startsWith(copyMark));
+  const done = dropCopyMark(marks);
   const moved = done.find((name) => name.startsWith(movedMark));
   if (moved !== undefined) {
     throw new StoreUnusable(
@@ -151,9 +151,12 @@ export async function isCurrent<Tables>(
   { db }: Pick<Sql<Tables>, "db">,
   { table, list }: Migrations,
 ): Promise<boolean> {
-  const marks = await readMarks(db, table);
-  const done = marks.filter((name) => !name.startsWith(copyMark));
+  const done = dropCopyMark(await readMarks(db, table));
   return done.length === list.length && list.every(({ name }) => done.includes(name));
+}
+
+function dropCopyMark(marks: readonly string[]): readonly string[] {
+  return marks.filter((name) => !name.startsWith(copyMark));
 }
 
 /** The names of the migrations that were done, and the marks of data that was moved or copied. */
