@@ -65,7 +65,7 @@ export async function copyDatabase(copy: DatabaseCopy): Promise<readonly CopiedC
   return counts;
 }
 
-/** The rows of the source, where a target with these marks is a copy of them; else undefined. */
+/** Counts the rows of the source if a target with these marks is its copy; else undefined. */
 export async function findCopy(
   { copied, source, from }: Pick<DatabaseCopy, "copied" | "source" | "from">,
   marks: readonly string[],

@@ -100,7 +100,7 @@ type HostedRequest = {
   readonly path: string;
   /** Path and query, from the first slash on. */
   readonly target: string;
-  /** Whether it was the link's code that led here. */
+  /** Whether the visitor scanned the link's QR code. */
   readonly isScanned: boolean;
 };
 
@@ -124,7 +124,7 @@ function answerRequest(
   });
 }
 
-/** One visit of a link: who visits, where the visit leads, and that it is counted. */
+/** Answers a visit of a link, and counts it. */
 function answerVisit(
   parts: Parts,
   { request, site, target, isScanned }: HostedRequest,

@@ -154,9 +154,9 @@ function prepareConnection(database: Database, { applicationId }: OpenOptions): 
   const wasEmpty = Object.values(owner ?? {})[0] === 0;
   if (wasEmpty) database.exec(`PRAGMA application_id = ${applicationId}`);
   database.exec("PRAGMA journal_mode = WAL");
-  // `sqlite-log.ts` syncs each commit before a caller gets its answer.
+  // `openLogSync` syncs each commit before a caller gets its answer.
   database.exec("PRAGMA synchronous = NORMAL");
-  // `sqlite-log.ts` does nearly all of it before.
+  // `createCheckpoints` carries nearly all of the log over before this is reached.
   database.exec(`PRAGMA wal_autocheckpoint = ${longestLog_pages}`);
   database.exec("PRAGMA foreign_keys = ON");
   database.exec(`PRAGMA cache_size = -${cache_mb * 1024}`);

@@ -29,7 +29,7 @@ export type Approvals = {
   readonly openForToken: (request: TokenRequest) => Promise<Approval>;
   /** Uses a token's approval: true once, and only for the request that it was opened for. */
   readonly takeForToken: (id: string, digest: string) => Promise<boolean>;
-  /** Whether this approval is of this request and has not expired, wherever it is answered. */
+  /** Whether an approval, of any channel, is for this request and has not expired. */
   readonly isCurrent: (id: string, digest: string) => Promise<boolean>;
   /**
    * A person's answer on this request's page. Reading the answer uses it, for one of the requests
@@ -119,7 +119,7 @@ export function createApprovals({ db, write }: Sql<StateTables>, given: ClockAnd
   };
 }
 
-/** An answer uses its question up, also where the act is another one by now. */
+/** Uses up the approval whatever the request; true only for the request it was opened for. */
 async function useUp(
   db: Db,
   { id, digest }: Pick<Row, "id" | "digest">,

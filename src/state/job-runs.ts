@@ -172,7 +172,7 @@ export type Receipt = {
   readonly status: Status | null;
   /** The existing or the new link. */
   readonly link_id: string | null;
-  /** Fields of the written link that the row does not say: later ones are another caller's. */
+  /** Fields of the written link that the row does not set: an undo compares them as well. */
   readonly made: JsonObject | null;
   readonly message: string | null;
 };

@@ -60,7 +60,7 @@ export type StateTables = {
     /** The existing or the new link, and what the server said. */
     result_id: string | null;
     result: string | null;
-    /** What the answered link has beyond the row, as JSON. */
+    /** Fields of the written link that the row does not set, as JSON. */
     made: string | null;
   };
   jobs: {

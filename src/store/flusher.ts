@@ -2,9 +2,9 @@ import type { SetAlarm } from "../contract/clock.ts";
 
 /** Writes what was noted in memory a moment later, one write at a time. */
 export type Flusher = {
-  /** Has it written within the time; resolves when that is done. */
+  /** Writes what was noted within the given time; resolves when it is written. */
   readonly schedule: () => Promise<void>;
-  /** Has it written as soon as the write that is running now has ended. */
+  /** Writes what was noted as soon as the write that is running now has ended. */
   readonly flush: () => Promise<void>;
   /** Writes what is left; nothing is scheduled any more. */
   readonly close: () => Promise<void>;

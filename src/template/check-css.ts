@@ -162,8 +162,8 @@ function findNodeFault(node: CssNode): string | undefined {
 }
 
 /**
- * The CSS that a template may have: at-rules, properties and functions are on a list or they are
- * not there. None of them fetches anything, and pictures come as data.
+ * The CSS that a template may have: only the at-rules, properties and functions of these lists.
+ * None of them fetches anything, and pictures come as data.
  */
 
 const atRules = listWords("media supports container layer keyframes -webkit-keyframes");

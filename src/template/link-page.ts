@@ -170,8 +170,6 @@ function describePolicy(
   ].join("; ");
 }
 
-/** Where a page of our own design leads, in the visitor's language. */
-
 type Ways = {
   readonly platform: "ios" | "android" | "desktop";
   readonly buttons: readonly PageButton[];
@@ -180,6 +178,7 @@ type Ways = {
   readonly phone?: PhoneWays | undefined;
 };
 
+/** The buttons of our own design and what belongs to them, in the visitor's language. */
 function renderOwnWays(ways: Ways): string {
   const { buttons, language, phone } = ways;
   const texts: PageTexts = pageTexts[language];

@@ -84,7 +84,7 @@ async function describeStats(
   };
 }
 
-/** What is told beside each step, where it is told by time. */
+/** The steps of the period before, if the rows are steps of time. */
 function moveAll({ period, by, steps, zone }: StatsQuery, before: Period): readonly Step[] {
   return isStep(by) ? moveSteps(steps, by, { period, before, zone }) : [];
 }
@@ -95,20 +95,20 @@ function writeWhen({ from, to }: { readonly from: string; readonly to: string })
 
 type Row = LinkStats["rows"][number];
 
-/** What is told in one row. */
+/** What one row shows. */
 type Group = {
   readonly key: string;
-  /** Of a link that is there. */
+  /** The id of an existing link. */
   readonly id?: string;
-  /** Under which it was added up. */
+  /** The keys whose sums the row adds up. */
   readonly keys: readonly string[];
 };
 
-/** What is told together. Paths begin with a slash, and of hosts each has a dot: none is one. */
+/** Rows that add up several keys. No path is named so (it begins with a slash), and no host. */
 const othersKey = otherReferrers;
 const deletedKey = "deleted links";
 
-/** So many more links are looked at, for those that were deleted share a row. */
+/** This many more links are read, because those that were deleted share a row. */
 const spareLinks = 100;
 
 function countLooked(by: StatsBy, most: number): number {
@@ -179,10 +179,10 @@ function nameLink(id: string, path: string | null): string {
   return path === null ? id : `/${path}`;
 }
 
-/** In these several are told together, or what is no click. */
+/** These rows add up several keys, or count what is not a click. */
 const neverBest: ReadonlySet<string> = new Set([othersKey, deletedKey, pressSource]);
 
-/** The row with the most clicks, of those that are told apart, where there are several. */
+/** The row of one key that has the most clicks; undefined if there is only one row. */
 function findBest(rows: readonly Row[]): Row | undefined {
   if (rows.length < 2) return undefined;
   const apart = rows.filter(({ key }) => !neverBest.has(key));
@@ -193,7 +193,7 @@ function addUpKeys(keys: readonly string[], { find }: VisitSums): Sum {
   return addUp(keys.map((key) => find(key) ?? noVisits));
 }
 
-/** All that those that are told apart have not. */
+/** What remains of the totals without the rows of these keys. */
 function findRest(told: readonly string[], found: VisitSums): Sum {
   return subtract(found.all, addUpKeys(told, found));
 }
@@ -246,6 +246,6 @@ function compare(clicks: number, previous: NonNullable<SentenceFacts["previous"]
   if (total.click === 0) return `compared with none ${when}`;
   const percent = Math.round((Math.abs(clicks - total.click) / total.click) * 100);
   const word = clicks > total.click ? "more" : "fewer";
-  // What rounds to nothing is facts by its numbers alone.
+  // A change that rounds to 0% is described only by its numbers.
   return percent === 0 ? `${word} than the ${before}` : `${percent}% ${word} than the ${before}`;
 }
