@@ -215,7 +215,8 @@ function listStrays(
 function refuseStrays(strays: readonly Stray[], { body, validation_key }: Endpoint): Problem {
   const named = strays.slice(0, mostNamed).map((stray) => ({ stray, meant: suggest(stray) }));
   const clauses = named.map(({ stray, meant }) => {
-    return `${showName(stray.place + stray.name)}: ${meant === "" ? "no such field" : `did you mean ${meant}?`}`;
+    const fault = meant === "" ? "no such field" : `did you mean ${meant}?`;
+    return `${showName(stray.place + stray.name)}: ${fault}`;
   });
   const isGuessed = named.some(({ meant }) => meant !== "");
   const rest = isGuessed ? "" : `. The fields are ${Object.keys(body?.shape ?? {}).join(", ")}.`;
