@@ -7,9 +7,9 @@ import {
   createEventId,
   deleteWebhook,
   insertWebhook,
-  type listDead,
   mostWebhooks,
   readSecret,
+  type listDead,
   type Webhook,
 } from "../store/webhooks.ts";
 import type { Db } from "../store/tables.ts";

@@ -1,5 +1,4 @@
-import { type Finding, type Found, type Search, type Window, createFindings } from "./findings.ts";
-import { type AndroidApp, type IosApp, androidApps, iosApps } from "../contract/apps.ts";
+import { androidApps, iosApps, type AndroidApp, type IosApp } from "../contract/apps.ts";
 import type { Read } from "../contract/endpoint.ts";
 import type { ReadLink } from "../contract/links.ts";
 import { isOwnLinkAddress } from "../contract/rules/link-address.ts";
@@ -9,14 +8,15 @@ import { fold, isBlank } from "../contract/text.ts";
 import { digestOf } from "../text/digest.ts";
 import { showHidden } from "../text/show-hidden.ts";
 import {
+  decideVisit,
+  readDestination,
   type Platform,
   type VisitOptions,
   type VisitedApps,
-  decideVisit,
-  readDestination,
 } from "../visit/decide-visit.ts";
 import { readExplainedLink } from "../visit/explained-link.ts";
-import { type LinkFault, findLinkProblems } from "../visit/find-link-problems.ts";
+import { findLinkProblems, type LinkFault } from "../visit/find-link-problems.ts";
+import { createFindings, type Finding, type Found, type Search, type Window } from "./findings.ts";
 
 /**
  * What is wrong over all links and apps of a project: links in, findings out. A link is looked at

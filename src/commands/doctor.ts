@@ -1,31 +1,26 @@
 import { existsSync } from "node:fs";
-import { askDeployment, openClient, tryKey } from "./doctor/ask-deployment.ts";
-import type { FlagsOf } from "./terminal/command-list.ts";
-import { nameMakeKey } from "./terminal/command-name.ts";
-import type { FlagValues } from "./terminal/flags.ts";
-import { print } from "./terminal/output.ts";
 import { describeLinkOrigin } from "../compose/addresses.ts";
 import { chooseTools, inspectTools } from "../compose/assistant.ts";
-import { fetchPublicFile } from "../compose/public-files.ts";
 import { checkDataFolder, findOwnerKeyFile, hasDatabase } from "../compose/data-folder.ts";
-import { type Deployment, openDeployment } from "../compose/deployment.ts";
+import { openDeployment, type Deployment } from "../compose/deployment.ts";
 import { clock, refuseOtherVersions } from "../compose/embedded.ts";
 import { explainOwnerKey } from "../compose/explain-owner-key.ts";
 import {
-  type Finding,
-  type Note,
   listSettingNotes,
   noteCountries,
   noteCustomDomains,
   noteProxies,
   noteStore,
   noteUsageFault,
+  type Finding,
+  type Note,
 } from "../compose/findings.ts";
-import { type OwnerKey, findOwnerKey } from "../compose/first-start.ts";
+import { findOwnerKey, type OwnerKey } from "../compose/first-start.ts";
 import { createLazyState } from "../compose/lazy-state.ts";
 import { findStatement } from "../compose/listening/ask-listener.ts";
 import { createLog, createReport } from "../compose/log.ts";
 import { checkPinFile } from "../compose/pin-file.ts";
+import { fetchPublicFile } from "../compose/public-files.ts";
 import { readDatabaseUrl, readGivenToken } from "../compose/secrets.ts";
 import type { Config } from "../config.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
@@ -33,6 +28,11 @@ import { nobodyLeaves } from "../contract/leaving.ts";
 import { writeHosts } from "../contract/rules/destinations.ts";
 import { describeDatabase } from "../network/database-url.ts";
 import { NotMigrated } from "../sql/faults.ts";
+import { askDeployment, openClient, tryKey } from "./doctor/ask-deployment.ts";
+import type { FlagsOf } from "./terminal/command-list.ts";
+import { nameMakeKey } from "./terminal/command-name.ts";
+import type { FlagValues } from "./terminal/flags.ts";
+import { print } from "./terminal/output.ts";
 
 type DoctorOptions = {
   readonly config: Config;

@@ -1,20 +1,20 @@
 import { open } from "node:fs/promises";
 import { basename } from "node:path";
-import { type Readable, addAbortSignal } from "node:stream";
+import { addAbortSignal, type Readable } from "node:stream";
 import { findEncoding } from "../bulk/files/csv.ts";
 import type { Unit } from "../bulk/rows/check-rows.ts";
 import type { RowSource } from "../bulk/rows/read-rows.ts";
-import { type BulkSessionOptions, refuseReadOnly, withBulk } from "./bulk/bulk-session.ts";
-import { confirmAndApply } from "./bulk/confirm-and-apply.ts";
-import type { FlagsOf } from "./terminal/command-list.ts";
-import type { FlagValues } from "./terminal/flags.ts";
-import { say } from "./terminal/output.ts";
-import { readChoice } from "./terminal/read-choice.ts";
 import { readCode } from "../compose/data-folder.ts";
 import { UsageFault } from "../config.ts";
 import { isNestedTooDeep } from "../contract/json.ts";
 import { planOperations } from "../state/plans.ts";
 import { quote } from "../text/show-hidden.ts";
+import { refuseReadOnly, withBulk, type BulkSessionOptions } from "./bulk/bulk-session.ts";
+import { confirmAndApply } from "./bulk/confirm-and-apply.ts";
+import type { FlagsOf } from "./terminal/command-list.ts";
+import type { FlagValues } from "./terminal/flags.ts";
+import { say } from "./terminal/output.ts";
+import { readChoice } from "./terminal/read-choice.ts";
 
 type ImportFlags = FlagValues<FlagsOf<"import">>;
 

@@ -1,51 +1,51 @@
 import { setMaxListeners } from "node:events";
 import type { JobMeasures } from "../bulk/apply/job-runner.ts";
-import { type Bulk, createBulk } from "../bulk/bulk.ts";
-import type { Deployment } from "./deployment.ts";
-import { clock, random } from "./embedded.ts";
-import { explainStoreFault } from "./explain-store-fault.ts";
-import { createFindOwner } from "./find-job-owner.ts";
-import { type LazyState, createLazyState } from "./lazy-state.ts";
-import { openClient, sleep } from "./open-client.ts";
-import { checkPin, openOwnPin } from "./pin-file.ts";
-import { openPublicFiles } from "./public-files.ts";
-import { readTimeZone } from "./time-zone.ts";
-import { type Config, UsageFault } from "../config.ts";
+import { createBulk, type Bulk } from "../bulk/bulk.ts";
+import { UsageFault, type Config } from "../config.ts";
 import type { KnownKey } from "../contract/access.ts";
 import type { Via } from "../contract/api-message.ts";
 import { messages } from "../contract/messages.ts";
 import type { WatchCall } from "../contract/watch.ts";
 import {
+  createKeyContext,
+  nobodyListens,
   type KeyContext,
   type SaveFile,
   type VisibleListeners,
-  createKeyContext,
-  nobodyListens,
 } from "../mcp/access/key-context.ts";
 import type { KeptAccess } from "../mcp/access/learned-access.ts";
 import type { ReadListening } from "../mcp/access/listening.ts";
 import { createPreviews } from "../mcp/access/saved-previews.ts";
-import { createApproveOverwrite } from "../mcp/approval/approve-overwrite.ts";
-import { type AwaitDecision, createAwaitDecision } from "../mcp/approval/await-decision.ts";
 import {
+  createApprovalPages,
   type ApprovalPages,
   type PageOptions,
-  createApprovalPages,
 } from "../mcp/approval/approval-page.ts";
+import { createApproveOverwrite } from "../mcp/approval/approve-overwrite.ts";
+import { createAwaitDecision, type AwaitDecision } from "../mcp/approval/await-decision.ts";
 import {
-  type Decisions,
   countDecisions,
   createRequireApproval,
+  type Decisions,
 } from "../mcp/approval/require-approval.ts";
-import { type PreviewPages, createPreviewPages } from "../mcp/previews/preview-pages.ts";
+import { createPreviewPages, type PreviewPages } from "../mcp/previews/preview-pages.ts";
 import { createClientMemory } from "../mcp/protocol/client-memory.ts";
-import { type OnCall, createServer } from "../mcp/protocol/server.ts";
+import { createServer, type OnCall } from "../mcp/protocol/server.ts";
 import { once } from "../mcp/schemas/once.ts";
-import { type Toolbox, UnknownTool, createToolbox } from "../mcp/tools/toolbox.ts";
-import { type FastCalls, createFastCalls } from "../mcp/transport/fast-path/fast-calls.ts";
+import { createToolbox, UnknownTool, type Toolbox } from "../mcp/tools/toolbox.ts";
+import { createFastCalls, type FastCalls } from "../mcp/transport/fast-path/fast-calls.ts";
 import { isUnusable } from "../sql/faults.ts";
 import type { State } from "../state/state.ts";
 import { isClientToken } from "../text/client-token.ts";
+import type { Deployment } from "./deployment.ts";
+import { clock, random } from "./embedded.ts";
+import { explainStoreFault } from "./explain-store-fault.ts";
+import { createFindOwner } from "./find-job-owner.ts";
+import { createLazyState, type LazyState } from "./lazy-state.ts";
+import { openClient, sleep } from "./open-client.ts";
+import { checkPin, openOwnPin } from "./pin-file.ts";
+import { openPublicFiles } from "./public-files.ts";
+import { readTimeZone } from "./time-zone.ts";
 
 /** Whose calls they are, and whether a person makes them at the console. */
 export type Caller = {

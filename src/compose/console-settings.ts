@@ -16,11 +16,11 @@ import { nameEngine } from "../store/store.ts";
 import type { Acting } from "./console-act.ts";
 import { clock } from "./embedded.ts";
 import {
-  type Finding,
   listSettingNotes,
   noteCountries,
   noteProxies,
   noteStore,
+  type Finding,
 } from "./findings.ts";
 import { readDatabaseUrl } from "./secrets.ts";
 import { readTimeZone } from "./time-zone.ts";

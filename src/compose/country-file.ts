@@ -1,9 +1,9 @@
 import { stat } from "node:fs/promises";
-import { readCountry } from "./read-country.ts";
 import { UsageFault } from "../config.ts";
 import type { Clock } from "../contract/clock.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { readFamily } from "../network/ip-address.ts";
+import { readCountry } from "./read-country.ts";
 
 /** A file that tells the country of an address, in MaxMind's format (.mmdb). */
 type CountryFile = {

@@ -1,9 +1,5 @@
 import type { Kysely } from "kysely";
-import { findClockFault } from "./compare-clocks.ts";
-import { findRecordFault, writeDomainRecord } from "./domain-record.ts";
-import { readTimeZone } from "./time-zone.ts";
-import type { ServedBy } from "./watch-proxies.ts";
-import { type Config, UsageFault } from "../config.ts";
+import { UsageFault, type Config } from "../config.ts";
 import { writeLocalTime } from "../contract/local-time.ts";
 import { isOpenHttp } from "../network/ip-address.ts";
 import { describeTrustedProxies } from "../network/trusted-proxies.ts";
@@ -13,8 +9,12 @@ import { findWriteFault } from "../sql/postgres-advice.ts";
 import { listCustomDomains } from "../store/projects.ts";
 import type { Store } from "../store/store.ts";
 import { listSlow } from "../store/trigram-index.ts";
-import { type Webhook, listDueWebhooks, listWebhooks } from "../store/webhooks.ts";
+import { listDueWebhooks, listWebhooks, type Webhook } from "../store/webhooks.ts";
 import { findFix } from "../webhooks/reach.ts";
+import { findClockFault } from "./compare-clocks.ts";
+import { findRecordFault, writeDomainRecord } from "./domain-record.ts";
+import { readTimeZone } from "./time-zone.ts";
+import type { ServedBy } from "./watch-proxies.ts";
 
 /** What was looked at, and what is wrong with it, may become so, or is to be said of it. */
 export type Finding = {

@@ -1,14 +1,14 @@
 import { setTimeout } from "node:timers/promises";
-import { type Client, createClient } from "../client/client.ts";
-import { type BudgetLedger, createBudgetLedger } from "../client/rate-limit.ts";
+import { createClient, type Client } from "../client/client.ts";
+import { createBudgetLedger, type BudgetLedger } from "../client/rate-limit.ts";
 import type { SetTimer } from "../client/send-once.ts";
-import type { Deployment } from "./deployment.ts";
-import { clock, random, setAlarm } from "./embedded.ts";
 import type { Via } from "../contract/api-message.ts";
 import { budgets, readSpan } from "../contract/budgets.ts";
 import type { Clock } from "../contract/clock.ts";
 import { printKey } from "../mcp/access/key-context.ts";
 import type { State } from "../state/state.ts";
+import type { Deployment } from "./deployment.ts";
+import { clock, random, setAlarm } from "./embedded.ts";
 
 type ClientParts = {
   readonly key: string | undefined;

@@ -1,13 +1,13 @@
 import { readIfAllowed } from "../bulk/select/read-if-allowed.ts";
-import { type KnownKey, listLinkHosts } from "../contract/access.ts";
+import { listLinkHosts, type KnownKey } from "../contract/access.ts";
 import { contract } from "../contract/index.ts";
 import { toSignal } from "../contract/leaving.ts";
 import { paging } from "../contract/limits.ts";
 import { readUrl } from "../contract/rules/web-address.ts";
-import { checkHost } from "./check-host.ts";
-import { type ProjectReading, readProjectFiles } from "./expected.ts";
-import type { DomainReport } from "./finding.ts";
 import type { FetchFile } from "../network/hosts/fetch-file.ts";
+import { checkHost } from "./check-host.ts";
+import { readProjectFiles, type ProjectReading } from "./expected.ts";
+import type { DomainReport } from "./finding.ts";
 
 /** A look at one of the hosts of a key's own project. */
 

@@ -1,4 +1,4 @@
-import { type App, type AppMember, appKinds, readApps } from "../bulk/select/project-apps.ts";
+import { appKinds, readApps, type App, type AppMember } from "../bulk/select/project-apps.ts";
 import { readIfAllowed } from "../bulk/select/read-if-allowed.ts";
 import { ListChanging } from "../bulk/select/read-list.ts";
 import type { Client } from "../client/client.ts";
@@ -8,17 +8,17 @@ import type { Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
 import type { Leaving } from "../contract/leaving.ts";
 import { mostBrowserPaths } from "../contract/rules/browser-path.ts";
-import { type DomainFinding, describe, listNames, systems } from "./finding.ts";
-import type { ExpectedFile } from "./judge-file.ts";
 import {
-  type AssociationFile,
-  type AssociationSystem,
   describeAndroidEntry,
   describeIosEntry,
   mostFile_bytes,
   writeAndroidFile,
   writeIosFile,
+  type AssociationFile,
+  type AssociationSystem,
 } from "../visit/association-files.ts";
+import { describe, listNames, systems, type DomainFinding } from "./finding.ts";
+import type { ExpectedFile } from "./judge-file.ts";
 
 /** What the files should say, as far as the key may read what they are made of. */
 export type Expected = {

@@ -1,9 +1,9 @@
-import { type DomainFinding, describe, listNames, systems } from "./finding.ts";
-import { type ExpectedFile, readExpected, without } from "./judge-file.ts";
-import { readGoogleAnswer, readNamedApps } from "./read-files.ts";
 import type { FetchedFile, FileAnswer } from "../network/hosts/fetch-file.ts";
 import { quote } from "../text/show-hidden.ts";
-import { type AssociationSystem, mostFile_bytes } from "../visit/association-files.ts";
+import { mostFile_bytes, type AssociationSystem } from "../visit/association-files.ts";
+import { describe, listNames, systems, type DomainFinding } from "./finding.ts";
+import { readExpected, without, type ExpectedFile } from "./judge-file.ts";
+import { readGoogleAnswer, readNamedApps } from "./read-files.ts";
 
 /** What an association file was answered with, as its readers take it. */
 

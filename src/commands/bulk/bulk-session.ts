@@ -1,23 +1,23 @@
+import { createBulk, type Bulk } from "../../bulk/bulk.ts";
 import { OtherProject, PlanExpired } from "../../bulk/bulk-errors.ts";
-import { type Bulk, createBulk } from "../../bulk/bulk.ts";
 import type { CheckDestinations, Owner } from "../../bulk/owner.ts";
 import { ListChanging } from "../../bulk/select/read-list.ts";
 import { CallFailure, type FailureCode } from "../../client/call-failure.ts";
-import { Interrupted } from "../terminal/ask-to-go-on.ts";
 import { clock, random, requireData } from "../../compose/embedded.ts";
 import { createLazyState } from "../../compose/lazy-state.ts";
 import { createLog, createReport } from "../../compose/log.ts";
 import { openClient, sleep } from "../../compose/open-client.ts";
 import { readApiKey } from "../../compose/secrets.ts";
 import { withDeployment } from "../../compose/with-deployment.ts";
-import { type Config, UsageFault } from "../../config.ts";
-import { type KeyFacts, findRefusal, readCause } from "../../contract/access.ts";
+import { UsageFault, type Config } from "../../config.ts";
+import { findRefusal, readCause, type KeyFacts } from "../../contract/access.ts";
 import { Problem, unauthorized } from "../../contract/problem.ts";
 import { checkDestinations as findForeign } from "../../contract/rules/destinations.ts";
 import { printKey } from "../../mcp/access/key-context.ts";
 import type { Writer } from "../../state/history.ts";
 import { readRequestId } from "../../text/request-id.ts";
 import { showHidden } from "../../text/show-hidden.ts";
+import { Interrupted } from "../terminal/ask-to-go-on.ts";
 
 /** What a command for many links needs: the deployment, the configured key, plans and jobs. */
 export type BulkSession = {

@@ -1,7 +1,5 @@
 import { join, resolve } from "node:path";
-import { nameMakeKey } from "../terminal/command-name.ts";
-import { print, say } from "../terminal/output.ts";
-import { type Addresses, isOpenToOthers } from "../../compose/addresses.ts";
+import { isOpenToOthers, type Addresses } from "../../compose/addresses.ts";
 import { databaseFile, findHttpTokenFile, hasDatabase } from "../../compose/data-folder.ts";
 import { explainOwnerKey } from "../../compose/explain-owner-key.ts";
 import type { OwnerKey } from "../../compose/first-start.ts";
@@ -10,6 +8,8 @@ import type { Config } from "../../config.ts";
 import { fillSubdomain, hasSubdomains } from "../../contract/rules/link-address.ts";
 import { describeDatabase } from "../../network/database-url.ts";
 import { quoteWord } from "../../text/quote-word.ts";
+import { nameMakeKey } from "../terminal/command-name.ts";
+import { print, say } from "../terminal/output.ts";
 
 /** What `serve` tells whoever started it, once it is ready. */
 type Announcement = {

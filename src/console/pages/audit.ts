@@ -1,13 +1,13 @@
-import { type Html, html } from "../html.ts";
-import { renderPaging } from "../list-parts.ts";
-import type { Form, Page, Reply, Visit } from "../page.ts";
-import { readFilter, writeFilter, writeLinkQuery } from "./link-query.ts";
-import { goToPlan, renderFault, renderHidden, renderPost } from "../parts.ts";
-import { readNumber, readPage, readRecord, readRecords, readText } from "../read.ts";
 import type { FilterInput } from "../../contract/filters.ts";
-import { type JsonObject, isJsonObject } from "../../contract/json.ts";
+import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import { showHidden } from "../../text/show-hidden.ts";
 import { writeFieldsInWords, writeLabel } from "../../text/write-label.ts";
+import { html, type Html } from "../html.ts";
+import { renderPaging } from "../list-parts.ts";
+import type { Form, Page, Reply, Visit } from "../page.ts";
+import { goToPlan, renderFault, renderHidden, renderPost } from "../parts.ts";
+import { readNumber, readPage, readRecord, readRecords, readText } from "../read.ts";
+import { readFilter, writeFilter, writeLinkQuery } from "./link-query.ts";
 
 /** What is wrong with the links, the worst first, and the way to mend each of it. */
 export const auditPage: Page = {

@@ -1,13 +1,13 @@
+import type { JsonObject } from "../../contract/json.ts";
+import { quoteWord } from "../../text/quote-word.ts";
 import type { Account, Connection, Waiting } from "../account.ts";
 import { renderFollow } from "../follow.ts";
-import { type Html, html } from "../html.ts";
+import { html, type Html } from "../html.ts";
 import { describeJob, isRunning, renderCounts, renderProgress } from "../job-parts.ts";
 import type { Page, Reply, Visit } from "../page.ts";
 import { renderFacts, renderNote } from "../parts.ts";
 import { readRecords, readText } from "../read.ts";
 import { historyAddress, renderChanges } from "../render-changes.ts";
-import type { JsonObject } from "../../contract/json.ts";
-import { quoteWord } from "../../text/quote-word.ts";
 
 /** The first page: how to begin, how it stands, what waits, and what happened last. */
 export const startPage: Page = {

@@ -1,9 +1,9 @@
-import { type Html, html } from "../html.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import type { StatsBy } from "../../contract/link-stats.ts";
+import { html, type Html } from "../html.ts";
 import type { Page, Reply, Visit } from "../page.ts";
 import { renderFault, renderTable } from "../parts.ts";
 import { readNumber, readRecord, readRecords, readText } from "../read.ts";
-import type { JsonObject } from "../../contract/json.ts";
-import type { StatsBy } from "../../contract/link-stats.ts";
 
 /** How often all links were visited: when, by what and from where. */
 export const statisticsPage: Page = {

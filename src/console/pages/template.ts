@@ -1,22 +1,22 @@
+import type { JsonObject } from "../../contract/json.ts";
 import type { Account, Failure, FieldProblem } from "../account.ts";
 import { act } from "../act.ts";
 import { renderGuard } from "../form-fields.ts";
-import { type Html, html } from "../html.ts";
-import { type Form, type Page, type Reply, type Visit, createForm } from "../page.ts";
+import { html, type Html } from "../html.ts";
+import { createForm, type Form, type Page, type Reply, type Visit } from "../page.ts";
+import { renderFault, renderHidden, renderNote, renderPost } from "../parts.ts";
+import { readRecords, readText } from "../read.ts";
+import { renderTime, writeTime } from "../render-changes.ts";
 import {
-  type Drawn,
   chooseLink,
   drawTemplate,
   listLinks,
   readView,
   renderTemplatePreview,
   writeView,
+  type Drawn,
 } from "./template-preview.ts";
-import { type TemplateText, printText, readTyped, readVersion } from "./template-text.ts";
-import { renderFault, renderHidden, renderNote, renderPost } from "../parts.ts";
-import { readRecords, readText } from "../read.ts";
-import { renderTime, writeTime } from "../render-changes.ts";
-import type { JsonObject } from "../../contract/json.ts";
+import { printText, readTyped, readVersion, type TemplateText } from "./template-text.ts";
 
 /** The page of all links: its draft in an editor, how it looks, and what was published before. */
 export const templatePage: Page = {
