@@ -58,7 +58,7 @@ type Missing = { readonly thing: string; readonly why: string };
 export function showMissing({ thing, why }: Missing, { name, address }: Above): Reply {
   const body = html`<h1>This ${thing} does not exist</h1>
     <p class="soft">${why}</p>
-    <p><a class="button" href="${address}">View all ${name}</a></p>`;
+    <p><a class="button" href="${address}">View all ${name.toLowerCase()}</a></p>`;
   return { kind: "page", status: 404, title: "Not found", body };
 }
 

@@ -137,7 +137,7 @@ function readBack({ address }: Above, { url }: Visit): string {
 }
 
 function tellMissing({ gone, list }: RecordKind): Reply {
-  return showMissing(gone, { ...list, name: list.name.toLowerCase() });
+  return showMissing(gone, list);
 }
 
 /** The form that was sent, and what it shows again because it was not saved. */

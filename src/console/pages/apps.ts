@@ -16,8 +16,7 @@ const list = { name: "Apps", address: "/apps" };
 export const appsPage: Page = {
   path: /^\/apps$/,
   entry: {
-    name: "Apps",
-    address: "/apps",
+    ...list,
     group: "Project",
     icon: "M5 2.5h6a1 1 0 0 1 1 1v9a1 1 0 0 1-1 1H5a1 1 0 0 1-1-1v-9a1 1 0 0 1 1-1zM7 11.5h2",
   },

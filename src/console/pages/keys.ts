@@ -16,20 +16,19 @@ import {
 import { readPage, readParam } from "../read.ts";
 import { renderTime } from "../render-changes.ts";
 
+export const keyList = { name: "Keys", address: "/keys" };
+
 /** The keys of the project, and those of its apps: what each may do, its last use, and its end. */
 export const keysPage: Page = {
   path: /^\/keys$/,
   entry: {
-    name: "Keys",
-    address: "/keys",
+    ...keyList,
     group: "Project",
     icon: "M13.5 5.8a3.3 3.3 0 1 1-6.6 0 3.3 3.3 0 0 1 6.6 0zM7.9 8.1 2.5 13.5M4.5 11.5l1.7 1.7",
   },
   needs: "list_keys",
   show: (visit) => show(visit),
 };
-
-export const keyList = { name: "Keys", address: "/keys" };
 
 const revoking = { needs: "change_keys", back: () => keyList.address };
 

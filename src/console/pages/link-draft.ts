@@ -6,7 +6,7 @@ import type { Form, Page, Reply, Visit } from "../page.ts";
 import { showMissing } from "../parts.ts";
 import { readParam, readRecord } from "../read.ts";
 import { linkFields, writeChanges } from "./link-fields.ts";
-import { gone, idPattern } from "./link-place.ts";
+import { gone, idPattern, linkList } from "./link-place.ts";
 import {
   canDraft,
   newId,
@@ -29,7 +29,7 @@ export const linkDraftPage: Page = {
 
 async function submit({ account, params }: Visit, form: Form): Promise<Reply> {
   const id = readParam(params, "id");
-  if (!canDraft(account, id)) return showMissing(gone, { name: "links", address: "/links" });
+  if (!canDraft(account, id)) return showMissing(gone, linkList);
   const platform = readPlatform(form.read("platform"));
   const drawn = await drawDraft(account, { id, platform, form });
   const body = renderCard(account, { id, platform, ...drawn });

@@ -21,7 +21,7 @@ async function show({ account, params }: Visit): Promise<Reply> {
     const fault = answer.failure.message;
     return showUnread(title, linkList, fault);
   }
-  if (answer.kind !== "done") return showMissing(gone, { ...linkList, name: "links" });
+  if (answer.kind !== "done") return showMissing(gone, linkList);
   const link = readRecord(answer.result, "link");
   const address = readText(link, "address");
   if (address === "") return tellNone("Waypost does not know this link's address.");

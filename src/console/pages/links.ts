@@ -13,6 +13,7 @@ import {
   shorten,
 } from "../parts.ts";
 import { readNumber, readRecord, readRecords, readText } from "../read.ts";
+import { linkList } from "./link-place.ts";
 import {
   conditionWords,
   describeFilter,
@@ -34,8 +35,7 @@ import { renderPick, renderSelecting, selectColumn } from "./select-links.ts";
 export const linksPage: Page = {
   path: /^\/links$/,
   entry: {
-    name: "Links",
-    address: "/links",
+    ...linkList,
     icon:
       "M6.5 9.5 9.5 6.5M7.2 4.6l1-1a2.6 2.6 0 0 1 3.7 3.7l-1 1" +
       "M8.8 11.4l-1 1a2.6 2.6 0 0 1-3.7-3.7l1-1",

@@ -6,6 +6,7 @@ import type { Form, Page, Reply, Visit } from "../page.ts";
 import { renderPaging } from "../list-parts.ts";
 import { renderFault, renderTable, shorten, showMissing } from "../parts.ts";
 import { readPage, readParam, readPlanPart, readRecord, readText } from "../read.ts";
+import { linkList } from "./link-place.ts";
 
 /** What many links would become: read as a whole, and then applied by hand. */
 export const planPage: Page = {
@@ -17,7 +18,7 @@ export const planPage: Page = {
 
 const gone = showMissing(
   { thing: "plan", why: "The plan belongs to another key, or has expired. It changed nothing." },
-  { name: "links", address: "/links" },
+  linkList,
 );
 
 async function show(visit: Visit, fault?: string): Promise<Reply> {

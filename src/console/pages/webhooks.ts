@@ -5,12 +5,13 @@ import type { Page, Reply, Visit } from "../page.ts";
 import { renderFault, renderNote, renderTable, shorten } from "../parts.ts";
 import { renderTime } from "../render-changes.ts";
 
+export const webhookList = { name: "Webhooks", address: "/webhooks" };
+
 /** Where the project's events are sent, and how each receiver does. */
 export const webhooksPage: Page = {
   path: /^\/webhooks$/,
   entry: {
-    name: "Webhooks",
-    address: "/webhooks",
+    ...webhookList,
     group: "Project",
     icon: "M2.5 8.5h3l2-5 2 9 2-5h2",
   },
@@ -57,8 +58,6 @@ const columns = [
   { name: "Waiting", look: "number slim late" },
   { name: "Failed", look: "number slim" },
 ];
-
-export const webhookList = { name: "Webhooks", address: "/webhooks" };
 
 const mostShown = 100;
 
