@@ -10,19 +10,19 @@ import { respondJson } from "../respond-json.ts";
 import type { ServedBy } from "../watch-proxies.ts";
 import { findSigner, type Signer } from "./folder-signer.ts";
 
-/** How a process asks whether one of its own data folder listens on a port, and is answered. */
+/** Processes of one data folder ask each other, over HTTP, which of them listens on a port. */
 
-/** What the process that listens says of itself. */
+/** How the listening process describes itself. */
 export type Statement = Listening & ServedBy;
 
 type SignedStatement = Statement & {
-  /** Whoever has this asks this listener to leave, and no later one. */
+  /** Signed, it asks this listener to leave the port, and no later one. */
   readonly leave_nonce: string;
 };
 
 export type Place = { readonly host: string; readonly port: number };
 
-export type Found = SignedStatement | "starting" | "nobody" | "foreign";
+export type PortHolder = SignedStatement | "starting" | "nobody" | "foreign";
 
 const noteFile = "listener.json";
 const askPath = "/listener/ask";
@@ -30,11 +30,11 @@ const leavePath = "/listener/leave";
 const nonceHeader = "waypost-nonce";
 const proofHeader = "waypost-proof";
 
-/** One of ours answers at once, unless its machine is very busy; a stranger may never answer. */
+/** Waypost answers at once unless its machine is very busy. Other programs may never answer. */
 const answerWithin_ms = 3000;
 const mostCharacters = 4096;
 
-export async function askListener(place: Place, signer: Signer): Promise<Found> {
+export async function askListener(place: Place, signer: Signer): Promise<PortHolder> {
   const { port } = place;
   const nonce = createNonce();
   try {
@@ -46,7 +46,7 @@ export async function askListener(place: Place, signer: Signer): Promise<Found> 
     if (status === 503) return "starting";
     const { said, proof } = JSON.parse(text);
     const isOurs = signer.isSigned(proof, "answer", port, nonce, said);
-    // createAnswerProcess wrote it, in another process.
+    // `createAnswerProcess` in another process wrote it.
     return isOurs ? (JSON.parse(said) as SignedStatement) : "foreign";
   } catch (error) {
     // A listener that ends may reset the connection.
@@ -55,18 +55,18 @@ export async function askListener(place: Place, signer: Signer): Promise<Found> 
   }
 }
 
-/** Only for a place where one of ours has answered: a stranger must never have this signature. */
+/** Only for a process whose answer was signed: other programs must never get this signature. */
 export async function askToLeave(
   place: Place,
   { leave_nonce: nonce }: SignedStatement,
   signer: Signer,
 ): Promise<void> {
   const proof = signer.sign("leave", place.port, nonce);
-  // Whether the port is free then, the next try to listen shows.
+  // The next attempt to listen shows whether the port is free.
   await post(place, leavePath, { [nonceHeader]: nonce, [proofHeader]: proof }).catch(() => {});
 }
 
-/** What the process of the folder says of itself that serves it, if one does. */
+/** The statement of the process that serves the folder, if one does. */
 export async function findStatement({
   data,
   host,
@@ -81,12 +81,12 @@ export async function findStatement({
   return undefined;
 }
 
-/** `serve` notes where it listens: a command is seldom given the same port. */
+/** `serve` notes where it listens, because later commands seldom get the same --port. */
 export function noteServedPlace(data: string, place: Place): void {
   writeFileSync(join(data, noteFile), `${JSON.stringify(place)}\n`, { mode: 0o600 });
 }
 
-/** It may be long left. Only an answer that is signed tells that one of ours listens there. */
+/** The note may be old. Only a signed answer proves that a process of the folder listens there. */
 function readServedPlace(data: string): Place | undefined {
   try {
     return JSON.parse(readFileSync(join(data, noteFile), "utf8"));
@@ -99,7 +99,7 @@ type AnswerOptions = {
   readonly signer: Signer;
   readonly port: number;
   readonly readStatement: () => Statement;
-  /** Gives the port to `serve`; left out where it is not given away. */
+  /** Gives the port to `serve`. Omitted by `serve` itself, which keeps its port. */
   readonly leave?: () => void;
 };
 
@@ -127,7 +127,7 @@ function createNonce(): string {
   return randomBytes(16).toString("base64url");
 }
 
-/** Where others on this machine reach a server that listens everywhere. */
+/** The address at which this machine reaches a server that listens on all addresses. */
 const reachable: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
 type Answer = { readonly status: number | undefined; readonly text: string };

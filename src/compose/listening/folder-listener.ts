@@ -20,13 +20,13 @@ import { openSigner, type Signer } from "./folder-signer.ts";
  * port, the first that gets it serves them; the others try again every few seconds.
  */
 export type FolderListener = {
-  /** From now on this process may listen itself. */
+  /** Allows this process to listen. */
   readonly setHandlers: (makeHandlers: MakeHandlers) => void;
-  /** Who listens; where nobody does, this process begins to. */
+  /** Where the folder is served. If no process listens, this one starts to. */
   readonly read: ReadListening;
-  /** Where links live, with `{subdomain}` in it, as far as it is known by now. */
+  /** The origin of links, with `{subdomain}` in it, as far as it is known. */
   readonly readLinkOrigin: () => string;
-  /** What whoever reads the addresses of links has to know of them, if anything. */
+  /** A note for results that contain link addresses, if they do not open or may change. */
   readonly describeAddresses: () => string | undefined;
   readonly close: () => Promise<void>;
 };
@@ -37,18 +37,18 @@ type Options = {
   readonly config: Config;
   /** What a person types to have the links served. */
   readonly serveCommand: string;
-  /** Notes an unexpected error where the operator looks. */
+  /** Logs an unexpected error for the operator. */
   readonly report: (error: unknown) => unknown;
 };
 
 const loopback = "127.0.0.1";
 const tryEvery_ms = 2000;
-/** What another process said of itself holds so long. */
+/** How long the answer of another process is used without asking again. */
 const fresh_ms = 1000;
-/** `serve` has so long to come after it asked for the port. */
+/** How long the port stays free for `serve` after it asked for it. */
 const reservedFor_ms = 1500;
 const lookAgain_ms = 25;
-/** Whoever starts on the port, or leaves it, is waited for so long. */
+/** How long to wait for a process that is starting on the port, or leaving it. */
 const settleWithin_ms = 3000;
 
 export function createFolderListener(options: Options): FolderListener {
@@ -61,7 +61,7 @@ export function createFolderListener(options: Options): FolderListener {
     settledAt: -Infinity,
     reservedUntil: -Infinity,
   };
-  // A deployment elsewhere has its own link host, and this folder needs no listener.
+  // A remote server has its own link host, so this folder needs no listener.
   const isElsewhere = config.base_url !== undefined;
   const readCurrent = () => state.held?.listening ?? state.other;
   return {
@@ -79,7 +79,7 @@ export function createFolderListener(options: Options): FolderListener {
       return links ?? describeLinkOrigin(config, config.port);
     },
     describeAddresses: () => {
-      // Then the operator, or a deployment elsewhere, serves them in a way of its own.
+      // Then the operator or the remote server serves the links.
       if (config.link_origin !== undefined || isElsewhere) return undefined;
       const listening = readCurrent();
       if (listening === undefined) return describeNobody(options, state.fault);
@@ -98,19 +98,19 @@ export function createFolderListener(options: Options): FolderListener {
 type State = Options & {
   /** Aborted when the process ends. */
   readonly signal: AbortSignal;
-  /** Servers that listen no more, and answer what was asked before. */
+  /** Servers that no longer listen, but still answer earlier requests. */
   readonly leaving: Set<Promise<void>>;
   makeHandlers?: MakeHandlers;
   held?: { readonly server: HttpServer; readonly listening: Listening } | undefined;
-  /** Who listens instead of this process. */
+  /** The other process that listens, if one does. */
   other?: Listening | undefined;
-  /** Why nobody is known to listen. */
+  /** Why no process is known to listen. */
   fault?: string | undefined;
   settling?: Promise<void> | undefined;
   timer?: NodeJS.Timeout;
-  /** By the monotonic clock, as is the next. */
+  /** By the monotonic clock, like `reservedUntil`. */
   settledAt: number;
-  /** Until then the port is for `serve`. */
+  /** Until then the port is left to `serve`. */
   reservedUntil: number;
 };
 
@@ -147,13 +147,13 @@ async function listenOrAsk(state: State): Promise<void> {
   while (!signal.aborted) {
     const isReserved = clock.monotonic() < state.reservedUntil;
     if (!isReserved && (await tryPort(state, port, signer, makeHandlers))) return;
-    // Its temporary port does until the other program has gone.
+    // A temporary port is kept until the other program leaves the wanted one.
     if (state.held !== undefined) return;
     const found = await askListener({ host: loopback, port }, signer);
     state.other = typeof found === "string" ? undefined : found;
     if (state.other !== undefined) return;
     const isOver = clock.monotonic() > until;
-    // Another program may answer like one of ours that starts, and for ever.
+    // Another program may answer forever like a Waypost process that is starting.
     const isStarting = found === "starting" && state.fault === undefined;
     if (isOver && isStarting) throw new UsageFault("no port became free in time");
     if (isOver || found === "foreign") return hold(state, 0, signer, makeHandlers);
@@ -167,7 +167,7 @@ async function tryPort(...[state, port, signer, handlers]: Parameters<typeof hol
     await hold(state, port, signer, handlers);
   } catch (error) {
     if (readCode(error) === "EADDRINUSE" || state.held !== undefined) return false;
-    // The port is not for this user, for instance: no other process of the folder has it either.
+    // This user may not use the port, for example. No other process of the folder has it either.
     await hold(state, 0, signer, handlers);
   }
   return true;

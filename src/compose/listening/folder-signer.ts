@@ -6,8 +6,8 @@ import { random } from "../embedded.ts";
 import { readIfThere } from "../secrets.ts";
 
 /**
- * Processes of one data folder know each other by signatures that need the folder's secret. The
- * secret itself is never sent, and a signature is good for one purpose at one port.
+ * Processes of one data folder recognize each other by signatures made with the folder's secret.
+ * The secret is never sent, and a signature is valid for one purpose at one port.
  */
 export type Signer = {
   readonly sign: (purpose: Purpose, ...signed: readonly Signed[]) => string;
@@ -22,18 +22,18 @@ export type Signer = {
 type Purpose = "ask" | "answer" | "leave";
 type Signed = string | number;
 
-/** Makes the folder's secret where no process of the folder has listened before. */
+/** Creates the folder's secret if no process of the folder has listened before. */
 export function openSigner(folder: string): Signer {
   return (
     findSigner(folder) ?? createSigner(keepToken(findListenerKeyFile(folder), createToken(random)))
   );
 }
 
-/** Undefined where no process of the folder has ever listened. */
+/** Undefined if no process of the folder has ever listened. */
 export function findSigner(folder: string): Signer | undefined {
   const path = findListenerKeyFile(folder);
   const secret = readIfThere(path);
-  // With a secret that can be guessed, any program on this machine could pass for one of ours.
+  // With a guessable secret, any program on this machine could pass for Waypost.
   return secret === undefined ? undefined : createSigner(checkToken(path, secret));
 }
 

@@ -8,11 +8,11 @@ import { listenOnBoth } from "../listen-on-both.ts";
 import { askListener, askToLeave, type Place } from "./ask-listener.ts";
 import { findSigner } from "./folder-signer.ts";
 
-/** A stdio process that is asked leaves the port at once. */
+/** A stdio process leaves the port as soon as it is asked. */
 const handOverWithin_ms = 1500;
 const tryAgain_ms = 20;
 
-/** Listens for `serve`. Where a stdio process of its folder has the port, it is asked for it. */
+/** Listens for `serve`. A stdio process of the folder that has the port is asked to leave it. */
 export async function claimPort(server: HttpServer, config: Config): Promise<number> {
   const { host, port } = config;
   const until = clock.monotonic() + handOverWithin_ms;
@@ -30,7 +30,7 @@ export async function claimPort(server: HttpServer, config: Config): Promise<num
   }
 }
 
-/** The address that an error of listening is about: the host, or the other loopback address. */
+/** The address that could not be used: the host, or the other loopback address. */
 function readAddress(error: unknown): string | undefined {
   if (!(error instanceof Error && "address" in error)) return undefined;
   return typeof error.address === "string" ? error.address : undefined;
@@ -44,9 +44,9 @@ function explain({ host, port }: Place, error: unknown, isTaken: boolean): Usage
   );
 }
 
-/** Whether it is worth another try. */
+/** Whether the port may become free soon. */
 async function askForPort({ base_url, data }: Config, place: Place): Promise<boolean> {
-  // A gateway's folder has no listener of its own.
+  // The folder of a gateway has no listener.
   const signer = base_url === undefined ? findSigner(data) : undefined;
   if (signer === undefined) return false;
   const found = await askListener(place, signer);
