@@ -115,10 +115,10 @@ export function createAnswerProcess(options: AnswerOptions): AnswerProcess {
       respondJson(response, 200, { said, proof: signer.sign("answer", port, nonce, said) });
       return true;
     }
-    if (url !== leavePath || nonce !== leave_nonce) return false;
+    if (leave === undefined || url !== leavePath || nonce !== leave_nonce) return false;
     if (!signer.isSigned(proof, "leave", port, nonce)) return false;
-    response.writeHead(leave === undefined ? 409 : 204).end();
-    leave?.();
+    response.writeHead(204).end();
+    leave();
     return true;
   };
 }

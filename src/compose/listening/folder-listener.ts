@@ -146,9 +146,9 @@ async function listenOrAsk(state: State): Promise<void> {
   const until = clock.monotonic() + settleWithin_ms;
   while (!signal.aborted) {
     const isReserved = clock.monotonic() < state.reservedUntil;
-    if (!isReserved && (await tryPort(state, port, signer, makeHandlers))) return;
+    if (!isReserved) await tryPort(state, port, signer, makeHandlers);
     // A temporary port is kept until the other program leaves the wanted one.
-    if (state.held !== undefined) return;
+    if (state.held !== undefined || signal.aborted) return;
     const found = await askListener({ host: loopback, port }, signer);
     state.other = typeof found === "string" ? undefined : found;
     if (state.other !== undefined) return;
@@ -161,16 +161,15 @@ async function listenOrAsk(state: State): Promise<void> {
   }
 }
 
-/** Whether this process listens now. */
+/** Listens, unless another process has the port. */
 async function tryPort(...[state, port, signer, handlers]: Parameters<typeof hold>) {
   try {
     await hold(state, port, signer, handlers);
   } catch (error) {
-    if (readCode(error) === "EADDRINUSE" || state.held !== undefined) return false;
+    if (readCode(error) === "EADDRINUSE" || state.held !== undefined) return;
     // This user may not use the port, for example. No other process of the folder has it either.
     await hold(state, 0, signer, handlers);
   }
-  return true;
 }
 
 async function hold(

@@ -10,17 +10,16 @@ import { readIfThere } from "../secrets.ts";
  * The secret is never sent, and a signature is valid for one purpose at one port.
  */
 export type Signer = {
-  readonly sign: (purpose: Purpose, ...signed: readonly Signed[]) => string;
+  readonly sign: (purpose: Purpose, ...signed: readonly (string | number)[]) => string;
   readonly isSigned: (
     signature: unknown,
     purpose: Purpose,
-    ...signed: readonly Signed[]
+    ...signed: readonly (string | number)[]
   ) => boolean;
 };
 
 /** To ask who listens, to answer that, and to ask a stdio process to leave the port. */
 type Purpose = "ask" | "answer" | "leave";
-type Signed = string | number;
 
 /** Creates the folder's secret if no process of the folder has listened before. */
 export function openSigner(folder: string): Signer {
