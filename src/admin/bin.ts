@@ -6,7 +6,7 @@ import { countBin, emptyBin, findInBin, listBin, type BinEntry } from "../store/
 import type { BinKind, Tenant } from "../store/tables.ts";
 import { journal, type Operator } from "./operator.ts";
 
-/** The bin of a project: what was deleted, the way back, and the end of all of it. */
+/** The bin of a project: lists and finds deleted links and apps, and empties the bin. */
 
 /** A deleted link or app. */
 export type DeletedItem = Pick<BinEntry, "kind" | "id" | "deleted_at" | "until"> & {
@@ -29,10 +29,10 @@ export function nameIdentifier(kind: BinKind): string {
 type BinSearch = {
   readonly page: number;
   readonly limit: number;
-  /** Omitted, every kind. */
+  /** Omitted for all kinds. */
   readonly kinds?: readonly BinKind[];
   readonly search?: string;
-  /** Omitted, all of them are counted. */
+  /** Where counting may stop; omitted to count all of them. */
   readonly mostCounted?: number;
 };
 

@@ -11,7 +11,7 @@ import { deleteClientKey, deleteKey, listKeys, type ClientKey, type Key } from "
 import { describeKeyAccess, nameKey } from "../text/name-key.ts";
 import { create, remove, type AdminAct, type AdminFact, type Operator } from "./operator.ts";
 
-/** API keys and client keys: created and revoked. */
+/** Creates and revokes API keys and client keys. */
 
 export type { ClientKey, IssuedClientKey, IssuedKey };
 
@@ -28,7 +28,7 @@ type KeyRequest = {
   readonly role: Role;
   /** An empty list grants everything that the role allows. */
   readonly scopes: readonly Scope[];
-  /** The form's own text, from a form. */
+  /** A text that is unique to the form; omitted in the CLI. */
   readonly once?: string;
 };
 

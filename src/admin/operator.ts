@@ -71,9 +71,9 @@ export type AdminAct = {
 
 type Creation<Made> = {
   readonly act: AdminAct;
-  /** From a form, which creates one thing however often it is sent. */
+  /** Set for a form, which creates one thing however often it is sent. */
   readonly once?: OnceForm | undefined;
-  /** Asked only where the operator set a PIN; omitted, nothing is asked. */
+  /** Asked only if the operator set a PIN. Omitted where a PIN is never needed. */
   readonly question?: { readonly args: JsonObject; readonly preview: AdminPreview };
   readonly make: (db: Db, id: string | undefined) => Promise<Made>;
   /** As the history shows it. */
@@ -83,7 +83,7 @@ type Creation<Made> = {
 type OnceForm = {
   /** Distinguishes the form from all others of the same key. */
   readonly form: readonly string[];
-  /** What a repeated form is answered, because a secret is shown once. */
+  /** The answer to a repeated form, because a secret is shown only once. */
   readonly madeBefore: string;
 };
 
@@ -177,7 +177,7 @@ type Done = Pick<Effect, "before" | "after"> & {
 
 type Recorder = Pick<Operator, "openHistory" | "report" | "key_print" | "client">;
 
-/** The row is in the history before anything is done, so that nothing is done that is not in it. */
+/** Writes the row of the history before the act, so that no act is missing there. */
 export async function journal<Result>(
   { openHistory, report, key_print, client }: Recorder,
   { id, name, isRestore = false, ...act }: Begun,

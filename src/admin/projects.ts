@@ -13,7 +13,7 @@ import { compareRecords, journal, type AdminFact, type Operator } from "./operat
 export type ProjectWrite = {
   readonly fields?: ProjectFields;
   readonly settings: Partial<ProjectSettings>;
-  /** Of the server. */
+  /** Where the server serves links. */
   readonly linkOrigins: readonly string[];
 };
 
@@ -107,7 +107,7 @@ type Text = "plan" | "max_links" | "destinations" | "home_url" | "not_found_url"
 export type TypedSettings = Partial<Readonly<Record<Text, string>>> &
   Partial<Omit<ProjectSettings, Text>>;
 
-/** An empty address is none. */
+/** An empty address removes the setting. */
 export function readProjectSettings(typed: TypedSettings): {
   readonly settings: Partial<ProjectSettings>;
   readonly faults: readonly { readonly field: string; readonly fault: string }[];

@@ -18,7 +18,7 @@ import { findFix, reachReceivers } from "../webhooks/reach.ts";
 import { createSecret, sendMessage } from "../webhooks/send-message.ts";
 import { create, remove, type AdminAct, type AdminFact, type Operator } from "./operator.ts";
 
-/** A project's webhooks: created, tested and revoked. */
+/** Creates, tests and revokes a project's webhooks. */
 
 /** As it is shown once, to the person who created it. */
 export type NewWebhook = Pick<Webhook, "id" | "project_id" | "url" | "events"> & {
@@ -31,7 +31,7 @@ export type ListedWebhook = Webhook & { readonly fix: string | undefined };
 export type DeadEvent = Awaited<ReturnType<typeof listDead>>[number];
 
 type WebhookRequest = Pick<Webhook, "project_id" | "url" | "events"> & {
-  /** The form's own text, from a form. */
+  /** A text that is unique to the form; omitted in the CLI. */
   readonly once?: string;
 };
 

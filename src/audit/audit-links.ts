@@ -19,8 +19,8 @@ import { findLinkProblems, type LinkFault } from "../visit/find-link-problems.ts
 import { createFindings, type Finding, type Found, type Search, type Window } from "./findings.ts";
 
 /**
- * What is wrong over all links and apps of a project: links in, findings out. A link is looked at
- * once and forgotten, but for what a look at all of them together needs.
+ * Audits all links and apps of a project. Each link is checked once and then forgotten, except for
+ * the little that finding duplicates and loops needs.
  */
 
 type Audit = {
@@ -31,13 +31,13 @@ type Audit = {
 export type AuditEnd = {
   readonly findings: readonly Finding[];
   readonly checked: number;
-  /** Links that do not show a field which is judged. */
+  /** Links that could not be judged, because a field that is needed was not readable. */
   readonly unjudged: number;
 };
 
 type AuditOptions = {
   readonly apps: AuditedApps;
-  /** Where the project's links live, as far as that is known. */
+  /** The project's link host, if it is known. */
   readonly linkHost: string | undefined;
   readonly visits: AuditedVisits;
   readonly window: Window;
@@ -76,7 +76,7 @@ const judgedFields = [
 ];
 
 type OwnApps = VisitedApps & {
-  /** The fields of those that are not registered any more. */
+  /** Which of the link's apps are no longer registered. */
   readonly gone: readonly ("ios_app" | "android_app")[];
 };
 
@@ -124,7 +124,7 @@ const nowhere: readonly LinkFault[] = [
   "no_desktop_destination",
 ];
 
-/** Told once of each app, and not again of each link that it is on. */
+/** Reported once for each app, not again for every link that opens it. */
 const toldOfApps: ReadonlySet<LinkFault> = new Set([
   "app_invalid",
   "app_unknown",
@@ -142,7 +142,7 @@ type AuditedApps = {
 
 type AuditedVisits = Pick<VisitOptions, "link_in_referrer" | "second_host">;
 
-/** What is wrong with an app is what would be wrong with a link that has nothing but the app. */
+/** An app is checked as a link would be that has only this app. */
 function listAppFaults({ ios, android }: AuditedApps, visits: AuditedVisits): readonly Found[] {
   return [
     ...[...(ios?.values() ?? [])].flatMap((app) => listFaults("ios", app, visits)),
@@ -172,15 +172,15 @@ const appFields = {
   android: Object.keys(androidApps.show.response.shape),
 } as const;
 
-/** A link that leads somewhere, so that nothing but the app is at fault. */
+/** The link's own destination, so that only the app can be at fault. */
 const url = "https://destination.example";
 
 /**
- * Links that have the same name and lead to the same places with the same apps. Links of several
- * names are most likely meant to be several: by the links of each channel its visits are counted.
+ * Finds links with the same name, the same destinations and the same apps. Links with different
+ * names are probably meant to be separate, to count the visits of each channel.
  */
 function createDuplicateSearch(): Search {
-  /** Only the first link of a set is kept until there is a second one. */
+  /** The ids of links that share a key. */
   const sets = new Map<string, string[]>();
   return {
     add: (link) => {
@@ -199,7 +199,7 @@ function createDuplicateSearch(): Search {
   };
 }
 
-/** Where visitors of a link arrive, and with what. */
+/** The fields that decide where visitors of a link arrive. */
 const leading = [
   "url",
   "ios_fallback_url",
@@ -214,9 +214,9 @@ const leading = [
 ] as const satisfies readonly (keyof ReadLink)[];
 
 /**
- * Links from which visitors come back to where they were, by way of other links of the project or
- * without, and those that lead there: their visitors arrive nowhere. Each of them leads to an
- * address of the project's own, so that no others are kept.
+ * Finds links that redirect in a loop, directly or through other links of the project, and links
+ * that redirect into such a loop. All of them point at the project's own addresses, so only links
+ * that do are kept.
  */
 function createLoopSearch(linkHost: string | undefined): Search {
   const kept: Kept[] = [];
@@ -238,11 +238,11 @@ function createLoopSearch(linkHost: string | undefined): Search {
 
 const platforms = ["ios", "android", "desktop"] as const satisfies readonly Platform[];
 
-/** A link that leads to another of the project, or to itself. */
+/** A link that redirects to another link of the project, or to itself. */
 type Kept = {
   readonly id: string;
   readonly paths: readonly string[];
-  /** The path to which it leads on each of the platforms; undefined is elsewhere. */
+  /** The path of the next link on each platform; undefined if it redirects to another host. */
   readonly next: readonly (string | undefined)[];
 };
 
@@ -256,7 +256,7 @@ function readNext(
   return isOwnLinkAddress(to, linkHost) ? normalizeForSearch(new URL(to).pathname) : undefined;
 }
 
-/** Each link is walked over once, for the ways of many links end in the same one. */
+/** Follows each link only once, because the redirects of many links join. */
 function findLost(
   links: readonly Kept[],
   place: number,

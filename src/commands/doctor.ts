@@ -43,11 +43,9 @@ type DoctorOptions = {
 };
 
 /**
- * Looks at everything that has to be right, says a line about each, and what to do about it. It
- * makes and changes nothing.
+ * Checks everything that has to be right, prints a line about each and what to do about it, and
+ * changes nothing. Returns false if something has to be fixed.
  */
-
-/** False when something has to be set right. */
 export async function runDoctor(options: DoctorOptions): Promise<boolean> {
   const { config, version } = options;
   const findings: Finding[] = [];
@@ -228,7 +226,7 @@ async function tryState(config: Config, { own }: Deployment, note: Note): Promis
   }
 }
 
-/** Undefined where the settings name another key, or the folder's own opens the store. */
+/** Undefined if the settings name another key, or the folder's own key works. */
 async function findUselessKey(
   { secrets }: Config,
   { own }: Deployment,
@@ -241,7 +239,7 @@ async function findUselessKey(
 
 type Noting = { readonly config: Config; readonly command: string; readonly note: Note };
 
-/** Where another machine has the key, `serve` alone is all that most ask of this one. */
+/** If another machine has the key, this one is probably only used for `serve`, without a key. */
 function noteOwnerKey(key: OwnerKey, { config, command, note }: Noting): void {
   const about = "key";
   const where = explainOwnerKey(key, nameMakeKey(config, command));

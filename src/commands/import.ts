@@ -46,11 +46,10 @@ export async function runImport(
   });
 }
 
-/** The rows of a file, as they are planned: CSV as it comes, JSON as a whole. */
-
+/** The rows of a file: CSV is planned while it is read, JSON when all of it was read. */
 type OpenedRows = { readonly source: RowSource; readonly unit: Unit };
 
-/** JSON is only known when its last bracket was read, so that all of it has to fit. */
+/** JSON is only valid if its last bracket is there, so the whole file must fit in memory. */
 const mostJsonBytes = 256 * 1024 * 1024;
 
 async function openRows(file: string, input: Readable, signal: AbortSignal): Promise<OpenedRows> {

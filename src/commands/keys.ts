@@ -60,7 +60,7 @@ async function makeKey(config: Config, flags: KeyFlags): Promise<void> {
   say(`Created key ${key.id} (${describeReach(key)}). Copy it now: it will not be shown again.`);
 }
 
-/** Whoever has the app can read it: it is printed once all the same, for only its hash is kept. */
+/** A client key is not a secret, but only its hash is stored, so it is also printed only once. */
 async function makeClientKey(config: Config, flags: KeyFlags): Promise<void> {
   if ((flags.scopes ?? flags.role ?? flags.master) !== undefined) {
     throw new UsageFault(

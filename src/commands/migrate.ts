@@ -1,12 +1,12 @@
 import { basename, dirname } from "node:path";
 import { clock, requireData, requireOwn } from "../compose/embedded.ts";
+import { explainUnfilled, explainUnmarked } from "../compose/explain-unfilled.ts";
 import { describePlace, fillTarget, lockSource, type Source } from "../compose/move-data.ts";
 import type { DataPlace } from "../compose/secrets.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { countRows } from "../copies/copy-database.ts";
 import { databaseUrlRule, isAddress, isDatabaseUrl } from "../network/database-url.ts";
 import { quote } from "../text/show-hidden.ts";
-import { explainUnfilled, explainUnmarked } from "../compose/explain-unfilled.ts";
 import { Interrupted } from "./terminal/ask-to-go-on.ts";
 import { listenForStop, type StoppableCommand } from "./terminal/listen-for-stop.ts";
 import type { FlagsOf } from "./terminal/command-list.ts";

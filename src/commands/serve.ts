@@ -175,8 +175,8 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
 }
 
 /**
- * Lets other processes of the folder find this one. Undefined where nothing can be read or written
- * there: links are served all the same.
+ * Lets other processes of the folder find this one. Undefined if the folder cannot be read or
+ * written; links are served anyway.
  */
 function prepareAnswers(
   { config: { data, host }, port, report }: Serving,

@@ -308,8 +308,8 @@ function describeRefused(own: Deployment["own"] | undefined, key: string): Known
 }
 
 /**
- * What is learned of keys, in the state that may be closed soon after: `finish` waits for what is
- * being saved. A mere look saves nothing.
+ * Keeps in the state what was learned about keys. `finish` waits until it is saved, because the
+ * state may be closed soon after. Commands that only look save nothing.
  */
 function openAccessMemory(openState: () => Promise<Pick<State, "kept">>, isLook: boolean) {
   const writing = new Set<Promise<void>>();

@@ -62,7 +62,7 @@ export function listRights(acting: Acting): readonly string[] {
   return all.flatMap(([name, isGranted]) => (isGranted(acting) ? [name] : []));
 }
 
-/** `answer` says how the end of an act, or its error, is answered. */
+/** `answer` turns the result of an act, or its error, into what a page shows. */
 export function createAdministration(
   acting: Acting,
   answer: <Result>(work: () => Promise<Result>) => Promise<Answer<Result>>,
@@ -106,7 +106,7 @@ export function createAdministration(
 
 type Gate = ReturnType<typeof createGate>;
 
-/** An act without its right does not exist. */
+/** Without the right, an act is refused as if the server did not have it. */
 function createGate(acting: Acting, answer: Parameters<typeof createAdministration>[1]) {
   return <Args extends readonly unknown[], Result>(
     right: Right,

@@ -19,18 +19,18 @@ import type { Acting } from "./console-act.ts";
 import { clock } from "./embedded.ts";
 import { checkPin } from "./pin-file.ts";
 
-/** What is asked of a person, by a page of the console or by an assistant, and their answers. */
+/** Questions to a person, from a page of the console or from an assistant, and the answers. */
 
 type Asking = Pick<Acting, "state" | "address" | "onDecided" | "onRefused"> & {
   readonly keyContext: Pick<KeyContext, "key_print">;
 };
 
-/** What a page of the console has asked is answered there, and nothing else is. */
+/** Approves a question that a page of the console has asked. */
 export function approve(id: string, typed: Typed, asking: Asking): Promise<NoYes | undefined> {
   return answer(id, "approved", typed, { ...asking, isByHand: true });
 }
 
-/** What an assistant has asked. */
+/** Answers a question that an assistant has asked. */
 export async function decideAsked(
   ...[id, decision, typed, asking]: readonly [...Parameters<Account["decide"]>, Asking]
 ): Promise<string | undefined> {
@@ -38,28 +38,31 @@ export async function decideAsked(
   return no?.kind === "fault" ? no.text : undefined;
 }
 
-type Door = Asking & { readonly isByHand: boolean };
+type QuestionScope = Asking & {
+  /** Whether a page of the console has asked, and not an assistant. */
+  readonly isByHand: boolean;
+};
 
 async function answer(
   id: string,
   decision: Decision,
   typed: Typed,
-  door: Door,
+  scope: QuestionScope,
 ): Promise<NoYes | undefined> {
-  const approval = await find(id, door);
+  const approval = await find(id, scope);
   if (approval === undefined) {
-    door.onRefused("This approval has expired.", door.address);
+    scope.onRefused("This approval has expired.", scope.address);
     return { kind: "over" };
   }
-  const options = { ...door, openState: door.state.open, checkPin };
+  const options = { ...scope, openState: scope.state.open, checkPin };
   const { fault: text } = await decide(approval, decision, typed, options);
   return text === undefined ? undefined : { kind: "fault", text };
 }
 
-/** Another key does not even learn that it is there. */
+/** Undefined for the question of another key, as if it did not exist. */
 async function find(
   id: string,
-  { keyContext, state, isByHand }: Door,
+  { keyContext, state, isByHand }: QuestionScope,
 ): Promise<Approval | undefined> {
   const { approvals } = await state.open();
   const approval = await approvals.findPage(id);
@@ -67,7 +70,7 @@ async function find(
   return readStored(approval).isByHand === isByHand ? approval : undefined;
 }
 
-/** The same act is the same question until its time is over. */
+/** Until it expires, the same act gets the same question again. */
 const tryLater = "Cancel and try again in five minutes.";
 
 export async function readQuestion(id: string, asking: Asking): Promise<Question | undefined> {
@@ -132,7 +135,7 @@ async function describe(
   return { ...renderQuestion(question, plan, approval.id), pin: tries, blocked };
 }
 
-/** As the console shows it; the id is left out before it is asked. */
+/** A question as the console shows it. Before it is asked, it has no id. */
 export function renderQuestion(
   question: AskedQuestion,
   plan: PlanPage | undefined,

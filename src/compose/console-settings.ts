@@ -25,8 +25,7 @@ import {
 import { readDatabaseUrl } from "./secrets.ts";
 import { readTimeZone } from "./time-zone.ts";
 
-/** How this process is set, and by what. Of a secret nothing is told but that it is set. */
-
+/** The settings of this process and where each comes from. Secrets are only "set" or "not set". */
 export async function describeSettings(acting: Acting): Promise<ServerSettings> {
   const { config, version, addresses } = acting;
   const { mcp, url } = addresses;
@@ -49,7 +48,7 @@ async function describeStore({ deployment, config }: Acting) {
   return ["Database", await nameEngine(own.store.db)] as const;
 }
 
-/** What `waypost doctor` says of a process that runs. */
+/** What `waypost doctor` checks that can be checked in a running process. */
 async function listFindings(acting: Acting): Promise<readonly Finding[]> {
   const { config, readServedBy } = acting;
   const store = acting.deployment.own?.store;

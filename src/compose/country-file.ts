@@ -127,7 +127,7 @@ async function readMark(path: string): Promise<string> {
 /** How long the prefix is that a file tells one thing of, this address among them. */
 type ReadPrefix = (address: string) => number;
 
-/** The first address of each network that a file tells apart, so many of each family at most. */
+/** The first address of each network in the file, at most `most` for each family. */
 function* listFileNetworks(readPrefix: ReadPrefix, most: number): Generator<string> {
   for (const { start, end, bits, write } of families) {
     let at = start;

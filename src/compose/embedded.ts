@@ -94,13 +94,13 @@ async function openTables(place: DataPlace, { checksAll }: EmbeddedOptions): Pro
   return openSqlite(join(place.data, databaseFile), { applicationId, checksAll });
 }
 
-/** Throws where another version wrote a file of the folder, and leaves all as they are. */
+/** Throws if another version wrote a file of the folder. The files stay as they are. */
 export function refuseOtherVersions({ data }: DataPlace): void {
   const files = [
     { path: join(data, databaseFile), id: applicationId, migrations: storeMigrations },
     { path: join(data, stateFile), id: stateId, migrations: stateMigrations },
   ];
-  // Opened as usual, files without a log are refused as well, and there is nothing to merge.
+  // Without a log nothing could be merged by accident, and opening the files refuses them too.
   if (hasDatabase(data) && !files.some(({ path }) => existsSync(`${path}-wal`))) return;
   for (const { path, id, migrations } of files) {
     if (!existsSync(path) || isEmptied(path)) continue;

@@ -16,7 +16,7 @@ import { findRecordFault, writeDomainRecord } from "./domain-record.ts";
 import { readTimeZone } from "./time-zone.ts";
 import type { ServedBy } from "./watch-proxies.ts";
 
-/** What was looked at, and what is wrong with it, may become so, or is to be said of it. */
+/** A line of `waypost doctor`: what was checked, with a fault, a warning or plain information. */
 export type Finding = {
   readonly about: string;
   readonly fault?: string;
@@ -31,7 +31,7 @@ export function noteUsageFault(about: string, error: unknown, note: Note): void 
   note({ about, fault: error.message });
 }
 
-/** What the settings mean that nobody may have meant, and what to do about it. */
+/** Consequences of the settings that the operator may not expect, and what to do about them. */
 export function listSettingNotes({ base_url, trusted_proxies }: Config): readonly string[] {
   // A start without WAYPOST_ALLOW_HTTP is refused before anything is looked at.
   const isOpen = base_url !== undefined && isOpenHttp(base_url);
@@ -43,7 +43,7 @@ export function listSettingNotes({ base_url, trusted_proxies }: Config): readonl
   ];
 }
 
-/** Whether the file of countries is one, and of when. */
+/** Whether the country file can be read, and its date. */
 export async function noteCountries(
   { geoip_file, country_header }: Config,
   note: Note,
@@ -92,16 +92,16 @@ function describeDomain(project: Domain, fault: string | undefined): string | un
 
 type Looked = {
   readonly config: Config;
-  /** Undefined where the links live elsewhere, or in no store as yet. */
+  /** Undefined for a remote server, and before the first start. */
   readonly store: Pick<Store, "db"> | undefined;
-  /** Who listens; undefined where nobody does. */
+  /** The process that serves the folder, if one does. */
   readonly listener: ServedBy | undefined;
 };
 
-/** Whether a proxy is in front that is not trusted; nothing is said where none is known to be. */
+/** Warns of a proxy in front of Waypost that the settings do not name. */
 export async function noteProxies(looked: Looked, note: Note): Promise<void> {
   const { listener } = looked;
-  // What stdio serves is for this machine alone, and trusts nobody in front, whatever is set.
+  // A stdio process serves only this machine and trusts no proxy, whatever the settings say.
   if (listener?.kind === "stdio") return;
   const cause = listener?.hasMetProxy === true ? met : await findUnnamed(looked);
   if (cause !== undefined) note({ about: "proxies", warning: `${cause} ${hiddenAddresses}` });
@@ -109,7 +109,7 @@ export async function noteProxies(looked: Looked, note: Note): Promise<void> {
 
 const met = "Requests arrive through a proxy that WAYPOST_TRUSTED_PROXIES does not name.";
 
-/** Nothing here ends TLS: whatever is https has something in front that does. */
+/** Waypost does not terminate TLS, so an https address needs a proxy that does. */
 async function findUnnamed({ config, store }: Looked): Promise<string | undefined> {
   if (config.trusted_proxies !== undefined) return undefined;
   const https = findHttpsAddress(config) ?? (store && (await findVerifiedDomain(store)));
@@ -132,7 +132,7 @@ const hiddenAddresses =
   "are matched. Set WAYPOST_TRUSTED_PROXIES to the proxy's network (loopback if the proxy runs " +
   "on this machine), then restart waypost serve";
 
-/** How a store of ours is that is open. */
+/** Whether the open database can be written, its clock is right, and webhooks are delivered. */
 export async function noteStore(
   { db }: Pick<Store, "db">,
   config: Config,
@@ -147,7 +147,7 @@ export async function noteStore(
   await noteWebhooks({ db }, config, now, note);
 }
 
-/** A file has no clock of its own. */
+/** SQLite has no clock of its own. */
 async function noteClock(db: Store["db"], note: Note): Promise<void> {
   if (readEngine(db) === "sqlite") return;
   // The statement names no table.
@@ -155,13 +155,12 @@ async function noteClock(db: Store["db"], note: Note): Promise<void> {
   note({ about: "clock", said: "agrees with the database's clock", ...(fault && { fault }) });
 }
 
-/** One that was away for a moment needs nobody, and a process that starts has its hands full. */
+/** Short outages end by themselves, and a server that starts first has to catch up. */
 const patience_ms = 5 * 60_000;
-/** The rest is in the list. */
+/** `waypost webhooks list` shows the others. */
 const mostTold = 20;
-const about = "webhooks";
 
-/** How the receivers of all projects do; nothing is said where there is none. */
+/** Reports webhooks of all projects that receive nothing. Without webhooks, nothing is noted. */
 async function noteWebhooks(
   { db }: Pick<Store, "db">,
   config: Config,
@@ -170,6 +169,7 @@ async function noteWebhooks(
 ): Promise<void> {
   const webhooks = await listWebhooks(db);
   if (webhooks.length === 0) return;
+  const about = "webhooks";
   const zone = readTimeZone(config);
   const tell = (time: number) => writeLocalTime(time, zone);
   const due = await listDueWebhooks(db, now - patience_ms, webhooks.length);
@@ -203,7 +203,7 @@ function listFindings(
   { overdue, now, tell }: Waiting,
 ): readonly WebhookFinding[] {
   const { id, url, waiting, dead, failing_since, last_at, last_fault } = webhook;
-  // The whole address may be a secret of its receiver's.
+  // The full address may be a secret of the receiver.
   const name = `${new URL(url).host} (${id})`;
   const isLeftAlone = Math.max(overdue ?? now, last_at ?? 0) <= now - patience_ms;
   const found: WebhookFinding[] = [];

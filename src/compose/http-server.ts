@@ -73,7 +73,7 @@ export type McpCarrier = {
   readonly watch?: (request: IncomingMessage, response: ServerResponse) => void;
 };
 
-/** Its answer is whether the request was one of another process of the data folder. */
+/** Answers a request from another process of the data folder; returns false for any other. */
 export type AnswerProcess = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 export type RequestHandlers = {

@@ -113,7 +113,7 @@ export async function fillTarget(
   return (await findCopies(place, filling)) ?? fillEmpty(place, filling);
 }
 
-/** The rows of a complete copy: a command was interrupted before it marked the source as moved. */
+/** The rows of a complete copy, if a command was stopped before it marked the source as moved. */
 async function findCopies(
   place: DataPlace,
   { sources, from }: Filling,
@@ -136,7 +136,7 @@ async function findCopies(
   return counts.length === 0 ? undefined : counts;
 }
 
-/** None of a file that is not there, or not one of ours. */
+/** Empty if the file does not exist or is not one of Waypost's. */
 function readFileMarks(path: string, table: string): readonly string[] {
   try {
     return readUnchanged(path, "name", table);

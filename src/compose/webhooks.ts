@@ -21,8 +21,8 @@ export function openDeliverer(store: Store, { config, state, report }: Deliverin
 }
 
 /**
- * Takes over what webhooks are to be told of jobs and approvals. What is taken over twice, because
- * a process was killed between the two, has the same id.
+ * Moves notices of jobs and approvals into the queue of webhook events. If a process is killed
+ * between the two writes, the notice is queued again with the same id.
  */
 export function createForwarder(
   store: Pick<Store, "write">,
@@ -45,7 +45,7 @@ export function createForwarder(
   };
 }
 
-/** Undefined while rows of a cancelled job are still on the way. */
+/** Undefined while rows of a cancelled job are still being written. */
 async function describe({ event, subject, data }: Notice, jobs: Jobs) {
   if (event === "approval.waiting") return { approval: data };
   const job = await jobs.find(subject);

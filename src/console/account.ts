@@ -57,7 +57,7 @@ export type Account = {
   readonly admin: Administration;
 };
 
-/** What the API does not offer: `mayUse` says what of it the key may do. */
+/** Administration that the API does not offer. `mayUse` says which of it the key may do. */
 export type Administration = {
   readonly listKeys: () => Promise<Answer<KeyList>>;
   readonly createKey: (request: NewKey) => Promise<Answer<IssuedKey>>;

@@ -14,7 +14,7 @@ import { writeFrom } from "./read.ts";
 
 type Act<Result> = {
   readonly run: () => Promise<Answer<Result>>;
-  /** Where whoever says no goes on; left out, their form is shown again as they sent it. */
+  /** Where a person goes who cancels. Omitted, their form is shown again as they sent it. */
   readonly back?: string;
 };
 
@@ -34,7 +34,7 @@ export async function act<Result>(
   const [asked, shown] = [form.read("question"), form.read("shown")];
   let fault = asked === "" ? undefined : await account.approve(asked, typed);
   let answer = await run();
-  // What its page has shown to the letter was said yes to there.
+  // The page showed exactly this question, so sending its form approved it.
   const isShown = answer.kind === "asks" && printQuestion(answer.question) === shown;
   if (asked === "" && answer.kind === "asks" && isShown) {
     fault = await account.approve(answer.question.id, typed);

@@ -54,7 +54,7 @@ export function renderFault(text: string | undefined): Html | string {
 
 type Missing = { readonly thing: string; readonly why: string };
 
-/** In place of the page of something that the list above it would have. */
+/** Shown in place of something that does not exist, with a link to the list of its kind. */
 export function showMissing({ thing, why }: Missing, { name, address }: Above): Reply {
   const body = html`<h1>This ${thing} does not exist</h1>
     <p class="soft">${why}</p>
@@ -62,7 +62,7 @@ export function showMissing({ thing, why }: Missing, { name, address }: Above): 
   return { kind: "page", status: 404, title: "Not found", body };
 }
 
-/** Something that cannot be read just now is not gone. */
+/** Shown in place of something that exists but cannot be read right now. */
 export function showUnread(title: string, above: Above, fault: string): Reply {
   const body = html`${renderHead(title, above)} ${renderFault(fault)}`;
   return { kind: "page", title, body, status: 503 };
@@ -82,7 +82,7 @@ export function renderHead(title: string, above: Above, beside: Html | string = 
   </div>`;
 }
 
-/** Names with what they are, as a list of facts. */
+/** A list of names and their values. */
 export function renderFacts(
   facts: readonly (readonly [name: string, text: unknown])[],
   look = "facts",
@@ -113,7 +113,7 @@ export function renderPost(
 
 type Secret = {
   readonly title: string;
-  /** What the card around it is called. */
+  /** The name of the card around it. */
   readonly label: string;
   readonly lead: string;
   readonly id: string;
@@ -122,7 +122,7 @@ type Secret = {
   readonly list: Above;
 };
 
-/** In no address, and on no page that is kept: a person who has not copied it makes another one. */
+/** Shown once: a secret is in no address and on no stored page. */
 export function showSecret({ title, label, lead, id, secret, facts, list }: Secret): Reply {
   const body = html`${renderHead(title, list)}
     <section class="card narrow" aria-label="${label}">
@@ -138,7 +138,7 @@ export function showSecret({ title, label, lead, id, secret, facts, list }: Secr
   return { kind: "page", title, body };
 }
 
-/** A form that was sent twice, or loaded again. */
+/** The answer to a form that was sent again after it had created something. */
 export function showMadeBefore(title: string, message: string, list: Above): Reply {
   const body = html`${renderHead(title, list)}
     <p>${message}</p>

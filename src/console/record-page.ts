@@ -43,12 +43,12 @@ export type RecordKind = {
   /** In the address: `/apps/ios`. */
   readonly base: string;
   readonly list: Above;
-  /** What does not exist, and why, where an address leads nowhere. */
+  /** What the page says if no record has the id of its address. */
   readonly gone: { readonly thing: string; readonly why: string };
   readonly creation: Creation;
-  /** The first form has what the record is read from. */
+  /** The first form reads the record of the page. */
   readonly forms: readonly [RecordForm, ...RecordForm[]];
-  /** The fields by which a person knows it; the first that is not empty is its title. */
+  /** Texts for the title of the page; the first that is not empty is used. */
   readonly names: (record: JsonObject) => readonly string[];
   /** What the page shows beside the forms. */
   readonly view: (visit: Visit, record: JsonObject) => Promise<RecordView | Unreadable>;
@@ -69,14 +69,14 @@ type Creation = {
 type RecordForm = {
   /** Omitted for the only form of a page. */
   readonly heading?: string;
-  /** Behind the address of the record. */
+  /** Added to the address of the record. */
   readonly suffix?: string;
   readonly fields: readonly Field[];
   /** Without this tool the fields are only shown. */
   readonly tool: string;
   readonly read: (id: string, account: Account) => Promise<Found | undefined>;
   readonly save: (id: string, changes: JsonObject, account: Account) => Promise<Answer<unknown>>;
-  /** The arguments for the changed fields, where they are not simply the fields. */
+  /** The arguments for the changed fields, if they differ from the fields. */
   readonly write?: (typed: Values, names: readonly string[]) => JsonObject;
   readonly render?: (shown: ShownFields) => Promise<Html>;
   /** Marks the form for the script. */
@@ -130,7 +130,7 @@ function writeAddress({ base }: RecordKind, { params, url }: Visit, suffix = "")
   return `${base}/${encodeURIComponent(readParam(params, "id"))}${suffix}${writeFrom(url)}`;
 }
 
-/** The list as it was left. */
+/** The list with its page, search and filters. */
 function readBack({ address }: Above, { url }: Visit): string {
   const from = url.searchParams.get("from") ?? "";
   return from === "" ? address : `${address}?${String(new URLSearchParams(from))}`;
@@ -192,7 +192,7 @@ async function show(kind: RecordKind, visit: Visit, sent: Sent): Promise<Reply> 
 
 const deleteButton = html`<button class="grave">Delete…</button>`;
 
-/** What a person typed is shown, also where the record cannot be read. */
+/** Shows what a person typed even if the record cannot be read. */
 async function showFailed(
   kind: RecordKind,
   visit: Visit,
@@ -260,7 +260,7 @@ function renderCard(heading: string | undefined, inside: Html): Html {
   </section>`;
 }
 
-/** For a key that may only read: where a page has one form, only the fields with a value. */
+/** The fields that have a value, for a key that may not change them. */
 function renderValues(fields: readonly Field[], values: Values): Html {
   const facts = fields.flatMap(({ name, label = writeLabel(name) }) =>
     values[name] === "" ? [] : [[label, html`<span dir="auto">${values[name]}</span>`] as const],
@@ -276,7 +276,7 @@ async function renderFields({ fields, render }: RecordForm, shown: ShownFields):
     <div class="pair">${rendered}</div>`;
 }
 
-/** What is in the fields, and what a change of them is compared with. */
+/** The values of the fields, and the earlier values that changes are compared with. */
 function readAgain(
   fields: readonly Field[],
   { kept }: Pick<Visit, "kept">,
@@ -309,7 +309,7 @@ async function save(kind: RecordKind, visit: Visit, sent: Form, form: RecordForm
     const message = "Someone else made changes in the meantime.";
     const failure = { code: "plan_changed", message, problems };
     const seen = Object.fromEntries(changed.map((name) => [name, now[name] ?? ""]));
-    // A person who saves again has seen what is there now.
+    // The form now shows the other change, so saving again may overwrite it.
     return show(kind, visit, { form, again: { typed, was: { ...was, ...seen }, failure } });
   }
   const changes = writeChanges(form, typed, changed);

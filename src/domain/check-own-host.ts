@@ -82,14 +82,12 @@ function nameHost(origin: string): string {
   return new URL(origin).host;
 }
 
-/**
- * The hosts that may be looked at: those of the key's own project, or for a master key the verified
- * domains of all. No other name is ever asked for anything.
- */
-
 const { projects } = contract;
 
-/** The one where links are shown comes first. */
+/**
+ * The hosts that may be checked, the main one first: those of the key's own project, or for a
+ * master key the verified domains of all projects. No request goes to any other host.
+ */
 async function listOwnOrigins(
   known: Pick<KnownKey, "linkHost" | "otherLinkHosts">,
   reading: Pick<ProjectReading, "call" | "signal" | "mayRead">,
@@ -108,7 +106,7 @@ async function listVerifiedDomains({
   const origins: string[] = [];
   for (let page = 1; page <= mostPages; page += 1) {
     const asked = { page, limit: paging.max_limit };
-    // Of a deployment elsewhere it may only now be known that this is no master key.
+    // A remote server may only now show that this is no master key.
     const answer = await readIfAllowed(() => call(projects.index, asked, signal));
     if (answer === undefined) break;
     for (const { custom_domain, custom_domain_verified } of answer.projects) {
@@ -120,13 +118,13 @@ async function listVerifiedDomains({
   return [...new Set(origins)];
 }
 
-/** A domain as another deployment has it may be anything. */
+/** The domain comes from another server and may be any text. */
 function readOrigin(domain: string): string | undefined {
   const host = readHost(domain);
   return host === undefined || host.port !== "" ? undefined : host.origin;
 }
 
-/** The origin that somebody means by a host's name, in any way of writing it. */
+/** The project's origin with the given host, however that is written. */
 function findOwnOrigin(given: string, origins: readonly string[]): string | undefined {
   const meant = readHost(given);
   if (meant === undefined) return undefined;
@@ -136,10 +134,10 @@ function findOwnOrigin(given: string, origins: readonly string[]): string | unde
   });
 }
 
-/** A longer one is no name, and slow to be read as one. */
+/** No host name is longer, and longer texts are slow to parse. */
 const mostCharacters = 300;
 
-/** In Unicode or not, with a dot at the end, or as an origin; nothing that is more than a host. */
+/** Accepts Unicode, a dot at the end and an origin, but nothing beyond a host. */
 function readHost(text: string): URL | undefined {
   const written = text.trim();
   if (written.length > mostCharacters) return undefined;

@@ -176,18 +176,16 @@ function describeUnfit(
   ];
 }
 
-/** What belongs into Waypost's own association files and is not in them. */
-
 /** Links that name no app. */
 type BrowserLinks = {
-  /** Those of their paths that the files have to name. */
+  /** Their paths that belong in the files. */
   readonly paths: readonly string[];
   /** Whether these are all of their paths. */
   readonly areAll: boolean;
   readonly count: number;
 };
 
-/** `names` are those of the apps that can be verified, as they are in the file. */
+/** Reports apps that the file has no room for. `names` are all verifiable apps, in its order. */
 function describeAppsLeftOut(
   system: AssociationSystem,
   names: readonly string[],
@@ -205,9 +203,10 @@ function describeAppsLeftOut(
 
 const most_KB = mostFile_bytes / 1024;
 
-/** How many of the paths each system's file names. */
+/** How many of the paths each system's file lists. */
 type Told = readonly (readonly [AssociationSystem, number])[];
 
+/** Reports paths of links without an app that the files have no room for. */
 function describePathsLeftOut(
   { paths, areAll, count }: BrowserLinks,
   told: Told,
@@ -224,7 +223,7 @@ function describePathsLeftOut(
   return [describe("warning", "browser_links_left_out", message, fix)];
 }
 
-/** For each system, where they differ. */
+/** One number if both systems agree, otherwise one for each. */
 function countTold(told: Told): string {
   const counts = new Set(told.map(([, count]) => count));
   if (counts.size === 1) return [...counts].join("");

@@ -172,11 +172,10 @@ function readContent(system: AssociationSystem, answer: FileAnswer): Judged {
   }
 }
 
-/** What Apple and Google keep of a host: phones ask them, and not the host. */
-
+/** A host's file as Apple or Google has cached it. Phones read their copy, not the host's. */
 type Cached = {
   readonly fetched: FetchedFile;
-  /** What the host itself serves, where that could be read. */
+  /** The file that the host itself serves, if it could be read. */
   readonly served: unknown;
   readonly expected: ExpectedFile | undefined;
 };
@@ -198,7 +197,7 @@ export function judgeAppleCache({ fetched, served, expected }: Cached): readonly
   return lacking?.length || isOther ? [describeStale("ios", lacking ?? [])] : [];
 }
 
-/** Apple says there why it has no file, in its own words and in those of the host. */
+/** Apple's answer has a header that says why it has no file. */
 function describeMissing({ headers }: FileAnswer): DomainFinding {
   const reason = headers.get("apple-failure-reason");
   const told = reason === undefined ? "" : ` Apple's reason: ${quote(reason)}.`;
@@ -234,7 +233,7 @@ export function judgeGoogleCache({ fetched, served, expected }: Cached): readonl
   return lacking.length > 0 || isOther ? [describeStale("android", lacking)] : [];
 }
 
-/** What should be kept: of a deployment elsewhere it is only known what it serves itself. */
+/** The file that should be cached. For a remote server, that is the file it serves itself. */
 function findCurrent(
   system: AssociationSystem,
   served: unknown,

@@ -122,7 +122,7 @@ async function explain<Result>(signal: AbortSignal, work: () => Promise<Result>)
   }
 }
 
-/** What keeps bulk work from going on, and what to do about it; undefined for a fault of ours. */
+/** Why bulk work stopped, and what to do about it; undefined for a bug in Waypost. */
 function explainFailure(error: unknown): string | undefined {
   const advice = advise(error);
   if (advice === undefined || !(error instanceof Error)) return undefined;
@@ -143,7 +143,7 @@ function advise(error: unknown): string | undefined {
 function adviseRefused({ status, message }: Problem): string {
   if (readCause(message) === "key_invalid") return otherKey;
   if ([401, 403].includes(status)) return `${otherKey}; waypost tools shows what this key may do`;
-  // What was given is wrong, and the words of the refusal say what would do.
+  // The input is wrong, and the refusal itself says what is accepted.
   return [400, 422].includes(status) ? "" : "run waypost doctor to find the cause";
 }
 

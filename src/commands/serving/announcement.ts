@@ -11,7 +11,7 @@ import { quoteWord } from "../../text/quote-word.ts";
 import { nameMakeKey } from "../terminal/command-name.ts";
 import { print, say } from "../terminal/output.ts";
 
-/** What `serve` tells whoever started it, once it is ready. */
+/** What `serve` prints once it is ready. */
 type Announcement = {
   /** For a program that has asked for it. */
   readonly json: string | undefined;
@@ -114,7 +114,7 @@ function describeGateway(config: Config, { api, mcp }: Addresses): Described {
   };
 }
 
-/** Undefined when the data is in the data folder. Users may expect that of an older file there. */
+/** Undefined if the data is in the data folder. An unused older file there may mislead users. */
 function describeDataPlace(config: Config): string | undefined {
   const url = readDatabaseUrl(config);
   if (url === undefined) return undefined;

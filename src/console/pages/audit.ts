@@ -282,8 +282,6 @@ function parse(text: string): JsonObject | undefined {
   }
 }
 
-/** What an audit finds, in words for whoever mends it by hand. */
-
 type Severity = "broken" | "doubtful" | "idle";
 
 const severities: Readonly<Record<Severity, string>> = {
@@ -295,10 +293,11 @@ const severities: Readonly<Record<Severity, string>> = {
 type Kind = {
   readonly title: string;
   readonly severity: Severity;
-  /** What the ids are of. */
+  /** What the ids belong to; omitted for links. */
   readonly of?: "apps";
 };
 
+/** How the console names each finding of an audit, and how serious it is. */
 const kinds: Readonly<Record<string, Kind>> = {
   loop: { title: "Redirect loop", severity: "broken" },
   no_destination: { title: "No destination", severity: "broken" },
@@ -357,7 +356,7 @@ function findKind(code: string): Kind {
   return known ?? { title: code.replaceAll("_", " "), severity: "doubtful" };
 }
 
-/** An assistant is told what to ask of a person, who is here already, and the names of fields. */
+/** Leaves out what only an assistant should ask, and writes names of fields in plain words. */
 function tellPlainly(message: string): string {
   const sentences = message.split(/(?<=[.?])\s+/);
   return writeFieldsInWords(sentences.filter((each) => !each.startsWith("Ask ")).join(" "));

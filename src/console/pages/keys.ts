@@ -18,7 +18,7 @@ import { renderTime } from "../render-changes.ts";
 
 export const keyList = { name: "Keys", address: "/keys" };
 
-/** The keys of the project, and those of its apps: what each may do, its last use, and its end. */
+/** The project's API keys and client keys, with what each may do and when it was last used. */
 export const keysPage: Page = {
   path: /^\/keys$/,
   entry: {

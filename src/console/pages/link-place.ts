@@ -1,4 +1,4 @@
-/** Where one link has its pages, and what is shown where it does not exist. */
+/** Addresses of links in the console, and the text for a link that does not exist. */
 
 export const linkList = { name: "Links", address: "/links" };
 

@@ -137,7 +137,7 @@ async function make(visit: Visit, form: Form): Promise<Reply> {
 }
 
 const both = "You selected scopes. Choose “Only the selected scopes”, or clear the selection.";
-/** None would be all of them. */
+/** An empty list would grant everything. */
 const none =
   "Scopes can't be blank: choose at least one scope, or “Everything that the role allows”";
 

@@ -125,8 +125,7 @@ function renderJob(job: JsonObject): Html {
   </li>`;
 }
 
-/** How each client is connected, ready to be copied. */
-
+/** An MCP client, and the text that connects it, ready to be copied. */
 type Client = { readonly name: string; readonly where: Html; readonly block: string };
 
 function renderConnection({ account, isHere }: Visit): Html | string {

@@ -216,22 +216,21 @@ function renderRow(row: JsonObject): Html {
   </tr>`;
 }
 
-/** Numbers over time as columns, drawn by the server: the table below has the same for readers. */
-
 type Column = { readonly key: string; readonly value: number };
 
 const width = 640;
 const height = 140;
-/** Of its place, so that neighbours stay apart. */
+/** How much of its slot a column fills, so that neighbors stay apart. */
 const filled = 0.8;
-/** What is not nothing can be seen. */
+/** The smallest height that is still visible. */
 const least = 2;
 
+/** A column chart. Screen readers use the table below it, which has the same numbers. */
 function renderChart(label: string, columns: readonly Column[]): Html | string {
   const most = Math.max(0, ...columns.map(({ value }) => value));
   if (most === 0) return "";
   const [first, last] = [columns[0], columns.at(-1)];
-  // What is read aloud is the label, and the table; the drawing stretches, and texts must not.
+  // The drawing is stretched, so texts are outside of it.
   return html`<div class="charted">
     <p class="scale" aria-hidden="true">${most.toLocaleString("en")}</p>
     ${drawColumns(label, columns, most)}

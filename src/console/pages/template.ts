@@ -273,8 +273,7 @@ async function change(
   return show(visit, { ...readAgain(form), failure: ended.failure }, form);
 }
 
-/** What was published, the newest first, and the way back to it. */
-
+/** The published versions, newest first. */
 async function listVersions({ mayUse, call }: Account): Promise<readonly JsonObject[]> {
   if (!mayUse("list_template_versions")) return [];
   const answer = await call("list_template_versions", {});
@@ -335,8 +334,6 @@ function renderAct(visit: Visit, name: string, rest: Html): Html {
   return renderPost(visit, "/template", rest, { do: name });
 }
 
-/** The two texts of a template with the numbers of their lines, and what is wrong at which. */
-
 type Field = keyof TemplateText;
 
 const fields: Readonly<Record<Field, { readonly label: string; readonly hint: string }>> = {
@@ -350,13 +347,14 @@ const fields: Readonly<Record<Field, { readonly label: string; readonly hint: st
 type Shown = {
   readonly text: TemplateText;
   readonly problems: readonly FieldProblem[];
-  /** Whether what is wrong keeps it from being saved. */
+  /** Whether the problems prevent saving. */
   readonly isRefused: boolean;
   readonly isReadOnly: boolean;
-  /** Where a script asks what is wrong, which has the text: it is not sent back. */
+  /** Set when the script of the page asks, which has the text: it is not sent back. */
   readonly isKnown: boolean;
 };
 
+/** The two texts of a template, with line numbers that mark the lines with problems. */
 function renderTemplateFields(shown: Shown): Html {
   return html`${renderField("body", shown)} ${renderField("css", shown)}`;
 }
@@ -384,14 +382,14 @@ function renderField(name: Field, shown: Shown): Html {
 }
 
 const fewestLines = 8;
-/** For what is typed before the numbers are written anew; the rest of them is cut off. */
+/** Numbers for lines that are typed before the next redraw. Unused numbers are cut off. */
 const spareLines = 150;
 
 function countLines(text: string): number {
   return Math.max(text.split("\n").length, fewestLines);
 }
 
-/** Beside the text, which has as many lines; those where something is wrong can be led to. */
+/** The line numbers beside a text. Findings link to the numbers of the lines with problems. */
 function renderNumbers(name: Field, count: number, problems: readonly FieldProblem[]): Html {
   const faulty = new Set(problems.map(({ line }) => line));
   const numbers = Array.from({ length: count + spareLines }, (_, index) => {
@@ -410,11 +408,11 @@ function nameLine(name: string, line: number): string {
 type Findings = {
   readonly title: string;
   readonly problems: readonly FieldProblem[];
-  /** Whatever keeps it from being saved. */
+  /** Why it cannot be saved, if it cannot. */
   readonly refused: unknown;
 };
 
-/** Each of them leads to its line. */
+/** Each problem links to its line. */
 function renderFindings({ title, problems, refused }: Findings): Html | string {
   if (title === "") return "";
   const rows = problems.map(renderFinding);
@@ -433,7 +431,7 @@ function renderFindings({ title, problems, refused }: Findings): Html | string {
 function renderFinding({ field = "", line, message }: FieldProblem): Html {
   const isPlaced = line !== undefined && Object.hasOwn(fields, field);
   if (!isPlaced) return html`<li>${message}</li>`;
-  // The place is in a text that is there.
+  // `isPlaced` has checked that it is one of the fields.
   const { label } = fields[field as Field];
   const place = html` data-field="${field}" data-line="${line}"`;
   return html`<li>

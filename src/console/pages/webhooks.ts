@@ -7,7 +7,7 @@ import { renderTime } from "../render-changes.ts";
 
 export const webhookList = { name: "Webhooks", address: "/webhooks" };
 
-/** Where the project's events are sent, and how each receiver does. */
+/** The project's webhooks, with the last attempt and the failed events of each. */
 export const webhooksPage: Page = {
   path: /^\/webhooks$/,
   entry: {
@@ -44,7 +44,7 @@ async function show({ account, url }: Visit): Promise<Reply> {
   return { kind: "page", title: "Webhooks", body };
 }
 
-/** Over stdio there is a console, and nobody who delivers. */
+/** A stdio process has a console, but delivers no events. */
 const late = html`<p class="note">
   Only <code>waypost serve</code> sends messages, and it is not running for this data folder. Events
   wait until you start it.
