@@ -92,7 +92,7 @@ async function askByPage(asking: Asking): Promise<void> {
     // No webhook is sent: a person at the console is there already.
     told: isByHand ? undefined : { realm: key.realm, headline: question.title },
   });
-  if ("waits" in asked) throw await showPage(asking, asked.waits);
+  if ("waits" in asked) throw await referToPage(asking, asked.waits);
   if (asked.said === "declined") {
     throw refuseDeclined(request, "The user declined this on the approval page.");
   }
@@ -102,7 +102,7 @@ async function askByPage(asking: Asking): Promise<void> {
 }
 
 /** Sends the page to the client if it can open it, else to the assistant, which passes it on. */
-async function showPage(
+async function referToPage(
   { request, person: { canOpen, answer }, openPage }: Asking,
   approval: Approval,
 ): Promise<Error> {

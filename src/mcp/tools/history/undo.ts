@@ -193,7 +193,7 @@ async function carryOut(
     return {
       intended: describe(isAnew ? null : step.id, wanted),
       send: async () => {
-        const input = await followApps(step.input, follow);
+        const input = await followChosenApps(step.input, follow);
         const shown = template === undefined && now ? { shown: now } : condition;
         const body: unknown = await call.ask(endpoint, input, shown);
         done += 1;
@@ -230,7 +230,7 @@ function readId({ id }: JsonObject): string | null {
 }
 
 /** An app that an earlier step registered again has another id by now. */
-async function followApps(
+async function followChosenApps(
   input: JsonObject,
   follow: (id: string) => Promise<string>,
 ): Promise<JsonObject> {
