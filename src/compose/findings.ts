@@ -129,8 +129,8 @@ function findHttpsAddress({ base_url, link_origin, public_url }: Config): string
 
 const hiddenAddresses =
   "All visitors seem to have the same address: they share one rate limit, and few iOS installs " +
-  "are matched. Set WAYPOST_TRUSTED_PROXIES to the proxy's network (loopback if the proxy runs " +
-  "on this machine), then restart waypost serve";
+  "can be matched to the link that was tapped. Set WAYPOST_TRUSTED_PROXIES to the proxy's network " +
+  "(loopback if the proxy runs on this machine), then restart waypost serve";
 
 /** Whether the open database can be written, its clock is right, and webhooks are delivered. */
 export async function noteStore(

@@ -60,8 +60,7 @@ const search = {
 const backupContents =
   "contains projects, keys, links, clicks, apps, templates and the bin; plans, jobs, approvals, " +
   "history and secrets; `owner.key` and `http.token`. Keep it private. It does not contain " +
-  "exports, or files that other settings name, such as the PIN file. A database needs pg_dump " +
-  "instead";
+  "exports or files named in other settings, such as the PIN file. For PostgreSQL, use pg_dump";
 
 const withoutProjectFile = Object.entries<Client>(clients).flatMap(([name, { workspaceFile }]) =>
   workspaceFile === undefined ? [name] : [],

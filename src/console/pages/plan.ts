@@ -173,7 +173,7 @@ function renderFaultTable(
   return html`<section class="card" aria-labelledby="${id}">
     <h2 id="${id}">${title}</h2>
     <div class="inside">
-      <p class="soft">For a CSV file, the row is the line number in the file.</p>
+      <p class="soft">For a CSV file, row numbers are line numbers in the file.</p>
     </div>
     ${renderTable(title, columns, rows)}
     ${more > 0 ? html`<p class="foot">And ${more.toLocaleString("en")} more.</p>` : ""}

@@ -198,7 +198,8 @@ describe("a wrong type or value is refused", () => {
     [
       { operation: "update", rows: [], changes: { name: "a" } },
       "changes",
-      "changes and rules need filters; with rows or csv, each row sets its own fields",
+      "changes, replace, add_query and path_prefix need filters; with rows or csv, each row sets " +
+        "its own fields",
     ],
     [
       { operation: "delete", filters: [] },

@@ -167,7 +167,8 @@ async function readWanted(args: JsonObject, call: Call): Promise<PlanWanted> {
   if (stray !== undefined) {
     throw refuseField(
       stray,
-      "changes and rules need filters; with rows or csv, each row sets its own fields",
+      "changes, replace, add_query and path_prefix need filters; with rows or csv, each row sets " +
+        "its own fields",
     );
   }
   const linkHosts = listLinkHosts(call.keyContext.known);
