@@ -35,7 +35,7 @@ describe("a plan of rows", () => {
     expect(again.counts).toMatchObject({ create: 0, update: 0, unchanged: 3 });
   });
 
-  test("saves of an answered link only what its row does not say", async () => {
+  test("saves only the fields of a returned link that its row does not set", async () => {
     await planner.make({ path: "a", url: "https://x.example/1" });
     const rows = ["a", "b"].map((path) => ({ path, url: "https://x.example/2" }));
     const job = await planner.run(await planList("upsert", rows));

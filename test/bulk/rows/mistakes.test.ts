@@ -210,7 +210,7 @@ test("each of thirty mistakes and more gets its own line, and nothing is written
   expect((await planner.bulk.listJobs(planner.owner, 1)).jobs).toEqual([]);
 });
 
-test("of a great many mistakes the first thousand are listed", async () => {
+test("a plan lists only the first thousand mistakes", async () => {
   const csv = `path,url\n${"a,b\n".repeat(1500)}`;
   const { plan } = await planner.plan({ operation: "upsert", source: { csv } });
   expect(plan.problems).toHaveLength(1000);

@@ -34,7 +34,7 @@ test.each([0, 1, 99, 100, 101, 5000])("%i rows are read in hardly more pages", a
   expect(asked.length).toBeLessThanOrEqual(1 + count / 88);
 });
 
-test("a server with smaller pages is read in as many as that takes", async () => {
+test("a list of a server with smaller pages is read page by page", async () => {
   const { rows, asked, read } = openList(1000, 20);
   expect(await read()).toEqual({ rows, unread: 0 });
   expect(asked.length).toBeLessThanOrEqual(1 + 1000 / 10);

@@ -122,7 +122,7 @@ describe("a list that others write to", () => {
     await expect(readAll([], watching)).rejects.toThrow(ListChanging);
   });
 
-  test("and shrinks faster than it is read has every link that was left in the end", async () => {
+  test("has every remaining link, even if it shrinks faster than it is read", async () => {
     const made = await planner.makeMany(330, "p");
     meanwhile = () => remove(made.splice(0, 60));
     expectAll((await readAll()).rows, made);

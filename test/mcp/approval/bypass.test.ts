@@ -198,7 +198,7 @@ describe("a sealed approval", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("of a form that nobody made is none, and does no harm", async () => {
+  test("in an impossible format approves nothing", async () => {
     const sent = { tool: "delete_link", args: { id: link }, key: assistant.world.key };
     for (const sealed of ["x\u0000", "x".repeat(1_000_000), "\ud800"]) {
       const result = await use({ ...sent, sealed });
