@@ -6,7 +6,7 @@ import { uuidPattern } from "../../src/contract/fields.ts";
 import { internalLinkFilters } from "../../src/contract/filters.ts";
 import { apiPrefix } from "../../src/contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../src/contract/json.ts";
-import { describeApi } from "../../src/contract/openapi/openapi.ts";
+import { describeApi } from "../tools/openapi/openapi.ts";
 
 /**
  * Use these where requests to the API are sent: each is checked against the OpenAPI document, and

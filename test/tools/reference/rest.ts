@@ -3,9 +3,9 @@ import { addressBudgets, budgets } from "../../../src/contract/budgets.ts";
 import { findAddressBudget, listMethods, type Endpoint } from "../../../src/contract/endpoint.ts";
 import type { AskedCondition } from "../../../src/contract/filters.ts";
 import { served } from "../../../src/contract/index.ts";
-import { errorResponses, statuses } from "../../../src/contract/openapi/errors.ts";
-import { isOwnEndpoint } from "../../../src/contract/openapi/operations.ts";
-import { readProperties, writeSchemas } from "../../../src/contract/openapi/schemas.ts";
+import { errorResponses, statuses } from "../openapi/errors.ts";
+import { isOwnEndpoint } from "../openapi/operations.ts";
+import { readProperties, writeSchemas } from "../openapi/schemas.ts";
 import { code, listCodes, writeTable } from "./table.ts";
 
 export const endpoints = Object.values(served).flatMap((group) => Object.values<Endpoint>(group));

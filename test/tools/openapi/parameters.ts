@@ -1,7 +1,12 @@
-import type { Endpoint } from "../endpoint.ts";
-import { askedConditions, conditions, searchName, type FilterFields } from "../filters.ts";
-import type { JsonObject } from "../json.ts";
-import { paging } from "../limits.ts";
+import type { Endpoint } from "../../../src/contract/endpoint.ts";
+import {
+  askedConditions,
+  conditions,
+  searchName,
+  type FilterFields,
+} from "../../../src/contract/filters.ts";
+import type { JsonObject } from "../../../src/contract/json.ts";
+import { paging } from "../../../src/contract/limits.ts";
 import { own, statsNotes } from "./field-notes.ts";
 
 /** The parameters of an endpoint: its path, its query, and the conditions of a write. */

@@ -1,14 +1,14 @@
 import * as z from "zod";
-import { apiDescription } from "../api-description.ts";
-import { appSdk } from "../app-sdk.ts";
-import { androidApps, iosApps } from "../apps.ts";
-import { browserPaths } from "../browser-paths.ts";
-import { meta } from "../fields.ts";
-import type { JsonObject } from "../json.ts";
-import { linkStats } from "../link-stats.ts";
-import { links, shortLinks } from "../links.ts";
-import { pageTemplate } from "../page-template.ts";
-import { projects } from "../projects.ts";
+import { apiDescription } from "../../../src/contract/api-description.ts";
+import { appSdk } from "../../../src/contract/app-sdk.ts";
+import { androidApps, iosApps } from "../../../src/contract/apps.ts";
+import { browserPaths } from "../../../src/contract/browser-paths.ts";
+import { meta } from "../../../src/contract/fields.ts";
+import type { JsonObject } from "../../../src/contract/json.ts";
+import { linkStats } from "../../../src/contract/link-stats.ts";
+import { links, shortLinks } from "../../../src/contract/links.ts";
+import { pageTemplate } from "../../../src/contract/page-template.ts";
+import { projects } from "../../../src/contract/projects.ts";
 import { fieldNotes } from "./field-notes.ts";
 
 /** Every body and response of the API under the name that it has in the document. */

@@ -1,6 +1,6 @@
-import { findAddressBudget, type Endpoint } from "../endpoint.ts";
-import type { JsonObject } from "../json.ts";
-import { messages } from "../messages.ts";
+import { findAddressBudget, type Endpoint } from "../../../src/contract/endpoint.ts";
+import type { JsonObject } from "../../../src/contract/json.ts";
+import { messages } from "../../../src/contract/messages.ts";
 import { listConditions } from "./parameters.ts";
 import { refer } from "./schemas.ts";
 

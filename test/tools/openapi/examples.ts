@@ -1,11 +1,16 @@
-import type { AndroidApp, AndroidAppFields, IosApp, IosAppFields } from "../apps.ts";
-import type { Attribution } from "../app-sdk.ts";
-import type { Meta } from "../fields.ts";
-import type { JsonObject } from "../json.ts";
-import type { LinkStats } from "../link-stats.ts";
-import type { Link, LinkFields } from "../links.ts";
-import type { PageTemplate, WholeTemplateVersion } from "../page-template.ts";
-import type { Project, ProjectFields } from "../projects.ts";
+import type {
+  AndroidApp,
+  AndroidAppFields,
+  IosApp,
+  IosAppFields,
+} from "../../../src/contract/apps.ts";
+import type { Attribution } from "../../../src/contract/app-sdk.ts";
+import type { Meta } from "../../../src/contract/fields.ts";
+import type { JsonObject } from "../../../src/contract/json.ts";
+import type { LinkStats } from "../../../src/contract/link-stats.ts";
+import type { Link, LinkFields } from "../../../src/contract/links.ts";
+import type { PageTemplate, WholeTemplateVersion } from "../../../src/contract/page-template.ts";
+import type { Project, ProjectFields } from "../../../src/contract/projects.ts";
 import type { SchemaName } from "./schemas.ts";
 
 /** A body for each request and response of the document. */

@@ -1,5 +1,5 @@
-import { statsBy } from "../link-stats.ts";
-import type { JsonObject } from "../json.ts";
+import { statsBy } from "../../../src/contract/link-stats.ts";
+import type { JsonObject } from "../../../src/contract/json.ts";
 
 /** Marks what the specification of the API does not have: other servers may lack it. */
 export const own = { "x-waypost-own": true } as const;

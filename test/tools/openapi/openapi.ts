@@ -1,7 +1,7 @@
-import type { Endpoint } from "../endpoint.ts";
-import { apiPrefix, served, type Served } from "../index.ts";
-import type { JsonObject } from "../json.ts";
-import { limits } from "../limits.ts";
+import type { Endpoint } from "../../../src/contract/endpoint.ts";
+import { apiPrefix, served, type Served } from "../../../src/contract/index.ts";
+import type { JsonObject } from "../../../src/contract/json.ts";
+import { limits } from "../../../src/contract/limits.ts";
 import { errorResponses, errorSchemas } from "./errors.ts";
 import { own } from "./field-notes.ts";
 import { describeOperations, writePath, type Schemas } from "./operations.ts";
