@@ -67,24 +67,31 @@ const rooms: Readonly<Record<string, string>> = {
 
   start: "",
   config: "text contract contract/rules network mcp/approval start",
-  compose: `
-    text qr sql copies contract contract/rules network network/hosts client state store service host
-    webhooks metrics bulk/files bulk/rows bulk bulk/apply mcp/results mcp/schemas
-    mcp/approval mcp/previews mcp/access mcp/tools
-    mcp/protocol mcp/transport help admin console config`,
-  "compose/listening": "text service mcp/access config compose",
+  "app/data": "text sql contract network state store service config",
+  "app/http": `
+    text contract network contract/rules metrics service host mcp/schemas help console config
+    app/data`,
+  "app/process": `
+    text sql contract network network/hosts contract/rules client metrics copies state store
+    service host webhooks bulk/apply bulk mcp/schemas mcp/approval mcp/access mcp/previews
+    mcp/tools mcp/protocol mcp/transport admin config app/data app/http`,
+  "app/console": `
+    text qr contract network contract/rules state store service webhooks bulk/files bulk/rows
+    bulk mcp/results mcp/schemas mcp/approval mcp/access mcp/tools admin console config app/data
+    app/http app/process`,
+  "app/listening": "text service mcp/access config app/data app/http app/process",
   "commands/connect/clients": "",
   "commands/terminal": "text contract state config commands/connect/clients",
   "commands/bulk": `
-    text contract contract/rules client state bulk/owner bulk/bulk-errors bulk/rows
-    bulk/select bulk/plan bulk/apply bulk mcp/schemas mcp/access config compose commands/terminal`,
-  "commands/serving": "text contract/rules network config compose commands/terminal",
+    text contract contract/rules client state bulk/owner bulk/bulk-errors bulk/rows bulk/select
+    bulk/plan bulk/apply bulk mcp/schemas mcp/access config app/data app/process
+    commands/terminal`,
+  "commands/serving": "text network contract/rules config app/data app/http commands/terminal",
   commands: `
-    text sql copies contract contract/rules network domain client state store service host
-    webhooks bulk/files bulk/rows bulk/select bulk help admin mcp/access mcp/approval
-    mcp/previews mcp/tools
-    mcp/protocol mcp/transport config compose compose/listening commands/terminal commands/bulk
-    commands/serving commands/connect/clients`,
+    text sql contract network contract/rules client copies state store service host webhooks
+    bulk/files bulk/rows bulk/select bulk domain mcp/approval mcp/access mcp/previews mcp/tools
+    mcp/protocol mcp/transport help admin config app/data app/http app/process app/console
+    app/listening commands/connect/clients commands/terminal commands/bulk commands/serving`,
   entry: "",
   main: "commands",
 };

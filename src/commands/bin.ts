@@ -1,9 +1,9 @@
 import { emptyProjectBin, listDeleted, nameIdentifier, type DeletedItem } from "../admin/bin.ts";
 import { journal, type Operator } from "../admin/operator.ts";
-import { clock } from "../compose/embedded.ts";
-import { requireProject } from "../compose/find-project.ts";
-import { readTimeZone } from "../compose/time-zone.ts";
-import { withOperator } from "../compose/with-operator.ts";
+import { clock } from "../app/process/embedded.ts";
+import { requireProject } from "../app/process/find-project.ts";
+import { readTimeZone } from "../app/process/time-zone.ts";
+import { withOperator } from "../app/process/with-operator.ts";
 import { UsageFault, type Config } from "../config.ts";
 import type { AndroidApp, IosApp } from "../contract/apps.ts";
 import type { JsonObject } from "../contract/json.ts";

@@ -1,7 +1,7 @@
-import { describeAddresses } from "../compose/addresses.ts";
-import { makeConsoleAddress } from "../compose/console-address.ts";
-import { createLazyState } from "../compose/lazy-state.ts";
-import { findStatement } from "../compose/listening/ask-listener.ts";
+import { describeAddresses } from "../app/http/addresses.ts";
+import { makeConsoleAddress } from "../app/console/address.ts";
+import { createLazyState } from "../app/process/lazy-state.ts";
+import { findStatement } from "../app/listening/ask-listener.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { isReadByPerson, print } from "./terminal/output.ts";
 

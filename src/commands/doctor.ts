@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
-import { describeLinkOrigin } from "../compose/addresses.ts";
-import { chooseTools, inspectTools } from "../compose/assistant.ts";
-import { checkDataFolder, findOwnerKeyFile, hasDatabase } from "../compose/data-folder.ts";
-import { openDeployment, type Deployment } from "../compose/deployment.ts";
-import { clock, refuseOtherVersions } from "../compose/embedded.ts";
-import { explainOwnerKey } from "../compose/explain-owner-key.ts";
+import { describeLinkOrigin } from "../app/http/addresses.ts";
+import { chooseTools, inspectTools } from "../app/process/assistant.ts";
+import { checkDataFolder, findOwnerKeyFile, hasDatabase } from "../app/data/data-folder.ts";
+import { openDeployment, type Deployment } from "../app/process/deployment.ts";
+import { clock, refuseOtherVersions } from "../app/process/embedded.ts";
+import { explainOwnerKey } from "../app/data/explain-owner-key.ts";
 import {
   listSettingNotes,
   noteCountries,
@@ -14,14 +14,14 @@ import {
   noteUsageFault,
   type Finding,
   type Note,
-} from "../compose/findings.ts";
-import { findOwnerKey, type OwnerKey } from "../compose/first-start.ts";
-import { createLazyState } from "../compose/lazy-state.ts";
-import { findStatement } from "../compose/listening/ask-listener.ts";
-import { createLog, createReport } from "../compose/log.ts";
-import { checkPinFile } from "../compose/pin-file.ts";
-import { fetchPublicFile } from "../compose/public-files.ts";
-import { readDatabaseUrl, readGivenToken } from "../compose/secrets.ts";
+} from "../app/process/findings.ts";
+import { findOwnerKey, type OwnerKey } from "../app/data/first-start.ts";
+import { createLazyState } from "../app/process/lazy-state.ts";
+import { findStatement } from "../app/listening/ask-listener.ts";
+import { createLog, createReport } from "../app/process/log.ts";
+import { checkPinFile } from "../app/data/pin-file.ts";
+import { fetchPublicFile } from "../app/process/public-files.ts";
+import { readDatabaseUrl, readGivenToken } from "../app/data/secrets.ts";
 import type { Config } from "../config.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { nobodyLeaves } from "../contract/leaving.ts";

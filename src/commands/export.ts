@@ -10,8 +10,8 @@ import {
   type ExportFormat,
 } from "../bulk/files/write-links.ts";
 import { selectParts } from "../bulk/select/select-links.ts";
-import { readCode } from "../compose/data-folder.ts";
-import { isDiskFault, writeWholeFile } from "../compose/whole-file.ts";
+import { readCode } from "../app/data/data-folder.ts";
+import { isDiskFault, writeWholeFile } from "../app/data/whole-file.ts";
 import { UsageFault } from "../config.ts";
 import { contract } from "../contract/index.ts";
 import type { ReadLink } from "../contract/links.ts";

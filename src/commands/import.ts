@@ -4,7 +4,7 @@ import { addAbortSignal, type Readable } from "node:stream";
 import { findEncoding } from "../bulk/files/csv.ts";
 import type { Unit } from "../bulk/rows/check-rows.ts";
 import type { RowSource } from "../bulk/rows/read-rows.ts";
-import { readCode } from "../compose/data-folder.ts";
+import { readCode } from "../app/data/data-folder.ts";
 import { UsageFault } from "../config.ts";
 import { isNestedTooDeep } from "../contract/json.ts";
 import { planOperations } from "../state/plans.ts";

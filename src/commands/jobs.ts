@@ -1,6 +1,6 @@
 import type { JobPage } from "../bulk/bulk.ts";
 import { presentJob, presentReceipt } from "../bulk/present.ts";
-import { clock } from "../compose/embedded.ts";
+import { clock } from "../app/process/embedded.ts";
 import { UsageFault } from "../config.ts";
 import type { Job } from "../state/jobs.ts";
 import type { Receipt } from "../state/job-runs.ts";

@@ -6,10 +6,10 @@ import {
   type ClientKey,
 } from "../admin/keys.ts";
 import type { Operator } from "../admin/operator.ts";
-import { withKnownEmbedded } from "../compose/embedded.ts";
-import { requireProject } from "../compose/find-project.ts";
-import { readTimeZone } from "../compose/time-zone.ts";
-import { withOperator } from "../compose/with-operator.ts";
+import { withKnownEmbedded } from "../app/process/embedded.ts";
+import { requireProject } from "../app/process/find-project.ts";
+import { readTimeZone } from "../app/process/time-zone.ts";
+import { withOperator } from "../app/process/with-operator.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { writeLocalTime } from "../contract/local-time.ts";
 import { roles, scopes, type Scope } from "../contract/scopes-and-roles.ts";

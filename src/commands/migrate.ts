@@ -1,8 +1,8 @@
 import { basename, dirname } from "node:path";
-import { clock, requireData, requireOwn } from "../compose/embedded.ts";
-import { explainUnfilled, explainUnmarked } from "../compose/explain-unfilled.ts";
-import { describePlace, fillTarget, lockSource, type Source } from "../compose/move-data.ts";
-import type { DataPlace } from "../compose/secrets.ts";
+import { clock, requireData, requireOwn } from "../app/process/embedded.ts";
+import { explainUnfilled, explainUnmarked } from "../app/process/explain-unfilled.ts";
+import { describePlace, fillTarget, lockSource, type Source } from "../app/process/move-data.ts";
+import type { DataPlace } from "../app/data/secrets.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { countRows } from "../copies/copy-database.ts";
 import { databaseUrlRule, isAddress, isDatabaseUrl } from "../network/database-url.ts";

@@ -1,10 +1,10 @@
 import { compareRecords, type Operator } from "../admin/operator.ts";
 import { createProject, readProjectSettings, updateProject } from "../admin/projects.ts";
-import { listLinkOrigins } from "../compose/addresses.ts";
-import { findRecordFault, writeDomainRecord } from "../compose/domain-record.ts";
-import { withKnownEmbedded } from "../compose/embedded.ts";
-import { requireProject } from "../compose/find-project.ts";
-import { withOperator } from "../compose/with-operator.ts";
+import { listLinkOrigins } from "../app/http/addresses.ts";
+import { findRecordFault, writeDomainRecord } from "../app/process/domain-record.ts";
+import { withKnownEmbedded } from "../app/process/embedded.ts";
+import { requireProject } from "../app/process/find-project.ts";
+import { withOperator } from "../app/process/with-operator.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { paging } from "../contract/limits.ts";
 import { plans } from "../contract/pricing-plans.ts";

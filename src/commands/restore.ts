@@ -4,10 +4,10 @@ import {
   listDatabases,
   withFile,
   type KnownDatabase,
-} from "../compose/copied-databases.ts";
-import { keptFiles, readCode } from "../compose/data-folder.ts";
-import { fillDataFolder } from "../compose/fill-data-folder.ts";
-import { readDatabaseUrl } from "../compose/secrets.ts";
+} from "../app/process/copied-databases.ts";
+import { keptFiles, readCode } from "../app/data/data-folder.ts";
+import { fillDataFolder } from "../app/data/fill-data-folder.ts";
+import { readDatabaseUrl } from "../app/data/secrets.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { extractArchive, foreign } from "../copies/archive.ts";
 import { CopyFault } from "../copies/copy-fault.ts";
@@ -16,7 +16,7 @@ import { isAddress, describeDatabase } from "../network/database-url.ts";
 import { isFull, isIoFault, StoreUnusable } from "../sql/faults.ts";
 import { readKnown } from "../sql/migrate.ts";
 import { quote } from "../text/show-hidden.ts";
-import { explainUnfilled } from "../compose/explain-unfilled.ts";
+import { explainUnfilled } from "../app/process/explain-unfilled.ts";
 import { Interrupted } from "./terminal/ask-to-go-on.ts";
 import { listenForStop, type StoppableCommand } from "./terminal/listen-for-stop.ts";
 import type { FlagsOf } from "./terminal/command-list.ts";

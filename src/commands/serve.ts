@@ -1,43 +1,43 @@
-import { describeAddresses, listHostnames, type Addresses } from "../compose/addresses.ts";
-import { createReadiness } from "../compose/answer-probes.ts";
-import { createTlsAsk } from "../compose/answer-tls-ask.ts";
+import { describeAddresses, listHostnames, type Addresses } from "../app/http/addresses.ts";
+import { createReadiness } from "../app/http/answer-probes.ts";
+import { createTlsAsk } from "../app/http/answer-tls-ask.ts";
 import {
   chooseTools,
   createAssistant,
   readKnownKey,
   type Assistant,
-} from "../compose/assistant.ts";
-import { createConsolePages } from "../compose/console.ts";
-import { tryConsoleAddress } from "../compose/console-address.ts";
-import { identifyOwn, type Deployment } from "../compose/deployment.ts";
-import { clock, random, setAlarm } from "../compose/embedded.ts";
+} from "../app/process/assistant.ts";
+import { createConsolePages } from "../app/console/console.ts";
+import { tryConsoleAddress } from "../app/console/address.ts";
+import { identifyOwn, type Deployment } from "../app/process/deployment.ts";
+import { clock, random, setAlarm } from "../app/process/embedded.ts";
 import {
   closeHttpServer,
   createHttpServer,
   setRequestHandlers,
   type AnswerProcess,
   type HttpServer,
-} from "../compose/http-server.ts";
-import { tellOutages } from "../compose/explain-store-fault.ts";
-import { openFindCountry } from "../compose/find-country.ts";
-import { findOnlyProject } from "../compose/find-project.ts";
-import { findOwnerKey } from "../compose/first-start.ts";
-import { openGatewayToken } from "../compose/gateway-token.ts";
-import { createLazyState } from "../compose/lazy-state.ts";
+} from "../app/http/http-server.ts";
+import { tellOutages } from "../app/process/explain-store-fault.ts";
+import { openFindCountry } from "../app/http/find-country.ts";
+import { findOnlyProject } from "../app/process/find-project.ts";
+import { findOwnerKey } from "../app/data/first-start.ts";
+import { openGatewayToken } from "../app/process/gateway-token.ts";
+import { createLazyState } from "../app/process/lazy-state.ts";
 import {
   createAnswerProcess,
   noteServedPlace,
   type Statement,
-} from "../compose/listening/ask-listener.ts";
-import { openSigner } from "../compose/listening/folder-signer.ts";
-import { claimPort } from "../compose/listening/serve-port.ts";
-import { createLog, createReport, type Log } from "../compose/log.ts";
-import { openMetrics, readSources, type OpenMetrics } from "../compose/open-metrics.ts";
-import { readApiKey } from "../compose/secrets.ts";
-import { createProxyWatch } from "../compose/watch-proxies.ts";
-import { watchHost, watchMcp, watchWork, type Watches } from "../compose/watch-work.ts";
-import { openDeliverer } from "../compose/webhooks.ts";
-import { withDeployment } from "../compose/with-deployment.ts";
+} from "../app/listening/ask-listener.ts";
+import { openSigner } from "../app/listening/folder-signer.ts";
+import { claimPort } from "../app/listening/serve-port.ts";
+import { createLog, createReport, type Log } from "../app/process/log.ts";
+import { openMetrics, readSources, type OpenMetrics } from "../app/process/open-metrics.ts";
+import { readApiKey } from "../app/data/secrets.ts";
+import { createProxyWatch } from "../app/http/watch-proxies.ts";
+import { watchHost, watchMcp, watchWork, type Watches } from "../app/process/watch-work.ts";
+import { openDeliverer } from "../app/process/webhooks.ts";
+import { withDeployment } from "../app/process/with-deployment.ts";
 import type { Config } from "../config.ts";
 import { createHost, type Host, type HostOptions } from "../host/host.ts";
 import { approvalPath, type PageOptions } from "../mcp/approval/approval-page.ts";

@@ -1,4 +1,4 @@
-import { readTimeZone } from "../compose/time-zone.ts";
+import { readTimeZone } from "../app/process/time-zone.ts";
 import { UsageFault } from "../config.ts";
 import { contract } from "../contract/index.ts";
 import type { LinkStats } from "../contract/link-stats.ts";

@@ -1,29 +1,29 @@
 import { resolve } from "node:path";
 import type { Writable } from "node:stream";
 import type { Server } from "@modelcontextprotocol/server";
-import { createReadiness } from "../compose/answer-probes.ts";
+import { createReadiness } from "../app/http/answer-probes.ts";
 import {
   chooseTools,
   createAssistant,
   readKnownKey,
   type Assistant,
-} from "../compose/assistant.ts";
-import { identifyOwn, type Deployment } from "../compose/deployment.ts";
-import { clock, random, setAlarm } from "../compose/embedded.ts";
-import type { RequestHandlers } from "../compose/http-server.ts";
-import { tellOutages } from "../compose/explain-store-fault.ts";
-import { saveExportFile } from "../compose/export-files.ts";
-import { requireTrustedOwner } from "../compose/data-folder.ts";
-import { createReadSaid } from "../compose/find-country.ts";
-import { createLazyState } from "../compose/lazy-state.ts";
-import { createFolderListener, type FolderListener } from "../compose/listening/folder-listener.ts";
-import { createLog, createReport, type Log } from "../compose/log.ts";
-import { readApiKey } from "../compose/secrets.ts";
-import { watchHost, watchWork, type Watches } from "../compose/watch-work.ts";
-import { withDeployment } from "../compose/with-deployment.ts";
+} from "../app/process/assistant.ts";
+import { identifyOwn, type Deployment } from "../app/process/deployment.ts";
+import { clock, random, setAlarm } from "../app/process/embedded.ts";
+import type { RequestHandlers } from "../app/http/http-server.ts";
+import { tellOutages } from "../app/process/explain-store-fault.ts";
+import { saveExportFile } from "../app/process/export-files.ts";
+import { requireTrustedOwner } from "../app/data/data-folder.ts";
+import { createReadSaid } from "../app/http/find-country.ts";
+import { createLazyState } from "../app/process/lazy-state.ts";
+import { createFolderListener, type FolderListener } from "../app/listening/folder-listener.ts";
+import { createLog, createReport, type Log } from "../app/process/log.ts";
+import { readApiKey } from "../app/data/secrets.ts";
+import { watchHost, watchWork, type Watches } from "../app/process/watch-work.ts";
+import { withDeployment } from "../app/process/with-deployment.ts";
 import type { Config } from "../config.ts";
-import type { ConsoleParts } from "../compose/console-parts.ts";
-import { createConsolePages } from "../compose/console.ts";
+import type { ConsoleParts } from "../app/console/parts.ts";
+import { createConsolePages } from "../app/console/console.ts";
 import { createHost } from "../host/host.ts";
 import type { SaveFile } from "../mcp/access/key-context.ts";
 import type { Listening } from "../mcp/access/listening.ts";

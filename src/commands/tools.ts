@@ -1,8 +1,8 @@
 import type { Client } from "../client/client.ts";
-import { inspectTools } from "../compose/assistant.ts";
-import { createLog, createReport } from "../compose/log.ts";
-import { readApiKey } from "../compose/secrets.ts";
-import { withDeployment } from "../compose/with-deployment.ts";
+import { inspectTools } from "../app/process/assistant.ts";
+import { createLog, createReport } from "../app/process/log.ts";
+import { readApiKey } from "../app/data/secrets.ts";
+import { withDeployment } from "../app/process/with-deployment.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { readCause } from "../contract/access.ts";
 import { contract } from "../contract/index.ts";

@@ -1,11 +1,11 @@
 import type { Operator } from "../admin/operator.ts";
 import { createWebhook, readEventNames, revokeWebhook, testWebhook } from "../admin/webhooks.ts";
-import { clock, setAlarm, withKnownEmbedded } from "../compose/embedded.ts";
-import { requireProject } from "../compose/find-project.ts";
-import { findStatement } from "../compose/listening/ask-listener.ts";
-import { readDatabaseUrl } from "../compose/secrets.ts";
-import { readTimeZone } from "../compose/time-zone.ts";
-import { withOperator } from "../compose/with-operator.ts";
+import { clock, setAlarm, withKnownEmbedded } from "../app/process/embedded.ts";
+import { requireProject } from "../app/process/find-project.ts";
+import { findStatement } from "../app/listening/ask-listener.ts";
+import { readDatabaseUrl } from "../app/data/secrets.ts";
+import { readTimeZone } from "../app/process/time-zone.ts";
+import { withOperator } from "../app/process/with-operator.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { writeLocalTime } from "../contract/local-time.ts";
 import { webhookEvents, type WebhookEvent } from "../contract/webhook-events.ts";

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openEmbedded } from "../../src/compose/embedded.ts";
+import { openEmbedded } from "../../src/app/process/embedded.ts";
 import { openDataFile, type DataFile } from "../bench/ground/data-file.ts";
 import { addPlot, type Plot } from "../bench/ground/plots.ts";
 import { seedPlot } from "../bench/ground/seed.ts";

@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { createBulk, type Bulk } from "../../src/bulk/bulk.ts";
 import type { Owner } from "../../src/bulk/owner.ts";
-import { prepareDataFolder, stateFile } from "../../src/compose/data-folder.ts";
-import { openDeployment } from "../../src/compose/deployment.ts";
-import { random } from "../../src/compose/embedded.ts";
-import { createLog, createReport } from "../../src/compose/log.ts";
-import { openClient, sleep } from "../../src/compose/open-client.ts";
-import { readApiKey } from "../../src/compose/secrets.ts";
+import { prepareDataFolder, stateFile } from "../../src/app/data/data-folder.ts";
+import { openDeployment } from "../../src/app/process/deployment.ts";
+import { random } from "../../src/app/process/embedded.ts";
+import { createLog, createReport } from "../../src/app/process/log.ts";
+import { openClient, sleep } from "../../src/app/process/open-client.ts";
+import { readApiKey } from "../../src/app/data/secrets.ts";
 import { readConfig } from "../../src/config.ts";
 import type { Clock } from "../../src/contract/clock.ts";
 import type { Job } from "../../src/state/jobs.ts";

@@ -5,7 +5,7 @@ import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createClient } from "../../src/client/client.ts";
 import { openRemoteSender } from "../../src/client/carriers.ts";
-import { sleep } from "../../src/compose/open-client.ts";
+import { sleep } from "../../src/app/process/open-client.ts";
 import { listUnread } from "../../src/contract/unread.ts";
 import { contract } from "../../src/contract/index.ts";
 import { sendByFetch } from "../support/stage.ts";

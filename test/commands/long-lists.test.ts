@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { openEmbedded } from "../../src/compose/embedded.ts";
+import { openEmbedded } from "../../src/app/process/embedded.ts";
 import { createFolder, run, startServe } from "../support/command.ts";
 import { addLinks } from "../support/rows.ts";
 

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect } from "vitest";
-import { clock, openEmbedded, random, setAlarm } from "../../src/compose/embedded.ts";
+import { clock, openEmbedded, random, setAlarm } from "../../src/app/process/embedded.ts";
 import { budgets } from "../../src/contract/budgets.ts";
 import { links, type Link } from "../../src/contract/links.ts";
 import { issueKey } from "../../src/service/issue-key.ts";

@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { Agent, request } from "node:http";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { applicationId } from "../../src/compose/embedded.ts";
+import { applicationId } from "../../src/app/process/embedded.ts";
 import { openDatabase, type Database } from "../../src/sql/engine.ts";
 import { begin, createFolder, createServed, run, startServe } from "../support/command.ts";
 import { findFreePort } from "../support/ports.ts";

@@ -1,6 +1,6 @@
 import { symlink } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { readTimeZone } from "../../src/compose/time-zone.ts";
+import { readTimeZone } from "../../src/app/process/time-zone.ts";
 import { writeLocalTime } from "../../src/contract/local-time.ts";
 import {
   createFolder,

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
-import { chooseTools, createAssistant } from "../../src/compose/assistant.ts";
-import { openDeployment } from "../../src/compose/deployment.ts";
-import { clock, setAlarm } from "../../src/compose/embedded.ts";
-import { createHttpServer, setRequestHandlers } from "../../src/compose/http-server.ts";
-import { createLazyState } from "../../src/compose/lazy-state.ts";
+import { chooseTools, createAssistant } from "../../src/app/process/assistant.ts";
+import { openDeployment } from "../../src/app/process/deployment.ts";
+import { clock, setAlarm } from "../../src/app/process/embedded.ts";
+import { createHttpServer, setRequestHandlers } from "../../src/app/http/http-server.ts";
+import { createLazyState } from "../../src/app/process/lazy-state.ts";
 import { readConfig } from "../../src/config.ts";
 import { createMcpHttp } from "../../src/mcp/transport/http.ts";
 import { createFolder } from "../support/command.ts";

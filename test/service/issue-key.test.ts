@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { random } from "../../src/compose/embedded.ts";
+import { random } from "../../src/app/process/embedded.ts";
 import { issueKey } from "../../src/service/issue-key.ts";
 import { listKeys } from "../../src/store/keys.ts";
 import { Duplicate } from "../../src/store/store.ts";

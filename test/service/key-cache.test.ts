@@ -1,6 +1,6 @@
 import type { KyselyPlugin } from "kysely";
 import { describe, expect, test } from "vitest";
-import { random } from "../../src/compose/embedded.ts";
+import { random } from "../../src/app/process/embedded.ts";
 import { createKeyCache } from "../../src/service/authenticate.ts";
 import { deleteKey, listKeys } from "../../src/store/keys.ts";
 import { createGate, waitUntil } from "../support/clock.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { openEmbedded } from "../../src/compose/embedded.ts";
+import { openEmbedded } from "../../src/app/process/embedded.ts";
 import { openDatabase } from "../../src/sql/engine.ts";
 import type { Store } from "../../src/store/store.ts";
 import { addPlot, type Plot } from "../bench/ground/plots.ts";

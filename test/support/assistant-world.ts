@@ -13,7 +13,7 @@ import { createBulk, type Bulk } from "../../src/bulk/bulk.ts";
 import { sendEmbedded } from "../../src/client/carriers.ts";
 import { createClient } from "../../src/client/client.ts";
 import type { Send } from "../../src/client/send-once.ts";
-import { checkPin, openPin } from "../../src/compose/pin-file.ts";
+import { checkPin, openPin } from "../../src/app/data/pin-file.ts";
 import { createApproveOverwrite } from "../../src/mcp/approval/approve-overwrite.ts";
 import { createKeyContext, type KeyContextOptions } from "../../src/mcp/access/key-context.ts";
 import { createAwaitDecision } from "../../src/mcp/approval/await-decision.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { setAlarm } from "../../src/compose/embedded.ts";
+import { setAlarm } from "../../src/app/process/embedded.ts";
 import type { Role, Scope } from "../../src/contract/scopes-and-roles.ts";
 import { issueKey } from "../../src/service/issue-key.ts";
 import { makeProject } from "../../src/service/write-project.ts";

@@ -23,7 +23,7 @@ import {
   listenAt,
   setRequestHandlers,
   type RequestHandlers,
-} from "../../src/compose/http-server.ts";
+} from "../../src/app/http/http-server.ts";
 
 /** Use this for the API: a whole small service in this process, reached through its public door. */
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createForwarder } from "../../src/compose/webhooks.ts";
+import { createForwarder } from "../../src/app/process/webhooks.ts";
 import { lease_ms } from "../../src/state/job-runs.ts";
 import type { PlanRow } from "../../src/state/plans.ts";
 import type { State } from "../../src/state/state.ts";

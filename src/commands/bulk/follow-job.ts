@@ -1,4 +1,4 @@
-import { clock } from "../../compose/embedded.ts";
+import { clock } from "../../app/process/embedded.ts";
 import type { Job } from "../../state/jobs.ts";
 import type { Plan } from "../../state/plans.ts";
 import { createProgress, type Screen } from "../terminal/progress-bar.ts";

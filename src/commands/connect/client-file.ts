@@ -3,8 +3,8 @@ import { access, lstat, mkdir, readFile, realpath, stat } from "node:fs/promises
 import { dirname } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { readCode } from "../../compose/data-folder.ts";
-import { isDiskFault, writeWholeFile } from "../../compose/whole-file.ts";
+import { readCode } from "../../app/data/data-folder.ts";
+import { isDiskFault, writeWholeFile } from "../../app/data/whole-file.ts";
 import { UsageFault } from "../../config.ts";
 import { quote } from "../../text/show-hidden.ts";
 

@@ -1,9 +1,9 @@
 import { CallFailure } from "../../client/call-failure.ts";
 import { createClient, type Client } from "../../client/client.ts";
-import type { Deployment } from "../../compose/deployment.ts";
-import { clock, random } from "../../compose/embedded.ts";
-import { noteUsageFault, type Note } from "../../compose/findings.ts";
-import { readApiKey } from "../../compose/secrets.ts";
+import type { Deployment } from "../../app/process/deployment.ts";
+import { clock, random } from "../../app/process/embedded.ts";
+import { noteUsageFault, type Note } from "../../app/process/findings.ts";
+import { readApiKey } from "../../app/data/secrets.ts";
 import type { Config } from "../../config.ts";
 import { contract } from "../../contract/index.ts";
 import { Problem } from "../../contract/problem.ts";

@@ -1,4 +1,4 @@
-import type { Note } from "../../compose/findings.ts";
+import type { Note } from "../../app/process/findings.ts";
 import { checkOwnHost, listOwnHosts, type DomainLook } from "../../domain/check-own-host.ts";
 
 const members = { error: "fault", warning: "warning", info: "said" } as const;

@@ -1,9 +1,9 @@
 import { join, resolve } from "node:path";
-import { isOpenToOthers, type Addresses } from "../../compose/addresses.ts";
-import { databaseFile, findHttpTokenFile, hasDatabase } from "../../compose/data-folder.ts";
-import { explainOwnerKey } from "../../compose/explain-owner-key.ts";
-import type { OwnerKey } from "../../compose/first-start.ts";
-import { readDatabaseUrl } from "../../compose/secrets.ts";
+import { isOpenToOthers, type Addresses } from "../../app/http/addresses.ts";
+import { databaseFile, findHttpTokenFile, hasDatabase } from "../../app/data/data-folder.ts";
+import { explainOwnerKey } from "../../app/data/explain-owner-key.ts";
+import type { OwnerKey } from "../../app/data/first-start.ts";
+import { readDatabaseUrl } from "../../app/data/secrets.ts";
 import type { Config } from "../../config.ts";
 import { fillSubdomain, hasSubdomains } from "../../contract/rules/link-address.ts";
 import { describeDatabase } from "../../network/database-url.ts";

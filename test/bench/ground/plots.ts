@@ -1,4 +1,4 @@
-import { clock, random } from "../../../src/compose/embedded.ts";
+import { clock, random } from "../../../src/app/process/embedded.ts";
 import { issueKey } from "../../../src/service/issue-key.ts";
 import { createId } from "../../../src/service/ids.ts";
 import type { Db } from "../../../src/store/tables.ts";

@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import { createBulk } from "../../../src/bulk/bulk.ts";
 import { sendEmbedded } from "../../../src/client/carriers.ts";
 import { createClient, type Client } from "../../../src/client/client.ts";
-import { clock, openEmbedded, random, setAlarm } from "../../../src/compose/embedded.ts";
+import { clock, openEmbedded, random, setAlarm } from "../../../src/app/process/embedded.ts";
 import { links } from "../../../src/contract/links.ts";
 import { createService } from "../../../src/service/service.ts";
 import { openStateFile } from "../../../src/state/state.ts";

@@ -45,7 +45,7 @@ test("what was read in time counts, and all the rest is read where it says to go
   expect(first.paths.length + rest.paths.length).toBeGreaterThanOrEqual(made.length);
 });
 
-test("links that were read are returned when no time is left to find where to continue", async () => {
+test("links that were read are returned when no time is left to find the next page", async () => {
   const { made, read } = await openSlowList(300);
   const { paths, ...end } = await read(6000);
   expect(end).toEqual({ isWhole: false, unread: 0, reached: undefined });

@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { checkPin, openPin } from "../../../src/compose/pin-file.ts";
+import { checkPin, openPin } from "../../../src/app/data/pin-file.ts";
 import { UsageFault } from "../../../src/config.ts";
 import {
   createAssistantWorld,

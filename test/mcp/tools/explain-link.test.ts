@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readKnownKey } from "../../../src/compose/assistant.ts";
+import { readKnownKey } from "../../../src/app/process/assistant.ts";
 import { messages } from "../../../src/contract/messages.ts";
 import { openForAll } from "../../support/open-for.ts";
 import { answering, openStage, ownerFacts, type Stage, type Staging } from "../../support/stage.ts";

@@ -2,7 +2,7 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { Agent } from "node:http";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createHttpServer } from "../../../src/compose/http-server.ts";
+import { createHttpServer } from "../../../src/app/http/http-server.ts";
 import { untilSeen } from "../../support/command.ts";
 import { connectV1 } from "../../support/mcp-clients.ts";
 import { openGround, type Ground, type Tenant, modernCall, post } from "../../support/mcp-http.ts";

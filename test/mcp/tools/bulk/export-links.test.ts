@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { saveExportFile } from "../../../../src/compose/export-files.ts";
+import { saveExportFile } from "../../../../src/app/process/export-files.ts";
 import { link } from "../../../contract/sample-link.ts";
 import { memoryFolder } from "../../../support/folders.ts";
 import { answering, openStage, type Deployment, type Stage } from "../../../support/stage.ts";

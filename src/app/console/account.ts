@@ -1,0 +1,213 @@
+import { presentReceipt } from "../../bulk/present.ts";
+import type { Endpoint } from "../../contract/endpoint.ts";
+import { contract } from "../../contract/index.ts";
+import { isJsonObject, type JsonObject } from "../../contract/json.ts";
+import { nobodyLeaves } from "../../contract/leaving.ts";
+import { utc, writeLocalTime } from "../../contract/local-time.ts";
+import { Problem } from "../../contract/problem.ts";
+import type { KeyContext } from "../../mcp/access/key-context.ts";
+import { uncounted } from "../../mcp/approval/approve-overwrite.ts";
+import { nobodyToAsk } from "../../mcp/approval/person.ts";
+import { explainEnd, ToolFailure } from "../../mcp/results/tool-failure.ts";
+import { callTool } from "../../mcp/tools/call-tool.ts";
+import { chooseZone } from "../../mcp/tools/stats.ts";
+import type { Tool } from "../../mcp/tools/tool.ts";
+import { listVisible } from "../../mcp/tools/toolbox.ts";
+import { addScanMark } from "../../contract/rules/scan-mark.ts";
+import { drawPng, drawSvg } from "../../qr/draw-qr.ts";
+import { toProblem } from "../../service/respond.ts";
+import type {
+  Account,
+  Answer,
+  Failure,
+  Found,
+  LinksFile,
+  RecordKind,
+  WantedRows,
+} from "../../console/account.ts";
+import type { Acting } from "./act.ts";
+import { createAdministration, listRights } from "./admin.ts";
+import { describeConsole } from "./facts.ts";
+import { consoleName } from "./parts.ts";
+import { readPlan } from "./plans.ts";
+import { approve, decideAsked, listWaiting, readAsked, readQuestion } from "./questions.ts";
+import { clock } from "../process/embedded.ts";
+import { readLinksFile } from "./read-links-file.ts";
+
+/** What a signed-in person can have done: the tools of their key, and the answers to questions. */
+export function createAccount(parts: Acting): Account {
+  const { keyContext, toolbox } = parts;
+  const { known } = keyContext;
+  const visible = new Set([
+    ...listVisible(toolbox, keyContext).map(({ name }) => name),
+    ...listRights(parts),
+  ]);
+  return {
+    projectName: known.projectName,
+    host: known.linkHost,
+    ...describeConsole(parts),
+    mayUse: (tool) => visible.has(tool),
+    call: (name, args) => call(name, args, parts),
+    listChanges: (wanted) => call("list_changes", {}, parts, wanted),
+    listLinks: (args, most) =>
+      call(index.tool, args, { ...parts, keyContext: countLess(keyContext, most) }),
+    timeZone: keyContext.timeZone ?? utc,
+    readToday: () => writeLocalTime(clock.now(), chooseZone(keyContext) ?? utc).slice(0, 10),
+    isOwn: parts.deployment.own !== undefined,
+    qr: parts.deployment.own === undefined ? { drawSvg, drawPng } : ownPictures,
+    readRecord: (kind, id) => readRecord(kind, id, keyContext),
+    previewDraft: (args, link_fields) => call(preview.tool, args, parts, { link_fields }),
+    findPreview: async (token) => (await keyContext.openPreviews()).find(token),
+
+    approve: (id, typed) => approve(id, typed, parts),
+    planFile: (file) => planFile(file, parts),
+    readPlan: (id, page) => readPlan(id, page, parts),
+    listRows: (jobId, wanted) => listRows(jobId, wanted, keyContext),
+
+    listWaiting: () => listWaiting(parts),
+    readAsked: (id, page) => readAsked(id, page, parts),
+    decide: (id, decision, typed) => decideAsked(id, decision, typed, parts),
+    admin: createAdministration(parts, (work) => carryOut(work, parts)),
+  };
+}
+
+/** Only our own host knows the mark of a code's visit, and takes it off. */
+const ownPictures: Account["qr"] = {
+  drawSvg: (address) => drawSvg(addScanMark(address)),
+  drawPng: (address) => drawPng(addScanMark(address)),
+};
+
+async function carryOut<Result>(
+  work: () => Promise<Result>,
+  acting: Acting,
+): Promise<Answer<Result>> {
+  try {
+    return { kind: "done", result: await work() };
+  } catch (error) {
+    if (error instanceof ToolFailure) return explain(error.failure, acting);
+    const { status, message, faults } = toProblem(error, acting.report);
+    return { kind: "failed", failure: { code: String(status), message, problems: faults } };
+  }
+}
+
+/** By the assistant's own tool: the same rules, and as much as it may hand over. */
+async function planFile(
+  { name, bytes, operation, skipsInvalid }: LinksFile,
+  parts: Acting,
+): Promise<Answer> {
+  const read = readLinksFile(name, bytes);
+  if ("fault" in read) return fail("invalid_arguments", read.fault);
+  const skips = skipsInvalid && { skip_invalid: true };
+  return call("plan_links", { operation, ...read, ...skips }, parts);
+}
+
+async function listRows(jobId: string, wanted: WantedRows, keyContext: KeyContext) {
+  const { bulk } = keyContext;
+  const job = await bulk.findJob(jobId, keyContext);
+  if (job === undefined) return undefined;
+  return (await bulk.listReceipts(job, wanted)).map(presentReceipt);
+}
+
+/** `more` is what a person chooses, and no assistant is offered: the tool's schema has it not. */
+async function call(
+  name: string,
+  args: JsonObject,
+  parts: Acting,
+  more: JsonObject = {},
+): Promise<Answer> {
+  const { toolbox, keyContext, requireApproval, report, watchCall } = parts;
+  const found = toolbox.find(name);
+  if (found === undefined) return fail("not_found", "This server does not support that.");
+  const tool: Tool = {
+    ...found,
+    run: (given, inner) => found.run({ ...given, ...more }, inner),
+  };
+  const result = await callTool(tool, args, {
+    keyContext: keepPreviewsApart(keyContext),
+    requireApproval,
+    // A person does it by hand, one at a time.
+    approveOverwrite: () => Promise.resolve(uncounted),
+    person: { ...nobodyToAsk, client: consoleName },
+    leaving: nobodyLeaves,
+    // A job has a page on which it is followed, so that no form waits for its end.
+    answerWithTask: () => undefined,
+    report,
+    watchCall,
+  });
+  const { structuredContent: content } = result;
+  const told = isJsonObject(content) ? content : {};
+  if (result.isError !== true) return { kind: "done", result: told };
+  const { error } = told;
+  if (!isFailure(error)) return fail("internal", "Something went wrong inside Waypost.");
+  return explain(error, parts);
+}
+
+/** A person who types has many made, and those that an assistant was told of stay. */
+function keepPreviewsApart(keyContext: KeyContext): KeyContext {
+  const openPreviews: KeyContext["openPreviews"] = async () => {
+    const previews = await keyContext.openPreviews();
+    return { ...previews, save: (print, html) => previews.save(`${print} ${consoleName}`, html) };
+  };
+  return { ...keyContext, openPreviews };
+}
+
+async function explain(failure: ToldFailure, parts: Acting): Promise<Answer<never>> {
+  const id = failure.code === "approval_required" ? failure.approval?.url : undefined;
+  const question = id === undefined ? undefined : await readQuestion(id, parts);
+  return question === undefined ? { kind: "failed", failure } : { kind: "asks", question };
+}
+
+const { index } = contract.links;
+const { preview } = contract.pageTemplate;
+
+/** To count what very many links have takes long. */
+function countLess(keyContext: KeyContext, count_to: number): KeyContext {
+  const { call: ask, checksConditions } = keyContext;
+  if (!checksConditions) return keyContext;
+  return {
+    ...keyContext,
+    call: (endpoint, input, ...more) => {
+      const counted = Object.assign({}, input, { count_to });
+      return ask(endpoint, endpoint.tool === index.tool ? counted : input, ...more);
+    },
+  };
+}
+
+type ToldFailure = Failure & {
+  readonly approval?: { readonly url?: string | undefined } | undefined;
+};
+
+/** As `answerFailure` writes each of them. */
+function isFailure(error: unknown): error is ToldFailure {
+  return isJsonObject(error) && typeof error["message"] === "string";
+}
+
+function fail(code: string, message: string): Answer<never> {
+  return { kind: "failed", failure: { code, message } };
+}
+
+const shows: Readonly<Record<RecordKind, Endpoint>> = {
+  link: contract.links.show,
+  ios_app: contract.iosApps.show,
+  android_app: contract.androidApps.show,
+  project: contract.projects.show,
+};
+
+const notThere = 404;
+
+async function readRecord(
+  kind: RecordKind,
+  id: string,
+  { call: ask }: KeyContext,
+): Promise<Found | undefined> {
+  const endpoint = shows[kind];
+  try {
+    const body: unknown = await ask<Endpoint>(endpoint, { id });
+    return isJsonObject(body) ? { kind: "done", result: body } : undefined;
+  } catch (error) {
+    if (error instanceof Problem && error.status === notThere) return undefined;
+    const end = explainEnd({ tool: endpoint.tool, endpoint }, error);
+    if (end instanceof ToolFailure) return { kind: "failed", failure: end.failure };
+    throw error;
+  }
+}

@@ -1,0 +1,44 @@
+import { UsageFault, type Config } from "../../config.ts";
+import { clock } from "../process/embedded.ts";
+import { openGatewayToken } from "../process/gateway-token.ts";
+import type { LazyState } from "../process/lazy-state.ts";
+import { readApiKey } from "../data/secrets.ts";
+
+/** An address that signs a person in at the console, once, for whoever sees this terminal. */
+export async function makeConsoleAddress(
+  config: Config,
+  state: Pick<LazyState, "open">,
+  url: string,
+): Promise<string> {
+  const secret = readSecret(config);
+  const { createSessions } = await import("../../console/session.ts");
+  const { writeSignInAddress } = await import("../../console/sign-in.ts");
+  const openRows = async () => (await state.open()).kept;
+  const token = await createSessions({ openRows, clock }).makeAddress(secret);
+  return writeSignInAddress(url, token);
+}
+
+type Trying = { readonly config: Config; readonly report: (error: unknown) => unknown };
+
+/** Undefined where there is no console, or no key at hand: a server serves all the same. */
+export async function tryConsoleAddress(
+  { config, report }: Trying,
+  state: Pick<LazyState, "open">,
+  url: string,
+): Promise<string | undefined> {
+  if (!config.console) return undefined;
+  try {
+    return await makeConsoleAddress(config, state, url);
+  } catch (error) {
+    if (!(error instanceof UsageFault)) report(error);
+    return undefined;
+  }
+}
+
+/** The operator's own: the key of the folder, or the token of the gateway. */
+function readSecret(config: Config): string {
+  if (config.base_url !== undefined) return openGatewayToken(config);
+  const key = readApiKey(config);
+  if (key !== undefined) return key;
+  throw new UsageFault("this machine has no key to sign in with. Sign in with your own key");
+}

@@ -1,0 +1,353 @@
+import { binEndpoints, findDeleted, listDeleted } from "../../admin/bin.ts";
+import {
+  canMakeKeys,
+  createClientKey,
+  createKey,
+  keyNotFound,
+  revokeClientKey,
+  revokeKey,
+} from "../../admin/keys.ts";
+import { journal, type Operator } from "../../admin/operator.ts";
+import { readProjectSettings, updateProject } from "../../admin/projects.ts";
+import {
+  createWebhook,
+  readEventNames,
+  revokeWebhook,
+  testWebhook,
+  webhookNotFound,
+  type ListedWebhook,
+} from "../../admin/webhooks.ts";
+import type { Administration, Answer, KeyList, RestoredItems } from "../../console/account.ts";
+import { findRefusal } from "../../contract/access.ts";
+import type { Endpoint } from "../../contract/endpoint.ts";
+import { contract } from "../../contract/index.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import { paging } from "../../contract/limits.ts";
+import { messages } from "../../contract/messages.ts";
+import { faultOf, notFound, unauthorized, validationFailed } from "../../contract/problem.ts";
+import { isBlank } from "../../contract/text.ts";
+import { nobodyToAsk } from "../../mcp/approval/person.ts";
+import { hashToken } from "../../service/ids.ts";
+import { toProblem } from "../../service/respond.ts";
+import { checkPages } from "../../service/write-project.ts";
+import { findKeyHolder, findKeyHolderById, listClientKeys, listKeys } from "../../store/keys.ts";
+import { findProject, type StoredProject } from "../../store/projects.ts";
+import { listDead, listWebhooks, sendAgain, type Webhook } from "../../store/webhooks.ts";
+import type { BinKind, Db, Tenant } from "../../store/tables.ts";
+import { findFix, findUrlFault } from "../../webhooks/reach.ts";
+import { listLinkOrigins } from "../http/addresses.ts";
+import { mayChange, isOperator, tryApiKey, type Acting } from "./act.ts";
+import { consoleName } from "./parts.ts";
+import { describeSettings } from "./settings.ts";
+import { clock, random, setAlarm } from "../process/embedded.ts";
+
+/** Administration in the console, by the rights of the key that signed the person in. */
+
+/** Whoever can create keys also manages webhooks: a receiver learns what happens in the project. */
+const rights = {
+  list_keys: managesKeys,
+  change_keys: (acting: Acting) => managesKeys(acting) && mayChange(acting),
+  get_project_settings: isMaster,
+  update_project_settings: (acting: Acting) =>
+    isMaster(acting) && mayChange(acting) && acting.keyContext.mayAsk(contract.projects.update),
+  list_bin: (acting: Acting) => listSeen(acting).length > 0,
+  restore_deleted: (acting: Acting) => listSeen(acting).some((kind) => mayRestore(kind, acting)),
+  read_settings: isOperator,
+} as const satisfies Readonly<Record<string, (acting: Acting) => boolean>>;
+
+type Right = keyof typeof rights;
+
+export function listRights(acting: Acting): readonly string[] {
+  const all = Object.entries(rights);
+  return all.flatMap(([name, isGranted]) => (isGranted(acting) ? [name] : []));
+}
+
+/** `answer` turns the result of an act, or its error, into what a page shows. */
+export function createAdministration(
+  acting: Acting,
+  answer: <Result>(work: () => Promise<Result>) => Promise<Answer<Result>>,
+): Administration {
+  const allow = createGate(acting, answer);
+  return {
+    ...administerKeys(acting, allow),
+    ...administerWebhooks(acting, allow),
+    readProjectSettings: allow("get_project_settings", ({ operator }, id) =>
+      requireProject(operator, id),
+    ),
+    updateProjectSettings: allow("update_project_settings", async ({ operator }, id, typed) => {
+      const project = await requireProject(operator, id);
+      const { settings, faults } = readProjectSettings(typed);
+      const problems = faults.map(({ field, fault }) => faultOf(field, fault));
+      if (settings.custom_domain_verified === true && isBlank(project.custom_domain)) {
+        problems.push(faultOf("custom_domain_verified", "needs a custom domain first"));
+      }
+      const linkOrigins = listLinkOrigins(acting.config);
+      problems.push(...checkPages(settings, { ...project, ...settings }, linkOrigins));
+      if (problems.length > 0) throw validationFailed(problems);
+      await updateProject(operator, project, { settings, linkOrigins });
+    }),
+    listDeleted: allow("list_bin", async ({ tenant }, { kind, ...search }) => {
+      const kinds = listSeen(acting).filter((each) => kind === undefined || each === kind);
+      const counting = { limit: perPage, mostCounted: paging.most_counted };
+      const { items, meta } = await listDeleted(tenant, clock.now(), {
+        ...search,
+        ...counting,
+        kinds,
+      });
+      const restorable = items.map((item) => {
+        return { ...item, canRestore: mayRestore(item.kind, acting) };
+      });
+      return { items: restorable, meta };
+    }),
+    restoreDeleted: allow("restore_deleted", (own, items) => restoreAll(own, items, acting)),
+    readSettings: () => answer(() => describeSettings(acting)),
+  };
+}
+
+type Gate = ReturnType<typeof createGate>;
+
+/** Without the right, an act is refused as if the server did not have it. */
+function createGate(acting: Acting, answer: Parameters<typeof createAdministration>[1]) {
+  return <Args extends readonly unknown[], Result>(
+    right: Right,
+    work: (own: Own, ...args: Args) => Promise<Result>,
+  ) => {
+    return (...args: Args) =>
+      answer(() => {
+        if (!rights[right](acting)) throw notFound("This server does not support that.");
+        return work(actAsOwn(acting), ...args);
+      });
+  };
+}
+
+type KeyActs = "listKeys" | "createKey" | "createClientKey" | "revokeKey" | "revokeClientKey";
+
+function administerKeys(acting: Acting, allow: Gate): Pick<Administration, KeyActs> {
+  return {
+    listKeys: allow("list_keys", listAllKeys),
+    createKey: allow("change_keys", (own, request) =>
+      createKey(own.operator, { ...request, project_id: readProject(acting) }),
+    ),
+    createClientKey: allow("change_keys", (own, once) =>
+      createClientKey(own.operator, { once, project_id: readProject(acting) }),
+    ),
+    revokeKey: allow("change_keys", async ({ operator }, id) => {
+      const keys = await listKeys(operator.store.db, readProject(acting));
+      await revokeKey(operator, require(keys, id, keyNotFound));
+      return { isOwn: id === acting.keyContext.known.keyId };
+    }),
+    revokeClientKey: allow("change_keys", async ({ operator }, id) => {
+      const keys = await listClientKeys(operator.store.db, readProject(acting));
+      await revokeClientKey(operator, require(keys, id, keyNotFound));
+    }),
+  };
+}
+
+type WebhookActs =
+  | "listWebhooks"
+  | "showWebhook"
+  | "createWebhook"
+  | "revokeWebhook"
+  | "testWebhook"
+  | "resendEvents";
+
+function administerWebhooks(acting: Acting, allow: Gate): Pick<Administration, WebhookActs> {
+  return {
+    listWebhooks: allow("list_keys", async ({ operator }) => {
+      const project_id = readProject(acting);
+      const webhooks = await listWebhooks(operator.store.db, { project_id });
+      // A process without an address for MCP uses stdio, and delivers nothing.
+      return { delivers: acting.addresses.mcp !== undefined, webhooks: webhooks.map(addFix) };
+    }),
+    showWebhook: allow("list_keys", async ({ operator: { store } }, id) => {
+      const webhook = await requireWebhook(acting, store.db, id);
+      return { webhook, dead: await listDead(store.db, webhook, mostDead) };
+    }),
+    createWebhook: allow("change_keys", ({ operator }, request) => {
+      const fault = findUrlFault(request.url, acting.config.webhook_private);
+      const events = readEventNames(request.events) ?? [];
+      const problems = [
+        ...(fault === undefined ? [] : [faultOf("url", fault)]),
+        ...(events.length > 0 ? [] : [faultOf("events", "can't be blank: choose at least one")]),
+      ];
+      if (problems.length > 0) throw validationFailed(problems);
+      return createWebhook(operator, { ...request, events, project_id: readProject(acting) });
+    }),
+    revokeWebhook: allow("change_keys", async ({ operator }, id) =>
+      revokeWebhook(operator, await requireWebhook(acting, operator.store.db, id)),
+    ),
+    testWebhook: allow("change_keys", async ({ operator: { store } }, id) => {
+      const sending = { networks: acting.config.webhook_private, setAlarm, clock };
+      return testWebhook(store.db, await requireWebhook(acting, store.db, id), sending);
+    }),
+    resendEvents: allow("change_keys", async ({ operator: { store } }, id, event_id) => {
+      const webhook = await requireWebhook(acting, store.db, id);
+      return store.write((db) => sendAgain(db, webhook, event_id || undefined, clock.now()));
+    }),
+  };
+}
+
+/** The latest failed events that a webhook's page shows. */
+const mostDead = 100;
+/** Deleted links and apps. */
+const perPage = 25;
+
+type Own = { readonly operator: Operator; readonly tenant: Tenant };
+
+function actAsOwn(acting: Acting): Own {
+  const { deployment, keyContext, state, report, requireApproval, readPin } = acting;
+  if (deployment.own === undefined) throw new Error("this server has no database of its own");
+  const { store } = deployment.own;
+  const { known, timeZone, key_print } = keyContext;
+  const asked = { ...nobodyToAsk, client: consoleName };
+  const operator: Operator = {
+    store,
+    clock,
+    random,
+    origin: deployment.origin,
+    openHistory: async () => (await state.open()).history,
+    report,
+    key_print,
+    client: consoleName,
+    person: {
+      key_id: known.keyId,
+      findKeptKey: () => findKeptKey(acting, store),
+      timeZone,
+      hasPin: async () => (await readPin()) !== undefined,
+      approve: ({ preview: question, ...request }) =>
+        requireApproval({ ...request, question }, keyContext, asked),
+      recheck: async (db) => {
+        const holder = await findKeyHolderById(db, known.keyId ?? "");
+        if (holder?.project?.suspended !== false || !canMakeKeys(holder)) {
+          throw unauthorized(messages.key_invalid);
+        }
+      },
+    },
+  };
+  return { operator, tenant: { db: store.db, projectId: known.projectId ?? "" } };
+}
+
+function managesKeys({ config, deployment, keyContext }: Acting): boolean {
+  const { facts } = keyContext.known;
+  if (deployment.own === undefined || facts === undefined || facts.suspended) return false;
+  // The operator's own limit on scopes applies too.
+  if (config.scopes !== undefined || facts.kind !== "project") return false;
+  return canMakeKeys(facts);
+}
+
+function isMaster({ deployment, keyContext }: Acting): boolean {
+  const { facts } = keyContext.known;
+  if (deployment.own === undefined || facts === undefined) return false;
+  return findRefusal(contract.projects.show, facts) === undefined;
+}
+
+function readProject({ keyContext: { known } }: Acting): string {
+  if (known.projectId === undefined) throw unauthorized(messages.project_key_required);
+  return known.projectId;
+}
+
+function require<Item extends { readonly id: string }>(
+  items: readonly Item[],
+  id: string,
+  missing: () => Error,
+): Item {
+  const found = items.find((each) => each.id === id);
+  if (found === undefined) throw missing();
+  return found;
+}
+
+async function requireProject({ store }: Operator, id: string): Promise<StoredProject> {
+  const project = await findProject(store.db, id);
+  if (project === undefined) throw notFound(messages.project_not_found);
+  return project;
+}
+
+/** Undefined if commands on this machine have no key of this database. */
+async function findKeptKey(acting: Acting, { db }: Operator["store"]): Promise<string | undefined> {
+  const token = tryApiKey(acting);
+  return token === undefined ? undefined : (await findKeyHolder(db, hashToken(token)))?.key_id;
+}
+
+async function listAllKeys({ operator: { store, person }, tenant }: Own): Promise<KeyList> {
+  const [keys, client_keys, kept] = await Promise.all([
+    listKeys(store.db, tenant.projectId),
+    listClientKeys(store.db, tenant.projectId),
+    person?.findKeptKey(),
+  ]);
+  const listed = keys.map((key) => {
+    return { ...key, is_own: key.id === person?.key_id, is_kept: key.id === kept };
+  });
+  return { keys: listed, client_keys };
+}
+
+/** A webhook of another project does not exist for this key. */
+async function requireWebhook(acting: Acting, db: Db, id: string): Promise<ListedWebhook> {
+  const [webhook] = await listWebhooks(db, { project_id: readProject(acting), id });
+  if (webhook === undefined) throw webhookNotFound();
+  return addFix(webhook);
+}
+
+function addFix(webhook: Webhook): ListedWebhook {
+  return { ...webhook, fix: findFix(webhook.last_fault) };
+}
+
+const binKinds = Object.keys(binEndpoints) as readonly BinKind[];
+
+/** A key that may list links or apps may also list the deleted ones. */
+function listSeen({ deployment, keyContext }: Acting): readonly BinKind[] {
+  if (deployment.own === undefined || keyContext.known.projectId === undefined) return [];
+  return binKinds.filter((kind) => keyContext.mayAsk(binEndpoints[kind].index));
+}
+
+function mayRestore(kind: BinKind, acting: Acting): boolean {
+  const { access, isActAllowed } = acting.keyContext;
+  const { create, restore } = binEndpoints[kind];
+  return mayChange(acting) && isActAllowed(create) && access.read(restore).state === "granted";
+}
+
+/** A page of the list has fewer. */
+const mostAtOnce = 100;
+
+/** One item that cannot be restored does not stop the others. */
+async function restoreAll(
+  own: Own,
+  items: readonly string[],
+  acting: Acting,
+): Promise<RestoredItems> {
+  const failed: RestoredItems["failed"][number][] = [];
+  const restored = items.slice(0, mostAtOnce);
+  for (const item of restored) {
+    const failure = await restoreOne(own, item, acting);
+    if (failure !== undefined) failed.push(failure);
+  }
+  return { restored: restored.length - failed.length, failed };
+}
+
+/** Undefined if it was restored. */
+async function restoreOne({ operator, tenant }: Own, item: string, acting: Acting) {
+  const [, given, id = ""] = /^(\w+):([^]+)$/.exec(item) ?? [];
+  const kind = listSeen(acting).find((each) => each === given);
+  if (kind === undefined || !mayRestore(kind, acting)) return gone;
+  const deleted = await findDeleted(tenant, kind, id, clock.now());
+  if (deleted === undefined) return gone;
+  const { row, name } = deleted;
+  const { keyContext } = acting;
+  try {
+    // The operator's list of allowed hosts may be shorter by now.
+    const problems = kind === "link" ? keyContext.checkDestinations(row, {}) : [];
+    if (problems.length > 0) throw validationFailed(problems);
+    const { restore } = binEndpoints[kind];
+    await journal(
+      operator,
+      { tool: restore.tool, realm: keyContext.realm, kind, id, name, isRestore: true },
+      () => keyContext.call<Endpoint>(restore, { id }),
+      // Each of these endpoints returns what it has restored.
+      (after) => ({ id, name, before: null, after: after as unknown as JsonObject }),
+    );
+    return undefined;
+  } catch (error) {
+    return { name, message: toProblem(error, acting.report).message };
+  }
+}
+
+const gone = { name: "", message: "It is no longer in the bin." };

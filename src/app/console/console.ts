@@ -1,0 +1,79 @@
+import { nobodyListens, printKey, type KeyContext } from "../../mcp/access/key-context.ts";
+import { createRequireApproval } from "../../mcp/approval/require-approval.ts";
+import { once } from "../../mcp/schemas/once.ts";
+import type { SignInOptions } from "../../console/sign-in.ts";
+import { createAccount } from "./account.ts";
+import type { ConsoleParts } from "./parts.ts";
+import { clock } from "../process/embedded.ts";
+import { explainStoreFault } from "../process/explain-store-fault.ts";
+import type { HttpFetch } from "../http/http-server.ts";
+import { checkPin, openOwnPin } from "../data/pin-file.ts";
+
+/** The console of a process: the pages of `web`, upon the tools that assistants have. */
+
+/** Of so many keys what is known is kept from one page to the next. */
+const mostKeys = 50;
+/** Undefined where the operator wants none. Nothing of it is loaded before it is asked. */
+export function createConsolePages(parts: ConsoleParts): HttpFetch | undefined {
+  const { config } = parts;
+  if (!config.console) return undefined;
+  const open = once(() => openConsole(parts));
+  return async (request, address, incoming) => (await open()).fetch(request, address, incoming);
+}
+
+async function openConsole(parts: ConsoleParts) {
+  const { config, state, hostnames, consoleCommand, report } = parts;
+  const { createConsole } = await import("../../console/console.ts");
+  const readPin = once(() => openOwnPin(config));
+  const identify = createIdentify(parts, readPin);
+  return createConsole({
+    identify,
+    secretName: config.base_url === undefined ? "API key" : "gateway token",
+    consoleCommand,
+    openRows: async () => (await state.open()).kept,
+    takeTry: async (secret, address) =>
+      (await state.open()).counters.take({ [`sign_in_by_${secret}`]: address }),
+    readPinCheck: async () => {
+      const hash = await readPin();
+      return hash === undefined ? undefined : (pin) => checkPin(pin, hash);
+    },
+    hostnames,
+    publicUrl: config.public_url,
+    clock,
+    explainStoreFault,
+    report,
+  });
+}
+
+function createIdentify(
+  parts: ConsoleParts,
+  readPin: () => Promise<string | undefined>,
+): SignInOptions["identify"] {
+  const { assistant, state } = parts;
+  // A person sits here and is asked here, whatever an assistant of the same key would be.
+  const requireApproval = createRequireApproval({
+    mode: "guarded",
+    readPin,
+    openState: state.open,
+    openPage: (id) => Promise.resolve(id),
+    isByHand: true,
+  });
+  const contexts = new Map<string, KeyContext>();
+  return async (secret, address) => {
+    const caller = await parts.identify(secret);
+    if (caller === undefined) return undefined;
+    const print = printKey(caller.key);
+    const keyContext =
+      contexts.get(print) ??
+      assistant.createKeyContext({ ...caller, via: "console" }, nobodyListens);
+    contexts.delete(print);
+    contexts.set(print, keyContext);
+    const [oldest] = contexts.size > mostKeys ? contexts.keys() : [];
+    if (oldest !== undefined) contexts.delete(oldest);
+    await keyContext.readListening();
+    await keyContext.renew();
+    // As before a list of tools: of a deployment elsewhere it is found out.
+    await keyContext.exploreForList();
+    return createAccount({ ...parts, keyContext, requireApproval, readPin, address });
+  };
+}

@@ -1,0 +1,59 @@
+import { homedir } from "node:os";
+import { resolve, sep } from "node:path";
+import type { KnownKey } from "../../contract/access.ts";
+import type { Mode } from "../../mcp/approval/mode.ts";
+import { describeKeyAccess } from "../../text/name-key.ts";
+import type { Account } from "../../console/account.ts";
+import { isOperator, isOwnKey, type Acting } from "./act.ts";
+import { readDatabaseUrl } from "../data/secrets.ts";
+
+/** What the console tells of the process that shows it: nothing of it is a secret. */
+
+const modes: Readonly<Record<Mode, string>> = {
+  "read-only": "read-only: assistants cannot change anything",
+  guarded: "guarded: you approve risky changes",
+  full: "full: assistants need no approval",
+};
+
+export function describeConsole(acting: Acting): Pick<Account, "facts" | "connection"> {
+  const { config, deployment, addresses, program, version, keyContext } = acting;
+  const { linkHost, otherLinkHosts = [], facts } = keyContext.known;
+  const isOwn = deployment.own !== undefined;
+  const others = otherLinkHosts.filter((host) => host !== linkHost);
+  const data = resolve(config.data);
+  const isInFolder = readDatabaseUrl(config) === undefined;
+  const engine = isInFolder ? "SQLite" : "PostgreSQL";
+  const store = isInFolder && isOperator(acting) ? shortenHome(data) : engine;
+  const told = [
+    ["Link host", linkHost],
+    ["Other hosts", others.length === 0 ? undefined : others.join(", ")],
+    [isOwn ? "Database" : "Remote server", isOwn ? store : config.base_url],
+    ["Mode", modes[config.mode]],
+    ["Plan", facts?.plan],
+    ["Your key", facts === undefined ? undefined : describeKey(facts)],
+    ["Version", version],
+  ] as const;
+  // Another process would have to be told of the database, whose address may hold a password. And
+  // it takes the key of the folder, whoever is signed in here.
+  const isByFolder = isOwn && isInFolder && isOwnKey(acting);
+  const words = [program, ...(config.isDataNamed ? ["--data", data] : [])];
+  return {
+    facts: told.flatMap(([name, text]) => (text === undefined ? [] : [[name, text] as const])),
+    connection: {
+      command: isByFolder ? words : undefined,
+      mcp: addresses.mcp,
+      secret: isOwn ? "your key" : "the gateway's token",
+    },
+  };
+}
+
+/** A folder of the user as the documentation writes it: `~/.local/share/waypost`. */
+function shortenHome(path: string): string {
+  const home = homedir();
+  return path.startsWith(`${home}${sep}`) ? `~${path.slice(home.length)}` : path;
+}
+
+function describeKey({ role, scopes, kind }: NonNullable<KnownKey["facts"]>): string {
+  if (kind === "master") return "master key: manages projects only";
+  return describeKeyAccess(role, scopes);
+}

@@ -1,0 +1,84 @@
+import type { KeyContext } from "../../mcp/access/key-context.ts";
+import { readPlanPage, rowsPerPage } from "../../mcp/approval/plan-rows.ts";
+import { needsYes } from "../../mcp/tools/bulk/jobs.ts";
+import { previewPlan } from "../../mcp/tools/bulk/preview-plan.ts";
+import type { Job } from "../../state/jobs.ts";
+import { countPlannedWrites, isFaulty, type Plan } from "../../state/plans.ts";
+import type { Question, ShownPart, ShownPlan } from "../../console/account.ts";
+import { renderQuestion } from "./questions.ts";
+import { clock } from "../process/embedded.ts";
+import type { LazyState } from "../process/lazy-state.ts";
+
+/** A plan as the approval page would show it, before anything is asked. */
+
+type PlanParts = {
+  readonly keyContext: KeyContext;
+  readonly state: Pick<LazyState, "open">;
+  readonly readPin: () => Promise<string | undefined>;
+};
+
+export async function readPlan(
+  id: string,
+  part: ShownPart,
+  parts: PlanParts,
+): Promise<ShownPlan | undefined> {
+  const { bulk, origin } = parts.keyContext;
+  const plan = await bulk.findPlan(id, parts.keyContext);
+  // Where it was made for another deployment, nothing here is what it was made of.
+  if (plan?.origin !== origin) return undefined;
+  const { jobs } = await parts.state.open();
+  const job = await jobs.findOfPlan(plan.id);
+  const { counts, problems, request, undoes } = plan;
+  const isOver = job === undefined && plan.expires_at <= clock.now();
+  const isOpen = !isOver && !isFaulty(plan) && countLeft(plan, job) > 0;
+  const conflicts = await bulk.listRows(plan, {
+    actions: ["conflict"],
+    offset: (part.conflicts - 1) * rowsPerPage,
+    limit: rowsPerPage,
+  });
+  const faulty = new Set(problems.flatMap(({ row, link }) => row ?? link ?? []));
+  return {
+    counts,
+    question: isOpen ? await describe(plan, job, part, parts) : undefined,
+    isFaulty: isFaulty(plan),
+    isOver,
+    jobId: job?.id,
+    undoes: undoes ?? undefined,
+    problems,
+    moreFaults: Math.max(0, counts.invalid - faulty.size),
+    conflicts: conflicts.map(({ row, path, link_id, message }) => ({
+      ...(row === null ? { link: path ?? link_id ?? "" } : { row }),
+      message: message ?? "",
+    })),
+    format: request?.source?.format,
+    unmapped: request?.source?.unmapped ?? [],
+    warnings: request?.source?.warnings ?? [],
+  };
+}
+
+/** Of what runs nothing is left to be asked. */
+function countLeft({ counts }: Plan, job: Job | undefined): number {
+  if (job === undefined) return countPlannedWrites(counts);
+  const canGoOn = job.state === "interrupted" || job.state === "cancelled";
+  return canGoOn ? job.counts.left + job.counts.unknown : 0;
+}
+
+async function describe(
+  plan: Plan,
+  job: Job | undefined,
+  part: ShownPart,
+  { keyContext, state, readPin }: PlanParts,
+): Promise<Question> {
+  const summary = await keyContext.bulk.summarize(plan, keyContext, { job });
+  const question = previewPlan(plan, summary, { job, binDays: keyContext.known.binDays });
+  const isAsked = needsYes(summary, job);
+  const asksPin = isAsked && (await readPin()) !== undefined;
+  const { rows, count } = question;
+  const shown = rows && (await readPlanPage(await state.open(), rows, part));
+  return {
+    ...renderQuestion(question, shown),
+    count: isAsked ? count : undefined,
+    pin: asksPin ? { left: undefined } : undefined,
+    blocked: undefined,
+  };
+}

@@ -1,0 +1,155 @@
+import type {
+  Account,
+  AskedByAssistant,
+  Decision,
+  NoYes,
+  Question,
+  Typed,
+  Waiting,
+} from "../../console/account.ts";
+import type { KeyContext } from "../../mcp/access/key-context.ts";
+import { decide, readOpen } from "../../mcp/approval/decide.ts";
+import { approvalPath } from "../../mcp/approval/approval-page.ts";
+import { renderPlanPage, type PlanPage, type PlanPart } from "../../mcp/approval/plan-rows.ts";
+import { renderFacts, renderFrames, renderRecent } from "../../mcp/approval/question-html.ts";
+import { readStored, type Question as AskedQuestion } from "../../mcp/approval/question.ts";
+import { whatYesDoes, writeLead, writeOrigin, writeTerm } from "../../mcp/approval/write-asking.ts";
+import type { Approval } from "../../state/approvals.ts";
+import type { Acting } from "./act.ts";
+import { clock } from "../process/embedded.ts";
+import { checkPin } from "../data/pin-file.ts";
+
+/** Questions to a person, from a page of the console or from an assistant, and the answers. */
+
+type Asking = Pick<Acting, "state" | "address" | "onDecided" | "onRefused"> & {
+  readonly keyContext: Pick<KeyContext, "key_print">;
+};
+
+/** Approves a question that a page of the console has asked. */
+export function approve(id: string, typed: Typed, asking: Asking): Promise<NoYes | undefined> {
+  return answer(id, "approved", typed, { ...asking, isByHand: true });
+}
+
+/** Answers a question that an assistant has asked. */
+export async function decideAsked(
+  ...[id, decision, typed, asking]: readonly [...Parameters<Account["decide"]>, Asking]
+): Promise<string | undefined> {
+  const no = await answer(id, decision, typed, { ...asking, isByHand: false });
+  return no?.kind === "fault" ? no.text : undefined;
+}
+
+type QuestionScope = Asking & {
+  /** Whether a page of the console has asked, and not an assistant. */
+  readonly isByHand: boolean;
+};
+
+async function answer(
+  id: string,
+  decision: Decision,
+  typed: Typed,
+  scope: QuestionScope,
+): Promise<NoYes | undefined> {
+  const approval = await find(id, scope);
+  if (approval === undefined) {
+    scope.onRefused("This approval has expired.", scope.address);
+    return { kind: "over" };
+  }
+  const options = { ...scope, openState: scope.state.open, checkPin };
+  const { fault: text } = await decide(approval, decision, typed, options);
+  return text === undefined ? undefined : { kind: "fault", text };
+}
+
+/** Undefined for the question of another key, as if it did not exist. */
+async function find(
+  id: string,
+  { keyContext, state, isByHand }: QuestionScope,
+): Promise<Approval | undefined> {
+  const { approvals } = await state.open();
+  const approval = await approvals.findPage(id);
+  if (approval?.key_print !== keyContext.key_print) return undefined;
+  return readStored(approval).isByHand === isByHand ? approval : undefined;
+}
+
+/** Until it expires, the same act gets the same question again. */
+const tryLater = "Cancel and try again in five minutes.";
+
+export async function readQuestion(id: string, asking: Asking): Promise<Question | undefined> {
+  const approval = await find(id, { ...asking, isByHand: true });
+  return approval && describe(approval, { page: 1 }, asking, tryLater);
+}
+
+export async function listWaiting({ keyContext, state }: Asking): Promise<readonly Waiting[]> {
+  if (!state.exists()) return [];
+  const { approvals } = await state.open();
+  const waiting = await approvals.listWaiting(keyContext.key_print);
+  return waiting.flatMap((approval) => {
+    const { isByHand, title } = readStored(approval);
+    return isByHand ? [] : [{ id: approval.id, title, ...describeAsker(approval) }];
+  });
+}
+
+export async function readAsked(
+  id: string,
+  part: PlanPart,
+  asking: Asking,
+): Promise<AskedByAssistant | undefined> {
+  const approval = await find(id, { ...asking, isByHand: false });
+  if (approval === undefined) return undefined;
+  const { term, ...asker } = describeAsker(approval);
+  const question = await describe(approval, part, asking);
+  return {
+    question,
+    ...asker,
+    term: question.blocked === undefined ? `${whatYesDoes} ${term}` : term,
+    end: ends[approval.status],
+  };
+}
+
+function describeAsker(approval: Approval) {
+  const { asker } = readStored(approval);
+  const now = clock.now();
+  return {
+    lead: writeLead(asker),
+    origin: writeOrigin(asker, approval, now),
+    term: writeTerm(approval, now),
+  };
+}
+
+const ends: Readonly<Record<Approval["status"], AskedByAssistant["end"]>> = {
+  waiting: undefined,
+  approved: "approved",
+  used: "approved",
+  declined: "declined",
+  told: "declined",
+};
+
+async function describe(
+  approval: Approval,
+  part: PlanPart,
+  { state }: Asking,
+  next?: string,
+): Promise<Question> {
+  const now = clock.now();
+  const open = await readOpen(approval, part, { state: await state.open(), now, next });
+  const { question, plan, tries, blocked } = open;
+  return { ...renderQuestion(question, plan, approval.id), pin: tries, blocked };
+}
+
+/** A question as the console shows it. Before it is asked, it has no id. */
+export function renderQuestion(
+  question: AskedQuestion,
+  plan: PlanPage | undefined,
+  id = "",
+): Omit<Question, "pin" | "blocked"> {
+  const { title, button = "Approve", destroys = false, facts, frames, count } = question;
+  return {
+    id,
+    title,
+    button,
+    destroys,
+    facts: renderRecent(question, clock.now()) + renderFacts(facts),
+    frames: renderFrames(frames, approvalPath + id),
+    rows: plan === undefined ? "" : renderPlanPage(plan),
+    count,
+  };
+}

@@ -1,0 +1,46 @@
+import { findEncoding } from "../../bulk/files/csv.ts";
+import { listItems } from "../../bulk/rows/read-rows.ts";
+import { isNestedTooDeep } from "../../contract/json.ts";
+
+/** A file of links that a person has handed over, as the arguments of a plan. */
+
+type Read =
+  | { readonly rows: readonly unknown[] }
+  | { readonly csv: string }
+  /** Why it is neither. */
+  | { readonly fault: string };
+
+export function readLinksFile(name: string, bytes: Uint8Array): Read {
+  const text = decode(bytes);
+  if (text === undefined) return { fault: "The file is not UTF-8 text. Save it as UTF-8." };
+  const isJson = /\.json$/i.test(name) || /^\s*[[{]/.test(text);
+  return isJson ? readJson(text) : { csv: text };
+}
+
+/** A mark of the byte order tells how some spreadsheets write, and is left out. */
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder(findEncoding(bytes), { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+function readJson(text: string): Read {
+  const given = parse(text);
+  if (given === undefined) return { fault: "The file is not valid JSON. It may be incomplete." };
+  if (isNestedTooDeep(given)) {
+    return { fault: "The JSON in the file is nested too deeply." };
+  }
+  const rows = listItems(given);
+  return rows === undefined ? { fault: "The file contains no list of links." } : { rows };
+}
+
+/** Undefined for what is no JSON; no JSON is undefined. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,201 @@
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { randomUUID } from "node:crypto";
+import { dirname, join, resolve } from "node:path";
+import { UsageFault } from "../../config.ts";
+import { isEmptied } from "../../sql/sqlite-file.ts";
+
+/** The folder that holds everything: private to its owner. */
+
+export const databaseFile = "waypost.db";
+export const stateFile = "state.db";
+const ownerKeyFile = "owner.key";
+const httpTokenFile = "http.token";
+const listenerKeyFile = "listener.key";
+
+export function prepareDataFolder(folder: string, uid = process.getuid?.()): void {
+  makeDataFolder(folder, uid);
+  requireComplete(folder);
+}
+
+/** As `prepareDataFolder`, for a command that fills the folder. */
+export function makeDataFolder(folder: string, uid = process.getuid?.()): void {
+  explainFault(folder, () => {
+    makeFolder(resolve(folder));
+    requireUsable(folder);
+    requireTrustedOwner(folder, uid);
+    if (isOpenToOthers(folder)) chmodSync(folder, 0o700);
+  });
+}
+
+/** Throws what `prepareDataFolder` would, and makes and changes nothing. */
+export function checkDataFolder(folder: string, uid = process.getuid?.()): void {
+  explainFault(folder, () => {
+    let nearest = resolve(folder);
+    while (!existsSync(nearest)) nearest = dirname(nearest);
+    requireUsable(nearest);
+    if (!existsSync(folder)) return;
+    requireTrustedOwner(folder, uid);
+    isOpenToOthers(folder);
+  });
+  requireComplete(folder);
+}
+
+function explainFault(folder: string, use: () => void): void {
+  try {
+    use();
+  } catch (error) {
+    if (error instanceof UsageFault) throw error;
+    const code = readCode(error);
+    const advice = "choose another folder with --data (WAYPOST_DATA)";
+    const cause = causes[code] ?? `it cannot be used (${code})`;
+    throw new UsageFault(`the data folder ${folder}: ${cause}; ${advice}`);
+  }
+}
+
+const causes: Readonly<Record<string, string>> = {
+  ENOTDIR: "part of its path is a file",
+  ENOENT: "it does not exist and cannot be created",
+  EACCES: "you do not have permission to use it",
+  EPERM: "you do not have permission to use it",
+  EROFS: "its disk is read-only",
+};
+
+function requireUsable(folder: string): void {
+  if (!statSync(folder).isDirectory()) {
+    throw new UsageFault(`${folder} is a file; --data (WAYPOST_DATA) must be a folder`);
+  }
+  accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+}
+
+/** The owner of a folder can read and replace everything in it. Windows has no user ids. */
+export function requireTrustedOwner(folder: string, uid = process.getuid?.()): void {
+  const owner = statSync(folder, { throwIfNoEntry: false })?.uid;
+  if (owner === undefined || uid === undefined || owner === 0 || owner === uid) return;
+  // Files that root creates there could not be opened by the service that owns the folder.
+  const advice =
+    uid === 0
+      ? `run this command as that user, with sudo -u '#${owner}'`
+      : "pass a folder of your own with --data";
+  throw new UsageFault(`the data folder ${folder} belongs to another user; ${advice}`);
+}
+
+/** By hand, for Node's recursive mkdir never returns in places such as /proc. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    // Another first start may have made it meanwhile.
+    if (readCode(error) !== "EEXIST") throw error;
+  }
+}
+
+/** The keys that a copy of the folder contains, so that callers keep theirs. */
+export const keptFiles = [ownerKeyFile, httpTokenFile] as const;
+
+/** What would be in the way of a copy. A disk's own folder and what V8 has compiled are not. */
+export function listData(folder: string): readonly string[] {
+  const emptyNames = /^(?:compiled-.*|lost\+found)$/;
+  return readdirSync(folder).filter((name) => !emptyNames.test(name));
+}
+
+/** In the data folder: the files of a copy until all of them are whole. */
+export function findIncomplete(folder: string): string {
+  return join(folder, "incomplete");
+}
+
+function requireComplete(folder: string): void {
+  if (!existsSync(findIncomplete(folder))) return;
+  throw new UsageFault(
+    `the data folder ${folder} is incomplete: a restore or migration into it is running, or was ` +
+      "interrupted; run the same command again, or remove the folder",
+  );
+}
+
+export function hasDatabase(folder: string): boolean {
+  return existsSync(join(folder, databaseFile));
+}
+
+/** A new store would take on the old one's key, and nobody would hear that the links are gone. */
+export function requireNotEmptied(folder: string): void {
+  const file = join(folder, databaseFile);
+  if (!isEmptied(file) || !existsSync(findOwnerKeyFile(folder))) return;
+  throw new UsageFault(
+    `${file} is empty, but ${ownerKeyFile} next to it shows that it had data; restore the file ` +
+      "from a backup, or remove it to start with a new database",
+  );
+}
+
+export function findOwnerKeyFile(folder: string): string {
+  return join(folder, ownerKeyFile);
+}
+
+export function findHttpTokenFile(folder: string): string {
+  return join(folder, httpTokenFile);
+}
+
+export function findListenerKeyFile(folder: string): string {
+  return join(folder, listenerKeyFile);
+}
+
+/**
+ * Keeps a token in a file of its own, or answers the one that is there. The file appears
+ * whole or not at all, and only once: of two first starts, both go on with the same token.
+ */
+export function keepToken(path: string, token: string): string {
+  const draft = `${path}.${randomUUID()}`;
+  writeFileSync(draft, `${token}\n`, { mode: 0o600, flag: "wx", flush: true });
+  try {
+    linkSync(draft, path);
+  } catch (error) {
+    if (readCode(error) !== "EEXIST") copyWhole(token, path);
+  } finally {
+    rmSync(draft);
+  }
+  return checkToken(path, readFileSync(path, "utf8").trim());
+}
+
+/** Throws where the file holds anything but a token that was made by us. */
+export function checkToken(path: string, kept: string): string {
+  if (/^waypost_\w{40}$/.test(kept)) return kept;
+  throw new UsageFault(`${path} contains no key; move the file away and start Waypost again`);
+}
+
+/** A disk without hard links: still only once, but not whole from its first moment. */
+function copyWhole(token: string, path: string): void {
+  if (existsSync(path)) return;
+  writeFileSync(path, `${token}\n`, { mode: 0o600, flag: "wx", flush: true });
+}
+
+/** A folder with other files in it is refused then: to change its mode is not for us. */
+function isOpenToOthers(folder: string): boolean {
+  const isOpen = process.platform !== "win32" && (statSync(folder).mode & 0o077) !== 0;
+  if (!isOpen) return false;
+  const names = readdirSync(folder);
+  const ours = [databaseFile, stateFile, ownerKeyFile, httpTokenFile];
+  const isOurs = names.length === 0 || ours.some((name) => names.includes(name));
+  if (!isOurs) {
+    const advice = "choose an empty folder, or run chmod 700 on this one";
+    throw new UsageFault(
+      `other users can open the data folder ${folder}, and it is not empty; ${advice}`,
+    );
+  }
+  return true;
+}
+
+export function readCode(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "unknown";
+}

@@ -1,0 +1,101 @@
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { hostname } from "node:os";
+import { resolve } from "node:path";
+import type { Kysely } from "kysely";
+import type { ClockAndRandom } from "../../contract/clock.ts";
+import { createToken, hashToken } from "../../service/ids.ts";
+import { issueKey } from "../../service/issue-key.ts";
+import { makeProject } from "../../service/write-project.ts";
+import type { StateTables } from "../../state/tables.ts";
+import type { Sql } from "../../sql/sql.ts";
+import type { Store } from "../../store/store.ts";
+import type { Db } from "../../store/tables.ts";
+import { keepToken } from "./data-folder.ts";
+
+/** What the first start of all makes: the project `default` and its owner's key. */
+
+type Starting = {
+  readonly store: Store;
+  /** Where many first starts, on many machines, share one database. */
+  readonly stateTables: Sql<StateTables> | undefined;
+  readonly keyFile: string;
+  readonly given: ClockAndRandom;
+};
+
+export async function prepareFirstStart(starting: Starting): Promise<boolean> {
+  const { store, stateTables, keyFile, given } = starting;
+  if (!(await isUntouched(store.db))) return false;
+  const made = createToken(given.random);
+  const token = keepToken(keyFile, made);
+  const make = async (db: Db) => {
+    // Another process may have been first meanwhile.
+    if (!(await isUntouched(db))) return false;
+    const project = await makeProject(db, given, { name: "Default", subdomain: "default" });
+    await issueKey(db, given, { project_id: project.id, scopes: [], role: "owner", token });
+    // Kysely knows the tables of one room; the state's are in the same database.
+    const own = db as unknown as Kysely<StateTables>;
+    if (stateTables !== undefined) await noteKeyPlace(own, namePlace(keyFile));
+    return true;
+  };
+  const isFirst = await store.write(make);
+  // A file that no other process of this folder has used meanwhile holds no key of this store.
+  if (!isFirst && token === made && !(await isKnown(store.db, token))) rmSync(keyFile);
+  return isFirst;
+}
+
+/** The owner's key, as a folder has it. */
+export type OwnerKey = {
+  readonly file: string;
+  /** A wrong one is another store's, or was revoked, or cannot be read. */
+  readonly state: "opens" | "wrong" | "none";
+  /** Which machine has written the right one, and where, if it was not in this folder. */
+  readonly elsewhere: string | undefined;
+};
+
+export async function findOwnerKey(
+  own: Pick<Starting, "store" | "stateTables" | "keyFile">,
+): Promise<OwnerKey> {
+  const { store, stateTables, keyFile: file } = own;
+  const state = existsSync(file) ? await tryKeyFile(store.db, file) : "none";
+  const isNoted = stateTables !== undefined && state !== "opens";
+  const noted = isNoted ? await readKeyPlace(stateTables.db) : undefined;
+  return { file, state, elsewhere: noted === namePlace(file) ? undefined : noted };
+}
+
+async function tryKeyFile(db: Db, file: string): Promise<OwnerKey["state"]> {
+  let token;
+  try {
+    token = readFileSync(file, "utf8").trim();
+  } catch {
+    return "wrong";
+  }
+  return (await isKnown(db, token)) ? "opens" : "wrong";
+}
+
+const keyPlace = "owner_key_place";
+
+async function noteKeyPlace(db: Kysely<StateTables>, value: string): Promise<void> {
+  const insert = db.insertInto("secrets").values({ name: keyPlace, value });
+  const update = insert.onConflict((conflict) => conflict.column("name").doUpdateSet({ value }));
+  await update.execute();
+}
+
+async function readKeyPlace(db: Kysely<StateTables>): Promise<string | undefined> {
+  const found = db.selectFrom("secrets").select("value").where("name", "=", keyPlace);
+  return (await found.executeTakeFirst())?.value;
+}
+
+function namePlace(keyFile: string): string {
+  return `${hostname()}:${resolve(keyFile)}`;
+}
+
+async function isUntouched(db: Db): Promise<boolean> {
+  const project = await db.selectFrom("projects").select("id").limit(1).executeTakeFirst();
+  const key = await db.selectFrom("api_keys").select("id").limit(1).executeTakeFirst();
+  return project === undefined && key === undefined;
+}
+
+async function isKnown(db: Db, token: string): Promise<boolean> {
+  const keys = db.selectFrom("api_keys").select("id").where("token_hash", "=", hashToken(token));
+  return (await keys.executeTakeFirst()) !== undefined;
+}

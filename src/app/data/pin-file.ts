@@ -1,0 +1,86 @@
+import { randomBytes, scrypt } from "node:crypto";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { promisify } from "node:util";
+import { UsageFault, type Config } from "../../config.ts";
+import { isSameSecret } from "../../text/same-secret.ts";
+
+/**
+ * The PIN of the approval page. The operator writes it into a file; from the first start on the
+ * file holds its hash alone, so that reading the file later does not tell the PIN.
+ */
+
+const derive = promisify<string, Buffer, number, object, Buffer>(scrypt);
+/** Slow enough that trying out all short PINs on a stolen file takes long. */
+const cost = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
+const hashBytes = 32;
+const least = 6;
+
+/** The hash of the PIN that the operator has set; undefined where they have set none. */
+export function openOwnPin({ secrets }: Pick<Config, "secrets">): Promise<string | undefined> {
+  const { approval_pin_file: file } = secrets;
+  return file === undefined ? Promise.resolve(undefined) : openPin(file);
+}
+
+/** The hash of the file's PIN, from which nobody reads the PIN itself. */
+export async function openPin(path: string): Promise<string> {
+  const text = readPin(path);
+  return isHash(text) ? text : replaceByHash(path, text);
+}
+
+/** Whether this is the PIN that the hash was made of. */
+export async function checkPin(pin: string, stored: string): Promise<boolean> {
+  const [, salt = "", expected = ""] = stored.split("$");
+  const given = await hash(pin, Buffer.from(salt, "base64url"));
+  return isSameSecret(given, Buffer.from(expected, "base64url"));
+}
+
+/** Refuses what `openPin` would refuse, and leaves the file as it is. */
+export function checkPinFile(path: string): void {
+  readPin(path);
+}
+
+/** The file's text: a PIN, or the hash of one. */
+function readPin(path: string): string {
+  const text = readText(path);
+  if (isHash(text) || text.length >= least) return text;
+  throw new UsageFault(
+    `the file named in WAYPOST_APPROVAL_PIN_FILE must contain a PIN of at least ${least} ` +
+      "characters",
+  );
+}
+
+function isHash(text: string): boolean {
+  return /^scrypt\$[\w-]+\$[\w-]+$/.test(text);
+}
+
+async function replaceByHash(path: string, text: string): Promise<string> {
+  const salt = randomBytes(16);
+  const hashed = await hash(text, salt);
+  const stored = `scrypt$${salt.toString("base64url")}$${hashed.toString("base64url")}`;
+  try {
+    chmodSync(path, 0o600);
+    writeFileSync(path, `${stored}\n`, { flush: true });
+  } catch (error) {
+    throw new UsageFault(
+      `the PIN in ${path} cannot be replaced with its hash; make the file writable`,
+      { cause: error },
+    );
+  }
+  return stored;
+}
+
+/** A keyboard may add a blank, or write an accent in two signs. */
+function hash(pin: string, salt: Buffer): Promise<Buffer> {
+  return derive(pin.trim().normalize("NFC"), salt, hashBytes, cost);
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch (error) {
+    throw new UsageFault(
+      `WAYPOST_APPROVAL_PIN_FILE: ${path} cannot be read; check its name and permissions`,
+      { cause: error },
+    );
+  }
+}

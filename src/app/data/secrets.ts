@@ -1,0 +1,91 @@
+import { readFileSync, statSync } from "node:fs";
+import { resolve } from "node:path";
+import { UsageFault, type Config } from "../../config.ts";
+import { databaseUrlRule, isAddress, isDatabaseUrl } from "../../network/database-url.ts";
+import { isPlainPath } from "../../text/quote-word.ts";
+import { findHttpTokenFile, findOwnerKeyFile, keepToken } from "./data-folder.ts";
+
+/** Where secrets come from: a variable, a file that a variable names, or a file of our own. */
+
+/** Where a store is: in the data folder, unless a database is named. */
+export type DataPlace = Pick<Config, "data"> & {
+  readonly secrets?: Pick<Config["secrets"], "database_url" | "database_url_file">;
+};
+
+/** The key that calls are made with. A remote deployment never gets the embedded one's. */
+export function readApiKey({ data, base_url, secrets }: Config): string | undefined {
+  const { api_key, api_key_file } = secrets;
+  if (api_key !== undefined) return checkSecret(api_key, "WAYPOST_API_KEY");
+  if (api_key_file !== undefined) return readSecretFile(api_key_file, "WAYPOST_API_KEY_FILE");
+  return base_url === undefined ? readIfThere(findOwnerKeyFile(data)) : undefined;
+}
+
+/** The token that callers of a gateway have to send; made on its first start. */
+export function readHttpToken(config: Config, createToken: () => string): string {
+  const path = findHttpTokenFile(config.data);
+  return readGivenToken(config) ?? readIfThere(path) ?? keepToken(path, createToken());
+}
+
+/** The token that the operator has set; undefined where there is none. */
+export function readGivenToken({ secrets }: Config): string | undefined {
+  const { http_token, http_token_file } = secrets;
+  if (http_token !== undefined) return checkSecret(http_token, "WAYPOST_HTTP_TOKEN");
+  if (http_token_file === undefined) return undefined;
+  return readSecretFile(http_token_file, "WAYPOST_HTTP_TOKEN_FILE");
+}
+
+/** The address of the database, password and all; undefined where everything is in the folder. */
+export function readDatabaseUrl({ secrets }: DataPlace): string | undefined {
+  const { database_url, database_url_file } = secrets ?? {};
+  if (database_url !== undefined || database_url_file === undefined) return database_url;
+  const url = readSecretFile(database_url_file, "WAYPOST_DATABASE_URL_FILE");
+  if (isDatabaseUrl(url)) return url;
+  throw new UsageFault(`the address read from WAYPOST_DATABASE_URL_FILE ${databaseUrlRule}`);
+}
+
+/** What those show who read the metrics; undefined where nobody may. */
+export function readMetricsToken({ secrets }: Pick<Config, "secrets">): string | undefined {
+  const { metrics_token, metrics_token_file } = secrets;
+  if (metrics_token !== undefined) return checkSecret(metrics_token, "WAYPOST_METRICS_TOKEN");
+  if (metrics_token_file === undefined) return undefined;
+  return readSecretFile(metrics_token_file, "WAYPOST_METRICS_TOKEN_FILE");
+}
+
+export function readIfThere(path: string): string | undefined {
+  if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
+  return readSecretFile(path, path);
+}
+
+function readSecretFile(path: string, name: string): string {
+  if (isAddress(path)) {
+    throw new UsageFault(
+      `${name} must be the name of a file, not an address; save the address in a file`,
+    );
+  }
+  try {
+    return checkSecret(readFileSync(path, "utf8").trim(), name);
+  } catch (error) {
+    if (error instanceof UsageFault) throw error;
+    throw new UsageFault(`${nameFile(path, name)} ${explainUnread(error)}`, { cause: error });
+  }
+}
+
+/** What a variable names may be the secret itself. A path has no room for a database's address. */
+function nameFile(path: string, name: string): string {
+  if (name === path) return path;
+  const isShown = name === "WAYPOST_DATABASE_URL_FILE" && isPlainPath(path);
+  return isShown ? `${resolve(path)} (${name})` : `the file named in ${name}`;
+}
+
+function explainUnread(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code === "ENOENT") return "does not exist";
+  if (code === "EACCES") return "cannot be read by this user; change its permissions";
+  return code === "EISDIR" ? "is a folder; use the name of a file" : "cannot be read";
+}
+
+/** A secret is sent in a header, so it must fit there. No message shows the secret itself. */
+function checkSecret(secret: string, name: string): string {
+  if (/^[\x21-\x7e]+$/.test(secret)) return secret;
+  throw new UsageFault(`${name} must contain one word of ASCII characters, without spaces`);
+}

@@ -1,0 +1,58 @@
+import type { Config } from "../../config.ts";
+import { apiPrefix } from "../../contract/index.ts";
+import { writeLocalOrigin } from "../../contract/rules/link-address.ts";
+import { isLoopbackHost } from "../../network/ip-address.ts";
+
+/** The addresses of a process that serves. */
+export type Addresses = {
+  readonly url: string;
+  readonly mcp: string;
+  readonly api: string;
+  /** Where links live; of a remote deployment only what the operator says of it. */
+  readonly links: string | null;
+};
+
+export function describeAddresses(config: Config, port: number): Addresses {
+  const { host, public_url, base_url, link_origin } = config;
+  const isEverywhere = host === "0.0.0.0" || host === "::";
+  const name = isEverywhere ? "localhost" : host.includes(":") ? `[${host}]` : host;
+  const url = public_url ?? `http://${name}:${port}`;
+  return {
+    url,
+    mcp: `${url}/mcp`,
+    api: (base_url ?? url) + apiPrefix,
+    links: base_url === undefined ? describeLinkOrigin(config, port) : (link_origin ?? null),
+  };
+}
+
+/** Whether others can reach this server by nothing but plain http, as far as the settings say. */
+export function isOpenToOthers({ host, public_url }: Config): boolean {
+  return !isLoopbackHost(host) && public_url?.startsWith("https:") !== true;
+}
+
+/** Under which the links of this data folder are, or will be once it is served. */
+export function listLinkOrigins({ link_origin, second_origin }: Config): readonly string[] {
+  return [link_origin ?? writeLocalOrigin(), second_origin].filter(
+    (origin) => origin !== undefined,
+  );
+}
+
+/** Where the embedded service's links live. */
+export function describeLinkOrigin({ link_origin }: Config, port: number): string {
+  return link_origin ?? writeLocalOrigin(port);
+}
+
+/** Whether browsers open the embedded service's links at a loopback address. */
+export function hasLocalLinks(config: Config): boolean {
+  const isOwn = config.base_url === undefined;
+  return isOwn && listLinkOrigins(config).some((origin) => /\.localhost(:\d+)?$/.test(origin));
+}
+
+/**
+ * The host names that this process answers to beside its links. A page in a browser on this
+ * machine can make any name of its own point here, and is refused by that name.
+ */
+export function listHostnames({ host }: Config, { url }: Addresses): readonly string[] {
+  const { hostname } = new URL(url);
+  return [...new Set([hostname, host, "localhost", "127.0.0.1", "[::1]"])];
+}

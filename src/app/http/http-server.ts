@@ -1,0 +1,279 @@
+import { getRequestListener } from "@hono/node-server";
+import { once as nextEvent } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  createServer as createNetServer,
+  Server as NetServer,
+  type AddressInfo,
+  type Socket,
+} from "node:net";
+import { apiPrefix } from "../../contract/index.ts";
+import { readLlmsText } from "../../help/help-topics.ts";
+import type { Host } from "../../host/host.ts";
+import { once } from "../../mcp/schemas/once.ts";
+import type { AnswerScrape } from "../../metrics/answer-scrape.ts";
+import { findClientAddress } from "../../network/client-address.ts";
+import { limitUnanswered, type AnswerRequest } from "../../network/limit-unanswered.ts";
+import type { Incoming } from "../../network/read-at-most.ts";
+import { isRead } from "../../network/read-method.ts";
+import { createTrust, type TrustedProxies } from "../../network/trusted-proxies.ts";
+import type { AnswerHttp } from "../../service/http.ts";
+import { readRequestId, requestIdHeader } from "../../text/request-id.ts";
+import { assetPath } from "../../console/asset-path.ts";
+import { answerProbe, isProbeOfAddress, type ReadUnready } from "./answer-probes.ts";
+import { tlsAskPath, type AnswerTlsAsk } from "./answer-tls-ask.ts";
+import { respondJson } from "./respond-json.ts";
+
+/**
+ * The one port of a data folder: which part answers a request, told by its Host header and path.
+ * Slow and oversized senders are cut off by the limits below.
+ */
+
+const serverLimits = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  connectionsCheckingInterval: 1000,
+  // Longer than the minute for which most proxies keep theirs: the proxy must be the one that
+  // closes a connection, or its request may meet one that is just being closed.
+  keepAliveTimeout: 65_000,
+} as const;
+
+const socketOptions = {
+  noDelay: true,
+  // A client that is gone without a word is noticed, and does not count as one that listens.
+  keepAlive: true,
+  keepAliveInitialDelay: 60_000,
+} as const;
+
+/** What is still running when a stop is asked for may finish within this time. */
+const finish_ms = 1500;
+const closeIdleEvery_ms = 20;
+/** What was sent by the stop is read within this time. */
+const quiet_ms = 100;
+
+export type HttpServer = Server & {
+  /** They accept connections for this server at the loopback addresses. */
+  readonly twins: readonly NetServer[];
+  /** Its connections over which nothing was asked: browsers open some. */
+  readonly unused: Set<Socket>;
+  /** Answers each request. */
+  answer: AnswerRequest;
+};
+
+/** The address is the client's, and `incoming` is Node's own message. */
+export type HttpFetch = (
+  request: Request,
+  address: string | undefined,
+  incoming: Incoming,
+) => Promise<Response>;
+
+export type McpCarrier = {
+  readonly fetch: HttpFetch;
+  /** Watches a request until it is answered. */
+  readonly watch?: (request: IncomingMessage, response: ServerResponse) => void;
+};
+
+/** Answers a request from another process of the data folder; returns false for any other. */
+export type AnswerProcess = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+export type RequestHandlers = {
+  /** The REST API; undefined where it is not for this process to answer. */
+  readonly api: AnswerHttp | undefined;
+  /** Undefined in a process that speaks MCP over stdio. */
+  readonly mcp: McpCarrier | undefined;
+  /** What a person opens in a browser, by how its path begins: `/approve/`. */
+  readonly pages: Readonly<Record<string, HttpFetch>>;
+  /** What a browser is shown where nothing else is asked for; undefined where there is none. */
+  readonly console?: HttpFetch | undefined;
+  /** Undefined where the links live elsewhere. */
+  readonly links: Host | undefined;
+  /** This server's own names: none is a link host, whatever the link origin says. */
+  readonly hostnames: readonly string[];
+  readonly readUnready: ReadUnready;
+  /** Undefined where nobody may read the metrics. */
+  readonly answerScrape?: AnswerScrape | undefined;
+  /** Undefined in a process that no proxy is in front of. */
+  readonly answerTlsAsk?: AnswerTlsAsk | undefined;
+  /** Who is believed what they say of their clients' addresses. */
+  readonly trustedProxies: TrustedProxies | undefined;
+  /** Looks at the first request of each connection. */
+  readonly lookAtFirst?: ((request: IncomingMessage) => void) | undefined;
+  readonly answerProcess?: AnswerProcess | undefined;
+};
+
+/** Listens a moment before the store is open; until then it asks clients to come back. */
+export function createHttpServer(): HttpServer {
+  const unused = new Set<Socket>();
+  // As Node's own HTTP server: a client may end its side and still read the answer.
+  const open = () => createNetServer({ ...socketOptions, allowHalfOpen: true });
+  const twins = [open(), open()];
+  const own = { unused, twins, answer: answerStarting };
+  const server = Object.assign(createServer({ ...serverLimits, ...socketOptions }), own);
+  for (const twin of twins) {
+    twin.on("connection", (socket) => server.emit("connection", socket));
+  }
+  server.on(
+    "request",
+    limitUnanswered((request, response) => server.answer(request, response)),
+  );
+  server.on("connection", (socket) => {
+    unused.add(socket);
+    socket.once("close", () => unused.delete(socket));
+  });
+  return server;
+}
+
+/** Answers the port that is had in the end. */
+export async function listenAt(
+  server: NetServer,
+  place: { readonly host: string; readonly port: number },
+): Promise<number> {
+  const listening = nextEvent(server, "listening");
+  server.listen(place);
+  await listening;
+  // A listening TCP server has an address with a port; only pipes have a path instead.
+  return (server.address() as AddressInfo).port;
+}
+
+/** Resolves when its connections have ended. Connections that are idle stay open. */
+export function closeListener(server: NetServer): Promise<unknown> {
+  return new Promise((resolve) => NetServer.prototype.close.call(server, resolve));
+}
+
+const apiStart = `${apiPrefix}/`;
+
+type Closing = {
+  /** Ends what never ends by itself. */
+  readonly besides?: Promise<unknown> | undefined;
+  readonly most_ms?: number;
+};
+
+/**
+ * Listens no more from the call on. What was sent by then is answered, and told that its connection
+ * ends; idle ones end once nothing has been asked for a moment, busy ones when their answer is out
+ * or the time is up.
+ */
+export async function closeHttpServer(
+  server: HttpServer,
+  { besides, most_ms = finish_ms }: Closing = {},
+): Promise<void> {
+  let askedAt = performance.now();
+  server.prependListener("request", (_request, response: ServerResponse) => {
+    askedAt = performance.now();
+    response.shouldKeepAlive = false;
+  });
+  // HTTP's own would break idle connections at once, over which a request may be on its way.
+  const closed = Promise.all([server, ...server.twins].map(closeListener));
+  // A connection becomes idle when its last answer is out, and Node looks only once.
+  const closing = setInterval(() => {
+    if (performance.now() - askedAt < quiet_ms) return;
+    server.closeIdleConnections();
+    for (const socket of server.unused) socket.destroy();
+  }, closeIdleEvery_ms);
+  const timer = setTimeout(() => server.closeAllConnections(), most_ms);
+  await besides;
+  await closed;
+  clearInterval(closing);
+  clearTimeout(timer);
+}
+
+/** From now on these answer, in place of `answerStarting`. */
+export function setRequestHandlers(server: HttpServer, handlers: RequestHandlers): void {
+  server.answer = createListener(handlers, server.unused);
+}
+
+function answerStarting(request: IncomingMessage, response: ServerResponse): void {
+  if (answerProbe(request, response, () => Promise.resolve("starting"))) return;
+  response.setHeader("retry-after", "1");
+  respondJson(response, 503, { error: "Waypost is starting." });
+}
+
+function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
+  const { api, mcp, links, hostnames, readUnready, answerScrape, answerTlsAsk } = handlers;
+  const trusts = createTrust(handlers.trustedProxies);
+  const listen = (fetch: HttpFetch): AnswerRequest => {
+    const answer = getRequestListener((request, { incoming }) =>
+      fetch(request, findClientAddress(incoming, trusts), incoming),
+    );
+    return (request, response) => void answer(request, response);
+  };
+  const answerApi: AnswerRequest | undefined =
+    api && ((request, response) => api(request, response, findClientAddress(request, trusts)));
+  const answerAnyMcp = mcp && listen(mcp.fetch);
+  const answerMcp =
+    answerAnyMcp &&
+    ((request: IncomingMessage, response: ServerResponse) => {
+      mcp.watch?.(request, response);
+      answerAnyMcp(request, response);
+    });
+  // Few processes are ever asked for a page, and what answers one takes long to load.
+  const pages = Object.entries(handlers.pages).map(([start, fetch]) => {
+    return { start, open: once(() => listen(fetch)) };
+  });
+  const openConsole = once(() => handlers.console && listen(handlers.console));
+
+  return (request: IncomingMessage, response: ServerResponse): void => {
+    if (unused.delete(request.socket)) handlers.lookAtFirst?.(request);
+    const host = readHostname(request);
+    const answerHere = () => answerOwn(request, response);
+    const isOwn =
+      links === undefined || hostnames.includes(host) || isProbeOfAddress(request.url, host);
+    if (isOwn) answerHere();
+    else void links.answer(request, response, host, answerHere);
+  };
+
+  function answerOwn(request: IncomingMessage, response: ServerResponse): void {
+    if (handlers.answerProcess?.(request, response) === true) return;
+    const { url = "" } = request;
+    // Most of what is asked here, and nothing else of ours begins so.
+    if (answerApi !== undefined && url.startsWith(apiStart)) {
+      answerApi(request, response);
+      return;
+    }
+    const query = url.indexOf("?");
+    const path = query < 0 ? url : url.slice(0, query);
+    if (answerProbe(request, response, readUnready)) return;
+    if (path === "/llms.txt") return void answerLlmsText(request, response);
+    if (path === "/metrics" && answerScrape !== undefined) return answerScrape(request, response);
+    if (path === tlsAskPath && answerTlsAsk !== undefined) return answerTlsAsk(request, response);
+    if (path === "/mcp") nameRequest(request, response);
+    const page = pages.find(({ start }) => path.startsWith(start));
+    const answer = page?.open() ?? (path === "/mcp" ? answerMcp : findRest(request, path));
+    if (answer !== undefined) answer(request, response);
+    else respondJson(response, 404, { error: "Not found: this server has no REST API." });
+  }
+
+  function findRest(request: IncomingMessage, path: string) {
+    return (wantsPage(request, path) ? openConsole() : undefined) ?? answerApi;
+  }
+}
+
+async function answerLlmsText(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const text = isRead(request) ? await readLlmsText().catch(() => undefined) : undefined;
+  if (text === undefined) return respondJson(response, 404, { error: "Not found." });
+  const headers = { "content-type": "text/plain; charset=utf-8", "cache-control": "no-cache" };
+  response.writeHead(200, headers).end(request.method === "HEAD" ? undefined : text);
+}
+
+/** A program takes JSON, or whatever there is; a person's browser says that it wants a page. */
+function wantsPage({ headers: { accept = "" } }: IncomingMessage, path: string): boolean {
+  return accept.includes("text/html") || path.startsWith(assetPath);
+}
+
+/** What calls tools reads it as if it came so, and the answer says it. */
+function nameRequest({ headers, rawHeaders }: IncomingMessage, response: ServerResponse): void {
+  const given = headers[requestIdHeader]?.toString();
+  const requestId = readRequestId(given);
+  response.setHeader(requestIdHeader, requestId);
+  if (given === requestId) return;
+  headers[requestIdHeader] = requestId;
+  for (let at = rawHeaders.length - 2; at >= 0; at -= 2) {
+    if (rawHeaders[at]?.toLowerCase() === requestIdHeader) rawHeaders.splice(at, 2);
+  }
+  rawHeaders.push(requestIdHeader, requestId);
+}
+
+/** A name may end with the dot of the root, and is the same without it. */
+function readHostname({ headers: { host = "" } }: IncomingMessage): string {
+  return host.replace(/\.?(:\d+)?$/, "").toLowerCase();
+}

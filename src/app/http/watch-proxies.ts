@@ -1,0 +1,41 @@
+import type { IncomingMessage } from "node:http";
+import type { Clock } from "../../contract/clock.ts";
+import { normalizeAddress } from "../../network/ip-address.ts";
+import { isPublicAddress } from "../../network/public-address.ts";
+import { createTrust, type TrustedProxies } from "../../network/trusted-proxies.ts";
+
+/** Whether requests come through a proxy that is not trusted. No address is kept for it. */
+export type ProxyWatch = {
+  /** Looks at the first request of a connection: all others of a proxy's are forwarded as it is. */
+  readonly look: (request: Pick<IncomingMessage, "headers" | "socket">) => void;
+  /** Whether one was met within a day. */
+  readonly hasMet: () => boolean;
+};
+
+/** What a process that serves links says of those in front of it. */
+export type ServedBy = {
+  /** A stdio process leaves the port when `serve` asks for it. */
+  readonly kind: "serve" | "stdio";
+  /** Whether `serve` has lately met a proxy that it does not trust. */
+  readonly hasMetProxy?: boolean;
+};
+
+const lately_ms = 24 * 60 * 60_000;
+
+export function createProxyWatch(
+  proxies: TrustedProxies | undefined,
+  { monotonic }: Pick<Clock, "monotonic">,
+): ProxyWatch {
+  const trusts = createTrust(proxies);
+  let metAt = -Infinity;
+  return {
+    look: ({ headers, socket }) => {
+      if (headers["x-forwarded-for"] === undefined) return;
+      const peer = normalizeAddress(socket.remoteAddress ?? "");
+      // From the public internet anybody may come and write such a header without being a proxy.
+      if (peer === undefined || isPublicAddress(peer) || trusts(peer, 0)) return;
+      metAt = monotonic();
+    },
+    hasMet: () => monotonic() - metAt < lately_ms,
+  };
+}

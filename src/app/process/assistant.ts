@@ -1,0 +1,334 @@
+import { setMaxListeners } from "node:events";
+import type { JobMeasures } from "../../bulk/apply/job-runner.ts";
+import { createBulk, type Bulk } from "../../bulk/bulk.ts";
+import { UsageFault, type Config } from "../../config.ts";
+import type { KnownKey } from "../../contract/access.ts";
+import type { Via } from "../../contract/api-message.ts";
+import { messages } from "../../contract/messages.ts";
+import type { WatchCall } from "../../contract/watch.ts";
+import {
+  createKeyContext,
+  nobodyListens,
+  type KeyContext,
+  type SaveFile,
+  type VisibleListeners,
+} from "../../mcp/access/key-context.ts";
+import type { KeptAccess } from "../../mcp/access/learned-access.ts";
+import type { ReadListening } from "../../mcp/access/listening.ts";
+import { createPreviews } from "../../mcp/access/saved-previews.ts";
+import {
+  createApprovalPages,
+  type ApprovalPages,
+  type PageOptions,
+} from "../../mcp/approval/approval-page.ts";
+import { createApproveOverwrite } from "../../mcp/approval/approve-overwrite.ts";
+import { createAwaitDecision, type AwaitDecision } from "../../mcp/approval/await-decision.ts";
+import {
+  countDecisions,
+  createRequireApproval,
+  type Decisions,
+} from "../../mcp/approval/require-approval.ts";
+import { createPreviewPages, type PreviewPages } from "../../mcp/previews/preview-pages.ts";
+import { createClientMemory } from "../../mcp/protocol/client-memory.ts";
+import { createServer, type OnCall } from "../../mcp/protocol/server.ts";
+import { once } from "../../mcp/schemas/once.ts";
+import { createToolbox, UnknownTool, type Toolbox } from "../../mcp/tools/toolbox.ts";
+import { createFastCalls, type FastCalls } from "../../mcp/transport/fast-path/fast-calls.ts";
+import { isUnusable } from "../../sql/faults.ts";
+import type { State } from "../../state/state.ts";
+import { isClientToken } from "../../text/client-token.ts";
+import type { Deployment } from "./deployment.ts";
+import { clock, random } from "./embedded.ts";
+import { explainStoreFault } from "./explain-store-fault.ts";
+import { createFindOwner } from "./find-job-owner.ts";
+import { createLazyState, type LazyState } from "./lazy-state.ts";
+import { openClient, sleep } from "./open-client.ts";
+import { checkPin, openOwnPin } from "../data/pin-file.ts";
+import { openPublicFiles } from "./public-files.ts";
+import { readTimeZone } from "./time-zone.ts";
+
+/** Whose calls they are, and whether a person makes them at the console. */
+export type Caller = {
+  readonly key: string | undefined;
+  readonly known: KnownKey;
+  readonly via?: Via | undefined;
+};
+
+/** What stdio and HTTP have in common: tools, approvals and what each key sees. */
+export type Assistant = {
+  readonly createKeyContext: (caller: Caller, listeners: VisibleListeners) => KeyContext;
+  readonly createServer: (
+    keyContext: KeyContext,
+    onCall?: OnCall,
+  ) => ReturnType<typeof createServer>;
+  readonly createFastCalls: (keyContext: KeyContext) => FastCalls;
+  readonly openPages: (
+    options: Pick<PageOptions, "hostnames" | "onDecided" | "onRefused">,
+  ) => Promise<ApprovalPages>;
+  /** What `preview_template` shows a person; to be had at `previewPath`. */
+  readonly openPreviewPages: (hostnames: readonly string[]) => PreviewPages;
+  /** Reads which jobs earlier processes left unfinished, before any client is served. */
+  readonly loadUnfinished: () => Promise<void>;
+  /** Resumes the jobs that earlier processes left a short time ago. */
+  readonly resumeRecent: () => void;
+  readonly measure: () => { readonly jobs: JobMeasures; readonly decisions: Decisions };
+  /** Lets go of its jobs, and of those who wait for a person; nothing of it is over by that. */
+  readonly stop: () => void;
+  /** Jobs whose rows are on the way have so much time. */
+  readonly close: (most_ms?: number) => Promise<void>;
+};
+
+type Report = (error: unknown) => string;
+
+type AssistantOptions = {
+  readonly config: Config;
+  readonly toolbox: Toolbox;
+  readonly deployment: Deployment;
+  readonly version: string;
+  readonly state: LazyState;
+  /** The address of an approval's page, which is open from now on. */
+  readonly openPage: (id: string) => Promise<string>;
+  readonly readListening: ReadListening;
+  /** For a client on this machine alone. */
+  readonly saveFile?: SaveFile;
+  readonly describeAddresses?: () => string | undefined;
+  readonly report: Report;
+  readonly watchCall?: WatchCall | undefined;
+  /** Whether nothing may be made or written. */
+  readonly isLook?: boolean;
+};
+
+export function createAssistant(options: AssistantOptions): Assistant {
+  const { config, toolbox, deployment, version, state, report, watchCall } = options;
+  const openState = state.open;
+  const openPreviews = async () => createPreviews((await openState()).kept);
+  const readPin = once(() => openOwnPin(config));
+  const { measure, endWaiting, ...asking } = prepareAsking(options, readPin);
+  const serving = { toolbox, ...asking, version, report, watchCall };
+  const life = new AbortController();
+  // Node warns about more than ten listeners, and more calls than that may run at once.
+  setMaxListeners(0, life.signal);
+  const memory = openAccessMemory(openState, options.isLook ?? false);
+  const bulk = createBulk({ openState, clock, random, sleep, report });
+  const readKnown = (key: string) => readKnownKey(config, deployment, key);
+  const createContext = prepareContexts(options, { life: life.signal, memory, bulk });
+  return {
+    createKeyContext: createContext,
+    createServer: (keyContext, onCall) => createServer({ ...serving, keyContext }, onCall),
+    createFastCalls: (keyContext) => createFastCalls({ ...serving, keyContext }),
+    openPages: async (wanted) => {
+      // A PIN that cannot be read is told at the start, and not when somebody is asked.
+      await readPin();
+      return createApprovalPages({ ...wanted, openState, checkPin, clock, report });
+    },
+    openPreviewPages: (hostnames) => createPreviewPages({ openPreviews, hostnames, report }),
+    loadUnfinished: async () => {
+      if (!state.exists()) return;
+      await bulk.loadUnfinished().catch((error: unknown) => {
+        // Whoever has to mend it is told now, and not when a write fails that was to be noted.
+        if (isUnusable(error)) throw error;
+        // A client that cannot be told of old jobs can be served all the same.
+        report(error);
+      });
+    },
+    resumeRecent: () => {
+      const finding = { ...options, bulk, readKnown, createKeyContext: createContext };
+      // Looking for jobs creates no state.
+      if (state.exists()) bulk.resumeRecent(createFindOwner(finding));
+    },
+    measure: () => ({ jobs: bulk.measure(), decisions: measure() }),
+    stop: () => {
+      endWaiting();
+      bulk.stop();
+    },
+    close: async (most_ms) => {
+      await bulk.close(most_ms);
+      life.abort();
+      await memory.finish();
+      await state.close();
+    },
+  };
+}
+
+type ContextParts = {
+  /** Ends the calls of all keys. */
+  readonly life: AbortSignal;
+  readonly memory: ReturnType<typeof openAccessMemory>;
+  readonly bulk: Bulk;
+};
+
+/** What each key sees, and how its calls travel. */
+function prepareContexts(
+  options: AssistantOptions,
+  { life, memory, bulk }: ContextParts,
+): Assistant["createKeyContext"] {
+  const { config, toolbox, deployment, state, report, isLook = false } = options;
+  const { own } = deployment;
+  const { scopes, destinations } = config;
+  const openState = state.open;
+  const timeZone = readTimeZone(config);
+  const hasMemory = own === undefined && (!isLook || state.exists());
+  return ({ key, known, via }, listeners) =>
+    createKeyContext({
+      client: openClient(deployment, { key, via, life, openState, report }),
+      bulk,
+      origin: deployment.origin,
+      checksConditions: own !== undefined,
+      openHistory: async () => (await openState()).history,
+      openPreviews: async () => createPreviews((await openState()).kept),
+      saveFile: options.saveFile,
+      key,
+      scopes,
+      destinations,
+      publicFiles: openPublicFiles(openState),
+      known,
+      isOffered: ({ tool }) => toolbox.find(tool) !== undefined,
+      isActAllowed: toolbox.isActAllowed,
+      readListening: options.readListening,
+      describeAddresses: options.describeAddresses,
+      lookUp: createLookUp(deployment, key, report),
+      probe: config.probe,
+      // Of a key that our own service knows nothing has to be learned.
+      openMemory: hasMemory && key !== undefined ? memory.open : undefined,
+      timeZone,
+      clock,
+      sleep,
+      report: (error) => life.aborted || report(error),
+      ...listeners,
+    });
+}
+
+/** How a person is asked, and what is remembered of that. */
+function prepareAsking(
+  { config: { mode }, state, openPage }: AssistantOptions,
+  readPin: () => Promise<string | undefined>,
+) {
+  const stopping = new AbortController();
+  const openState = state.open;
+  const awaitDecision = createAwaitDecision({ openState, clock, sleep });
+  const asked = createRequireApproval({ mode, readPin, openState, openPage });
+  return {
+    ...countDecisions(asked, mode),
+    approveOverwrite: createApproveOverwrite({ mode, openState }),
+    // The call ends as where nobody answers in time: another process hears what is answered.
+    awaitDecision: endWhen(awaitDecision, stopping.signal),
+    endWaiting: () => stopping.abort(),
+    clients: createClientMemory({ clock, openState }),
+    clock,
+  };
+}
+
+function endWhen(awaitDecision: AwaitDecision, stopping: AbortSignal): AwaitDecision {
+  return (id, wait) =>
+    awaitDecision(id, { ...wait, signal: AbortSignal.any([wait.signal, stopping]) });
+}
+
+/** Where the store cannot be read, the key's facts stay unknown; the call itself fails. */
+function createLookUp(
+  { followKey, own }: Deployment,
+  key: string | undefined,
+  report: Report,
+): () => Promise<KnownKey | undefined> {
+  if (key === undefined) return () => Promise.resolve(undefined);
+  const look = followKey(key);
+  return async () => {
+    try {
+      return (await look()) ?? describeRefused(own, key);
+    } catch (error) {
+      // The call itself tells of a store that does not answer.
+      if (explainStoreFault(error) === undefined) report(error);
+      return undefined;
+    }
+  };
+}
+
+type InspectOptions = Pick<AssistantOptions, "config" | "version" | "deployment" | "isLook"> & {
+  readonly key: string | undefined;
+};
+
+/** What an assistant would be shown with this configuration, for commands that only tell of it. */
+export async function inspectTools({ key, ...options }: InspectOptions) {
+  const { config, deployment } = options;
+  const toolbox = chooseTools(config);
+  const state = createLazyState(config, {
+    tables: deployment.own?.stateTables,
+    isLook: options.isLook,
+  });
+  const nowhere = { openPage: refuse, readListening: refuse };
+  const assistant = createAssistant({ ...options, toolbox, state, ...nowhere, report: String });
+  const known = await readKnownKey(config, deployment, key);
+  const keyContext = assistant.createKeyContext({ key, known }, nobodyListens);
+  // As it is now, and not as it was when it was learned.
+  await keyContext.explore(0);
+  await assistant.close();
+  return { toolbox, keyContext };
+}
+
+/** Never called: a list of tools runs none, so nothing has to be approved. */
+function refuse(): never {
+  throw new Error("no tool is called here");
+}
+
+/** What is known of the configured key, or of any that a caller shows. */
+export async function readKnownKey(
+  { base_url, link_origin }: Pick<Config, "base_url" | "link_origin">,
+  { followKey, own }: Pick<Deployment, "followKey"> & Partial<Pick<Deployment, "own">>,
+  key: string | undefined,
+): Promise<KnownKey> {
+  const known =
+    key === undefined ? undefined : ((await followKey(key)()) ?? describeRefused(own, key));
+  // A deployment elsewhere does not tell where its links live, so the operator may.
+  const linkHost = base_url === undefined ? undefined : link_origin;
+  return known ?? { facts: undefined, linkHost, hasSecondHost: false };
+}
+
+/** A wrong choice is refused before anything is opened, or made for the first time. */
+export function chooseTools({ mode, tools: selection }: Config): Toolbox {
+  try {
+    return createToolbox({ mode, selection });
+  } catch (error) {
+    if (!(error instanceof UnknownTool)) throw error;
+    throw new UsageFault(`--tools (WAYPOST_TOOLS): ${error.message}`, { cause: error });
+  }
+}
+
+/** What is known of a key that our own service refuses. */
+const invalidKey: KnownKey = {
+  facts: undefined,
+  refusal: messages.key_invalid,
+  linkHost: undefined,
+  hasSecondHost: false,
+};
+const clientKey: KnownKey = { ...invalidKey, refusal: messages.client_key_here };
+
+/** A remote server says by itself whether a key is valid; our own knows all of them. */
+function describeRefused(own: Deployment["own"] | undefined, key: string): KnownKey | undefined {
+  if (own === undefined) return undefined;
+  return isClientToken(key) ? clientKey : invalidKey;
+}
+
+/**
+ * Keeps in the state what was learned about keys. `finish` waits until it is saved, because the
+ * state may be closed soon after. Commands that only look save nothing.
+ */
+function openAccessMemory(openState: () => Promise<Pick<State, "kept">>, isLook: boolean) {
+  const writing = new Set<Promise<void>>();
+  const track = async (write: () => Promise<void>): Promise<void> => {
+    if (isLook) return;
+    const written = write();
+    writing.add(written);
+    await written.finally(() => writing.delete(written));
+  };
+  return {
+    open: async (): Promise<KeptAccess> => {
+      const { kept } = await openState();
+      return {
+        list: kept.list,
+        save: (...saved) => track(() => kept.save(...saved)),
+      };
+    },
+    finish: async (): Promise<void> => {
+      await Promise.allSettled(writing);
+    },
+  };
+}

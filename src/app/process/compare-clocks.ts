@@ -1,0 +1,37 @@
+import { sql, type Kysely } from "kysely";
+import { mostSkew_ms } from "../../contract/clock-skew.ts";
+import { clock } from "./embedded.ts";
+
+/** This machine's clock beside the database's, which all its machines have in common. */
+
+/** Of two machines that are no further off, none differs by too much from the other. */
+const most_ms = mostSkew_ms / 2;
+
+/** What is wrong with this machine's clock beside that of a PostgreSQL database. */
+export async function findClockFault(db: Kysely<unknown>): Promise<string | undefined> {
+  const ahead_ms = await compareClocks(db);
+  if (Math.abs(ahead_ms) <= most_ms) return undefined;
+  const side = ahead_ms > 0 ? "ahead of" : "behind";
+  return (
+    `This machine's clock is ${writeSeconds(Math.abs(ahead_ms))} seconds ${side} the database's ` +
+    `clock; at most ${writeSeconds(most_ms)} are allowed. Jobs, approvals and rate limits shared ` +
+    "by several machines would end too early or too late. Synchronize all clocks with NTP"
+  );
+}
+
+/** By how much it is surely ahead: the time that the answer was on its way may be either's. */
+async function compareClocks(db: Kysely<unknown>): Promise<number> {
+  const before = clock.now();
+  const { rows } = await selectTime.execute(db);
+  const after = clock.now();
+  const now = rows[0]?.now ?? before;
+  return now < before ? before - now : Math.min(0, after - now);
+}
+
+const selectTime = sql<{ readonly now: number }>`
+  select (extract(epoch from clock_timestamp()) * 1000)::bigint as now
+`;
+
+function writeSeconds(milliseconds: number): string {
+  return (milliseconds / 1000).toFixed(1);
+}

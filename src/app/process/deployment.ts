@@ -1,0 +1,171 @@
+import type { Kysely } from "kysely";
+import type { Send } from "../../client/send-once.ts";
+import { openRemoteSender, sendEmbedded } from "../../client/carriers.ts";
+import type { Config } from "../../config.ts";
+import type { KnownKey } from "../../contract/access.ts";
+import { hasSubdomains } from "../../contract/rules/link-address.ts";
+import type { WatchRequest } from "../../contract/watch.ts";
+import { createClicks, type Clicks } from "../../host/clicks.ts";
+import { createDeferredVisits, type DeferredVisits } from "../../host/deferred-visits.ts";
+import { answerOverHttp, type AnswerHttp } from "../../service/http.ts";
+import { createKeyUses } from "../../service/key-uses.ts";
+import { createService, type Service } from "../../service/service.ts";
+import { StoreUnusable } from "../../sql/faults.ts";
+import { findWriteFault } from "../../sql/postgres-advice.ts";
+import { describeDatabase } from "../../network/database-url.ts";
+import { countProjects } from "../../store/projects.ts";
+import type { Db } from "../../store/tables.ts";
+import {
+  clock,
+  openEmbedded,
+  random,
+  setAlarm,
+  type Embedded,
+  type EmbeddedOptions,
+} from "./embedded.ts";
+import { explainStoreFault, tellOutages } from "./explain-store-fault.ts";
+import { readDatabaseUrl } from "../data/secrets.ts";
+import { watchClock } from "./watch-clock.ts";
+
+/** Whatever answers the API: a deployment elsewhere, or our own service in this process. */
+export type Deployment = {
+  readonly origin: string;
+  readonly send: Send;
+  /** What is known of a key without asking; of a remote deployment's keys nothing is. */
+  readonly followKey: Service["followKey"];
+  /** Our own store and the API upon it; undefined where the deployment is remote. */
+  readonly own:
+    | (Embedded & {
+        readonly http: AnswerHttp;
+        readonly clicks: Clicks;
+        readonly deferredVisits: DeferredVisits;
+        readonly lendToken: Service["lendToken"];
+      })
+    | undefined;
+  readonly close: () => Promise<void>;
+};
+
+/** `isLook` says whether our own store is to stay just as it is. */
+export type DeploymentOptions = EmbeddedOptions & {
+  readonly config: Config;
+  /** Where the embedded service's links live now, with `{subdomain}` in it. */
+  readonly readLinkOrigin: () => string;
+  readonly report: (error: unknown) => string;
+  readonly watchRequest?: WatchRequest | undefined;
+  /** Tells the operator what is to be set right. */
+  readonly warn?: ((facts: object, message: string) => unknown) | undefined;
+};
+
+/** A name that is never looked up: requests to it are answered in this process. */
+export const embeddedOrigin = "http://waypost.invalid";
+
+export async function openDeployment(options: DeploymentOptions): Promise<Deployment> {
+  const { base_url } = options.config;
+  return base_url === undefined ? openOwn(options) : openElsewhere(base_url);
+}
+
+async function openOwn(options: DeploymentOptions): Promise<Deployment> {
+  const { config, readLinkOrigin, report, watchRequest, warn = () => {} } = options;
+  const embedded = await openEmbedded(config, options);
+  const { store } = embedded;
+  const closeAndThrow = async (error: unknown): Promise<never> => {
+    await store.close();
+    throw error;
+  };
+  await warnOfSharedOrigin(config, store.db, warn).catch(closeAndThrow);
+  const isWatching = embedded.stateTables !== undefined && options.isLook !== true;
+  const stopWatching = isWatching
+    ? await watchDatabase(config, store, { setAlarm, warn, report }).catch(closeAndThrow)
+    : () => {};
+  // They wait until the store answers again.
+  const writing = { store, setAlarm, report: tellOutages(report, warn) };
+  const clicks = createClicks({ ...writing, clock });
+  const deferredVisits = createDeferredVisits(writing);
+  // A mere look leaves no trace.
+  const keyUses = options.isLook === true ? undefined : createKeyUses({ store, clock, setAlarm });
+  const service = createService({
+    store,
+    clock,
+    random,
+    setAlarm,
+    report,
+    readLinkOrigin,
+    secondOrigin: config.second_origin,
+    waitForClicks: clicks.flush,
+    noteVisit: clicks.noteVisit,
+    watchRequest,
+    noteKeyUse: keyUses?.note,
+  });
+  return {
+    origin: embeddedOrigin,
+    send: sendEmbedded(service.answer),
+    followKey: service.followKey,
+    own: {
+      ...embedded,
+      http: answerOverHttp(service.answer, clock),
+      clicks,
+      deferredVisits,
+      lendToken: service.lendToken,
+    },
+    close: async () => {
+      await clicks.close();
+      await deferredVisits.close();
+      await keyUses?.close();
+      stopWatching();
+      await store.close();
+    },
+  };
+}
+
+/** Throws where the database takes nothing from this process until the operator acts. */
+async function watchDatabase(
+  config: Config,
+  { db }: Pick<Embedded["store"], "db">,
+  options: Parameters<typeof watchClock>[1],
+): Promise<() => void> {
+  const fault = await findWriteFault(db);
+  const place = describeDatabase(readDatabaseUrl(config) ?? "");
+  if (fault !== undefined) throw new StoreUnusable(`${place} ${fault}`);
+  // The statement names no table.
+  return watchClock(db as unknown as Kysely<unknown>, options);
+}
+
+/** Where all links share one host, only the links of one project open. */
+async function warnOfSharedOrigin(
+  { link_origin }: Config,
+  db: Db,
+  warn: NonNullable<DeploymentOptions["warn"]>,
+): Promise<void> {
+  if (link_origin === undefined || hasSubdomains(link_origin)) return;
+  const count = await countProjects(db);
+  if (count < 2) return;
+  warn(
+    { projects: count, link_origin },
+    "WAYPOST_LINK_ORIGIN has no {subdomain}, so only the oldest project's links open. For all " +
+      "projects, use an origin such as https://{subdomain}.links.example.com.",
+  );
+}
+
+function openElsewhere(origin: string): Deployment {
+  const { send, close } = openRemoteSender();
+  return { origin, send, followKey: () => knowNothing, own: undefined, close };
+}
+
+function knowNothing(): Promise<undefined> {
+  return Promise.resolve(undefined);
+}
+
+type OwnCaller = { readonly key: string; readonly known: KnownKey };
+
+/** Here whoever shows an API key of ours is the one whose it is. */
+export function identifyOwn({ followKey }: Pick<Deployment, "followKey">) {
+  return async (token: string): Promise<OwnCaller | undefined> => {
+    const known = await followKey(token)().catch(refuseForNow);
+    return known && { key: token, known };
+  };
+}
+
+/** Only the store knows whose a token is; while it is away, whoever shows it is to come back. */
+function refuseForNow(error: unknown): never {
+  throw explainStoreFault(error) ?? error;
+}

@@ -1,0 +1,157 @@
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { UsageFault, type Config } from "../../config.ts";
+import type { Clock, Random, SetAlarm } from "../../contract/clock.ts";
+import { StoreUnusable } from "../../sql/faults.ts";
+import { readKnown, refuseOtherVersion } from "../../sql/migrate.ts";
+import { openPostgres } from "../../sql/postgres.ts";
+import { isEmptied, refuseForeignFile } from "../../sql/sqlite-file.ts";
+import type { Sql } from "../../sql/sql.ts";
+import { openSqlite } from "../../sql/sqlite.ts";
+import { stateMigrations } from "../../state/schema.ts";
+import { applicationId as stateId, migrateState } from "../../state/state.ts";
+import type { StateTables } from "../../state/tables.ts";
+import { openStore, type Store } from "../../store/store.ts";
+import { storeMigrations, type Tables } from "../../store/tables.ts";
+import {
+  checkDataFolder,
+  databaseFile,
+  findOwnerKeyFile,
+  prepareDataFolder,
+  requireTrustedOwner,
+  hasDatabase,
+  requireNotEmptied,
+  stateFile,
+} from "../data/data-folder.ts";
+import { prepareFirstStart } from "../data/first-start.ts";
+import { readDatabaseUrl, type DataPlace } from "../data/secrets.ts";
+
+/** The embedded store, ready to use: made on the first start. */
+export type Embedded = {
+  readonly store: Store;
+  /** The state's tables, where they are in the store's own database; else that has a file. */
+  readonly stateTables: Sql<StateTables> | undefined;
+  readonly keyFile: string;
+  readonly isFirstStart: boolean;
+};
+
+/** "WAYP" in the file's header. */
+export const applicationId = 0x57415950;
+
+export const clock: Clock = { now: () => Date.now(), monotonic: () => performance.now() };
+export const setAlarm: SetAlarm = (milliseconds, ring) => {
+  const timer = setTimeout(ring, milliseconds).unref();
+  return () => clearTimeout(timer);
+};
+export const random: Random = { bytes: randomBytes };
+
+export type EmbeddedOptions = {
+  /** A mere look needs a store that is there, and leaves it as it is. */
+  readonly isLook?: boolean | undefined;
+  /** Looks at all of a file first, however long that takes. */
+  readonly checksAll?: boolean | undefined;
+};
+
+export async function openEmbedded(
+  place: DataPlace,
+  options: EmbeddedOptions = {},
+): Promise<Embedded> {
+  const { isLook = false } = options;
+  const { data } = place;
+  if (isLook) requireTrustedOwner(data);
+  else prepareDataFolder(data);
+  const sql = await openTables(place, options);
+  const store = await openStore(sql, setAlarm, isLook);
+  // The same connections serve for other tables as well.
+  const own = sql as unknown as Sql<StateTables>;
+  const stateTables = sql.engine === "postgres" ? own : undefined;
+  const keyFile = findOwnerKeyFile(data);
+  try {
+    // Its tables are there when the place of the owner's key is noted in them.
+    if (stateTables !== undefined && !isLook) await migrateState(stateTables);
+    const starting = { store, stateTables, keyFile, given: { clock, random } };
+    const isFirstStart = !isLook && (await prepareFirstStart(starting));
+    return { store, stateTables, keyFile, isFirstStart };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function openTables(place: DataPlace, { checksAll }: EmbeddedOptions): Promise<Sql<Tables>> {
+  const url = readDatabaseUrl(place);
+  if (url !== undefined) {
+    const sql = await openPostgres<Tables>(url);
+    await readKnown(sql, stateMigrations).catch(async (error: unknown) => {
+      await sql.close();
+      throw error;
+    });
+    return sql;
+  }
+  requireNotEmptied(place.data);
+  refuseOtherVersions(place);
+  return openSqlite(join(place.data, databaseFile), { applicationId, checksAll });
+}
+
+/** Throws if another version wrote a file of the folder. The files stay as they are. */
+export function refuseOtherVersions({ data }: DataPlace): void {
+  const files = [
+    { path: join(data, databaseFile), id: applicationId, migrations: storeMigrations },
+    { path: join(data, stateFile), id: stateId, migrations: stateMigrations },
+  ];
+  // Without a log nothing could be merged by accident, and opening the files refuses them too.
+  if (hasDatabase(data) && !files.some(({ path }) => existsSync(`${path}-wal`))) return;
+  for (const { path, id, migrations } of files) {
+    if (!existsSync(path) || isEmptied(path)) continue;
+    refuseForeignFile(path, id);
+    try {
+      refuseOtherVersion(path, migrations);
+    } catch (error) {
+      // Whatever else is wrong with a file is reported where it is opened.
+      if (error instanceof StoreUnusable) throw error;
+    }
+  }
+}
+
+/** As `withEmbedded`, but a folder without a store is a mistyped one. */
+export async function withKnownEmbedded<Result>(
+  place: CommandPlace,
+  work: (store: Store) => Promise<Result>,
+): Promise<Result> {
+  requireOwn(place);
+  requireData(place);
+  return withEmbedded(place, work);
+}
+
+type CommandPlace = DataPlace & Partial<Pick<Config, "base_url">>;
+
+/** A deployment elsewhere would know nothing of what is made here. */
+export function requireOwn({ base_url }: Pick<CommandPlace, "base_url">): void {
+  if (base_url === undefined) return;
+  throw new UsageFault(
+    "this command cannot be used with a remote server (--base-url, WAYPOST_BASE_URL); run it on " +
+      "that server, or unset the address to use the embedded database",
+  );
+}
+
+export function requireData(place: DataPlace): void {
+  const { data } = place;
+  if (readDatabaseUrl(place) !== undefined || hasDatabase(data)) return;
+  checkDataFolder(data);
+  throw new UsageFault(`the folder ${data} has no Waypost data; choose another with --data`);
+}
+
+/** Runs a command on the embedded store and closes it, whatever happens. */
+export async function withEmbedded<Result>(
+  place: CommandPlace,
+  work: (store: Store) => Promise<Result>,
+): Promise<Result> {
+  requireOwn(place);
+  const { store } = await openEmbedded(place);
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,26 @@
+import { messages } from "../../contract/messages.ts";
+import { explainOutage, Problem } from "../../contract/problem.ts";
+import { readOutage } from "../../sql/faults.ts";
+
+/** What whoever waits is told while the store does not answer; undefined for any other error. */
+export function explainStoreFault(error: unknown): Problem | undefined {
+  // The service below has explained it already.
+  if (error instanceof Problem && isOutage(error)) return error;
+  const outage = readOutage(error);
+  return outage && explainOutage(outage);
+}
+
+function isOutage({ status, message }: Problem): boolean {
+  return status === 503 || message === messages.outcome_unknown;
+}
+
+export type Warn = (facts: object, message: string) => unknown;
+
+/** A store that does not answer is no fault of ours, and comes back by itself. */
+export function tellOutages(report: (error: unknown) => unknown, warn: Warn = () => undefined) {
+  return (error: unknown): unknown => {
+    if (explainStoreFault(error) === undefined) return report(error);
+    const reason = error instanceof Error ? error.message : "";
+    return warn({ reason }, "the database is not responding");
+  };
+}

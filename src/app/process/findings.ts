@@ -1,0 +1,239 @@
+import type { Kysely } from "kysely";
+import { UsageFault, type Config } from "../../config.ts";
+import { writeLocalTime } from "../../contract/local-time.ts";
+import { isOpenHttp } from "../../network/ip-address.ts";
+import { describeTrustedProxies } from "../../network/trusted-proxies.ts";
+import { StoreUnusable } from "../../sql/faults.ts";
+import { readEngine } from "../../sql/open-kysely.ts";
+import { findWriteFault } from "../../sql/postgres-advice.ts";
+import { listCustomDomains } from "../../store/projects.ts";
+import type { Store } from "../../store/store.ts";
+import { listSlow } from "../../store/trigram-index.ts";
+import { listDueWebhooks, listWebhooks, type Webhook } from "../../store/webhooks.ts";
+import { findFix } from "../../webhooks/reach.ts";
+import { findClockFault } from "./compare-clocks.ts";
+import { findRecordFault, writeDomainRecord } from "./domain-record.ts";
+import { readTimeZone } from "./time-zone.ts";
+import type { ServedBy } from "../http/watch-proxies.ts";
+
+/** A line of `waypost doctor`: what was checked, with a fault, a warning or plain information. */
+export type Finding = {
+  readonly about: string;
+  readonly fault?: string;
+  readonly warning?: string;
+  readonly said?: string;
+};
+
+export type Note = (finding: Finding) => void;
+
+export function noteUsageFault(about: string, error: unknown, note: Note): void {
+  if (!(error instanceof UsageFault) && !(error instanceof StoreUnusable)) throw error;
+  note({ about, fault: error.message });
+}
+
+/** Consequences of the settings that the operator may not expect, and what to do about them. */
+export function listSettingNotes({ base_url, trusted_proxies }: Config): readonly string[] {
+  // A start without WAYPOST_ALLOW_HTTP is refused before anything is looked at.
+  const isOpen = base_url !== undefined && isOpenHttp(base_url);
+  return [
+    ...(isOpen ? ["the key is sent unencrypted: use https in WAYPOST_BASE_URL"] : []),
+    ...(trusted_proxies === undefined
+      ? []
+      : [`X-Forwarded-For is trusted from ${describeTrustedProxies(trusted_proxies)}`]),
+  ];
+}
+
+/** Whether the country file can be read, and its date. */
+export async function noteCountries(
+  { geoip_file, country_header }: Config,
+  note: Note,
+): Promise<void> {
+  if (geoip_file === undefined) return;
+  const about = "countries";
+  try {
+    const { openCountryFile } = await import("../http/country-file.ts");
+    const { kind, madeAt } = await openCountryFile(geoip_file);
+    const file = `${kind} of ${madeAt.toISOString().slice(0, 10)}`;
+    const header =
+      country_header === undefined ? "" : `the header ${country_header}, otherwise from `;
+    note({ about, said: `are read from ${header}${file}` });
+  } catch (error) {
+    noteUsageFault(about, error, note);
+  }
+}
+
+/** Reports custom domains that are unverified, or that have no DNS record to prove them. */
+export async function noteCustomDomains({ db }: Pick<Store, "db">, note: Note): Promise<void> {
+  const projects = await listCustomDomains(db);
+  const faults = await Promise.all(
+    projects.map(({ id, custom_domain }) => findRecordFault(writeDomainRecord(id, custom_domain))),
+  );
+  for (const [index, project] of projects.entries()) {
+    const warning = describeDomain(project, faults[index]);
+    if (warning !== undefined) note({ about: "domains", warning });
+  }
+}
+
+type Domain = Awaited<ReturnType<typeof listCustomDomains>>[number];
+
+function describeDomain(project: Domain, fault: string | undefined): string | undefined {
+  const { id, subdomain, custom_domain, custom_domain_verified } = project;
+  const { name, value } = writeDomainRecord(id, custom_domain);
+  const verify = `waypost projects update ${subdomain} --verify-domain`;
+  if (custom_domain_verified === 1) {
+    if (fault === undefined) return undefined;
+    const advice = `Set it to "${value}", or ignore this warning if you used --assume-verified.`;
+    return `${custom_domain} is marked as verified, but the TXT record ${name} ${fault}. ${advice}`;
+  }
+  const state = `${custom_domain} is not verified, so it serves no links`;
+  if (fault === undefined) return `${state}. Its TXT record is correct: run ${verify}`;
+  return `${state}. The TXT record ${name} ${fault}. Set it to "${value}", then run ${verify}`;
+}
+
+type Looked = {
+  readonly config: Config;
+  /** Undefined for a remote server, and before the first start. */
+  readonly store: Pick<Store, "db"> | undefined;
+  /** The process that serves the folder, if one does. */
+  readonly listener: ServedBy | undefined;
+};
+
+/** Warns of a proxy in front of Waypost that the settings do not name. */
+export async function noteProxies(looked: Looked, note: Note): Promise<void> {
+  const { listener } = looked;
+  // A stdio process serves only this machine and trusts no proxy, whatever the settings say.
+  if (listener?.kind === "stdio") return;
+  const cause = listener?.hasMetProxy === true ? met : await findUnnamed(looked);
+  if (cause !== undefined) note({ about: "proxies", warning: `${cause} ${hiddenAddresses}` });
+}
+
+const met = "Requests arrive through a proxy that WAYPOST_TRUSTED_PROXIES does not name.";
+
+/** Waypost does not terminate TLS, so an https address needs a proxy that does. */
+async function findUnnamed({ config, store }: Looked): Promise<string | undefined> {
+  if (config.trusted_proxies !== undefined) return undefined;
+  const https = findHttpsAddress(config) ?? (store && (await findVerifiedDomain(store)));
+  if (https === undefined) return undefined;
+  return `${https} uses https, so there is a proxy, but WAYPOST_TRUSTED_PROXIES is not set.`;
+}
+
+async function findVerifiedDomain({ db }: Pick<Store, "db">): Promise<string | undefined> {
+  const domains = await listCustomDomains(db);
+  return domains.find((one) => one.custom_domain_verified === 1)?.custom_domain;
+}
+
+function findHttpsAddress({ base_url, link_origin, public_url }: Config): string | undefined {
+  const origin = base_url === undefined ? link_origin : undefined;
+  return [origin, public_url].find((address) => address?.startsWith("https:"));
+}
+
+const hiddenAddresses =
+  "All visitors seem to have the same address: they share one rate limit, and few iOS installs " +
+  "can be matched to the link that was tapped. Set WAYPOST_TRUSTED_PROXIES to the proxy's " +
+  "network (loopback if the proxy runs on this machine), then restart waypost serve";
+
+/** Whether the open database can be written, its clock is right, and webhooks are delivered. */
+export async function noteStore(
+  { db }: Pick<Store, "db">,
+  config: Config,
+  now: number,
+  note: Note,
+): Promise<void> {
+  const slow = await listSlow(db);
+  const fault = await findWriteFault(db);
+  const said = ["opens without errors", ...slow].join("; ");
+  note({ about: "store", said, ...(fault && { fault }) });
+  await noteClock(db, note);
+  await noteWebhooks({ db }, config, now, note);
+}
+
+/** SQLite has no clock of its own. */
+async function noteClock(db: Store["db"], note: Note): Promise<void> {
+  if (readEngine(db) === "sqlite") return;
+  // The statement names no table.
+  const fault = await findClockFault(db as unknown as Kysely<unknown>);
+  note({ about: "clock", said: "agrees with the database's clock", ...(fault && { fault }) });
+}
+
+/** Short outages end by themselves, and a server that starts first has to catch up. */
+const patience_ms = 5 * 60_000;
+/** `waypost webhooks list` shows the others. */
+const mostTold = 20;
+
+/** Reports webhooks of all projects that receive nothing. Without webhooks, nothing is noted. */
+async function noteWebhooks(
+  { db }: Pick<Store, "db">,
+  config: Config,
+  now: number,
+  note: Note,
+): Promise<void> {
+  const webhooks = await listWebhooks(db);
+  if (webhooks.length === 0) return;
+  const about = "webhooks";
+  const zone = readTimeZone(config);
+  const tell = (time: number) => writeLocalTime(time, zone);
+  const due = await listDueWebhooks(db, now - patience_ms, webhooks.length);
+  const overdue = new Map(due.map(({ id, since }) => [id, since]));
+  let told = 0;
+  for (const webhook of webhooks) {
+    const findings = listFindings(webhook, { overdue: overdue.get(webhook.id), now, tell });
+    for (const finding of findings) if (told < mostTold) note({ about, ...finding });
+    told += findings.length;
+  }
+  const waiting = webhooks.reduce((sum, each) => sum + each.waiting, 0);
+  if (told > mostTold) {
+    note({ about, said: `and ${told - mostTold} more; waypost webhooks list shows all` });
+  }
+  if (told > 0) return;
+  const count = webhooks.length === 1 ? "1 webhook" : `${webhooks.length} webhooks`;
+  note({ about, said: `${count}, no failed deliveries; ${tellWaiting(waiting)}` });
+}
+
+type Waiting = {
+  /** When the oldest event that was due some minutes ago was created. */
+  readonly overdue: number | undefined;
+  readonly now: number;
+  readonly tell: (time: number) => string;
+};
+
+type WebhookFinding = { readonly fault: string } | { readonly said: string };
+
+function listFindings(
+  webhook: Webhook,
+  { overdue, now, tell }: Waiting,
+): readonly WebhookFinding[] {
+  const { id, url, waiting, dead, failing_since, last_at, last_fault } = webhook;
+  // The full address may be a secret of the receiver.
+  const name = `${new URL(url).host} (${id})`;
+  const isLeftAlone = Math.max(overdue ?? now, last_at ?? 0) <= now - patience_ms;
+  const found: WebhookFinding[] = [];
+  if (overdue !== undefined && isLeftAlone) {
+    const since = waiting === 1 ? "since" : "the oldest since";
+    const fault =
+      `No server delivers to ${name}: ${tellWaiting(waiting)}, ${since} ${tell(overdue)}. ` +
+      "Start waypost serve, which delivers them";
+    found.push({ fault });
+  } else if (failing_since !== null) {
+    const mend = findFix(last_fault);
+    const [cause, how] =
+      mend === undefined ? ["Check the receiver", ""] : ["Check its address", `. ${mend}`];
+    const line =
+      `${name} has accepted no events since ${tell(failing_since)} ` +
+      `(${last_fault ?? "no answer"}); ` +
+      `${tellWaiting(waiting)}. ${cause}, then run waypost webhooks test ${id}${how}`;
+    found.push(failing_since <= now - patience_ms ? { fault: line } : { said: line });
+  }
+  if (dead > 0) {
+    const [lost, them] =
+      dead === 1
+        ? [`1 event for ${name} could not be delivered. It is`, "it"]
+        : [`${dead} events for ${name} could not be delivered. They are`, "them"];
+    const resend = `waypost webhooks resend ${id} sends ${them} again`;
+    found.push({ said: `${lost} kept for a week: ${resend}` });
+  }
+  return found;
+}
+
+function tellWaiting(waiting: number): string {
+  return waiting === 1 ? "1 event is waiting" : `${waiting} events are waiting`;
+}

@@ -1,0 +1,115 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { StoreUnusable } from "../../sql/faults.ts";
+import { openPostgres } from "../../sql/postgres.ts";
+import { isEmptied } from "../../sql/sqlite-file.ts";
+import type { Sql } from "../../sql/sql.ts";
+import { openState, openStateFile, type State } from "../../state/state.ts";
+import type { StateTables } from "../../state/tables.ts";
+import { prepareDataFolder, requireTrustedOwner, stateFile } from "../data/data-folder.ts";
+import { clock, random } from "./embedded.ts";
+import { removeEndedFiles } from "./export-files.ts";
+import { readDatabaseUrl, type DataPlace } from "../data/secrets.ts";
+
+/**
+ * Opened when it is first needed: most sessions destroy nothing, and leave no file behind. It is
+ * where the store is: in the folder, or in a database.
+ */
+export type LazyState = {
+  /** Whether there may be something in it: its file is there, made by whichever process. */
+  readonly exists: () => boolean;
+  readonly open: () => Promise<State>;
+  /** Whether what is open has the tables of this version; what was never needed is not opened. */
+  readonly isCurrent: () => Promise<boolean>;
+  /** Undefined where nothing is open. */
+  readonly peek: () => State | undefined;
+  readonly close: () => Promise<void>;
+};
+
+/** What is kept for a while goes soon after its end, and at the latest with the next start. */
+const removeEvery_ms = 60_000;
+
+type LazyOptions = {
+  /** Its tables, where they are in a database that is open already: whoever opened it closes it. */
+  readonly tables?: Sql<StateTables> | undefined;
+  /** A mere look makes no file and no tables. */
+  readonly isLook?: boolean | undefined;
+  /** Looks at all of its file first, however long that takes. */
+  readonly checksAll?: boolean | undefined;
+};
+
+export function createLazyState(place: DataPlace, options: LazyOptions = {}): LazyState {
+  const { isLook = false, checksAll } = options;
+  const { data } = place;
+  const file = join(data, stateFile);
+  let opening: Promise<State> | undefined;
+  let opened: State | undefined;
+  let removing: NodeJS.Timeout | undefined;
+
+  async function open(): Promise<State> {
+    if (isLook) requireTrustedOwner(data);
+    else prepareDataFolder(data);
+    const state = await openTables();
+    opened = state;
+    if (isLook) return state;
+    const remove = () => {
+      // What cannot be removed now, because the disk is full, say, is removed later.
+      removeEnded(state, data).catch(() => undefined);
+    };
+    remove();
+    removing = setInterval(remove, removeEvery_ms).unref();
+    return state;
+  }
+
+  async function openTables(): Promise<State> {
+    const given = { clock, random };
+    const url = readDatabaseUrl(place);
+    if (url === undefined) {
+      requireNotEmptied(file);
+      return openStateFile(file, given, { isLook, checksAll });
+    }
+    const { tables } = options;
+    const sql = tables === undefined ? await openPostgres<StateTables>(url) : share(tables);
+    return openState(sql, given, isLook);
+  }
+
+  return {
+    exists: () => readDatabaseUrl(place) !== undefined || existsSync(file),
+    open: () => {
+      opening ??= open().catch((error: unknown) => {
+        // The next call tries again.
+        opening = undefined;
+        throw error;
+      });
+      return opening;
+    },
+    peek: () => opened,
+    isCurrent: async () => opening === undefined || (await opening).isCurrent(),
+    close: async () => {
+      clearInterval(removing);
+      await (await opening?.catch(() => undefined))?.close();
+    },
+  };
+}
+
+/** What was approved of, and what jobs have done, would be forgotten without a word. */
+function requireNotEmptied(file: string): void {
+  if (!isEmptied(file)) return;
+  throw new StoreUnusable(
+    `${file} is empty, but it had data; restore it from a backup, or remove it ` +
+      "to continue without the plans, jobs, approvals and history in it",
+  );
+}
+
+const closeNothing = () => Promise.resolve();
+
+/** Whoever opened the database closes it, and tells of its connections. */
+function share(tables: Sql<StateTables>): Sql<StateTables> {
+  const { engine, db, readLong, write, countWrites, readVersion } = tables;
+  return { engine, db, readLong, write, countWrites, readVersion, close: closeNothing };
+}
+
+async function removeEnded(state: State, data: string): Promise<void> {
+  await removeEndedFiles(data, clock.now());
+  await state.removeEnded();
+}

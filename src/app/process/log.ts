@@ -1,0 +1,43 @@
+import { randomUUID } from "node:crypto";
+import { destination, pino } from "pino";
+import type { Config } from "../../config.ts";
+import type { Report } from "../../contract/watch.ts";
+import { once } from "../../mcp/schemas/once.ts";
+import { readTraceparent } from "../../text/traceparent.ts";
+
+type Write = (facts: object, message: string) => void;
+export type Log = {
+  readonly debug: Write;
+  readonly info: Write;
+  readonly warn: Write;
+  readonly error: Write;
+};
+
+/**
+ * JSON lines on stderr. Written at once, so that the last one before an end is not lost. Opened by
+ * the first line, for most sessions have nothing to say.
+ */
+export function createLog({ log }: Pick<Config, "log">): Log {
+  const open = once(() => pino({ level: log, base: null }, destination({ dest: 2, sync: true })));
+  return {
+    debug: (facts, message) => open().debug(facts, message),
+    info: (facts, message) => open().info(facts, message),
+    warn: (facts, message) => open().warn(facts, message),
+    error: (facts, message) => open().error(facts, message),
+  };
+}
+
+/** Notes an unexpected error under a reference that the caller can be told. */
+export function createReport(log: Log): Report {
+  return (error, request, traceparent) => {
+    const reference = randomUUID().slice(0, 8);
+    const known = { request, traceparent: readTraceparent(traceparent) };
+    log.error({ reference, ...known, error: describe(error) }, "unexpected error");
+    return reference;
+  };
+}
+
+/** Name, text and place, and never what the request carried. */
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

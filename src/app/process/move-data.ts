@@ -1,0 +1,210 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { sql, type Kysely } from "kysely";
+import { UsageFault } from "../../config.ts";
+import { copyDatabase, findCopy, hasTables, type CopiedCount } from "../../copies/copy-database.ts";
+import { limitLockWaits, stopWrites } from "../../copies/stop-writes.ts";
+import { describeDatabase } from "../../network/database-url.ts";
+import { openPostgres } from "../../sql/postgres.ts";
+import { connectionName } from "../../sql/postgres-pool.ts";
+import { readMarks } from "../../sql/migrate.ts";
+import { readUnchanged } from "../../sql/sqlite-file.ts";
+import { inUse, lockSqlite } from "../../sql/sqlite.ts";
+import type { Sql } from "../../sql/sql.ts";
+import { showHidden } from "../../text/show-hidden.ts";
+import { knownDatabases, listDatabases, withFile, type KnownDatabase } from "./copied-databases.ts";
+import { findIncomplete, keptFiles } from "../data/data-folder.ts";
+import { refuseOtherVersions } from "./embedded.ts";
+import { fillDataFolder } from "../data/fill-data-folder.ts";
+import { readDatabaseUrl, type DataPlace } from "../data/secrets.ts";
+
+/** `waypost migrate`: all rows from one place into another, while no process writes to either. */
+
+/** A database that no other process can write to. */
+export type Source = { readonly known: KnownDatabase; readonly db: Kysely<unknown> };
+
+type Work<Result> = (sources: readonly Source[]) => Promise<Result>;
+
+/**
+ * Runs `work` while no other process can write to the data of a place, and marks the data as moved
+ * to the target. If `work` fails or the process is killed, everything is as before.
+ */
+export async function lockSource<Result>(
+  place: DataPlace,
+  target: string,
+  work: Work<Result>,
+): Promise<Result> {
+  const url = readDatabaseUrl(place);
+  if (url !== undefined) return withPostgres(url, (store) => lockPostgres(store, target, work));
+  refuseOtherVersions(place);
+  const lockFiles = async (
+    [known, ...others]: readonly KnownDatabase[],
+    locked: readonly Source[],
+  ): Promise<Result> => {
+    if (known === undefined) return work(locked);
+    return lockSqlite(join(place.data, known.file), known, async (db) => {
+      if (!(await hasTables(db, known))) return lockFiles(others, locked);
+      await stopWrites(db, [known], target);
+      return lockFiles(others, [...locked, { known, db }]);
+    });
+  };
+  return lockFiles(listDatabases(place.data), []);
+}
+
+async function lockPostgres<Result>(
+  store: Sql<unknown>,
+  target: string,
+  work: Work<Result>,
+): Promise<Result> {
+  const present: KnownDatabase[] = [];
+  for (const known of knownDatabases) if (await hasTables(store.db, known)) present.push(known);
+  if (present.length === 0) {
+    throw new UsageFault("the database contains no Waypost data; check its address");
+  }
+  const [other] = await listProcesses(store.db);
+  if (other !== undefined) throw refuseProcess(other);
+  const lockAndWork = async (db: Kysely<unknown>) => {
+    await stopWrites(db, present, target);
+    // A transaction that begins with the locks taken sees all that was written before.
+    const read = (db: Kysely<unknown>) => work(present.map((known) => ({ known, db })));
+    return store.readLong(read, { signal: staying, line: "migrate" });
+  };
+  return store.write(lockAndWork, { isLong: true });
+}
+
+/** The copy itself notices when the person stops it. */
+const staying = { hasLeft: () => false, onAbort: () => undefined };
+
+type OpenProcess = { readonly host: string; readonly pid: number };
+
+/**
+ * Other processes that use a database. A pooler keeps a connection of a process that has ended, but
+ * nothing happens in it; each process looks at the clock (`watch-clock.ts`) more often.
+ */
+async function listProcesses(db: Kysely<unknown>): Promise<readonly OpenProcess[]> {
+  const { rows } = await sql<OpenProcess>`
+    select distinct split_part(application_name, ' ', 2)::integer as pid,
+      split_part(application_name, ' ', 3) as host
+    from pg_stat_activity
+    where datname = current_database() and application_name ~ '^waypost [0-9]+ '
+      and application_name <> left(${connectionName}, 63)
+      and (state <> 'idle' or state_change > clock_timestamp() - interval '30 seconds')
+  `.execute(db);
+  return rows;
+}
+
+function refuseProcess({ host, pid }: OpenProcess): UsageFault {
+  return new UsageFault(`${inUse} (${showHidden(host)}, process ${pid})`);
+}
+
+type Filling = {
+  readonly sources: readonly Source[];
+  /** The place of the sources; its folder has the keys. */
+  readonly from: DataPlace;
+  readonly follow: (rows: number) => void;
+  readonly signal: AbortSignal;
+};
+
+/** Puts everything into an empty folder or database, or nothing. */
+export async function fillTarget(
+  place: DataPlace,
+  filling: Filling,
+): Promise<readonly CopiedCount[]> {
+  return (await findCopies(place, filling)) ?? fillEmpty(place, filling);
+}
+
+/** The rows of a complete copy, if a command was stopped before it marked the source as moved. */
+async function findCopies(
+  place: DataPlace,
+  { sources, from }: Filling,
+): Promise<readonly CopiedCount[] | undefined> {
+  const source = describePlace(from);
+  const url = readDatabaseUrl(place);
+  const isUnready = url === undefined && existsSync(findIncomplete(place.data));
+  if (isUnready || source === describePlace(place)) return undefined;
+  const counts: CopiedCount[] = [];
+  for (const { known, db } of sources) {
+    const { table } = known.migrations;
+    const marks =
+      url === undefined
+        ? readFileMarks(join(place.data, known.file), table)
+        : await withPostgres(url, (target) => readMarks(target.db, table));
+    const found = await findCopy({ copied: known, source, from: db }, marks);
+    if (found === undefined) return undefined;
+    counts.push(...found);
+  }
+  return counts.length === 0 ? undefined : counts;
+}
+
+/** Empty if the file does not exist or is not one of Waypost's. */
+function readFileMarks(path: string, table: string): readonly string[] {
+  try {
+    return readUnchanged(path, "name", table);
+  } catch {
+    return [];
+  }
+}
+
+async function fillEmpty(
+  place: DataPlace,
+  { sources, from, follow, signal }: Filling,
+): Promise<readonly CopiedCount[]> {
+  const source = describePlace(from);
+  const copyAll = async (all: readonly Source[], to: Kysely<unknown>) => {
+    const counts: CopiedCount[] = [];
+    await limitLockWaits(to);
+    for (const { known, db } of all) {
+      counts.push(...(await copyDatabase({ copied: known, source, from: db, to, follow, signal })));
+    }
+    return counts;
+  };
+  const fill = (all: readonly Source[]) => (target: Sql<unknown>) =>
+    target.write((to) => copyAll(all, to), { isLong: true });
+  const url = readDatabaseUrl(place);
+  if (url === undefined) {
+    const counts: CopiedCount[] = [];
+    await fillDataFolder(place.data, async (folder) => {
+      for (const source of sources) {
+        counts.push(...(await withFile(folder, source.known, fill([source]))));
+      }
+      copyKeys(from.data, folder);
+    });
+    return counts;
+  }
+  return withPostgres(url, async (target) => {
+    for (const known of knownDatabases) {
+      if (await hasTables(target.db, known)) throw refuseTaken(url);
+    }
+    return fill(sources)(target);
+  });
+}
+
+export function describePlace(place: DataPlace): string {
+  const url = readDatabaseUrl(place);
+  return url === undefined ? `sqlite:${resolve(place.data)}` : describeDatabase(url);
+}
+
+function refuseTaken(url: string): UsageFault {
+  return new UsageFault(
+    `Nothing was copied: the database ${describeDatabase(url)} already contains Waypost data. ` +
+      "Use an empty database.",
+  );
+}
+
+function copyKeys(from: string, to: string): void {
+  for (const name of keptFiles.filter((file) => existsSync(join(from, file)))) {
+    writeFileSync(join(to, name), readFileSync(join(from, name)), { mode: 0o600, flush: true });
+  }
+}
+
+async function withPostgres<Result>(
+  url: string,
+  work: (store: Sql<unknown>) => Promise<Result>,
+): Promise<Result> {
+  const store = await openPostgres<unknown>(url);
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,81 @@
+import { setTimeout } from "node:timers/promises";
+import { createClient, type Client } from "../../client/client.ts";
+import { createBudgetLedger, type BudgetLedger } from "../../client/rate-limit.ts";
+import type { SetTimer } from "../../client/send-once.ts";
+import type { Via } from "../../contract/api-message.ts";
+import { budgets, readSpan } from "../../contract/budgets.ts";
+import type { Clock } from "../../contract/clock.ts";
+import { printKey } from "../../mcp/access/key-context.ts";
+import type { State } from "../../state/state.ts";
+import type { Deployment } from "./deployment.ts";
+import { clock, random, setAlarm } from "./embedded.ts";
+
+type ClientParts = {
+  readonly key: string | undefined;
+  readonly via?: Via | undefined;
+  /** Ends the calls that have no signal of their own. */
+  readonly life: AbortSignal;
+  readonly openState: () => Promise<State>;
+  readonly report: (error: unknown) => string;
+};
+
+export function openClient({ origin, send, own }: Deployment, parts: ClientParts): Client {
+  const { key, life, via } = parts;
+  // Our own service counts for each process, and so does its client.
+  const print = printKey(key);
+  const ledger = own === undefined ? shareBudgets(clock, print, parts) : undefined;
+  const target = { origin, key, checksConditions: own !== undefined, via };
+  const client = createClient({ target, send, clock, random, sleep, ledger, setTimer });
+  return {
+    call: (endpoint, input, signal = life, options) =>
+      client.call(endpoint, input, signal, options),
+    requireBudget: client.requireBudget,
+    tryOnce: (endpoint, asked) => client.tryOnce(endpoint, { signal: life, ...asked }),
+  };
+}
+
+const setTimer: SetTimer = (ring, milliseconds) => setAlarm(milliseconds, ring);
+
+export async function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
+  await setTimeout(milliseconds, undefined, { signal });
+}
+
+type Sharing = {
+  readonly openState: () => Promise<Pick<State, "counters">>;
+  readonly report: (error: unknown) => string;
+};
+
+/**
+ * The processes of this machine that show the key to a deployment elsewhere share its budgets. The
+ * shared count goes by the time of day, which may jump, so each counts for itself besides; and
+ * where the data folder cannot be written, calls go on by a process's own count.
+ */
+export function shareBudgets(
+  clock: Pick<Clock, "monotonic">,
+  keyPrint: string,
+  { openState, report }: Sharing,
+): BudgetLedger {
+  const alone = createBudgetLedger(clock);
+  return {
+    queue: (budget) => {
+      const own = alone.queue(budget);
+      const line = { kind: budget, subject: keyPrint, window_ms: readSpan(budget) };
+      const opening = openState().then(({ counters }) => counters.queue(line));
+      return {
+        readWait_ms: async () => {
+          const shared = opening.then((place) => place.readWait_ms(budgets[budget].limit));
+          return Math.max(await own.readWait_ms(), await shared.catch(ignore));
+        },
+        leave: async (isSpent) => {
+          await own.leave(isSpent);
+          await opening.then((place) => place.leave(isSpent)).catch(ignore);
+        },
+      };
+    },
+  };
+
+  function ignore(error: unknown): number {
+    report(error);
+    return 0;
+  }
+}

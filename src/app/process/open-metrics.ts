@@ -1,0 +1,92 @@
+import type { Config } from "../../config.ts";
+import type { AnswerScrape } from "../../metrics/answer-scrape.ts";
+import type { Counts } from "../../metrics/metrics.ts";
+import type { Sources } from "../../metrics/pulled.ts";
+import type { State } from "../../state/state.ts";
+import type { Store } from "../../store/store.ts";
+import { listWebhooks, type Webhook } from "../../store/webhooks.ts";
+import type { Deliverer } from "../../webhooks/deliverer.ts";
+import type { Assistant } from "./assistant.ts";
+import type { Deployment } from "./deployment.ts";
+import { setAlarm } from "./embedded.ts";
+import type { LazyState } from "./lazy-state.ts";
+import { readMetricsToken } from "../data/secrets.ts";
+
+/** What is measured, and shown to who has the token; undefined where there is none. */
+export type OpenMetrics = Counts & {
+  readonly createAnswers: (
+    readSources: () => Promise<Sources>,
+    report: (error: unknown) => unknown,
+  ) => AnswerScrape;
+};
+
+export async function openMetrics(config: Config): Promise<OpenMetrics | undefined> {
+  const token = readMetricsToken(config);
+  if (token === undefined) return undefined;
+  // Most processes are measured by nobody, and need not load what does it.
+  const { createMetrics } = await import("../../metrics/metrics.ts");
+  const { createScrapeAnswers } = await import("../../metrics/answer-scrape.ts");
+  const { contentType, write, ...counts } = createMetrics();
+  return {
+    ...counts,
+    createAnswers: (readSources, report) => {
+      const writeOwn = async () => write(await readSources());
+      return createScrapeAnswers({ token, contentType, write: writeOwn, report });
+    },
+  };
+}
+
+type Parts = {
+  readonly own: Deployment["own"];
+  readonly state: LazyState;
+  readonly assistant: Assistant;
+  readonly connections: Sources["connections"];
+  readonly deliverer: Pick<Deliverer, "measure"> | undefined;
+};
+
+/** A store that is away keeps nobody from the rest. */
+const countWithin_ms = 500;
+
+export async function readSources(parts: Parts): Promise<Sources> {
+  const { own, state, assistant, connections, deliverer } = parts;
+  const opened = state.peek();
+  const { jobs, decisions } = assistant.measure();
+  const asked = opened?.approvals.measure() ?? { asked: 0, expired: 0 };
+  return {
+    commits: countCommits(own, opened),
+    pool: own?.store.measurePool?.(),
+    clicks: own?.clicks.measure(),
+    jobs,
+    approvals: { ...asked, ...decisions },
+    connections,
+    deliveries: deliverer?.measure(),
+    events: own && (await countEvents(own.store)),
+  };
+}
+
+function countCommits(own: Deployment["own"], opened: State | undefined): Sources["commits"] {
+  // PostgreSQL has both in one database, whose commits are counted together.
+  const ofState = own?.stateTables === undefined ? opened : undefined;
+  return {
+    ...(own && { links: own.store.countWrites() }),
+    ...(ofState && { state: ofState.countWrites() }),
+  };
+}
+
+/** Undefined where the store does not tell in time. */
+async function countEvents({ db }: Pick<Store, "db">): Promise<Sources["events"]> {
+  let stopAlarm: (() => void) | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    stopAlarm = setAlarm(countWithin_ms, () => resolve(undefined));
+  });
+  const counted = listWebhooks(db)
+    .then(sumEvents)
+    .catch(() => undefined);
+  return Promise.race([counted, late]).finally(stopAlarm);
+}
+
+function sumEvents(webhooks: readonly Webhook[]): NonNullable<Sources["events"]> {
+  const sum = (name: "waiting" | "dead" | "dropped") =>
+    webhooks.reduce((total, webhook) => total + webhook[name], 0);
+  return { waiting: sum("waiting"), given_up: sum("dead"), dropped: sum("dropped") };
+}

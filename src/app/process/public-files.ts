@@ -1,0 +1,21 @@
+import type { FetchFile, PublicFiles } from "../../network/hosts/fetch-file.ts";
+import { resolveHost, type Reach } from "../../network/hosts/pinned-connection.ts";
+import { isPublicAddress } from "../../network/public-address.ts";
+import type { State } from "../../state/state.ts";
+import { setAlarm } from "./embedded.ts";
+
+const publicReach: Reach = { resolve: resolveHost, isPublic: isPublicAddress };
+
+/** Of hosts: the project's own, and those that keep copies of its files. */
+export const fetchPublicFile: FetchFile = async (asked, signal) => {
+  const { createFetchFile } = await import("../../network/hosts/fetch-file.ts");
+  return createFetchFile({ reach: publicReach, setAlarm })(asked, signal);
+};
+
+export function openPublicFiles(openState: () => Promise<Pick<State, "counters">>): PublicFiles {
+  return {
+    fetchFile: fetchPublicFile,
+    mayAsk: async (keyPrint) =>
+      (await (await openState()).counters.take({ host_request: keyPrint })) !== undefined,
+  };
+}

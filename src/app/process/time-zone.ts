@@ -1,0 +1,57 @@
+import { readlinkSync } from "node:fs";
+import type { Config } from "../../config.ts";
+import { nameOffset, openTimeZone, utc, type TimeZone } from "../../contract/local-time.ts";
+import { isTimeZone } from "../../text/time-zone.ts";
+
+/** The zone of whoever reads the times: the operator's choice, or else the machine's. */
+export function readTimeZone(config: Pick<Config, "time_zone" | "machine_zone">): TimeZone {
+  const { time_zone, machine_zone } = config;
+  return time_zone === undefined ? findMachineZone(machine_zone) : openTimeZone(time_zone);
+}
+
+const machineLink = "/etc/localtime";
+/** The form of most names; of others, such as EST5EDT, it is asked what they mean here. */
+const usualName = /^(?!Etc\/)[A-Z]\w+(?:\/[A-Z][\w+-]*)+$/;
+/** One of them is in summer. */
+const halfYears = [Date.UTC(2026, 0), Date.UTC(2026, 6)] as const;
+
+/**
+ * To ask Intl for the name takes longer than all else that is done before a client is answered, so
+ * that it is read where the runtime has it from itself; the clocks are those of Date.
+ */
+function findMachineZone(setting: string | undefined): TimeZone {
+  // As in every program, a colon before a name or a path means nothing.
+  const given = setting?.replace(/^:/, "") ?? machineLink;
+  const isPath = given.startsWith("/");
+  const found = isPath ? readLink(given) : given;
+  const name = found !== undefined && usualName.test(found) ? found : undefined;
+  // Of a path that is set, Date takes the offset and no summer.
+  const isOdd = isPath && setting !== undefined;
+  if (isOdd && name !== undefined && isTimeZone(name)) return openTimeZone(name);
+  // Where it does not know the name, or finds no file, its clocks show UTC all year.
+  const isUtc = halfYears.every((time) => readMachineOffset(time) === 0);
+  if (isUtc && name === undefined) return utc;
+  return { name: isUtc || name === undefined ? askName() : name, readOffset: readMachineOffset };
+}
+
+/** `Europe/Berlin` of `/usr/share/zoneinfo/Europe/Berlin`, or of a link to there. */
+function readLink(path: string): string | undefined {
+  const folder = "/zoneinfo/";
+  try {
+    const target = path.includes(folder) ? path : readlinkSync(path);
+    return target.split(folder)[1];
+  } catch {
+    return undefined;
+  }
+}
+
+function readMachineOffset(time: number): number {
+  return -new Date(time).getTimezoneOffset() * 60_000;
+}
+
+function askName(): string {
+  // Of a zone that it does not know it has no name, or one that it takes from nobody.
+  const known: { readonly timeZone?: string } = new Intl.DateTimeFormat().resolvedOptions();
+  const { timeZone = "" } = known;
+  return isTimeZone(timeZone) ? timeZone : nameOffset(readMachineOffset(halfYears[0]));
+}

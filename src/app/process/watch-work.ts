@@ -1,0 +1,103 @@
+import type { Config } from "../../config.ts";
+import type { EndWatch, WatchCall, WatchHttp, WatchRequest } from "../../contract/watch.ts";
+import type { Host } from "../../host/host.ts";
+import type { Counts } from "../../metrics/metrics.ts";
+import { requestIdHeader } from "../../text/request-id.ts";
+import { readTraceparent } from "../../text/traceparent.ts";
+import { clock } from "./embedded.ts";
+import type { McpCarrier } from "../http/http-server.ts";
+import type { Log } from "./log.ts";
+
+export type Watches = {
+  readonly watchRequest?: WatchRequest;
+  readonly watchCall?: WatchCall;
+  readonly watchVisit?: WatchHttp;
+  readonly watchMcp?: WatchHttp;
+};
+
+/**
+ * Counts requests, tool calls, visits and MCP messages, and logs each of them at the level debug.
+ * The log has no text that a visitor or an assistant chose.
+ */
+export function watchWork(log: Log, { log: level }: Pick<Config, "log">, counts?: Counts): Watches {
+  const isLogged = level === "debug";
+  if (!isLogged && counts === undefined) return {};
+
+  function begin<Outcome>(
+    message: string,
+    describe: (outcome: Outcome) => object,
+    count: ((outcome: Outcome, seconds: number) => void) | undefined,
+  ): EndWatch<Outcome> {
+    const begun = clock.monotonic();
+    return (outcome) => {
+      const ms = clock.monotonic() - begun;
+      count?.(outcome, ms / 1000);
+      if (!isLogged) return;
+      log.debug({ ...describe(outcome), ms: Math.round(ms * 1000) / 1000 }, message);
+    };
+  }
+
+  return {
+    watchRequest: (endpoint, request) => {
+      const { method, requestId, headers } = request;
+      const traceparent = readTraceparent(headers["traceparent"]);
+      const facts = { request: requestId, traceparent, method, route: endpoint?.path };
+      return begin(
+        "request",
+        (status: number) => ({ ...facts, status }),
+        counts && ((...ended) => counts.countRequest({ endpoint, request }, ...ended)),
+      );
+    },
+    watchCall: (tool, { meta, requestId } = {}) => {
+      const traceparent = readTraceparent(meta?.["traceparent"]);
+      return begin(
+        "tool call",
+        (end: string) => ({ request: requestId, traceparent, tool, end }),
+        counts && ((...ended) => counts.countCall(tool, ...ended)),
+      );
+    },
+    watchVisit: ({ headers }) => {
+      const traceparent = readTraceparent(headers["traceparent"]);
+      return begin("visit", (status: number) => ({ traceparent, status }), counts?.countVisit);
+    },
+    watchMcp: ({ headers }) => {
+      const traceparent = readTraceparent(headers["traceparent"]);
+      const facts = { request: headers[requestIdHeader]?.toString(), traceparent };
+      return begin(
+        "message to /mcp",
+        (status: number) => ({ ...facts, status }),
+        counts?.countMessage,
+      );
+    },
+  };
+}
+
+/** Watches only what the link host answers itself. */
+export function watchHost(host: Host, watchVisit: WatchHttp | undefined): Host {
+  if (watchVisit === undefined) return host;
+  return {
+    ...host,
+    answer: async (request, response, hostname, otherwise) => {
+      const end = watchVisit(request);
+      let isVisit = true;
+      await host.answer(request, response, hostname, () => {
+        isVisit = false;
+      });
+      if (isVisit) end(response.statusCode);
+      else otherwise();
+    },
+  };
+}
+
+/** Watches messages of clients. A stream that only listens is a GET, and is not counted. */
+export function watchMcp(mcp: McpCarrier, watch: WatchHttp | undefined): McpCarrier {
+  if (watch === undefined) return mcp;
+  return {
+    ...mcp,
+    watch: (request, response) => {
+      if (request.method !== "POST") return;
+      const end = watch(request);
+      response.once("close", () => end(response.statusCode));
+    },
+  };
+}

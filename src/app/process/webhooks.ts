@@ -1,0 +1,56 @@
+import type { Config } from "../../config.ts";
+import type { Jobs } from "../../state/jobs.ts";
+import type { Notice } from "../../state/kept-values.ts";
+import type { Store } from "../../store/store.ts";
+import { queueEvents } from "../../store/webhooks.ts";
+import { createDeliverer, type Deliverer } from "../../webhooks/deliverer.ts";
+import { reachReceivers } from "../../webhooks/reach.ts";
+import { clock, setAlarm } from "./embedded.ts";
+import type { LazyState } from "./lazy-state.ts";
+
+type Delivering = {
+  readonly config: Config;
+  readonly state: LazyState;
+  readonly report: (error: unknown) => unknown;
+};
+
+export function openDeliverer(store: Store, { config, state, report }: Delivering): Deliverer {
+  const reach = reachReceivers(config.webhook_private);
+  const collect = createForwarder(store, state);
+  return createDeliverer({ store, clock, setAlarm, reach, collect, report });
+}
+
+/**
+ * Moves notices of jobs and approvals into the queue of webhook events. If a process is killed
+ * between the two writes, the notice is queued again with the same id.
+ */
+export function createForwarder(
+  store: Pick<Store, "write">,
+  state: Pick<LazyState, "exists" | "open">,
+) {
+  return async (): Promise<void> => {
+    if (!state.exists()) return;
+    const { kept, jobs } = await state.open();
+    const taken: string[] = [];
+    for (const { key: id, value: notice } of await kept.list("notice")) {
+      const { realm: projectId, event, at } = notice;
+      const about = await describe(notice, jobs);
+      if (about === undefined) continue;
+      taken.push(id);
+      const queued = { id, event, data: about };
+      const isPatient = true;
+      await store.write((db) => queueEvents({ db, projectId }, [queued], at), { isPatient });
+    }
+    await kept.remove("notice", taken);
+  };
+}
+
+/** Undefined while rows of a cancelled job are still being written. */
+async function describe({ event, subject, data }: Notice, jobs: Jobs) {
+  if (event === "approval.waiting") return { approval: data };
+  const job = await jobs.find(subject);
+  if (job === undefined) return { job: data };
+  if (job.isHeld) return undefined;
+  const { id, plan_id, operation, state, counts } = job;
+  return { job: { id, plan_id, operation, state, counts } };
+}

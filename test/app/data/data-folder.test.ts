@@ -1,0 +1,125 @@
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import {
+  checkDataFolder,
+  keepToken,
+  prepareDataFolder,
+  requireTrustedOwner,
+} from "../../../src/app/data/data-folder.ts";
+import { createFolder, run, runJson, type Folder } from "../../support/command.ts";
+
+/** The folder that everything lives in: whose it is, and who else may look into it. */
+
+const openModes = [0o750, 0o710, 0o740, 0o705, 0o755, 0o777].map((mode) => mode.toString(8));
+const ours = ["waypost.db", "state.db", "owner.key", "http.token"];
+
+const readMode = (path: string) => (statSync(path).mode & 0o777).toString(8);
+
+function makeFolder({ path }: Folder, mode: string, names: readonly string[] = []): void {
+  mkdirSync(path);
+  for (const name of names) writeFileSync(join(path, name), "x");
+  chmodSync(path, Number.parseInt(mode, 8));
+}
+
+test("a folder that is not there is made for its owner alone, as are those above it", async () => {
+  await using folder = await createFolder();
+  const inner = join(folder.path, "inner");
+  prepareDataFolder(inner);
+  expect([readMode(folder.path), readMode(inner)]).toEqual(["700", "700"]);
+});
+
+describe.each(openModes)("a folder of mode %s", (mode) => {
+  test("is closed to its group and to others where it is empty", async () => {
+    await using folder = await createFolder();
+    makeFolder(folder, mode);
+    prepareDataFolder(folder.path);
+    expect(readMode(folder.path)).toBe("700");
+  });
+
+  test.each(ours)("is closed where it is ours, as it has %s", async (name) => {
+    await using folder = await createFolder();
+    makeFolder(folder, mode, ["notes.txt", name]);
+    prepareDataFolder(folder.path);
+    expect(readMode(folder.path)).toBe("700");
+  });
+
+  test("is refused and left as it is where it has someone else's things", async () => {
+    await using folder = await createFolder();
+    makeFolder(folder, mode, ["notes.txt"]);
+    expect(() => prepareDataFolder(folder.path)).toThrow("other users can open the data folder");
+    expect(readMode(folder.path)).toBe(mode);
+  });
+});
+
+test("a closed folder of someone else's things is taken, and stays as it is", async () => {
+  await using folder = await createFolder();
+  makeFolder(folder, "700", ["notes.txt"]);
+  prepareDataFolder(folder.path);
+  expect(readMode(folder.path)).toBe("700");
+});
+
+test("a folder of another user is refused, except root's", async () => {
+  await using folder = await createFolder();
+  makeFolder(folder, "777", ["waypost.db"]);
+  const me = process.getuid?.() ?? 0;
+  const owner = me === 0 ? 4242 : me;
+  if (me === 0) chownSync(folder.path, owner, owner);
+  for (const use of [prepareDataFolder, checkDataFolder, requireTrustedOwner]) {
+    expect(() => use(folder.path, owner + 1)).toThrow("belongs to another user");
+    expect(readMode(folder.path)).toBe("777");
+    expect(() => requireTrustedOwner(folder.path, owner)).not.toThrow();
+    expect(() => use(folder.path, 0)).toThrow(
+      `belongs to another user; run this command as that user, with sudo -u '#${owner}'`,
+    );
+    expect(() => requireTrustedOwner("/", owner)).not.toThrow();
+  }
+});
+
+test.runIf(process.getuid?.() === 0)("commands refuse the folder of another user", async () => {
+  await using folder = await createFolder();
+  await runJson(["keys", "create", "--data", folder.path]);
+  chmodSync(join(folder.path, ".."), 0o755);
+  for (const name of ["", ...readdirSync(folder.path)]) {
+    chownSync(join(folder.path, name), 4242, 4242);
+    chmodSync(join(folder.path, name), 0o777);
+  }
+  const files = readdirSync(folder.path);
+  const asRoot = await run(["keys", "create", "--data", folder.path]);
+  expect(asRoot).toMatchObject({ code: 2, stdout: "" });
+  expect(asRoot.stderr).toContain("sudo -u '#4242'");
+  expect(readdirSync(folder.path)).toEqual(files);
+  const under = ["setpriv", "--reuid=4243", "--regid=4243", "--clear-groups"];
+  const remote = ["stdio", "--base-url", "http://127.0.0.1:1"];
+  const own = [["keys", "list"], ["serve", "--port", "0"], ["stdio"]];
+  for (const words of [...own, remote]) {
+    const { code, stderr } = await run([...words, "--data", folder.path], { under });
+    expect([words, code]).toEqual([words, 2]);
+    expect(stderr).toContain("belongs to another user");
+  }
+  for (const [about, ...words] of [["store"], ["approvals", "--base-url", "http://127.0.0.1:9"]]) {
+    const { code, stdout } = await run(["doctor", ...words, "--data", folder.path], { under });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      new RegExp(`FAULT ${about} +the data folder .* belongs to another user`),
+    );
+  }
+});
+
+test("a token is kept once, for its owner alone: who comes later has the first one's", async () => {
+  await using folder = await createFolder();
+  prepareDataFolder(folder.path);
+  const path = join(folder.path, "owner.key");
+  const [first, second] = ["a", "b"].map((letter) => `waypost_${letter.repeat(40)}`);
+  expect(keepToken(path, first ?? "")).toBe(first);
+  expect(keepToken(path, second ?? "")).toBe(first);
+  expect([readMode(path), readFileSync(path, "utf8")]).toEqual(["600", `${first}\n`]);
+});

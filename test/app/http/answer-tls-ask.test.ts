@@ -1,0 +1,29 @@
+import { createServer } from "node:http";
+import { expect, test } from "vitest";
+import { createTlsAsk } from "../../../src/app/http/answer-tls-ask.ts";
+import { visit } from "../../support/listening.ts";
+import { listen } from "../../support/ports.ts";
+
+test.each([
+  ["127.0.0.1", 200],
+  ["::ffff:172.30.87.3", 200],
+  ["fd00::7", 200],
+  ["203.0.113.9", 404],
+  ["2001:db8::9", 404],
+])("GET /tls/ask from %s is answered with %i", async (remoteAddress, status) => {
+  const answer = createTlsAsk({
+    publicUrl: "https://waypost.example.com",
+    host: undefined,
+    report: (error) => {
+      throw error;
+    },
+  });
+  const server = createServer((request, response) => {
+    Object.defineProperty(request.socket, "remoteAddress", { value: remoteAddress });
+    request.url = "/tls/ask?domain=waypost.example.com";
+    answer(request, response);
+  });
+  const port = await listen(server, 0);
+  expect(await visit(`http://127.0.0.1:${port}/`)).toMatchObject({ status });
+  server.close();
+});

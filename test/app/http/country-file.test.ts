@@ -1,0 +1,78 @@
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { followCountryFile, openCountryFile } from "../../../src/app/http/country-file.ts";
+import { waitUntil } from "../../support/clock.ts";
+import { writeCountries } from "../../support/write-countries.ts";
+
+/** Real files of MaxMind's format, read by the real library. */
+
+let folder: string;
+beforeAll(async () => (folder = await mkdtemp(join(tmpdir(), "waypost-countries-"))));
+afterAll(() => rm(folder, { recursive: true }));
+
+test.each([
+  ["of MaxMind and DB-IP", { country: { iso_code: "GB" }, registered_country: { iso_code: "US" } }],
+  ["with the code beside a name", { country: "United Kingdom", country_code: "gb" }],
+  ["with the code alone", { country: "GB" }],
+])("records %s tell a country", async (_, record) => {
+  const path = join(folder, "forms.mmdb");
+  await writeCountries(path, { "203.0.113.0/24": record, "2001:db8::/32": record });
+  const { find, kind } = await openCountryFile(path);
+  expect(kind).toBe("GeoLite2-Country");
+  const asked = ["203.0.113.9", "2001:db8::7", "203.0.114.1", "127.0.0.1", "2001:db9::"];
+  expect(asked.map(find)).toEqual(["GB", "GB", undefined, undefined, undefined]);
+});
+
+test("a network that is only registered somewhere, and one of nowhere, have none", async () => {
+  const path = join(folder, "nowhere.mmdb");
+  await writeCountries(path, {
+    "203.0.113.0/25": { registered_country: { iso_code: "US" } },
+    "203.0.113.128/25": { country_code: "ZZ" },
+    "2001:db8::/32": { country_code: "NZ" },
+  });
+  const { find } = await openCountryFile(path);
+  const asked = ["203.0.113.1", "203.0.113.200", "2001:db8::1"];
+  expect(asked.map(find)).toEqual([undefined, undefined, "NZ"]);
+});
+
+const tell = (code: string) => (to: string) =>
+  writeCountries(to, { "203.0.113.0/24": { country_code: code } });
+
+test("one that takes its name is read within a minute, a bad one is not", async () => {
+  const path = join(folder, "followed.mmdb");
+  const replace = async (write: (path: string) => Promise<void>) => {
+    await write(`${path}.new`);
+    await rename(`${path}.new`, path);
+  };
+  await tell("GB")(path);
+  let now = 0;
+  const warned: object[] = [];
+  const options = { clock: { monotonic: () => now }, warn: (facts: object) => warned.push(facts) };
+  const find = await followCountryFile(path, options);
+  const ask = () => find("203.0.113.9");
+
+  await replace(tell("IE"));
+  now = 59_999;
+  expect(ask()).toBe("GB");
+  now = 60_000;
+  // Who asks first is not kept waiting for the file.
+  expect(ask()).toBe("GB");
+  await waitUntil(() => ask() === "IE");
+
+  await replace((to) => writeFile(to, "not yet"));
+  now = 120_000;
+  expect(ask()).toBe("IE");
+  await waitUntil(() => warned.length === 1);
+  expect(ask()).toBe("IE");
+  await rm(path);
+  now = 180_000;
+  expect(ask()).toBe("IE");
+  await waitUntil(() => warned.length === 2);
+  expect(warned[1]).toMatchObject({ error: expect.stringContaining("does not exist") });
+  await tell("FR")(path);
+  now = 240_000;
+  ask();
+  await waitUntil(() => ask() === "FR");
+});

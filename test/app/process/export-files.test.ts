@@ -1,0 +1,75 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { removeEndedFiles, saveExportFile } from "../../../src/app/process/export-files.ts";
+import { memoryFolder } from "../../support/folders.ts";
+
+/** Exports as files for a client on the same machine. */
+
+let data: string;
+
+beforeEach(async () => {
+  data = await mkdtemp(join(memoryFolder, "waypost-exports-"));
+});
+
+afterEach(() => rm(data, { recursive: true }));
+
+async function* texts() {
+  yield "path\n";
+  yield "spring\n";
+}
+
+async function* broken() {
+  yield* texts();
+  throw new Error("the disk is full");
+}
+
+test("a file is whole, and nobody else's", async () => {
+  const path = await saveExportFile(data, "csv", texts());
+  expect(path).toMatch(/\/exports\/[\w-]{36}\.csv$/);
+  expect(await readFile(path, "utf8")).toBe("path\nspring\n");
+  expect((await stat(path)).mode & 0o777).toBe(0o600);
+  expect((await stat(dirname(path))).mode & 0o777).toBe(0o700);
+});
+
+test("a folder that is named from where we run gives a whole path", async () => {
+  const path = await saveExportFile(relative(process.cwd(), data), "csv", texts());
+  expect(dirname(path)).toBe(join(data, "exports"));
+});
+
+test("a file that could not be finished is not there", async () => {
+  await expect(saveExportFile(data, "csv", broken())).rejects.toThrow("the disk is full");
+  expect(await readdir(join(data, "exports"))).toEqual([]);
+});
+
+test("a file goes after an hour, and where there are none nothing happens", async () => {
+  await removeEndedFiles(data, 0);
+  const path = await saveExportFile(data, "csv", texts());
+  const { mtimeMs } = await stat(path);
+  await removeEndedFiles(data, mtimeMs + 60 * 60_000 - 1);
+  expect(await readdir(dirname(path))).toHaveLength(1);
+  await removeEndedFiles(data, mtimeMs + 60 * 60_000);
+  expect(await readdir(dirname(path))).toEqual([]);
+});
+
+test("nothing else in the folder goes, nor keeps a file from going", async () => {
+  const path = await saveExportFile(data, "json", texts());
+  const folder = dirname(path);
+  await writeFile(join(folder, "mine.csv"), "kept");
+  await mkdir(join(folder, `${randomUUID()}.csv`));
+  await symlink(join(folder, "mine.csv"), join(folder, `${randomUUID()}.csv`));
+  const { mtimeMs } = await stat(path);
+  await removeEndedFiles(data, mtimeMs + 24 * 60 * 60_000);
+  expect(await readdir(folder)).toHaveLength(3);
+  expect(await readFile(join(folder, "mine.csv"), "utf8")).toBe("kept");
+});
+
+test("two processes that remove at once do not trip over one another", async () => {
+  const paths = await Promise.all(
+    Array.from({ length: 20 }, () => saveExportFile(data, "csv", texts())),
+  );
+  const late = Date.now() + 2 * 60 * 60_000;
+  await Promise.all([removeEndedFiles(data, late), removeEndedFiles(data, late)]);
+  expect(await readdir(dirname(paths[0] ?? ""))).toEqual([]);
+});
