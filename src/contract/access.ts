@@ -4,50 +4,52 @@ import type { Feature, PricingPlan } from "./pricing-plans.ts";
 import { roles, scopes, type Role, type Scope } from "./scopes-and-roles.ts";
 import { readAnswer } from "./server-answer.ts";
 
-/** What a key may do, and what causes a refusal: api-spec.md, "Authentication". */
+/** Decides which endpoints a key may call, and reads the cause of a 401 from its message. */
 
-/** The facts of a key that decide what may be called with it. */
+/** The properties of a key that decide what it may call. */
 export type KeyFacts = {
   readonly kind: "project" | "master";
-  /** None selected is full access. */
+  /** An empty list means full access. */
   readonly scopes: readonly Scope[];
   readonly role: Role;
   readonly plan: PricingPlan;
   readonly suspended: boolean;
-  /** What is switched off for the project. */
+  /** Features that the operator has switched off for the project. */
   readonly features_off?: readonly Feature[];
 };
 
-/** What is known of a key without asking the API. */
+/** What Waypost knows about a key without calling the API. */
 export type KnownKey = {
-  /** Undefined where a deployment elsewhere keeps the key. */
+  /** Undefined if a remote server keeps the key. */
   readonly facts: KeyFacts | undefined;
   /** Why the embedded service refuses every call with this key. */
   readonly refusal?: string;
-  /** As `waypost keys list` shows it; left out where a deployment elsewhere keeps the key. */
+  /** The id that `waypost keys list` shows; omitted if a remote server keeps the key. */
   readonly keyId?: string;
-  /** Left out for a master key, and where a deployment elsewhere keeps the key. */
+  /** Omitted for a master key, and if a remote server keeps the key. */
   readonly projectId?: string;
   readonly projectName?: string;
-  /** Where the links of the key's project live: `https://spring.links.example`. */
+  /** The origin of the project's links: `https://spring.links.example`. */
   readonly linkHost: string | undefined;
-  /** Other hosts that serve them too: the subdomain beside a domain of its own, a second host. */
+  /** More origins of the same links: the subdomain behind a custom domain, and a second host. */
   readonly otherLinkHosts?: readonly string[];
-  /** Whether the Open button of a link's page leads by a second host name. */
+  /** Whether the Open button of the preview page uses a second host name. */
   readonly hasSecondHost: boolean;
-  /** For so many days what is deleted can be brought back; left out where nothing can. */
+  /** For how many days a deletion can be undone; omitted if it cannot be undone. */
   readonly binDays?: number;
-  /** The project's setting (link-services.md §3); a deployment elsewhere does not tell it. */
+  /**
+   * Whether the referrer of an installed Android app names the link; a remote server hides this.
+   */
   readonly linkInReferrer?: boolean;
-  /** Likewise: whether the App Store button hands the address over by the clipboard. */
+  /** Whether the App Store button copies the link's address; a remote server hides this too. */
   readonly clipboard?: boolean;
-  /** How many links the project may have on the Free plan; undefined means no limit. */
+  /** The highest number of links on the Free plan; undefined means no limit. */
   readonly linkLimit?: number;
-  /** The hosts that the project's links may lead to; undefined is any. */
+  /** The hosts that links may redirect to; undefined allows every host. */
   readonly destinations?: readonly string[] | undefined;
 };
 
-/** Where the links of this key's project live, as far as that is known. */
+/** The known origins of the project's links. The list is empty if none is known. */
 export function listLinkHosts({
   linkHost,
   otherLinkHosts = [],
@@ -55,7 +57,7 @@ export function listLinkHosts({
   return linkHost === undefined ? [] : [linkHost, ...otherLinkHosts];
 }
 
-/** Why a 401 was given. The API answers one status for all of them; only its words differ. */
+/** The causes of a 401. The API uses one status for all of them; only the message differs. */
 export type Cause =
   | "key_missing"
   | "key_invalid"
@@ -68,8 +70,8 @@ export type Cause =
 export type Refusal = { readonly cause: Cause; readonly message: string };
 
 /**
- * Why this key may not call this endpoint, or undefined. The order is the API's: a suspended
- * account first, then the kind of key, its scopes, the role, the plan, and what is switched off.
+ * Returns why a key may not call an endpoint, or undefined if it may. The first failing check
+ * decides: suspended account, kind of key, scope, role, plan, switched-off feature.
  */
 export function findRefusal(endpoint: Endpoint, key: KeyFacts): Refusal | undefined {
   const { auth, scope, role, plan, feature } = endpoint;
@@ -106,8 +108,8 @@ export function hasRole(key: Pick<KeyFacts, "role">, role: Role): boolean {
 }
 
 /**
- * The cause of a 401 from any deployment. The spec promises that the message says which it is, but
- * not in which words, so patterns are searched for in it.
+ * Reads the cause of a 401 from its message. The API promises that the message states the cause,
+ * but not in which words, so this searches the message for patterns.
  */
 export function readCause(message: string): Cause {
   const words = readAnswer(message);
@@ -115,7 +117,9 @@ export function readCause(message: string): Cause {
   return cause;
 }
 
-/** The scopes that a refusal names, whole: `short_links.create` names no `links.create`. */
+/**
+ * The scopes in a message, as whole words: `short_links.create` does not contain `links.create`.
+ */
 export function listNamedScopes(message: string): readonly Scope[] {
   const words: ReadonlySet<string> = new Set(readAnswer(message).match(/\w+\.\w+/g));
   return scopes.filter((scope) => words.has(scope));
@@ -128,7 +132,10 @@ const invalidWords =
   "incorrect|bad|malformed|disabled|deactivated|deleted|inactive|not found|does not exist";
 const permissionWords = "permissions?|permitted|allowed|authorized|privileges?|access to";
 
-/** The first pattern that matches counts: keys have scopes, and people have roles. */
+/**
+ * The first matching pattern decides. Patterns about keys mean scopes; patterns about people mean
+ * roles.
+ */
 const causes: readonly (readonly [Cause, RegExp])[] = [
   [
     "account_suspended",

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { asRead } from "./endpoint-defaults.ts";
 import type { Endpoint } from "./endpoint.ts";
 
-/** The description of the API itself. The specification has no such endpoint. */
+/** The endpoint that returns the API as an OpenAPI document. Only Waypost has it. */
 export const apiDescription = {
   show: {
     ...asRead,
@@ -13,7 +13,7 @@ export const apiDescription = {
     title: "Describe the API",
     summary: "The API as an OpenAPI document. Needs no key.",
     auth: "none",
-    // Editors and viewers of such documents run in browsers.
+    // Browser-based editors and viewers load the document from other origins.
     cross_origin: true,
     response: z.looseObject({ openapi: z.string() }),
   },

@@ -3,12 +3,13 @@ import { asRead } from "./endpoint-defaults.ts";
 import type { Endpoint } from "./endpoint.ts";
 
 /**
- * What the SDKs in apps ask (dynalinks/dynalinks-{ios,android,flutter,react-native}-sdk, MIT). No
- * tool asks it, and no API key: an app shows a client key. An SDK takes every status but 2xx for a
- * failure, so that a link that nobody knows is an answer like any other.
+ * The endpoints that SDKs in mobile apps call:
+ * dynalinks/dynalinks-{ios,android,flutter,react-native}-sdk (MIT license). They use a client key,
+ * and assistants have no tool for them. An SDK treats every status except 2xx as a failure, so an
+ * unknown link is a successful answer.
  */
 
-/** As the SDKs read it: their readers stop at any other word, and at a missing `matched`. */
+/** The SDKs accept only these words, and require the member `matched`. */
 const confidences = ["high", "medium", "low"] as const;
 export type Confidence = (typeof confidences)[number];
 
@@ -16,11 +17,11 @@ const attributedLink = z.object({
   id: z.string(),
   path: z.string().nullable(),
   shortened_path: z.string().nullable(),
-  /** The link's `url`, with the parameters of the visit in its query. */
+  /** The link's `url`, with the query parameters of the visit added. */
   url: z.string().nullable(),
   /** The link's own address, with the same parameters. */
   full_url: z.string(),
-  /** The path, from its slash on. */
+  /** The path with its leading slash. */
   deep_link_value: z.string(),
   ios_deferred_deep_linking_enabled: z.boolean(),
   android_fallback_url: z.string().nullable(),
@@ -77,7 +78,7 @@ export const appSdk = {
     body: z.object({ fingerprint: z.record(z.string(), z.unknown()).nullish(), platform }),
     required: ["fingerprint"],
     response: attribution,
-    // The visit is used by it.
+    // A match uses up the visit.
     effect: "write",
     idempotent: false,
   },

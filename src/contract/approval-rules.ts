@@ -2,12 +2,11 @@ import type { Endpoint } from "./endpoint.ts";
 import { contract, listEndpoints } from "./index.ts";
 
 /**
- * What a person is asked about before it happens, in one table: the tools, `explain_access` and the
- * README read it here (design.md, "Approval"). What stands in no rule is done at once, and can be
- * undone.
+ * The actions that a person must approve, in one table for the tools, `explain_access` and the
+ * README. All other actions happen at once and can be undone. See docs/approval.md.
  */
 export type ApprovalRule = {
-  /** When it asks, as the end of "asks before it …". */
+  /** When the rule applies, worded as the end of "asks before it …". */
   readonly when: string;
   readonly tools: readonly string[];
 };
@@ -16,10 +15,12 @@ export type ApprovalReason = keyof typeof approvalRules;
 
 const { links, iosApps, androidApps, projects } = contract;
 
-/** So many overwrites in ten minutes need no yes of their own; the next one asks. */
+/** The first `most` overwrites in a window need no approval; one approval covers `granted` more. */
 export const unaskedOverwrites = { most: 20, granted: 100, window_ms: 10 * 60_000 } as const;
 
-/** A link without clicks moves to another path without a question while it is younger than this. */
+/**
+ * A link without clicks can move to another path without approval while it is younger than this.
+ */
 export const unaskedMove_ms = 10 * 60_000;
 
 export const approvalRules = {
@@ -70,7 +71,7 @@ export const approvalRules = {
   },
 } as const satisfies Readonly<Record<string, ApprovalRule>>;
 
-/** Whether any call of the tool has to be approved. */
+/** Whether some calls of the tool need approval. */
 export function mayAskPerson(tool: string): boolean {
   const rules: readonly ApprovalRule[] = Object.values(approvalRules);
   return rules.some(({ tools }) => tools.includes(tool));

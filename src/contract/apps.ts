@@ -4,7 +4,7 @@ import type { Endpoint } from "./endpoint.ts";
 import { byId, meta, storedId, storedText, text } from "./fields.ts";
 import { androidAppFilters, iosAppFilters, type FilterFields } from "./filters.ts";
 
-/** iOS and Android apps: api-spec.md, "iOS app", "Android app". The two differ in their fields. */
+/** The endpoints of iOS and Android apps. The two kinds differ only in their fields. */
 
 const iosApp = z.looseObject({
   id: storedId,
@@ -69,7 +69,7 @@ export const androidApps = describeApps({
   approval_fields: ["package_name", "fingerprints", "custom_scheme"],
 });
 
-/** The members as they are, where TypeScript would read only what the kind has to be. */
+/** Keeps the literal types of a kind, which `AppKind` itself would widen. */
 type Exact<Kind> = { readonly [Name in keyof Kind]: Kind[Name] };
 
 type AppKind = {
@@ -150,22 +150,24 @@ function describeApps<const Kind extends AppKind>(kind: Kind) {
   } as const satisfies Record<string, Endpoint>;
 }
 
-/** The endpoint that registers an app of this kind by itself. */
+/** The endpoint that registers an app without a link. */
 export function findRegistration(name: string): Endpoint {
   return name === "ios_app" ? iosApps.create : androidApps.create;
 }
 
-/** What a registration needs that only the app's maker knows: it is asked for, never made up. */
+/**
+ * What only the app's maker knows. The assistant must ask for these values and never invent them.
+ */
 export const makerFacts = { ios_app: "Team ID", android_app: "SHA-256 fingerprints" } as const;
 
 const makerFields: ReadonlySet<string> = new Set(["team_id", "app_store_id", "fingerprints"]);
 
-/** Of a problem's field, which may be a member of a link's. */
+/** Whether only the app's maker knows a field. `ios_app.team_id` counts as `team_id`. */
 export function isKnownToMaker(field = ""): boolean {
   return makerFields.has(field.split(".").at(-1) ?? "");
 }
 
-/** Undoes a deletion: what creating an app needs is needed for this too. */
+/** Undoing a deletion requires the same scope and role as creating an app. */
 function describeRestore<const Name extends AppKind["name"], Resource extends z.ZodType>(
   name: Name,
   label: string,

@@ -1,5 +1,5 @@
 /**
- * The machines of one database have clocks of their own, and these may differ by so much. What a
- * row says lies further ahead was written before the clock was set back.
+ * How far the clocks of machines that share a database may differ. A row that is further in the
+ * future was written before a clock was set back.
  */
 export const mostSkew_ms = 5_000;

@@ -1,27 +1,31 @@
-/** The clock and the random bytes, passed in so that a test can fix them. */
+/** The clock and the random bytes. They are parameters so that tests can fix them. */
 
 export type Clock = {
-  /** The time of day, in milliseconds since 1970: what is written into rows. */
+  /** The time of day, in milliseconds since 1970, as written into rows. */
   readonly now: () => number;
-  /** Milliseconds that never jump: what windows and deadlines are measured with. */
+  /** Milliseconds that never jump, for measuring windows and deadlines. */
   readonly monotonic: () => number;
 };
 
 /**
- * Calls `ring` once, after so many milliseconds, unless the function that it returns was called
- * before. It does not keep a process alive that has nothing else to do.
+ * Calls `ring` once after the given time, unless the returned function is called first. A pending
+ * alarm does not keep the process alive.
  */
 export type SetAlarm = (milliseconds: number, ring: () => void) => () => void;
 
-/** A caller that waits for an answer; once it has left, no more work may begin for it. */
+/** A caller that waits for an answer. Once it has left, no more work may start for it. */
 export type Waiter = {
-  /** Asked, and no getter: objects with a getter each have a shape each, which V8 keeps long. */
+  /**
+   * A method because each object with a getter gets a shape of its own, which V8 keeps for long.
+   */
   readonly hasLeft: () => boolean;
-  /** How long it still waits; none, or less, where what has begun may only just end. */
+  /**
+   * The remaining time. At zero or less, work that has started may finish but nothing may start.
+   */
   readonly left_ms?: () => number;
-  /** Has what is under way for the caller ended when it leaves; for one thing at a time. */
+  /** Registers how to stop the current work if the caller leaves; one registration at a time. */
   readonly onAbort: (end: () => void) => void;
-  /** Tells that something is being written for it, whose end is not known before it is told. */
+  /** Called before a write whose result may stay unknown if the caller leaves. */
   readonly noteWriting?: () => void;
 };
 

@@ -1,18 +1,18 @@
 import type { JsonObject } from "./json.ts";
 
 /**
- * What must still hold when a write is carried out that was decided on by what was read: else
- * something would change that nobody has seen (RFC 9110, §13).
+ * A condition that must still hold when a write happens, so that nothing changes that the approver
+ * has not seen. It works like If-Match (RFC 9110, section 13).
  */
 export type Condition =
-  /** The target is as it was shown. */
+  /** The target must be unchanged since it was shown. */
   | { readonly shown: JsonObject }
-  /** There is none yet. */
+  /** The target must not exist. */
   | "absent"
-  /** A record exists, whatever it contains. */
+  /** The target must exist, in any state. */
   | "present";
 
-/** A record without what changes by itself while a person thinks about it. */
+/** A record without the fields that change by themselves while a person decides. */
 export function pickLasting(record: JsonObject): JsonObject {
   const { clicks: _clicks, links_count: _count, updated_at: _time, ...lasting } = record;
   return lasting;
@@ -24,7 +24,7 @@ export function isLasting(field: string): boolean {
 
 type Template = { readonly body: string; readonly css: string };
 
-/** What is shown of a page template: its draft, and which version is live. */
+/** The parts of a page template that a person is shown: the draft, and which version is live. */
 export function describeTemplateState(
   draft: Template | undefined,
   live_id: string | null,

@@ -1,6 +1,6 @@
 import type { Meta } from "./fields.ts";
 
-/** The envelope of a page, as pagy numbers it (link-services.md §2). */
+/** The `meta` object of a list: the page, its size, the total, and the neighboring pages. */
 export function describePage(
   { page, limit }: { readonly page: number; readonly limit: number },
   count: number,

@@ -1,6 +1,6 @@
 /**
- * What endpoints of one kind have in common: an entry spreads one of these, and what it names
- * itself below that counts.
+ * The fields that endpoints of one kind share. An entry spreads one of these objects and then
+ * overrides single fields.
  */
 
 export const asRead = {
@@ -27,14 +27,14 @@ export const asUpdate = {
   overwrites: true,
 } as const;
 
-/** Brings back what our own service has deleted; no other deployment is known to do so. */
+/** Restoring is an endpoint that only Waypost is known to have. */
 export const asRestore = {
   method: "POST",
   documented: false,
   hidden: true,
   success: { status: 200 },
   effect: "write",
-  // What is there already is answered as it is.
+  // Restoring something that was not deleted returns it unchanged.
   idempotent: true,
   overwrites: false,
 } as const;

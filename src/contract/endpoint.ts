@@ -6,111 +6,119 @@ import type { Feature, PricingPlan } from "./pricing-plans.ts";
 import type { Role, Scope } from "./scopes-and-roles.ts";
 
 /**
- * One endpoint of the API, as data. The service's handler table, the typed client and the tools
- * all derive from these entries, so what is written here is written nowhere else.
+ * One endpoint of the API as data. The service's handlers, the typed client and the tools derive
+ * from these entries.
  */
 export type Endpoint = {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** Below the versioned prefix; `idParameter` in it is always the UUID. */
+  /** Follows the versioned prefix. The parameter `idParameter` is always a UUID. */
   readonly path: `/${string}`;
-  /** False where the path is our guess, so that another deployment may not have it. */
+  /**
+   * False if the API's specification does not give the path, so a remote server may not have it.
+   */
   readonly documented?: false;
-  /** The specification does not have it: elsewhere its tool is there once it has answered. */
+  /**
+   * Only Waypost has the endpoint. With a remote server, its tool appears after a successful call.
+   */
   readonly ours?: true;
   readonly tool: string;
-  /** It has no tool of its own: the tool `undo` asks it. Its name is for the client alone. */
+  /** The endpoint has no tool of its own; other parts of Waypost call it. */
   readonly hidden?: true;
   readonly title: string;
   readonly summary: string;
 
-  /** Pages of other sites may ask it from a visitor's browser. */
+  /** Pages of other sites may call it from a browser. */
   readonly cross_origin?: true;
 
-  /** Which kind of key answers: a project's, the master key, an app's, or none at all. */
+  /**
+   * The kind of key that it needs: a project's key, the master key, an app's client key, or none.
+   */
   readonly auth: "project" | "master" | "client" | "none";
   readonly scope?: Scope;
-  /** Asked for as well when the call would replace something that exists (upsert). */
+  /** Also required if the call would replace something that exists, as an upsert may. */
   readonly overwrite_scope?: Scope;
-  /** Asked for as well when the call names a link. */
+  /** Also required if the call names a link. */
   readonly link_scope?: Scope;
-  /** The least role that the key's owner must have. */
+  /** The lowest role that the key's owner must have. */
   readonly role?: Role;
-  /** A plan that the endpoint always demands; single Pro fields are in `pricing-plans.ts`. */
+  /** The plan that every call needs. Single Pro fields are in `pricing-plans.ts`. */
   readonly plan?: PricingPlan;
-  /** What must be switched on for the project. */
+  /** The feature that must be switched on for the project. */
   readonly feature?: Feature;
   readonly budget?: BudgetName;
-  /** What an address has for it, where no key tells who asks: without a key, or with an app's. */
+  /** The rate limit per client address, for calls without a secret key. */
   readonly address_budget?: AddressBudgetName;
 
   readonly params?: z.ZodObject;
-  /** Present on lists: the named array of the envelope, and the fields that filter and sort. */
+  /**
+   * Set on lists: the member of the response with the rows, and the fields to filter and sort by.
+   */
   readonly list?: {
     readonly name: string;
     readonly filters: FilterFields;
-    /** The fields that only our own service filters by; where there are some, it searches too. */
+    /** Fields that only Waypost filters by. A list that has them can also be searched. */
     readonly own?: FilterFields;
   };
-  /** Parameters of the query of what is no list, as texts. */
+  /** Query parameters of an endpoint that is not a list, as texts. */
   readonly query?: z.ZodObject;
-  /** The fields by which it chooses what it is about, as a list's. */
+  /** The filters by which the call selects links, as in a list. */
   readonly selects?: { readonly filters: FilterFields; readonly own: FilterFields };
   readonly body?: z.ZodObject;
-  /** A request may come without any body, and then needs no content type. */
+  /** A request without a body is valid, and then needs no content type. */
   readonly body_optional?: true;
-  /** The object in which the body's fields travel, `ios_app` say. Its absence is a 400. */
+  /** The object around the body's fields, such as `ios_app`. A request without it gets a 400. */
   readonly wrapper?: string;
-  /** An object in which the fields may travel as well, as clients of such an API send them. */
+  /** An object that may surround the fields, as clients of Rails APIs send it. */
   readonly optional_wrapper?: string;
-  /** Body parameters that its tool does not take. */
+  /** Body parameters that the tool does not offer. */
   readonly untold?: readonly string[];
-  /** Body parameters whose absence is a 400 and not a validation problem. */
+  /** Body parameters that cause a 400 if they are missing, and not a 422. */
   readonly required?: readonly string[];
-  /** Body parameters whose absence is a 422: tools declare them, and leave the check to the API. */
+  /** Body parameters that cause a 422 if they are missing. Tools mark them as required. */
   readonly needed?: readonly string[];
-  /** The same where only our own service is known to demand them: tools do not declare them. */
+  /** The same, but only known of Waypost. Tools do not mark them as required. */
   readonly needed_here?: readonly string[];
-  /** A 404 is possible, though neither an id in the path nor a `link_scope` says so. */
+  /** A 404 is possible even without an id in the path and a `link_scope`. */
   readonly may_miss?: true;
-  /** The specification has PATCH for this endpoint, but no PUT. */
+  /** The API has only PATCH here; other updates also accept PUT. */
   readonly patch_only?: true;
-  /** Where a 422's sentence stands (api-spec.md, "Errors"). */
+  /** The member with the message of a 422, if it is not `error`. */
   readonly validation_key?: "errors";
 
   readonly success: { readonly status: 200 | 201 | 204; readonly also?: 201 };
-  /** Set where the response is not JSON but the text of a page. */
+  /** Set if the response is a page and not JSON. */
   readonly type?: "text/html";
-  /** What comes back; null is an empty body. Extra fields are tolerated. */
+  /** The shape of the response; null means an empty body. Unknown fields are allowed. */
   readonly response: z.ZodType | null;
 
   readonly effect: "read" | "write" | "destroy";
-  /** Repeating the same call changes nothing more. */
+  /** Repeating the same call has no further effect. */
   readonly idempotent: boolean;
-  /** Replaces values that were there before. */
+  /** Replaces existing values. */
   readonly overwrites: boolean;
-  /** Fields whose change a person has to approve. */
+  /** Fields whose change a person must approve. */
   readonly approval_fields?: readonly string[];
 };
 
-/** The fields of an input that travel in the body. */
+/** The fields of an input that belong in the body. */
 export function pickFields({ body }: Endpoint, input: JsonObject): JsonObject {
   const names = Object.keys(body?.shape ?? {}).filter((name) => input[name] !== undefined);
   return Object.fromEntries(names.map((name) => [name, input[name]]));
 }
 
-/** The methods that ask for the same: PUT is accepted as PATCH, and HEAD as GET without a body. */
+/** PUT is accepted for PATCH, and HEAD for GET. */
 export function listMethods({ method }: Pick<Endpoint, "method">): readonly string[] {
   if (method === "PATCH") return ["PATCH", "PUT"];
   return method === "GET" ? ["GET", "HEAD"] : [method];
 }
 
-/** What the caller's address has for it; undefined where a secret key identifies the caller. */
+/** The rate limit per client address; undefined if a secret key identifies the caller. */
 export function findAddressBudget(endpoint: Endpoint): AddressBudgetName | undefined {
   const { auth, address_budget = "keyless" } = endpoint;
   return auth === "none" || auth === "client" ? address_budget : undefined;
 }
 
-/** The only parameter that a path may have, in one place at most. */
+/** The only path parameter. A path has it at most once. */
 export const idParameter = ":id";
 
 export type Params<E extends Endpoint> = E["params"] extends z.ZodType
@@ -121,18 +129,18 @@ export type Body<E extends Endpoint> = E["body"] extends z.ZodType ? z.output<E[
 
 export type Query<E extends Endpoint> = E["query"] extends z.ZodType ? z.output<E["query"]> : null;
 
-/** What the specification says that comes back; our own service answers exactly that. */
+/** The response as the specification describes it, which Waypost returns exactly. */
 export type Output<E extends Endpoint> = E["response"] extends z.ZodType
   ? z.output<E["response"]>
   : null;
 
-/** What is read of an answer, whichever deployment gave it (client/read-answer.ts). */
+/** The response as the client reads it from any server (see `client/read-answer.ts`). */
 export type Answer<E extends Endpoint> = E["effect"] extends "read"
   ? Read<Output<E>>
-  : // A write is done once it was accepted, also where nothing can be read of its answer.
+  : // A write has succeeded once it was accepted, even if its response cannot be read.
     Maybe<Output<E>>;
 
-/** Of a resource only the id is sure; of a list its rows, and something of its `meta`. */
+/** A resource from a remote server surely has only its id; a list surely has its rows. */
 export type Read<Whole> = Whole extends { readonly id: string }
   ? Maybe<Whole> & { readonly id: string }
   : Whole extends object
@@ -145,7 +153,7 @@ type ReadMember<Name, Member> = Member extends readonly (infer Row)[]
     ? Maybe<Member>
     : Member;
 
-/** A member that is not there may be anything: it was not shown, or could not be read. */
+/** Members may be missing because a server omitted them or they could not be read. */
 type Maybe<Whole> = Whole extends object
   ? { readonly [Name in keyof Whole]?: MaybeMember<Name, Whole[Name]> }
   : Whole;
@@ -156,11 +164,11 @@ type MaybeMember<Name, Member> =
 
 type Part<Schema> = Schema extends z.ZodType ? z.input<Schema> : unknown;
 
-/** What a caller gives, flat: an endpoint's params, query and body never share a name. */
+/** A caller's input as one flat object. Params, query and body never share a name. */
 export type Input<E extends Endpoint> = Part<E["params"]> &
   Part<E["body"]> &
   Part<E["query"]> &
   (E["selects"] extends object ? LinkSelection : unknown) &
   (E["list"] extends object ? ListInput : unknown) &
-  // A page may be another one for another browser.
+  // The page can depend on the visitor's browser.
   (E["type"] extends string ? { readonly user_agent?: string } : unknown);

@@ -1,4 +1,6 @@
-/** What a field of ours is called elsewhere, where no spelling tells it. */
+/**
+ * Names that other link services use for our fields, for suggestions such as "did you mean url?".
+ */
 export const fieldMeanings: Readonly<Record<string, readonly string[]>> = {
   title: ["name"],
   label: ["name"],

@@ -1,24 +1,24 @@
 import * as z from "zod";
 import { limits } from "./limits.ts";
 
-/** Schemas that several resources share. Rules of content live in the `*-rules.ts` files. */
+/** Schemas that several resources share. Rules about content are in `rules/`. */
 
 export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** What another deployment may have for an id; any other text is only a name. */
+/** The form of ids on remote servers. Any other text must be a name. */
 export const anyIdPattern = /^[\w:.-]+$/;
 
-/** An id as it is looked up; a text that is no UUID becomes empty, which no row has. */
+/** An id for a lookup. A text that is not a UUID becomes empty, which matches no row. */
 export function readId(text: string): string {
   return uuidPattern.test(text) ? text.toLowerCase() : "";
 }
 
-/** An id in its one form: UUIDs are the same in upper case, ids of other kinds may not be. */
+/** Lowercases UUIDs only, because other kinds of ids may be case-sensitive. */
 export function normalizeId(id: string): string {
   return uuidPattern.test(id) ? id.toLowerCase() : id;
 }
 
-/** The id of a resource as a deployment answers it. One that is endless is nobody's. */
+/** The id of a resource from any server. Overlong ids are rejected. */
 export const storedId = z.string().refine(isUsableId);
 
 function isUsableId(id: string): boolean {
@@ -27,7 +27,7 @@ function isUsableId(id: string): boolean {
 
 export const byId = z.object({ id: z.string().describe("UUID") });
 
-/** A request's text field: absent keeps what is there, null clears it. */
+/** A text field of a request: omitting it keeps the stored value, and null clears it. */
 export function text(description: string) {
   return z.string().nullish().describe(description);
 }
@@ -36,7 +36,7 @@ export function flag(description: string) {
   return z.boolean().nullish().describe(description);
 }
 
-/** A response's text field: null when nothing was ever set. */
+/** A text field of a response: null if nothing was set. */
 export const storedText = z.string().nullable();
 
 export const meta = z.looseObject({
@@ -46,10 +46,10 @@ export const meta = z.looseObject({
   last: z.int(),
   from: z.int(),
   to: z.int(),
-  // The spec leaves them out at the ends; a deployment that writes null there is understood.
+  // Omitted on the first and last page. Null is accepted too, since remote servers may send it.
   previous: z.int().nullish(),
   next: z.int().nullish(),
 });
 export type Meta = z.output<typeof meta>;
-/** As a deployment elsewhere may show it, completed by what the page itself shows. */
+/** `meta` as a remote server may send it. */
 export type ReadMeta = { readonly [Member in keyof Meta]?: Meta[Member] | null | undefined };

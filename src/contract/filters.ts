@@ -1,4 +1,4 @@
-/** Which fields of a list filter and sort, and what each condition means (link-services.md §2). */
+/** The fields by which lists are filtered and sorted, and the conditions of filters. */
 
 export type FieldKind = "text" | "path" | "integer" | "time";
 export type FilterFields = Readonly<Record<string, FieldKind>>;
@@ -18,19 +18,19 @@ export const conditions = [
 ] as const;
 export type Condition = (typeof conditions)[number];
 
-/** Every kind of field has these: numbers and times are compared as they are printed. */
+/** These compare numbers and times as text, so every kind of field supports them. */
 export function isTextual(condition: string): boolean {
   return condition === "cont" || condition === "start";
 }
 
-/** What a caller may say beside the API's own conditions. */
+/** Tools also accept `empty`, which the API expresses as `present` with false. */
 export type AskedCondition = Condition | "empty";
 export const askedConditions: readonly AskedCondition[] = [...conditions, "empty"];
 
-/** Values after they were read as their field's kind; null is "could not be read". */
+/** Values that were parsed for the kind of their field; null means that parsing failed. */
 export type TestValue = string | number | boolean | null | readonly (string | number | null)[];
 
-/** One field held against one value. */
+/** Compares one field with one value. */
 export type Test = {
   readonly field: string;
   readonly kind: FieldKind;
@@ -38,7 +38,7 @@ export type Test = {
   readonly value: TestValue;
 };
 
-/** Several tests stand together for names such as `name_or_path_cont`. All filters must hold. */
+/** One filter can have several tests, as in `name_or_path_cont`. A list applies all filters. */
 export type Filter = { readonly join: "and" | "or"; readonly tests: readonly Test[] };
 
 export type Sort = { readonly field: string; readonly direction: "asc" | "desc" };
@@ -48,26 +48,26 @@ export type ListQuery = {
   readonly limit: number;
   readonly filters: readonly Filter[];
   readonly sorts: readonly Sort[];
-  /** So many are counted at the most, and one more where there are more. */
+  /** Counting stops after this many rows plus one. */
   readonly count_to?: number | undefined;
 };
 
-/** The same as it was asked for. */
+/** A list query with what the request itself named. */
 export type AskedList = ListQuery & {
-  /** What of the filters is ours alone, by its names in `f`. */
+  /** The filters in `f[…]`, which only Waypost supports, by name. */
   readonly applied: readonly string[];
-  /** A text that is looked for in all that a person would name a link by. */
+  /** A text to find in any field that names or describes a link. */
   readonly search: string | undefined;
 };
 
-/** One filter as a caller words it, before it becomes a parameter of the query. */
+/** One filter in a caller's words, before it becomes a query parameter. */
 export type FilterInput = {
   readonly field: string;
   readonly condition: AskedCondition;
   readonly value: string | number | boolean | readonly (string | number)[];
 };
 
-/** In the API's own conditions: `empty` is what `present` says, the other way round. */
+/** A filter without `empty`, which the API does not have. */
 export type PlainFilter = FilterInput & { readonly condition: Condition };
 
 export function toPlainFilter({ condition, ...filter }: FilterInput): PlainFilter {
@@ -81,13 +81,13 @@ export type ListInput = {
   readonly limit?: number | undefined;
   readonly filters?: readonly FilterInput[] | undefined;
   readonly sort?: Sort | undefined;
-  /** Only of lists that have fields of ours. */
+  /** Only for lists with filters in `f[…]`. */
   readonly search?: string | undefined;
-  /** Our own service heeds it where the console asks, whose reader goes no further. */
+  /** Limits how far rows are counted. The service accepts it from the console only. */
   readonly count_to?: number | undefined;
 };
 
-/** Which links are meant. */
+/** Selects links for an action. */
 export type LinkSelection = Pick<ListInput, "filters" | "search">;
 
 export const linkFilters = {
@@ -102,8 +102,8 @@ export const linkFilters = {
 } as const satisfies FilterFields;
 
 /**
- * What only Waypost's own service filters by, in `f[…]`: in `q` the specification has such fields
- * ignored. An app's name is its bundle id or package where it has no other.
+ * Fields that only Waypost filters by, in `f[…]`. In `q`, the API's specification requires unknown
+ * fields to be ignored. An app without a name is found by its bundle ID or package name.
  */
 export const ownLinkFilters = {
   url: "text",
@@ -114,10 +114,10 @@ export const ownLinkFilters = {
   android_app_name: "text",
 } as const satisfies FilterFields;
 
-/** Waypost asks its own service by these fields, and offers them to no one. */
+/** Waypost itself filters by these fields. They are not offered to callers. */
 export const internalLinkFilters = { updated_at: "time" } as const satisfies FilterFields;
 
-/** Whether a field of a list is one that only our own service filters by. */
+/** Whether only Waypost filters this list by the field. */
 export function isOwnField(
   list: { readonly own?: FilterFields } | undefined,
   field: string,
@@ -126,10 +126,10 @@ export function isOwnField(
   return Object.hasOwn(list.own, field) || Object.hasOwn(internalLinkFilters, field);
 }
 
-/** The name in `f` of a text that is searched for; no field is called so. */
+/** The parameter `f[search]` holds the search text. No field has this name. */
 export const searchName = "search";
 
-/** Of these fields there are no other values. */
+/** Fields with a fixed set of values. */
 export const fieldValues: Readonly<Record<string, readonly string[]>> = {
   created_via: ["api", "console"],
 };
@@ -150,5 +150,5 @@ export const androidAppFilters = {
   created_at: "time",
 } as const satisfies FilterFields;
 
-/** Projects are paged and nothing else (api-spec.md, "Projects"). */
+/** Projects cannot be filtered. */
 export const projectFilters = {} as const satisfies FilterFields;

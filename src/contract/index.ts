@@ -8,7 +8,7 @@ import { links, shortLinks } from "./links.ts";
 import { pageTemplate } from "./page-template.ts";
 import { projects } from "./projects.ts";
 
-/** The whole API. */
+/** The endpoints that the client and the tools use, in groups. */
 export const contract = {
   links,
   linkStats,
@@ -21,7 +21,7 @@ export const contract = {
 
 export type Contract = typeof contract;
 
-/** Everything that Waypost's own service answers, with the endpoints that have no tool. */
+/** All endpoints that Waypost's own service answers, including those without a tool. */
 export const served = {
   ...contract,
   appSdk,
@@ -31,10 +31,9 @@ export const served = {
 
 export type Served = typeof served;
 
-/** Every path of the API is below this prefix. */
 export const apiPrefix = "/api/v1";
 
-/** Those that an assistant has a tool for that is made of them alone. */
+/** The endpoints that have a tool of their own. */
 export function listToolEndpoints(): readonly Endpoint[] {
   return listEndpoints().filter(({ hidden }) => hidden !== true);
 }

@@ -1,6 +1,6 @@
 import { limits } from "./limits.ts";
 
-/** An object as JSON has it, whose members have not been checked yet. */
+/** A JSON object whose members were not checked yet. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export function isJsonObject(value: unknown): value is JsonObject {
@@ -8,8 +8,8 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /**
- * Whether something stands further inside of a value than anything of ours does: what goes through
- * it step by step would come to the end of the stack. Looked at level by level, without that.
+ * Whether a value is nested deeper than any of ours. Checked level by level, because recursion
+ * could overflow the stack.
  */
 export function isNestedTooDeep(value: unknown): boolean {
   let level = listInner([value]);

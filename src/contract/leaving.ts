@@ -1,6 +1,6 @@
 /**
- * Somebody who waits for an answer and may leave. An `AbortSignal` is one; but to make a signal
- * costs as much as a whole read, and few calls have a use for one.
+ * A lightweight AbortSignal for callers that may stop waiting. Creating a real signal costs as much
+ * as a whole read, and few calls need one.
  */
 export type Leaving = {
   readonly aborted: boolean;
@@ -14,7 +14,7 @@ export const nobodyLeaves: Leaving = {
   removeEventListener: () => {},
 };
 
-/** Like an `AbortController`, without its signal. */
+/** Like an AbortController. Calling `leave` ends the wait. */
 export function createLeaving(): { readonly leaving: Leaving; readonly leave: () => void } {
   const ends = new Set<() => void>();
   const leaving = {
@@ -32,10 +32,10 @@ export function createLeaving(): { readonly leaving: Leaving; readonly leave: ()
   };
 }
 
-/** A call may ask for one at each page of a long list. */
+/** Reused because a call may ask for the signal on each page of a long list. */
 const signals = new WeakMap<Leaving, AbortSignal>();
 
-/** For what takes nothing but a signal: the same one each time. */
+/** Converts to an AbortSignal for functions that need one; returns the same one each time. */
 export function toSignal(leaving: Leaving): AbortSignal {
   if (leaving instanceof AbortSignal) return leaving;
   const known = signals.get(leaving);

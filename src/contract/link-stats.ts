@@ -3,9 +3,9 @@ import { asRead } from "./endpoint-defaults.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { linkFilters, ownLinkFilters } from "./filters.ts";
 
-/** How often links were visited. The specification has no such endpoint: it is ours. */
+/** The endpoint that counts visits of links. Only Waypost has it. */
 
-/** What the visits of a period are told apart by. */
+/** What visits can be grouped by. */
 export const statsBy = [
   "hour",
   "day",
@@ -23,17 +23,17 @@ const count = z.int();
 const counts = { clicks: count, opens: count, installs: count };
 
 const row = z.looseObject({
-  /** A month, or the beginning of an hour, day or week; else what it is of: of links `/path`. */
+  /** The month, the start of the hour, day or week, or the name of the group; `/path` for links. */
   key: z.string(),
-  /** Of a link that is there. */
+  /** The link's id. Omitted if the link was deleted. */
   id: z.string().optional(),
   ...counts,
-  /** The clicks of the period before. */
+  /** The clicks in the previous period of the same length. */
   previous: count.optional(),
 });
 
 const stats = z.looseObject({
-  /** Both are days that are meant whole, or else moments. */
+  /** Days, or moments if the request gave times. */
   from: z.string(),
   to: z.string(),
   by: z.enum(statsBy),

@@ -4,7 +4,7 @@ import type { Endpoint, Read } from "./endpoint.ts";
 import { byId, flag, meta, storedId, storedText, text } from "./fields.ts";
 import { linkFilters, ownLinkFilters } from "./filters.ts";
 
-/** Links and short links: api-spec.md, "Link" and "Links". */
+/** The endpoints of links and short links. */
 
 const link = z.looseObject({
   id: storedId,
@@ -27,7 +27,7 @@ const link = z.looseObject({
   clicks: z.int(),
 });
 export type Link = z.output<typeof link>;
-/** As a deployment elsewhere may show it. */
+/** A link as any server may return it. */
 export type ReadLink = Read<Link>;
 
 export const linkFields = z.object({
@@ -108,8 +108,8 @@ export const links = {
     tool: "upsert_link",
     title: "Create or update a link by path",
     summary: "Create the link, or update the one with the same path.",
-    // The spec names no scope of upsert's own. It creates, so it asks for that scope; a key that
-    // may only create must not replace a link by this way.
+    // The specification names no scope for upserts. Creating needs `links.create`, and replacing
+    // also needs `links.update`, so a key that may only create cannot replace links.
     scope: "links.create",
     overwrite_scope: "links.update",
     required: ["path"],
@@ -191,13 +191,13 @@ export const shortLinks = {
     title: "Resolve a shortened address",
     summary: "Find the link at a short or full address. Needs no key.",
     auth: "none",
-    // api-spec.md, "Short links": meant for client-side use.
+    // Meant for client-side use, so browsers may call it.
     cross_origin: true,
     body: z.object({ url: text("Short or full address.") }),
     optional_wrapper: "short_link",
     required: ["url"],
     may_miss: true,
-    // Where an address with a query was shortened.
+    // Present if the shortened address had a query.
     response: link.extend({ query: z.string().optional() }),
   },
 } as const satisfies Record<string, Endpoint>;

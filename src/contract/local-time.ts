@@ -1,11 +1,11 @@
 import { parseTime } from "./parse-time.ts";
 
-/** Moments as the clocks of a time zone show them, in summer and in winter. */
+/** A time zone: converts between moments and local times, including daylight saving time. */
 
 export type TimeZone = {
-  /** As it is told to whoever reads its times. */
+  /** The name that people see. */
   readonly name: string;
-  /** How many milliseconds its clocks are ahead of UTC at that moment. */
+  /** How many milliseconds local time is ahead of UTC at that moment. */
   readonly readOffset: (time: number) => number;
 };
 
@@ -13,35 +13,34 @@ const day_ms = 24 * 60 * 60_000;
 
 export const utc: TimeZone = { name: "UTC", readOffset: () => 0 };
 
-/** One that `isTimeZone` knows. Its clocks take long to load, and are when they are first read. */
+/** Opens a zone that `isTimeZone` accepts. The slow format is created at its first use. */
 export function openTimeZone(name: string): TimeZone {
   let format: Intl.DateTimeFormat | undefined;
   const readOffset = (time: number) => readFormat((format ??= createFormat(name)), time);
   return { name, readOffset };
 }
 
-/** `2026-11-22T16:14:27+01:00`. */
+/** Writes a moment as `2026-11-22T16:14:27+01:00`. */
 export function writeLocalTime(time: number, { readOffset } = utc): string {
   const offset = readOffset(time);
   const text = new Date(time + offset).toISOString().slice(0, 19);
   return offset === 0 ? `${text}Z` : text + writeOffset(offset);
 }
 
-/** As it stands in a sentence: `2026-11-22 at 16:14 UTC+01:00`. */
+/** Writes a moment for a sentence: `2026-11-22 at 16:14 UTC+01:00`. */
 export function sayLocalTime(time: number, zone = utc): string {
   const [date = "", clock = ""] = writeLocalTime(time, zone).split("T");
   return `${date} at ${clock.slice(0, 5)} ${nameOffset(zone.readOffset(time))}`;
 }
 
-/** `UTC+01:00`. */
+/** Writes an offset as `UTC+01:00`. */
 export function nameOffset(offset_ms: number): string {
   return offset_ms === 0 ? "UTC" : `UTC${writeOffset(offset_ms)}`;
 }
 
 /**
- * The moment of a date or time, or null for what is none. One that names no zone itself is read on
- * the clocks of this one: where they show it twice it is the first time, and where they leave it
- * out, the moment in which they do.
+ * Parses a date or time, or returns null. A text without a zone is local time: the first of two
+ * moments when clocks go back, or the moment of the change when they skip the time.
  */
 export function parseLocalTime(text: string, { readOffset }: TimeZone): number | null {
   const shown = parseTime(text);

@@ -1,9 +1,6 @@
 import type { Role } from "./scopes-and-roles.ts";
 
-/**
- * Every sentence that the API says, once. A client tells the causes of a 401 apart by these
- * texts, so the service and the client read them from the same place.
- */
+/** Every message of the API. The client recognizes the causes of a 401 by these texts. */
 export const messages = {
   no_second_project: (origin: string) =>
     `All links of this server open at ${origin}, so it can have only one project. For more ` +

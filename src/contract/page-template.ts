@@ -4,7 +4,7 @@ import type { Answer, Endpoint, Read } from "./endpoint.ts";
 import { byId, storedId } from "./fields.ts";
 import { linkFields } from "./links.ts";
 
-/** The page of a project's links: api-spec.md, "Page template" and "States and transitions". */
+/** The endpoints of a project's page template. See docs/templates.md. */
 
 const version = z.looseObject({
   id: z.string(),
@@ -29,7 +29,7 @@ const template = z.looseObject({
 });
 export type PageTemplate = z.output<typeof template>;
 
-/** Left out keeps what is there, and an empty text clears it; null is refused. */
+/** Omitting a field keeps it, an empty text clears it, and null is rejected. */
 const templateFields = z.object({
   body: z
     .string()
@@ -80,7 +80,7 @@ export const pageTemplate = {
     may_miss: true,
     response: template,
     effect: "destroy",
-    // Each time there is one version more, and the oldest may go.
+    // Each call adds a version, and may remove the oldest.
     idempotent: false,
   },
   unpublish: {
@@ -144,7 +144,7 @@ export const pageTemplate = {
     link_scope: "links.show",
     budget: "page_template_writes",
     body: previewFields,
-    // It is for a person who types; an assistant saves a link, and undoes that.
+    // For people who type in the console. An assistant saves a link and can undo that.
     untold: ["link_fields"],
     optional_wrapper: "page_template",
     body_optional: true,
@@ -153,5 +153,5 @@ export const pageTemplate = {
   },
 } as const satisfies Record<string, Endpoint>;
 
-/** What a write of the template answers, as far as it can be read. */
+/** The reply to a write, as far as it can be read. */
 export type WrittenTemplate = Answer<typeof pageTemplate.save>;

@@ -1,3 +1,4 @@
+/** Parses the dates and times of filters. */
 const datePart = /(\d{4})-(\d{2})-(\d{2})/;
 const clockPart = /(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?/;
 const zonePart = /Z|UTC|[+-]\d{2}:?\d{2}/;
@@ -6,9 +7,8 @@ const timePattern = new RegExp(
 );
 
 /**
- * Reads a date or a time of a filter as milliseconds since 1970, or null where it is none. Without
- * a zone it is UTC, and a date alone is its midnight, so `lteq` a date leaves that day out
- * (link-services.md §2).
+ * Returns milliseconds since 1970, or null. Without a zone the time is UTC. A date means its
+ * midnight, so `lteq` a date excludes most of that day.
  */
 export function parseTime(text: string): number | null {
   const match = timePattern.exec(text);
@@ -18,7 +18,7 @@ export function parseTime(text: string): number | null {
   const parts = [year, month, day, hour, minute, second].map(Number);
   const [years = 0, months = 0, days = 0, hours = 0, minutes = 0, seconds = 0] = parts;
   const time = Date.UTC(years, months - 1, days, hours, minutes, seconds);
-  // Date.UTC carries over what is too large: the 31st of April is the 1st of May.
+  // Date.UTC accepts overflow: April 31 becomes May 1.
   const given = `${year}-${month}-${day}T${hour}:${minute}:${second}`;
   if (!new Date(time).toISOString().startsWith(given)) return null;
   return time + Math.floor(Number(`0.${fraction}`) * 1000) - readOffset(zone);

@@ -1,15 +1,15 @@
-/** The plans of a project, and what asks for which (api-spec.md, "Limits"). */
+/** The plans of a project, and what needs the Pro plan. */
 
 export const plans = ["free", "pro"] as const;
 export type PricingPlan = (typeof plans)[number];
 
-/** What the operator can switch off for a project. */
+/** Features that the operator can switch off for a project. */
 export type Feature = "page_templates";
 
-/** The spec names no number; `waypost projects --max-links` sets it for each project. */
+/** The default limit of links on the Free plan. `waypost projects --max-links` changes it. */
 export const defaultMaxLinks = 1000;
 
-/** Link fields that ask for the Pro plan when they carry a value. */
+/** Link fields that need the Pro plan if they have a value. */
 export const proLinkFields = [
   "referrer",
   "ios_deferred_deep_linking_enabled",

@@ -2,13 +2,13 @@ import { messages } from "./messages.ts";
 import { quoteAnswer } from "./server-answer.ts";
 import { humanize } from "./text.ts";
 
-/** One broken rule of a request: the field that it is about, and a clause of the 422 sentence. */
+/** One broken rule of a request: the field, and a clause of the 422 message. */
 export type FieldProblem = { readonly field: string; readonly message: string };
 
-/** A broken rule inside of a text: the place counts from 1. */
+/** A broken rule within a text. Lines and columns count from 1. */
 export type PlacedProblem = FieldProblem & { readonly line?: number; readonly column?: number };
 
-/** As a deployment tells it, which need not name a field. */
+/** A problem in a server's reply, which may name no field. */
 export type StatedProblem = Omit<PlacedProblem, "field"> & { readonly field?: string };
 
 /** Values as they would be stored, with every rule that they break. */
@@ -17,7 +17,7 @@ export type Checked<Values> = {
   readonly problems: readonly FieldProblem[];
 };
 
-/** A problem in the words of the API: the field's name, then what is wrong with it. */
+/** A problem in the API's words: the field's name, then the fault. */
 export function faultOf(field: string, fault: string): FieldProblem {
   return { field, message: `${humanize(field)} ${fault}` };
 }
@@ -28,17 +28,17 @@ export function takenFault(field: string): FieldProblem {
 
 type ProblemOptions = {
   readonly headers?: Readonly<Record<string, string>>;
-  /** POST /short_links answers some errors under `errors` (api-spec.md, "Errors"). */
+  /** POST /short_links returns validation errors under `errors`. */
   readonly key?: "error" | "errors";
-  /** Beside the sentence, each part of it with its place. */
+  /** The parts of the message with their places in a text, sent with it. */
   readonly problems?: readonly StatedProblem[];
-  /** The broken rules one by one: over the wire they are the sentence alone. */
+  /** The broken rules one by one. They are not sent; the message joins them. */
   readonly faults?: readonly FieldProblem[];
-  /** The host name of the remote server that wrote message and problems: it is quoted. */
+  /** The host of the remote server that sent the message, which is then quoted. */
   readonly server?: string | undefined;
 };
 
-/** The one error that crosses the wire: a status and a message meant for the caller. */
+/** The error that callers of the API receive: a status and a message. */
 export class Problem extends Error {
   override readonly name = "Problem";
   readonly status: number;
@@ -63,7 +63,7 @@ export function badRequest(message: string): Problem {
   return new Problem(400, message);
 }
 
-/** A 401 names the scheme by which a key is shown (RFC 9110, §15.5.2). */
+/** A 401 must name the authentication scheme (RFC 9110, section 15.5.2). */
 export function unauthorized(message: string): Problem {
   return new Problem(401, message, { headers: { "www-authenticate": 'Token realm="Waypost"' } });
 }
@@ -81,34 +81,37 @@ export function rateLimited(): Problem {
   return new Problem(429, messages.rate_limited);
 }
 
-/** What was read before is not what is there by now. */
+/** The record has changed since it was read. */
 export function changedSince(): Problem {
   return new Problem(412, messages.changed_since);
 }
 
-/** The request may only create, and its target exists. */
+/** The request may only create, but its target exists. */
 export function alreadyExists(): Problem {
   return new Problem(412, messages.already_exists);
 }
 
-/** Why a store gives no answer (sql/faults.ts). */
+/** Why the database gives no answer (see `sql/faults.ts`). */
 export type Outage = "busy" | "locked" | "away" | "unknown";
 
-/** What is said of it, by whichever door somebody came. */
+/** The error for an outage, the same for every kind of caller. */
 export function explainOutage(outage: Outage): Problem {
   if (outage === "unknown") return outcomeUnknown();
   if (outage === "locked") return comeBack(messages.store_locked);
   return outage === "away" ? comeBack(messages.store_away) : overloaded();
 }
 
-/** What else fails with a 5xx may have been written all the same. */
+/**
+ * Whether an error message guarantees that nothing was written. Other 5xx replies may follow a
+ * write.
+ */
 export function saysNothingWritten(message: string): boolean {
   return nothingWritten.has(message);
 }
 
 const nothingWritten: ReadonlySet<string> = new Set([messages.store_locked, messages.not_begun]);
 
-/** The code by which assistants and people know it (design.md, "Results"). */
+/** The error code that assistants and people see. */
 export function readOutageCode({ message }: Problem): "overloaded" | "outcome_unknown" {
   return message === messages.outcome_unknown ? "outcome_unknown" : "overloaded";
 }
@@ -117,25 +120,25 @@ export function overloaded(): Problem {
   return comeBack(messages.took_too_long);
 }
 
-/** The same of a write, where it is sure that nothing of it was begun. */
+/** The request took too long, and it is certain that no write started. */
 export function notBegun(): Problem {
   return comeBack(messages.not_begun);
 }
 
-/** The only refusal with a Retry-After: the 429 has none (api-spec.md, "Errors"). */
+/** Only the 503 has a Retry-After header; the API's 429 has none. */
 function comeBack(message: string): Problem {
   return new Problem(503, message, { headers: { "retry-after": "1" } });
 }
 
 /**
- * A write had begun, and it is not known whether it was kept. No 503: clients repeat a request that
- * a 503 has answered.
+ * A write started, and it is unknown whether it was kept. Not a 503, because clients repeat a
+ * request after a 503.
  */
 export function outcomeUnknown(): Problem {
   return new Problem(500, messages.outcome_unknown);
 }
 
-/** Refuses a request for everything that is wrong with it at once, in one sentence. */
+/** Rejects a request with all of its problems in one message. */
 export function validationFailed(
   problems: readonly FieldProblem[],
   key: "error" | "errors" = "error",
@@ -144,7 +147,7 @@ export function validationFailed(
   return new Problem(422, sentence, { key, faults: problems });
 }
 
-/** As `validationFailed`, for faults that have a place in a text; they go along as a list. */
+/** Like `validationFailed`, for problems within a text. They are also sent as a list. */
 export function templateRefused(problems: readonly PlacedProblem[]): Problem {
   const clauses = problems.map(({ field, line, column, message }) => {
     const place = line === undefined ? "" : `${humanize(field)} line ${line}, column ${column}: `;
@@ -153,10 +156,7 @@ export function templateRefused(problems: readonly PlacedProblem[]): Problem {
   return new Problem(422, toSentence(clauses), { problems });
 }
 
-/**
- * Joins the clauses of a 422 as the API does: "A", "A and B", "A, B, and C".
- * api-spec.md, "App validation messages", shows the three-part form.
- */
+/** Joins the clauses of a 422 as the API does: "A", "A and B", "A, B, and C". */
 export function toSentence(parts: readonly string[]): string {
   const last = parts.at(-1);
   if (last === undefined) return "";

@@ -5,7 +5,7 @@ import { byId, meta, storedId, storedText, text } from "./fields.ts";
 import { projectFilters } from "./filters.ts";
 import { defaultMaxLinks } from "./pricing-plans.ts";
 
-/** Projects, for master keys alone: api-spec.md, "Project" and "Projects". */
+/** The endpoints of projects. They need a master key. */
 
 const project = z.looseObject({
   id: storedId,
@@ -24,7 +24,7 @@ const projectFields = z.object({
 });
 export type ProjectFields = z.output<typeof projectFields>;
 
-/** What the operator sets with `waypost projects` and the API does not show (design.md). */
+/** The settings that only the operator sees and changes, with `waypost projects`. */
 export const defaultProjectSettings = {
   plan: "pro",
   templates_enabled: true,
@@ -57,7 +57,7 @@ export const projects = {
     summary: "Create a project.",
     auth: "master",
     body: projectFields,
-    // "Which project request fields are required: not shown" (api-spec.md, "Project").
+    // The specification does not say which fields are required.
     needed_here: ["name", "subdomain"],
     wrapper: "project",
     response: project,

@@ -1,7 +1,7 @@
 import { idParameter, type Endpoint } from "./endpoint.ts";
 import { contract } from "./index.ts";
 
-/** The groups by which an operator chooses tools. */
+/** The groups by which an operator enables tools. */
 export const groups = [
   "links",
   "short_links",
@@ -13,27 +13,29 @@ export const groups = [
 ] as const;
 export type Group = (typeof groups)[number];
 
-/** What an endpoint is about: the name of its result, its group, and how one of them is named. */
+/**
+ * The kind of resource of an endpoint: its name in results, its tool group, and its naming fields.
+ */
 export type ResourceKind = {
-  /** `link`, `ios_app`: the member of a result that holds one. */
+  /** The member of a result that holds one, such as `link` or `ios_app`. */
   readonly name: string;
   readonly label: string;
   readonly group: Group;
-  /** The fields that tell one from another for a person, the best first. */
+  /** The fields by which people recognize one, best first. */
   readonly names: readonly string[];
   readonly show: Endpoint;
   readonly index: Endpoint;
-  /** A field that, beside the UUID, tells exactly one. */
+  /** A field that identifies one, in addition to the UUID. */
   readonly key?: string;
-  /** How a person may name one, beside the UUID. */
+  /** How a person may name one, in addition to the UUID. */
   readonly by?: string;
 };
 
 const { links, iosApps, androidApps, projects, pageTemplate } = contract;
 
 /**
- * Whether the id that is asked for is that of what is answered: the id of a template's version is
- * not that of the template.
+ * Whether the id in the path is that of the returned resource. The id of a template version is not
+ * the template's id.
  */
 export function answersTarget(endpoint: Endpoint): boolean {
   const isAsked = endpoint.path.includes(idParameter);
@@ -84,7 +86,7 @@ const kinds: Readonly<Record<string, ResourceKind>> = {
     index: projects.index,
     by: "name or subdomain",
   },
-  // A project has one, and no endpoint reads it alone; the ids are those of its versions.
+  // A project has one template, and no endpoint reads it. The ids are those of its versions.
   page_template: {
     name: "page_template",
     label: "page template",
@@ -106,18 +108,20 @@ export function findKind({ path }: Pick<Endpoint, "path">): ResourceKind {
   return kind;
 }
 
-/** `UUID, name or bundle_id`: each way to name one. */
+/** All ways to name one: `UUID, name or bundle_id`. */
 export function describeIds({ by }: ResourceKind): string {
   if (by === undefined) return "UUID";
   return by.includes(" or ") ? `UUID, ${by}` : `UUID or ${by}`;
 }
 
-/** By the name that `findKind` answered. */
+/** Finds a kind by its `name`. */
 export function findKindNamed(name: string): ResourceKind | undefined {
   return Object.values(kinds).find((kind) => kind.name === name);
 }
 
-/** The member of a result that holds the response; none where the response has members itself. */
+/**
+ * The member of a result that holds the response, or undefined if its members are in the result.
+ */
 export function nameResult(endpoint: Endpoint, { name }: ResourceKind): string | undefined {
   if (endpoint.type === "text/html") return "html";
   if (endpoint.path === pageTemplate.versions.path) return undefined;

@@ -1,4 +1,4 @@
-/** Who may call what (api-spec.md, "Authentication"). */
+/** The scopes and roles of API keys. See docs/reference/access.md. */
 
 const appActions = ["index", "show", "create", "update", "destroy"] as const;
 
@@ -17,6 +17,6 @@ export const scopes = [
 ] as const;
 export type Scope = (typeof scopes)[number];
 
-/** From the least to the most powerful: a role includes the ones before it. */
+/** From the least to the most powerful. A role includes the ones before it. */
 export const roles = ["viewer", "manager", "owner"] as const;
 export type Role = (typeof roles)[number];

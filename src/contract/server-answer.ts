@@ -1,6 +1,8 @@
-/** Quotes a remote server, so that no one reads its words as Waypost's. */
+/** Quotes the messages of remote servers, so that no one mistakes them for Waypost's own. */
 
-/** The messages that the specification itself shows: any server may send them unquoted. */
+/**
+ * Messages that the API's specification contains. Any server may send them, so they stay unquoted.
+ */
 const specifiedMessages: ReadonlySet<string> = new Set([
   "iOS app not found",
   "Android app not found",
@@ -16,20 +18,20 @@ const specifiedMessages: ReadonlySet<string> = new Set([
   "Fingerprints is invalid",
 ]);
 
-/** A 422 joins several of them in one sentence. */
+/** A 422 joins several messages in one sentence. */
 function isSpecifiedMessage(message: string): boolean {
   return message.split(/, and |, | and /).every((clause) => specifiedMessages.has(clause));
 }
 
-/** `server` is a remote server's host name; undefined for the embedded service. */
+/** `server` is a remote server's host name, or undefined for Waypost's own service. */
 export function quoteAnswer(server: string | undefined, words: string): string {
   if (server === undefined || isSpecifiedMessage(words)) return words;
   return `The server at ${server} answered: ${JSON.stringify(words.replace(/\s+/g, " "))}`;
 }
 
 /**
- * Undoes `quoteAnswer` and keeps what follows the quotation. Code that looks for words in a message
- * must not find them in the name of the host.
+ * Removes the quotation and keeps the text after it. Code that searches a message for words must
+ * not find them in the host name.
  */
 export function readAnswer(message: string): string {
   return message.replace(quotation, (_, quoted: string) => String(JSON.parse(quoted)));

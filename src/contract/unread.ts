@@ -1,8 +1,11 @@
-/** What of an answer could not be read: kept beside it, so that no result or JSON ever has it. */
+/**
+ * Records the parts of a server's answer that could not be read. They are kept outside the answer,
+ * so that they never appear in results.
+ */
 export type UnreadPart = {
-  /** The place on its page, from 0, of a row that has no usable id and was left out. */
+  /** The index on its page of a row that was dropped because it has no usable id. */
   readonly row?: number;
-  /** A field of a wrong type, which was dropped. */
+  /** A field that was dropped because it has the wrong type. */
   readonly field?: string;
   readonly message: string;
 };
@@ -18,7 +21,7 @@ export function listUnread(body: object): readonly UnreadPart[] {
   return unreadParts.get(body) ?? [];
 }
 
-/** The places of the rows of a list that are not among its rows. */
+/** The indexes of the rows that were dropped. */
 export function listUnreadRows(body: object): readonly number[] {
   return listUnread(body).flatMap(({ row }) => row ?? []);
 }

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** What a field holds when it holds anything: its schema, but for "may be absent or null". */
+/** The schema of a field's value, without "optional" and "nullable". */
 export function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
   const isWrapped = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable;
   return isWrapped ? unwrap(schema.unwrap()) : schema;

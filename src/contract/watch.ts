@@ -1,31 +1,31 @@
 import type { CarriedRequest } from "./api-message.ts";
 import type { Endpoint } from "./endpoint.ts";
 
-/** Hooks by which metrics and the log observe work. They are left out where neither is on. */
+/** Hooks through which metrics and the log observe work. They are undefined if both are off. */
 
-/** Called once when the work ends, with an outcome that no caller chose. */
+/** Called once when the work ends, with its outcome. */
 export type EndWatch<Outcome> = (outcome: Outcome) => void;
 
-/** One request of the API; its outcome is the status. An unknown path has no endpoint. */
+/** Observes one API request. The outcome is the status; an unknown path has no endpoint. */
 export type WatchRequest = (
   endpoint: Endpoint | undefined,
   request: CarriedRequest,
 ) => EndWatch<number>;
 
-/** One call of a tool, by its name; undefined for a name that no tool has. */
+/** Observes one tool call. The name is undefined if no such tool exists. */
 export type WatchCall = (tool: string | undefined, asked?: AskedCall) => EndWatch<string>;
 
-/** What came with a call. */
+/** What the client sent with a tool call. */
 export type AskedCall = {
-  /** As its client sent it: anything may be in it. */
+  /** Unchecked, as the client sent it. */
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
   readonly requestId?: string | undefined;
 };
 
-/** One HTTP request that is not the API's: to a link host, or to MCP. Its outcome is the status. */
+/** Observes an HTTP request to a link host or to MCP. The outcome is the status. */
 export type WatchHttp = (request: {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 }) => EndWatch<number>;
 
-/** Logs an unexpected error, and returns the reference that its caller is given. */
+/** Logs an unexpected error and returns the reference that the caller gets. */
 export type Report = (error: unknown, requestId?: string, traceparent?: unknown) => string;

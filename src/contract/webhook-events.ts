@@ -1,4 +1,4 @@
-/** What a project's webhooks can be told of. */
+/** The events that a project's webhooks can receive. */
 export const webhookEvents = [
   "link.created",
   "link.updated",
@@ -11,5 +11,5 @@ export const webhookEvents = [
 
 export type WebhookEvent = (typeof webhookEvents)[number];
 
-/** What a person sends to see whether it arrives; nobody subscribes to it. */
+/** Sent on request to test a webhook. No webhook subscribes to it. */
 export const testEvent = "webhook.test";

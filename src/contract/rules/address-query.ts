@@ -2,11 +2,11 @@ import { limits } from "../limits.ts";
 import { readUrl } from "./web-address.ts";
 
 /**
- * The query of an address, as text: parameters go from one address to another as they were written,
- * for a reader may tell `%20` from `+`, or count what is there twice.
+ * Functions for the query of an address. They keep parameters as they were written, because a site
+ * may distinguish `%20` from `+` or count repeated parameters.
  */
 
-/** What stands between `?` and `#`, safe for a header; an address that is none has no query. */
+/** The text between `?` and `#`, safe for a header. An invalid address has no query. */
 export function readQuery(address: string): string {
   if (!address.includes("?")) return "";
   const [whole = ""] = address.split("#", 1);
@@ -16,13 +16,13 @@ export function readQuery(address: string): string {
   return readUrl(address)?.search.slice(1) ?? "";
 }
 
-/** What stands before the query of an address that has no fragment. */
+/** The text before the query of an address without a fragment. */
 export function dropQuery(address: string): string {
   const start = address.indexOf("?");
   return start < 0 ? address : address.slice(0, start);
 }
 
-/** A query with those parameters of another one behind it whose names it has not got. */
+/** Appends the parameters of another query whose names the first one does not have. */
 export function joinQueries(query: string, others: string): string {
   if (others === "") return query;
   const known = new Set(listParameters(query).map(readName));
@@ -31,13 +31,13 @@ export function joinQueries(query: string, others: string): string {
   return [...(query === "" ? [] : [query.replace(/&+$/, "")]), ...added].join("&");
 }
 
-/** A query without the parameters of a name, which are somebody else's. */
+/** Removes all parameters with this name. */
 export function dropParameter(query: string, name: string): string {
   const kept = listParameters(query).filter((parameter) => readName(parameter) !== name);
   return kept.join("&");
 }
 
-/** A query with those of its parameters alone that stand in another one just so. */
+/** Keeps the parameters that also occur, identically, in another query. */
 export function keepShared(query: string, other: string): string {
   if (query === other) return query;
   const others = new Set(listParameters(other));
@@ -46,15 +46,15 @@ export function keepShared(query: string, other: string): string {
     .join("&");
 }
 
-/** The first parameters of a query, as many as fit, each of them whole. */
+/** The first whole parameters that fit into the given length. */
 export function cutQuery(query: string, mostCharacters: number): string {
   if (query.length <= mostCharacters) return query;
   return query.slice(0, Math.max(0, query.lastIndexOf("&", mostCharacters)));
 }
 
 /**
- * An address with the parameters of a query that it has not got itself. One that would become too
- * long for an address stays as it is: its visitor arrives all the same.
+ * Adds the parameters that an address does not have. If the result is too long, the address stays
+ * unchanged, so that the visitor still arrives.
  */
 export function addQuery(address: string, query: string): string {
   if (query === "") return address;
@@ -71,7 +71,7 @@ function listParameters(query: string): readonly string[] {
   return query.split("&").filter((parameter) => parameter !== "");
 }
 
-/** As a server reads it, so that `%69d` is `id`; what cannot be decoded stands for itself. */
+/** Decodes a name as servers do: `%69d` is `id`. A name that cannot be decoded stays as written. */
 function readName(parameter: string): string {
   const [name = ""] = parameter.split("=", 1);
   try {

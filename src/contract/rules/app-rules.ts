@@ -3,7 +3,7 @@ import { limits } from "../limits.ts";
 import { faultOf, type Checked, type FieldProblem } from "../problem.ts";
 import { isBlank, isStorable } from "../text.ts";
 
-/** The rules of app registrations: api-spec.md, "iOS app", "Android app" and their messages. */
+/** The rules for the fields of apps. */
 
 export type IosAppValues = {
   readonly bundle_id: string;
@@ -21,7 +21,10 @@ export type AndroidAppValues = {
   readonly custom_scheme: string | null;
 };
 
-/** By its id, or by its name alone, a link brings along no app that would be registered. */
+/**
+ * Whether a link's app field would register a new app. An id or a lone name refers to an existing
+ * one.
+ */
 export function bringsNewApp(choice: Readonly<Record<string, unknown>>): boolean {
   return isBlank(choice["id"]) && Object.keys(choice).length > 1;
 }
@@ -36,7 +39,7 @@ const sha256Pattern = /^[0-9A-F]{2}(:[0-9A-F]{2}){31}$/;
 const mostFingerprints = 100;
 const fingerprintCharacters = 128;
 const schemePattern = /^[a-z][a-z0-9+.-]*$/i;
-/** Schemes of browsers, app stores and operating systems. Some of them run code or spend money. */
+/** Schemes of browsers, app stores and operating systems. Some of them run code or cost money. */
 const systemSchemes = new Set(
   (
     "about android-app app-settings blob chrome content data facetime facetime-audio file " +
@@ -47,7 +50,7 @@ const systemSchemes = new Set(
 );
 const systemSchemePrefixes = ["itms-", "ms-", "x-safari-"];
 
-/** Checks a whole iOS app; on update, what is stored with the changes applied. */
+/** Checks a whole iOS app. For an update, this is the stored app with the changes applied. */
 export function checkIosApp(fields: IosAppFields): Checked<IosAppValues> {
   const values: IosAppValues = {
     bundle_id: fields.bundle_id ?? "",
@@ -68,7 +71,7 @@ export function checkIosApp(fields: IosAppFields): Checked<IosAppValues> {
   return { values, problems };
 }
 
-/** Checks a whole Android app; on update, what is stored with the changes applied. */
+/** Checks a whole Android app. For an update, this is the stored app with the changes applied. */
 export function checkAndroidApp(fields: AndroidAppFields): Checked<AndroidAppValues> {
   const fingerprints = (fields.fingerprints ?? [])
     .map((fingerprint) => fingerprint.trim().toUpperCase())
@@ -87,19 +90,21 @@ export function checkAndroidApp(fields: AndroidAppFields): Checked<AndroidAppVal
   return { values, problems };
 }
 
-/** Android verifies an app by SHA-256 only; the API accepts other fingerprints too. */
+/** Android verifies an app by SHA-256 fingerprints only; the API accepts others too. */
 export function selectSha256(app: AndroidAppFields): readonly string[] {
   return checkAndroidApp(app).values.fingerprints.filter((text) => sha256Pattern.test(text));
 }
 
-/** Describes a Team ID that the API accepts and Apple never assigns, without a final period. */
+/**
+ * Warns of a Team ID that the API accepts and Apple never assigns. The text has no final period.
+ */
 export function findTeamIdWarning(app: IosAppFields): string | undefined {
   const { team_id } = checkIosApp(app).values;
   if (team_id.length !== teamIdLength || teamIdPattern.test(team_id)) return undefined;
   return "The Team ID is not ten capital letters and digits, so iOS will not open the app";
 }
 
-/** Describes fingerprints that the API accepts and Android ignores, without a final period. */
+/** Warns of fingerprints that the API accepts and Android ignores. The text has no final period. */
 export function findFingerprintWarning(app: AndroidAppFields): string | undefined {
   const { length: count } = checkAndroidApp(app).values.fingerprints;
   const { length: good } = selectSha256(app);
@@ -122,7 +127,7 @@ function checkFingerprints(fingerprints: readonly string[]): FieldProblem[] {
   return faults.map((fault) => faultOf("fingerprints", fault));
 }
 
-/** An empty identifier is both invalid and blank: the spec's example sentence says so, in order. */
+/** An empty identifier is reported as invalid and as blank, in this order, as the API does. */
 function checkIdentifier(field: string, value: string, pattern: RegExp): FieldProblem[] {
   const problems = isIdentifier(pattern)(value) ? [] : [faultOf(field, "is invalid")];
   if (isBlank(value)) problems.push(faultOf(field, "can't be blank"));
@@ -152,7 +157,7 @@ function isName(value: string): boolean {
   return value.length <= limits.name_characters && isStorable(value);
 }
 
-/** Whether an app may have this custom scheme. */
+/** Whether an app may use this custom scheme. */
 export function isAppScheme(scheme: string): boolean {
   const folded = scheme.toLowerCase();
   return (
@@ -163,8 +168,8 @@ export function isAppScheme(scheme: string): boolean {
 }
 
 /**
- * Apple writes an App Clip as `TEAMID1234.bundle.id`; what is stored is the bundle id alone. Every
- * such prefix is removed, so that the next update does not shorten what was stored.
+ * Apple writes an App Clip as `TEAMID1234.bundle.id`; only the bundle ID is stored. Every prefix
+ * goes, so that saving the stored value again cannot shorten it.
  */
 function dropTeamIds(
   clipBundleId: string | null | undefined,

@@ -4,13 +4,13 @@ import { readStore } from "./store-address.ts";
 import { findWebAddressFault, readUrl } from "./web-address.ts";
 
 /**
- * The hosts that links may lead to, as an operator lists them: `example.com` is that host alone,
- * and `*.example.com` is what is below it. They are kept as a browser writes a host: in lower case,
- * in punycode, without a dot at the end.
+ * The hosts that links may redirect to. `example.com` means only that host; `*.example.com` means
+ * its subdomains. Hosts are stored as browsers write them: in lower case, in punycode, without a
+ * final dot.
  */
 export type Destinations = readonly string[];
 
-/** Undefined stands for any host. */
+/** Undefined destinations allow every host. */
 type ReadDestinations =
   { readonly destinations: Destinations | undefined } | { readonly fault: string };
 
@@ -18,17 +18,17 @@ type AddressField = (typeof addressFields)[number];
 
 const rule = "must point to one of the allowed hosts (";
 
-/** Whether a server's sentence refuses an address for where it leads. */
+/** Whether a server's message rejects an address because of its host. */
 export function isForeignFault(message: string): boolean {
   return message.includes(rule);
 }
 
 const mostHosts = 200;
 const mostShown = 5;
-/** No host name is longer; what an unchecked address has in its place may be. */
+/** The longest valid host name. Longer ones are shortened in messages. */
 const longestHost = 253;
 
-/** Reads `example.com,*.example.com`, or `any`; a fault is the end of a sentence. */
+/** Parses `example.com,*.example.com` or `any`. A fault is worded as the end of a sentence. */
 export function readDestinations(text: string): ReadDestinations {
   const words = text.split(",").map((word) => word.trim());
   const given = words.filter((word) => word !== "");
@@ -48,21 +48,20 @@ export function readDestinations(text: string): ReadDestinations {
   return { destinations: [...destinations] };
 }
 
-/** What `readDestinations` has read, as one text for a column or a command's output. */
+/** Writes destinations as one text, for a column or a command's output. */
 export function writeDestinations(destinations: Destinations | undefined): string | null {
   return destinations === undefined ? null : destinations.join(",");
 }
 
-/** What was written by `writeDestinations`. */
+/** Reads what `writeDestinations` wrote. */
 export function restoreDestinations(text: string | null): Destinations | undefined {
   return text === null ? undefined : text.split(",");
 }
 
 /**
- * Where an address leads, if that is none of the destinations: a host, or an empty text where no
- * host can be read without doubt. It is read as a visitor's browser reads it, so that a port, a
- * case or another way to write the same host makes no difference. A store's own address counts as
- * the host of the store's web pages.
+ * Returns the host of an address if it is not allowed, or an empty text if the host is ambiguous.
+ * The address is parsed as browsers do, so ports, case and other spellings make no difference. An
+ * app store's own scheme counts as the store's web host.
  */
 export function findForeignHost(address: string, destinations: Destinations): string | undefined {
   const host = readStore(address)?.host ?? readWebHost(address);
@@ -74,7 +73,7 @@ function readWebHost(address: string): string {
   return readUrl(address)?.hostname.replace(/\.$/, "") ?? "";
 }
 
-/** Each address among the fields that leads elsewhere; one that is stored already may stay. */
+/** A problem for each address with a host that is not allowed. Stored addresses may stay. */
 export function checkDestinations(
   fields: Readonly<Partial<Record<AddressField, string | null | undefined>>>,
   destinations: Destinations | undefined,
@@ -90,14 +89,14 @@ export function checkDestinations(
   });
 }
 
-/** Why an address is refused, as the end of a sentence. */
+/** Why an address is rejected, as the end of a sentence. */
 function describeForeign(host: string, destinations: Destinations): string {
   const shown = host.slice(0, longestHost);
   const wanted = `${rule}${writeHosts(destinations)})`;
   return shown === "" ? wanted : `${wanted}, not to ${shown}`;
 }
 
-/** Judges the addresses of a text of which the destinations are a rule. */
+/** Returns a function that checks single addresses, for addresses inside a page template. */
 export function judgeBy(destinations: Destinations): (address: string) => string | undefined {
   return (address) => {
     const host = findForeignHost(address, destinations);
@@ -105,7 +104,7 @@ export function judgeBy(destinations: Destinations): (address: string) => string
   };
 }
 
-/** The hosts for a person to read: the first few, and how many more there are. */
+/** The first few hosts for a person to read, and how many more exist. */
 export function writeHosts(destinations: Destinations): string {
   const more = destinations.length - mostShown;
   const shown = destinations.slice(0, mostShown).join(", ");
@@ -125,12 +124,12 @@ function readEntry(word: string): Entry {
   const isBelow = word.startsWith("*.");
   const name = (isBelow ? word.slice(2) : word).replace(/\.$/, "");
   const host = readUrl(`https://${name}/`)?.hostname ?? "";
-  // A comma would make two entries of it where it is kept, and no name has one.
+  // A comma would split the entry in two when it is stored.
   const isName = /^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:]+\])$/.test(host);
   if (!isName) return { fault: "is not a host name" };
   if (!isAddress(host)) return { entry: isBelow ? `*.${host}` : host };
   if (isBelow) return { fault: "is an IP address and so has no subdomains" };
-  // 127.1 and 0x7f.1 are 127.0.0.1 to a browser, and hardly what was meant.
+  // Browsers read 127.1 and 0x7f.1 as 127.0.0.1, which is hardly what the operator meant.
   const isWhole = host === name || host.startsWith("[");
   return isWhole ? { entry: host } : { fault: `is abbreviated; write ${host}` };
 }

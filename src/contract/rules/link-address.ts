@@ -3,33 +3,33 @@ import { encodePath, decodeForSearch } from "./link-path.ts";
 import { readUrl } from "./web-address.ts";
 
 /**
- * Where a project's links live: its subdomain put into the service's link origin,
- * `https://{subdomain}.links.example` say, or a custom domain of its own.
+ * The addresses of links: the service's link origin with the project's subdomain, such as
+ * `https://{subdomain}.links.example`, or a custom domain.
  */
 
 const placeholder = "{subdomain}";
 
-/** Where links live on a machine that has no domain for them. */
+/** The link origin on a machine that has no domain for links. */
 export function writeLocalOrigin(port?: number): string {
   return `http://${placeholder}.localhost${port === undefined ? "" : `:${port}`}`;
 }
 
-/** Another deployment may store paths with a leading slash, encoded or with half a character. */
+/** Remote servers may store paths with a leading slash, encoded or with half a character. */
 export function writeAddress(origin: string, path: string): string {
   return `${origin}/${encodePath(decodeForSearch(path).toWellFormed())}`;
 }
 
-/** Whether each project has its own host under this link origin. If not, there can be only one. */
+/** Whether each project has a host of its own. Otherwise only one project can exist. */
 export function hasSubdomains(linkOrigin: string): boolean {
   return linkOrigin.includes(placeholder);
 }
 
-/** Whether this is the one host of a link origin without subdomains. */
+/** Whether this is the only host of a link origin without subdomains. */
 export function isSharedLinkHost(linkOrigin: string, hostname: string): boolean {
   return !hasSubdomains(linkOrigin) && readHostname(linkOrigin) === hostname.toLowerCase();
 }
 
-/** The subdomain in a host name of the link origin, or undefined for any other host. */
+/** The subdomain in a host name under the link origin, or undefined for other hosts. */
 export function matchLinkHost(linkOrigin: string, hostname: string): string | undefined {
   if (!hasSubdomains(linkOrigin)) return undefined;
   const pattern = readHostname(linkOrigin);
@@ -42,7 +42,7 @@ export function matchLinkHost(linkOrigin: string, hostname: string): string | un
   return /^[a-z0-9-]+$/.test(subdomain) ? subdomain : undefined;
 }
 
-/** Where the links of one project live: its own domain once that is verified. */
+/** The origin of a project's links: its custom domain once that is verified. */
 export function fillLinkOrigin(
   linkOrigin: string,
   project: Pick<Project, "subdomain" | "custom_domain" | "custom_domain_verified">,
@@ -52,19 +52,19 @@ export function fillLinkOrigin(
   return fillSubdomain(linkOrigin, project);
 }
 
-/** Whether an address is on the host where a project's links live, as far as that is known. */
+/** Whether an address is on the host of the project's links. An unknown host matches nothing. */
 function isOwnAddress(address: string, linkHost: string | undefined): boolean {
   return linkHost !== undefined && readUrl(address)?.origin === new URL(linkHost).origin;
 }
 
-/** Whether it may be that of a link there, whose short path would lead nobody anywhere else. */
+/** Whether it may be a link's address. A short path for it then always stays on this host. */
 export function isOwnLinkAddress(address: string, linkHost: string | undefined): boolean {
   if (!isOwnAddress(address, linkHost)) return false;
   const { pathname, username, password } = new URL(address);
   return pathname !== "/" && username + password === "";
 }
 
-/** Whether this is the host name of a project under the link origin. */
+/** Whether this is the project's host name under the link origin. */
 export function isLinkHostOf(
   linkOrigin: string,
   project: Pick<Project, "subdomain">,
@@ -73,19 +73,19 @@ export function isLinkHostOf(
   return readUrl(fillSubdomain(linkOrigin, project))?.hostname === hostname;
 }
 
-/** A project's place under a link origin, whatever domain it has beside that. */
+/** The project's origin under the link origin, even if it also has a custom domain. */
 export function fillSubdomain(origin: string, { subdomain }: Pick<Project, "subdomain">): string {
   return origin.replace(placeholder, subdomain);
 }
 
-/** Whether some host name could be read as a project's by either of two link origins. */
+/** Whether a host name could belong to a project under both link origins. */
 export function haveCommonHosts(one: string, other: string): boolean {
   const [labels, others] = [one, other].map((origin) => readHostname(origin).split("."));
   if (labels === undefined || others === undefined || labels.length !== others.length) return false;
   return labels.every((label, index) => isLikeLabel(label, others[index] ?? ""));
 }
 
-/** A subdomain is one label, or a part of one, and can be anything but empty. */
+/** A subdomain is a whole label or a part of one, and never empty. */
 function isLikeLabel(one: string, other: string): boolean {
   const [before = "", after] = one.split(placeholder);
   const [otherBefore = "", otherAfter] = other.split(placeholder);
@@ -102,7 +102,9 @@ function isPart(label: string, before: string, after: string): boolean {
   return isLonger && label.startsWith(before) && label.endsWith(after);
 }
 
-/** An origin that names no subdomain, or more than an origin, cannot tell projects apart. */
+/**
+ * A link origin must contain {subdomain} once, in the host, so that projects are distinguishable.
+ */
 export function isLinkOrigin(text: string): boolean {
   const [before = "", after = "", ...more] = text.split(placeholder);
   const example = `${before}example${after}`;
@@ -110,7 +112,7 @@ export function isLinkOrigin(text: string): boolean {
   return new URL(example).hostname.includes("example");
 }
 
-/** A scheme, a host and perhaps a port; what a reader of addresses would repair is refused. */
+/** Accepts a scheme, a host and a port, and rejects anything that a URL parser would repair. */
 export function isOrigin(text: string): boolean {
   const url = /[@?#\\\s]/.test(text) ? undefined : readUrl(text);
   if (url === undefined || url.hostname.endsWith(".")) return false;

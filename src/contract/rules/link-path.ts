@@ -2,28 +2,28 @@ import { limits } from "../limits.ts";
 import { hasControls, isStorable } from "../text.ts";
 
 /**
- * Link paths and shortened paths: one form for each address, so that a path that was stored,
- * searched for and visited is compared exactly, case and all.
+ * The rules for link paths and short paths. Each address has one normal form, so stored, searched
+ * and visited paths can be compared exactly, including case.
  */
 
 /**
- * The one form of a whole path: as decoded, without the slashes at its end. The link host serves
- * `spring/` by the link `spring`, so no other link may have that path. Undefined where the text is
- * not a percent-encoding.
+ * The normal form of a whole path: decoded, without trailing slashes. The link host serves
+ * `spring/` with the link `spring`, so no other link may have that path. Returns undefined for
+ * invalid percent-encoding.
  */
 export function normalizePath(path: string): string | undefined {
   const decoded = decodePath(path);
   return decoded === undefined ? undefined : dropEndSlashes(decoded);
 }
 
-/** Written as a loop: a pattern is slow for a long row of slashes elsewhere in the path. */
+/** A loop, because a regular expression is slow on long rows of slashes. */
 export function dropEndSlashes(path: string): string {
   let { length } = path;
   while (path[length - 1] === "/") length -= 1;
   return path.slice(0, length);
 }
 
-/** A path or the beginning of one: one leading slash dropped, decoded once, NFC. */
+/** Decodes a path or the start of one: drops one leading slash, decodes once, and applies NFC. */
 export function decodePath(path: string): string | undefined {
   const relative = path.startsWith("/") ? path.slice(1) : path;
   try {
@@ -33,27 +33,30 @@ export function decodePath(path: string): string | undefined {
   }
 }
 
-/** As `normalizePath`, but a text that cannot be decoded stands for itself: for searching. */
+/** Like `normalizePath`, but keeps a text that cannot be decoded; for searching. */
 export function normalizeForSearch(path: string): string {
   return normalizePath(path) ?? path.normalize("NFC");
 }
 
-/** As `decodePath`, in the same way. Remote servers may tell `spring/` from `spring`. */
+/**
+ * Like `decodePath`, but keeps a text that cannot be decoded. Trailing slashes stay, because remote
+ * servers may distinguish `spring/` from `spring`.
+ */
 export function decodeForSearch(path: string): string {
   return decodePath(path) ?? path.normalize("NFC");
 }
 
 /**
- * What is wrong with a normalised path, as the end of a sentence ("Path is reserved"), or
- * undefined. Each accepted path survives being written back: that is why a percent sign, a second
- * leading slash and dot segments are refused, which a URL would read as something else.
+ * The fault of a normalized path, as the end of a sentence ("Path is reserved"), or undefined. An
+ * accepted path must survive being written into an address and read back. So percent signs, a
+ * second leading slash and dot segments are rejected.
  */
 export function findPathFault(path: string): string | undefined {
   if (!isStorable(path) || hasControls(path)) return "contains control characters";
   if (path.startsWith("/")) return "can't begin with more than one slash";
   if (path.includes("%")) return "can't contain a percent sign";
   if (path.includes("\\")) return "can't contain a backslash";
-  // In an address, what follows either sign is the visit's own.
+  // In an address, everything after these signs belongs to the visit.
   if (/[?#]/.test(path)) {
     return "can't contain a question mark or a hash sign: add parameters to the link's address";
   }
@@ -66,7 +69,7 @@ export function findPathFault(path: string): string | undefined {
   return isReservedPath(path) ? "is reserved" : undefined;
 }
 
-/** Such a path is allowed, but whoever writes one means the link at that address. */
+/** Such a path is valid, but a caller who sends one means the link at that address. */
 export function isWholeAddress(path: string): boolean {
   return /^\s*[a-z][a-z0-9+.-]*:\/\//i.test(path);
 }
@@ -74,12 +77,15 @@ export function isWholeAddress(path: string): boolean {
 export const wholeAddressFault =
   "is a whole address; pass only the part after the host, such as spring";
 
-/** The path as it stands in an address. */
+/** The path as it appears in an address. */
 export function encodePath(path: string): string {
   return path.split("/").map(encodeURIComponent).join("/");
 }
 
-/** What the link host answers itself, in any case: association files, QR pictures, its own. */
+/**
+ * The paths that the link host serves itself, in any case: association files, QR codes, its own
+ * files.
+ */
 const reservedFiles = new Set([
   "robots.txt",
   "favicon.ico",

@@ -6,7 +6,7 @@ import { humanize, isBlank, isStorable } from "../text.ts";
 import { findPathFault, normalizePath } from "./link-path.ts";
 import { findAddressFault } from "./store-address.ts";
 
-/** The rules of a link's own fields, for the service and for the planning of writes. */
+/** The rules for the fields of a link, used by the service and when planning writes. */
 
 export const addressFields = [
   "url",
@@ -22,7 +22,7 @@ export const textFields = [
   "provider_token",
   "campaign_token",
 ] as const;
-/** The two tokens of the store count together alone, and travel together. */
+/** The App Store counts a campaign only if both tokens are present, so they change together. */
 export const storeTokens: readonly string[] = ["provider_token", "campaign_token"];
 
 export function isStoreToken(field: string): boolean {
@@ -31,7 +31,7 @@ export function isStoreToken(field: string): boolean {
 
 const flagFields = ["enable_forced_redirect", "ios_deferred_deep_linking_enabled"] as const;
 
-/** The plain values of a link, after normalisation: exactly what is stored. */
+/** The plain values of a link in their normal form, as they are stored. */
 export type LinkValues = { readonly path: string } & {
   readonly [Field in (typeof textFields | typeof addressFields)[number]]: string | null;
 } & { readonly [Field in (typeof flagFields)[number]]: boolean };
@@ -39,8 +39,8 @@ export type LinkValues = { readonly path: string } & {
 type WriteKind = "create" | "update";
 
 /**
- * Checks and normalises what was sent; every problem at once. The values are only the fields that
- * were sent, without a path that was left blank on creation.
+ * Checks and normalizes the sent fields and collects every problem. The values contain only sent
+ * fields, without a blank path on creation.
  */
 export function checkLink(fields: LinkFields, write: WriteKind): Checked<Partial<LinkValues>> {
   const values: { -readonly [Field in keyof LinkValues]?: LinkValues[Field] } = {};
@@ -62,7 +62,7 @@ export function checkLink(fields: LinkFields, write: WriteKind): Checked<Partial
   return { values, problems };
 }
 
-/** Which Pro-only things these fields ask for; clearing one is free. */
+/** The sent Pro-only fields. Clearing one does not count. */
 export function findProFields(fields: LinkFields, write: WriteKind): readonly string[] {
   const asked: string[] = proLinkFields.filter(
     (field) => ![undefined, null, false, ""].includes(fields[field]),
@@ -76,7 +76,7 @@ function checkPath(
   write: WriteKind,
 ): { readonly value?: string; readonly fault?: string } {
   if (path === undefined) return {};
-  // "/" and white space name no page of their own; a new link gets a generated path instead.
+  // A blank path or "/" names no page. A new link gets a generated path instead.
   const normal = path === null ? "" : normalizePath(path);
   if (normal === undefined) return { fault: "has invalid percent-encoding" };
   if (isBlank(normal)) return write === "create" ? {} : { fault: "can't be blank" };
@@ -84,7 +84,7 @@ function checkPath(
   return fault === undefined ? { value: normal } : { fault };
 }
 
-/** api-spec.md, "Link": either store token must be sent together with the other. */
+/** If a request sends one store token, it must also send the other. */
 function checkStoreTokens(fields: LinkFields): FieldProblem[] {
   const { provider_token, campaign_token } = fields;
   const isProviderSent = provider_token !== undefined;
@@ -98,7 +98,7 @@ function checkStoreTokens(fields: LinkFields): FieldProblem[] {
   return [faultOf(alone, `must be sent together with ${humanize(other).toLowerCase()}`)];
 }
 
-/** api-spec.md, "Link": an app is chosen by exactly one of its two names. */
+/** An app is chosen by exactly one of its two names. */
 function checkAppChoices({ ios_app, android_app }: LinkFields): FieldProblem[] {
   const problems: FieldProblem[] = [];
   if (ios_app && isBlank(ios_app.id) === isBlank(ios_app.bundle_id)) {

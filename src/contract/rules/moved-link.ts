@@ -6,19 +6,19 @@ import { normalizeForSearch } from "./link-path.ts";
 import { isStoreAddress } from "./store-address.ts";
 import { readUrl } from "./web-address.ts";
 
-/** Which changes of a link that is there send its visitors somewhere else. */
+/** Decides which changes of an existing link redirect its visitors to another place. */
 
-/** Each system's app and fallback; without either, its visitors go to `url`. */
+/** Each system's app and fallback. Without either, visitors of that system go to `url`. */
 const systems = [
   { app: "ios_app", fallback: "ios_fallback_url" },
   { app: "android_app", fallback: "android_fallback_url" },
 ] as const;
 
 /**
- * Whether a change leads visitors to another host or app, or away from one: to take a destination
- * away and then to give a first one would come to the same. A destination is a first one only where
- * the visitors of that system were led nowhere before. Of what cannot be read every destination is
- * another one.
+ * Whether a change redirects visitors to another host or app, or removes their destination.
+ * Removing counts, because removing and then setting another one has the same effect as moving.
+ * Setting a first destination does not count if visitors of that system had none before. A value
+ * that cannot be read counts as changed.
  */
 export function movesDestination(before: JsonObject | undefined, fields: LinkFields): boolean {
   const { url } = fields;
@@ -35,13 +35,13 @@ export function movesDestination(before: JsonObject | undefined, fields: LinkFie
     const web = isBlank(before[fallback]) ? before["url"] : before[fallback];
     if (choice !== undefined && movesApp({ id, isLed: !isBlank(web) }, choice)) return true;
     if (address === undefined) return false;
-    // Until now the app's store was what visitors without the app met.
+    // Until now, visitors without the app went to its store.
     if (isBlank(before[fallback]) && hasApp && !isBlank(address)) return true;
     return isBlank(before[fallback]) && isBlank(address) ? false : isElsewhere(web, address);
   });
 }
 
-/** Whether the link's address changes. A link that cannot be read may have any path. */
+/** Whether the link's address changes. An unreadable link counts as changed. */
 export function movesPath(before: JsonObject | undefined, { path }: LinkFields): boolean {
   if (path === undefined) return false;
   return normalizeForSearch(path ?? "") !== before?.["path"];
@@ -49,7 +49,7 @@ export function movesPath(before: JsonObject | undefined, { path }: LinkFields):
 
 type Choice = NonNullable<LinkFields["ios_app"] | LinkFields["android_app"]> | null;
 
-/** `isLed` tells whether visitors were led anywhere without an app. */
+/** `isLed`: whether visitors without an app had a destination. */
 function movesApp(
   { id, isLed }: { readonly id: unknown; readonly isLed: boolean },
   choice: Choice,
@@ -58,10 +58,10 @@ function movesApp(
   return isLed && Object.values(choice ?? {}).some((value) => !isBlank(value));
 }
 
-/** A first destination is none of another; one that cannot be read may lead anywhere. */
+/** Setting a first destination is not a move. An unreadable old one counts as another host. */
 function isElsewhere(from: unknown, to: string | null): boolean {
   if (isBlank(from) || from === to) return false;
-  // Each app of a store has a page on the store's one host.
+  // All apps of a store share the store's host, so the host says nothing.
   if ([String(from), to ?? ""].some(isStoreAddress)) return true;
   const host = readUrl(String(from))?.host;
   return host === undefined || readUrl(to ?? "")?.host !== host;

@@ -2,27 +2,27 @@ import { writeAddress } from "./link-address.ts";
 import { decodeForSearch } from "./link-path.ts";
 import { readUrl } from "./web-address.ts";
 
-/** The paths that a text may stand for by which a person names a link. */
+/** The paths that a text can mean if a person names a link with it. */
 
 export type NamedLink = {
-  /** As it was written, and as an address has it: of these the first that a link has is meant. */
+  /** The text as written, and its path if it is an address. The first one that a link has wins. */
   readonly exact: readonly string[];
-  /** Without its query, and with or without a slash at its end. */
+  /** The path without its query, with and without a trailing slash. */
   readonly loose: readonly string[];
-  /** Where the text is an address. */
+  /** Set if the text is an address. */
   readonly address?: NamedAddress;
 };
 
 export type NamedAddress = {
   readonly host: string;
-  /** Undefined where nobody knows the hosts of the project's links. */
+  /** Undefined if the hosts of the project's links are unknown. */
   readonly isOurs: boolean | undefined;
-  /** With its scheme. */
+  /** The address with its scheme. */
   readonly text: string;
   readonly path: string;
 };
 
-/** Where the same path is here, and what is there; undefined where nobody knows our host. */
+/** Describes the same path on our host, and the link there. Undefined if our host is unknown. */
 export function placeHere(
   { path, isOurs }: NamedAddress,
   linkHost: string | undefined,
@@ -35,22 +35,22 @@ export function placeHere(
   return { host: new URL(linkHost).host, place, ...(link && { there }) };
 }
 
-/** Every path that it may stand for. */
+/** Every path that the text can mean. */
 export function listNamedPaths({ exact, loose, address }: NamedLink): readonly string[] {
   const elsewhere = address !== undefined && address.isOurs !== true ? [address.path] : [];
   return [...new Set([...exact, ...loose, ...elsewhere])].filter((path) => path !== "");
 }
 
-/** What a link is reached by, as any deployment may show it. */
+/** The paths of a link, as any server may return them. */
 type Reached = { readonly path?: unknown; readonly shortened_path?: unknown };
 
-/** Those of the links that the text names: where it is more than one, nobody knows which. */
+/** The links that the text names. More than one means that the text is ambiguous. */
 export function pickNamedLinks<Link extends Reached>(
   { exact, loose }: NamedLink,
   links: readonly Link[],
 ): readonly Link[] {
   for (const path of exact) {
-    // As a visitor of the address: the link at the path, else the one with that short path.
+    // Visitors of an address get the link at that path, else the one with that short path.
     for (const read of [readPathOf, readShortPathOf]) {
       const found = links.filter((link) => read(link) === path);
       if (found.length > 0) return found;
@@ -63,7 +63,7 @@ export function isReachedBy(link: Reached, path: string): boolean {
   return readPathOf(link) === path || readShortPathOf(link) === path;
 }
 
-/** Another deployment may store paths with a leading slash, or encoded. */
+/** Remote servers may store paths with a leading slash or encoded. */
 export function readPathOf({ path }: Reached): string {
   return typeof path === "string" ? decodeForSearch(path) : "";
 }
@@ -72,12 +72,12 @@ function readShortPathOf({ shortened_path: path }: Reached): string {
   return typeof path === "string" ? decodeForSearch(path) : "";
 }
 
-/** `hosts` are origins: of one host every port counts, for a port may be another tomorrow. */
+/** `hosts` are origins, but ports are ignored, because a server's port may change. */
 export function readNamedLink(given: string, hosts: readonly string[]): NamedLink {
   const written = decodeForSearch(given);
   const address = readNamedAddress(given, hosts);
   if (address !== undefined) {
-    // On another host nothing but the text itself can be one of our paths.
+    // On another host, only the text itself can be a path of ours.
     if (address.isOurs !== true) return { exact: [written], loose: [], address };
     const { path } = address;
     return { exact: keep([written, path]), loose: keep([toggleSlash(path)]), address };
@@ -97,7 +97,7 @@ function readNamedAddress(given: string, hosts: readonly string[]): NamedAddress
   if (url === undefined || url.username + url.password !== "") return undefined;
   const { hostname, pathname } = url;
   const isOurs = ours.includes(hostname);
-  // Without a scheme, what looks like a host may be the beginning of a path.
+  // Without a scheme, a text that looks like a host may be the start of a path.
   if (!hasScheme && !isOurs && !looksLikeHost(text)) return undefined;
   return {
     host: url.host,
@@ -107,7 +107,7 @@ function readNamedAddress(given: string, hosts: readonly string[]): NamedAddress
   };
 }
 
-/** A name with a domain's end, and something behind it. */
+/** A name that ends like a domain, followed by a path. */
 function looksLikeHost(text: string): boolean {
   return /^[a-z\d-]+(\.[a-z\d-]+)*\.[a-z]{2,}(:\d+)?\/./i.test(text);
 }
@@ -116,7 +116,7 @@ function toggleSlash(path: string): string {
   return path.endsWith("/") ? path.slice(0, -1) : `${path}/`;
 }
 
-/** A blank filter would be ignored, and everything found. */
+/** A blank filter would be ignored and match every link. */
 function keep(paths: readonly string[]): readonly string[] {
   return [...new Set(paths)].filter((path) => path.replaceAll("/", "").trim() !== "");
 }

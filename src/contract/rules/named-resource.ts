@@ -1,14 +1,14 @@
 import { fold } from "../text.ts";
 
-/** Which of some apps or projects a text names. */
+/** Finds the apps or projects that a text names. */
 
 type Names<Row> = {
-  /** What no two of them share, such as a bundle id. */
+  /** A value that no two of them share, such as a bundle ID. */
   readonly unique: (row: Row) => string;
   readonly name: (row: Row) => string;
 };
 
-/** The first way that fits any: what is theirs alone, the name, and either in any case. */
+/** Tries the unique value, then the name, then either without case; the first match decides. */
 export function pickNamed<Row>(
   rows: readonly Row[],
   given: string,

@@ -1,8 +1,8 @@
 import { addQuery, dropParameter, readQuery } from "./address-query.ts";
 
 /**
- * What the address has beside the link's own that the App Store button of its page copies: the one
- * visit that it was copied in. It is of use once, and to nobody but the project's app.
+ * The mark in the link address that the App Store button copies to the clipboard. It identifies the
+ * visit, so that the project's app can match its install. It works once.
  */
 const name = "wp";
 const start = `${name}=paste-`;
@@ -12,7 +12,7 @@ export function addPasteMark(address: string, visit: string): string {
   return addQuery(address, start + visit);
 }
 
-/** Undefined where the address was not copied from a page. */
+/** Undefined if the address was not copied from a preview page. */
 export function readPasteMark(
   address: string,
 ): { readonly visit: string; readonly address: string } | undefined {
@@ -26,7 +26,7 @@ export function readPasteMark(
   return { visit, address: left === "" ? place : `${place}?${left}` };
 }
 
-/** Whoever opens it in a browser is a visitor as any other. */
+/** Removes the mark, so that opening a copied address in a browser is an ordinary visit. */
 export function dropPasteMark(target: string): string {
   return readPasteMark(target)?.address ?? target;
 }

@@ -6,7 +6,10 @@ import { judgeBy, type Destinations } from "./destinations.ts";
 import { findAddressFault } from "./store-address.ts";
 import { readUrl } from "./web-address.ts";
 
-/** The rules of a project. That it needs a name and a subdomain is our reading of "not shown". */
+/**
+ * The rules for the fields of projects. The specification does not say that name and subdomain are
+ * required; Waypost requires them.
+ */
 
 export type ProjectValues = {
   readonly name: string;
@@ -14,21 +17,21 @@ export type ProjectValues = {
   readonly custom_domain: string | null;
 };
 
-/** Where the root of the project's host leads, and an address of no link; null is nowhere. */
+/** Where the root of the project's host and an unknown address redirect to; null means nowhere. */
 export type ProjectPages = Readonly<Record<(typeof pageFields)[number], string | null>>;
 
 const pageFields = ["home_url", "not_found_url"] as const;
 
-/** What the addresses of a project's pages are held to, beside the rules of every destination. */
+/** More rules for the addresses of a project's pages. */
 type PageRules = {
   readonly destinations: Destinations | undefined;
-  /** Whether links of the project itself are at this host name. */
+  /** Whether the project's own links are on this host name. */
   readonly isOwnHost: (hostname: string) => boolean;
 };
 
 const labelPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** Checks a whole project; on update, what is stored with the changes applied. */
+/** Checks a whole project. For an update, this is the stored project with the changes applied. */
 export function checkProject(fields: ProjectFields): Checked<ProjectValues> {
   const values: ProjectValues = {
     name: fields.name ?? "",
@@ -50,7 +53,7 @@ export function checkProject(fields: ProjectFields): Checked<ProjectValues> {
   return { values, problems };
 }
 
-/** Checks those that are given, as a link's url is checked. */
+/** Checks the given addresses like the url of a link. */
 export function checkProjectPages(
   pages: Partial<ProjectPages>,
   rules: PageRules,

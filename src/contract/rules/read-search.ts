@@ -5,8 +5,8 @@ import { decodeForSearch, dropEndSlashes } from "./link-path.ts";
 import { readNamedLink } from "./named-link.ts";
 
 /**
- * One text that is searched for, as filters: each of its words stands somewhere in what a person
- * would name a link by. The address of a link, short or long, finds the link that is there.
+ * Turns a search text into filters. Each word must occur in one of the fields by which people name
+ * a link. A link's address, short or long, finds that link.
  */
 
 export const searchFields = {
@@ -17,12 +17,12 @@ export const searchFields = {
   social_title: "text",
 } as const satisfies FilterFields;
 
-/** Any of a link's paths, as no caller filters by it: its own, and all of its short ones. */
+/** Matches any path of a link, also short paths. Callers cannot filter by it. */
 export const addressField = "address";
 
 /**
- * `origins` are those where the project's links live. Where nobody knows them, any whole address
- * may be that of a link.
+ * `origins` are those of the project's links. If they are unknown, any whole address may be a
+ * link's.
  */
 export function readSearch(
   text: string,
@@ -34,7 +34,7 @@ export function readSearch(
   });
 }
 
-/** What is wrong with it, as the end of a sentence, or undefined. */
+/** The fault of a search text as the end of a sentence, or undefined. */
 export function findSearchFault(text: string): string | undefined {
   const { length } = splitWords(text);
   if (length === 0) return "must not be empty";
@@ -47,14 +47,14 @@ function splitWords(text: string): readonly string[] {
 }
 
 function findWord(word: string): readonly Test[] {
-  // As paths are kept: "/caf%C3%A9" is found as "café".
+  // Paths are stored decoded, so "/caf%C3%A9" must find "café".
   const path = decodeForSearch(word) || word;
   return Object.entries(searchFields).map(([field, kind]) =>
     makeTest(field, kind, "cont", kind === "path" && isStorable(path) ? path : word),
   );
 }
 
-/** Another link may have this one's address for its destination. */
+/** Another link may have this link's address as its destination. */
 function findAddress(word: string, paths: readonly string[]): readonly Test[] {
   return [makeTest(addressField, "path", "in", paths), makeTest("url", "text", "cont", word)];
 }
@@ -68,7 +68,7 @@ function makeTest(
   return { field, kind, condition, value };
 }
 
-/** Undefined for what is no address. */
+/** Undefined if the word is not an address of a link. */
 function listPaths(
   word: string,
   origins: readonly string[] | undefined,

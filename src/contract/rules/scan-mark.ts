@@ -1,8 +1,8 @@
 import { addQuery, dropParameter } from "./address-query.ts";
 
 /**
- * What the address in a link's code has beside the link's own, so that its visits are told apart.
- * It is ours alone: it is taken off before anything is handed on, and the link means the same.
+ * The mark that the address in a QR code has, so that scans are counted separately. It is removed
+ * before the address is used, so the link behaves the same.
  */
 export const scanMark = "wp=qr";
 const [name = ""] = scanMark.split("=");
@@ -11,7 +11,7 @@ export function addScanMark(address: string): string {
   return addQuery(address, scanMark);
 }
 
-/** Of a path with a query, as it was asked for; unchanged where no code led there. */
+/** Removes the mark from a path with a query. Other paths stay unchanged. */
 export function dropScanMark(target: string): string {
   const start = target.indexOf("?");
   const query = target.slice(start + 1);

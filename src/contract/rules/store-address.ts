@@ -1,19 +1,19 @@
 import { findAddressDamage, findWebAddressFault, readPlainHost, readUrl } from "./web-address.ts";
 
 /**
- * Addresses that open a platform's own store, which the fallback of that platform alone may lead
- * to: other visitors' browsers do not know them.
+ * Addresses that open an app store directly. Only the fallback of that platform may use one,
+ * because other visitors' browsers cannot open it.
  */
 type Store = {
   readonly field: "android_fallback_url" | "ios_fallback_url";
   readonly kind: "play_store" | "app_store";
-  /** The host of the store's web pages, by which lists of hosts name the store. */
+  /** The host of the store's web pages. Lists of allowed hosts name the store by it. */
   readonly host: string;
-  /** How its addresses begin, for people. */
+  /** How its addresses start, for messages. */
   readonly name: string;
   readonly scheme: RegExp;
   readonly pattern: RegExp;
-  /** What its addresses are, for people. */
+  /** What its addresses are, for messages. */
   readonly page: string;
 };
 
@@ -33,19 +33,19 @@ const stores: readonly Store[] = [
     host: "apps.apple.com",
     name: "itms-apps:",
     scheme: /^itms-appss?:/i,
-    // What stands in the host's place is opened by the store itself: no stranger's page.
+    // The store app itself opens the text in the host's place, so it must be Apple's.
     pattern: /^itms-appss?:\/\/(?:[a-z0-9-]+\.)*apple\.com(?:[/?]|$)/i,
     page: "an App Store address",
   },
 ];
 
-/** The store that an address opens without a web page; undefined for any other address. */
+/** The store that an address opens directly, or undefined for other addresses. */
 export function readStore(address: string): Store | undefined {
   const store = findStoreOf(address);
   return store !== undefined && findStoreFault(address, store) === undefined ? store : undefined;
 }
 
-/** What is wrong with an address for a field of a link, as the end of a sentence, or undefined. */
+/** The fault of an address in a field of a link, as the end of a sentence, or undefined. */
 export function findAddressFault(field: string, address: string): string | undefined {
   const store = findStoreOf(address);
   if (store === undefined) return findWebAddressFault(address);
@@ -53,17 +53,17 @@ export function findAddressFault(field: string, address: string): string | undef
   return `must be an http or https address (${store.name} is for ${store.field})`;
 }
 
-/** The host to which a visitor is led, with its port; of a store, the host of its web pages. */
+/** The host and port that visitors are redirected to. For a store, this is its web host. */
 export function readDestinationHost(address: string): string | undefined {
   return readPlainHost(address) ?? readStore(address)?.host ?? readUrl(address)?.host;
 }
 
-/** Whether an address leads into a store, by its web page or without. */
+/** Whether an address opens a store, directly or through its web page. */
 export function isStoreAddress(address: string): boolean {
   return findStoreKind(address) !== undefined;
 }
 
-/** Which store an address leads into, by its web page or without; undefined for any other one. */
+/** The store that an address opens, directly or through its web page; else undefined. */
 export function findStoreKind(address: string): Store["kind"] | undefined {
   return kindsByHost.get(readDestinationHost(address) ?? "");
 }

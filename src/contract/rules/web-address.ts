@@ -2,9 +2,8 @@ import { limits } from "../limits.ts";
 import { hasControls, isStorable } from "../text.ts";
 
 /**
- * What is wrong with a web address that a visitor will be sent to, as the end of a sentence, or
- * undefined. The address is stored as it was written, so what a browser would quietly repair (a
- * missing slash, a control character) is refused.
+ * The fault of a web address for visitors, as the end of a sentence, or undefined. Addresses are
+ * stored as written, so anything that a browser would silently repair is rejected.
  */
 export function findWebAddressFault(address: string): string | undefined {
   if (readPlainHost(address) !== undefined) return undefined;
@@ -20,17 +19,17 @@ export function findWebAddressFault(address: string): string | undefined {
   return undefined;
 }
 
-/** A name in the internet is at most this long, and a longer one is slow to be read as one. */
+/** Host names are shorter than this, and parsing a longer one is slow. */
 const longestHost = 255;
 const namedAddress = new RegExp(`^https?://[^\\\\/][^/?#]{0,${longestHost}}(?:[/?#]|$)`, "i");
 
-/** No port, and a last label that cannot be a number's: such a host is read as it is written. */
+/** No port, and a last label that cannot be a number, so parsing does not change the host. */
 const plainAddress =
   /^https?:\/\/((?:[a-z\d]+(?:-[a-z\d]+)*\.)*[a-z][a-z\d]*)(?:[/?#][\x21-\x5b\x5d-\x7e]*)?$/;
 
 /**
- * The host of an address in which nothing is amiss: most are such, and to parse one costs as much
- * as to look it up. Undefined of any other, good or bad.
+ * The host of an address that is clearly valid. Most addresses are, and parsing one costs as much
+ * as looking up its link. Undefined for all others, valid or not.
  */
 export function readPlainHost(address: string): string | undefined {
   if (address.length > limits.web_address_characters) return undefined;
@@ -38,7 +37,7 @@ export function readPlainHost(address: string): string | undefined {
   return host !== undefined && host.length <= longestHost ? host : undefined;
 }
 
-/** What spoils an address of any scheme. */
+/** Faults that can occur in addresses of any scheme. */
 export function findAddressDamage(address: string): string | undefined {
   return findBrokenText(address) ?? findAmbiguity(address);
 }
@@ -53,19 +52,19 @@ function findBrokenText(address: string): string | undefined {
 
 function findAmbiguity(address: string): string | undefined {
   if (/\s/u.test(address)) return "can't contain white space";
-  // Browsers read a backslash as a slash and others do not, so two readers see two hosts.
+  // Browsers read a backslash as a slash and other programs do not, so they see different hosts.
   if (address.includes("\\")) return "can't contain a backslash";
   return undefined;
 }
 
-/** A sound address as a header can carry it: verbatim, unless there are other letters in it. */
+/** A valid address for a header: unchanged if it is ASCII, else encoded. */
 export function writeForHeader(address: string): string {
   return /^[\x21-\x7e]+$/.test(address) ? address : new URL(address).href;
 }
 
 /**
- * An address for a reader that goes by RFC 3986, as iOS does before 17, which takes any other for
- * none at all: what has no place behind the host is percent-encoded.
+ * An address for strict readers of RFC 3986, such as iOS before 17, which reject any other.
+ * Characters that are not allowed after the host are percent-encoded.
  */
 export function writeForStrictReader(address: string): string {
   const isAscii = /^[\x21-\x7e]*$/.test(address);
@@ -78,14 +77,14 @@ export function writeForStrictReader(address: string): string {
 
 const strayCharacter = /[^\w.~:/?#@!$&'()*+,;=%-]|%(?![\dA-Fa-f]{2})/gu;
 
-/** Everything before an @ in the host's place is a name and a password, even when it is empty. */
+/** Everything before an @ in the host's place is a user name and password, even if empty. */
 export function hasLogin(address: string): boolean {
   return /^https?:\/\/[^/?#]*@/i.test(address);
 }
 
 /**
- * `URL.canParse` would do, but once V8 has optimised it, Node 20 and 22 have it say no to a host
- * name such as müller.example.
+ * Not `URL.canParse`, because once V8 optimizes it, Node 20 and 22 reject host names such as
+ * müller.example.
  */
 export function readUrl(text: string): URL | undefined {
   try {

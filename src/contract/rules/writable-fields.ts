@@ -3,20 +3,20 @@ import type { Endpoint } from "../endpoint.ts";
 import type { JsonObject } from "../json.ts";
 import { unwrap } from "../unwrap-schema.ts";
 
-/** How a record that was read is written again, so that it becomes as it was. */
+/** Writes a record back as it was read, so that undo can restore it. */
 
-/** The members of a record that a call can change; the rest is the service's own. */
+/** The members of a record that a call can change. The service sets the others. */
 export function listWritable(endpoint: Endpoint, record: JsonObject): readonly string[] {
   const fields = endpoint.body?.shape ?? {};
   return Object.keys(record).filter((name) => nameField(endpoint, name) in fields);
 }
 
-/** A link tells of its app by the app's id, and takes it as an object. */
+/** A link returns the id of its app, but takes an object. */
 export function nameField({ body }: Endpoint, member: string): string {
   return member in (body?.shape ?? {}) ? member : member.replace(/_id$/, "");
 }
 
-/** Which of them are not what they were; what is unset is null, or not there at all. */
+/** The members that differ. Null and missing are the same. */
 export function listEdited(
   endpoint: Endpoint,
   before: JsonObject,
@@ -30,8 +30,8 @@ export function isSame(one: unknown, other: unknown): boolean {
 }
 
 /**
- * The fields of a call that gives a record these members back: an empty text takes one away, and a
- * switch that was never set is off.
+ * The fields of a call that restores these members. An empty text clears a field, and a switch that
+ * was never set becomes false.
  */
 export function writeBack(
   endpoint: Endpoint,
@@ -52,7 +52,7 @@ function describeUnset({ body }: Endpoint, field: string): false | "" {
   return schema !== undefined && unwrap(schema) instanceof z.ZodBoolean ? false : "";
 }
 
-/** The same for what is made anew: it lacks by itself what it lacked before. */
+/** The same for a new record, which needs only the members that had a value. */
 export function writeAnew(endpoint: Endpoint, record: JsonObject): JsonObject {
   const filled = listWritable(endpoint, record).filter((name) => (record[name] ?? "") !== "");
   return writeBack(endpoint, record, filled);
