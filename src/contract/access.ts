@@ -38,10 +38,10 @@ export type KnownKey = {
   /** For how many days a deletion can be undone; omitted if it cannot be undone. */
   readonly binDays?: number;
   /**
-   * Whether the referrer of an installed Android app names the link; a remote server hides this.
+   * Whether Google Play passes the link on to an app that it installs. Unknown on a remote server.
    */
   readonly linkInReferrer?: boolean;
-  /** Whether the App Store button copies the link's address; a remote server hides this too. */
+  /** Whether the App Store button copies the link's address. Unknown on a remote server. */
   readonly clipboard?: boolean;
   /** The highest number of links on the Free plan; undefined means no limit. */
   readonly linkLimit?: number;

@@ -5,24 +5,25 @@ import { notBegun, outcomeUnknown, overloaded } from "../contract/problem.ts";
 import type { Report } from "../contract/watch.ts";
 import { respondWithProblem, toProblem } from "./respond.ts";
 
-type Options = {
+/** Limits how long a caller waits for an answer, and turns every error into a reply. */
+type DeadlineOptions = {
   readonly clock: Pick<Clock, "monotonic">;
   readonly setAlarm: SetAlarm;
   readonly report: Report;
 };
 
-/** After this long a caller is told 503 (api-spec.md, "Errors"). */
+/** A caller gets a 503 after this time. */
 const deadline_ms = 10_000;
 /**
- * A write that has begun by then has so much longer to end, and mostly needs a moment of it: where
- * writers stand in a line as long as the deadline, each has its turn just before it. A client of
- * ours waits for 15 s.
+ * A write that has started by then gets this much longer, because it usually needs only a moment.
+ * If many writes queue for the whole deadline, each runs just before it. Waypost's own client waits
+ * longer than both times together.
  */
 const endOfWrite_ms = 4_000;
 
-/** No error leaves but as a Problem, and no caller waits for ever. */
+/** Always answers in time. Errors become replies. */
 export async function answerInTime(
-  { clock, setAlarm, report }: Options,
+  { clock, setAlarm, report }: DeadlineOptions,
   { request, isRead }: { readonly request: CarriedRequest; readonly isRead: boolean },
   work: (signal: Waiter) => Promise<ApiReply>,
 ): Promise<ApiReply> {
@@ -30,7 +31,7 @@ export async function answerInTime(
   let endWait: (() => void) | undefined;
   const late = new Promise<never>((_, reject) => {
     endWait = setAlarm(deadline_ms, () => {
-      // Nothing begins any more; but what has begun may yet be kept.
+      // Nothing more may start, but a write that has started may still be kept.
       leave();
       if (!isWritten()) reject(overloaded());
       else endWait = setAlarm(endOfWrite_ms, () => reject(outcomeUnknown()));
@@ -49,8 +50,11 @@ export async function answerInTime(
   }
 }
 
-/** No AbortController, which costs more than everything else around a request. */
-function createWaiter({ onLeave, hasLeft }: CarriedRequest, { monotonic }: Options["clock"]) {
+/** Not an AbortController, which costs more than everything else around a request. */
+function createWaiter(
+  { onLeave, hasLeft }: CarriedRequest,
+  { monotonic }: DeadlineOptions["clock"],
+) {
   const due = monotonic() + deadline_ms;
   let end: (() => void) | undefined;
   let isOver = false;

@@ -11,18 +11,18 @@ import type { Scope } from "../contract/scopes-and-roles.ts";
 import { androidAppStore, iosAppStore, type AppStore } from "../store/apps.ts";
 
 /** What the service needs to write one kind of app, iOS or Android, and to put it on links. */
-export type AppKind<App, Fields, Values, Identifier extends string> = {
+export type AppKindRules<App, Fields, Values, Identifier extends string> = {
   readonly name: string;
-  /** The field that names one app, beside its id: its bundle id or package name. */
+  /** The field that identifies an app in its project: bundle ID or package name. */
   readonly identifier: Identifier;
   readonly notFound: string;
-  /** Of the endpoint that registers such an app, and so of every other way to register one. */
+  /** The scope to register such an app, also as part of a link. */
   readonly createScope: Scope;
-  /** What a key needs to read one. */
+  /** The scope to read one. */
   readonly showScope: Scope;
   readonly apps: AppStore<App, Values>;
   readonly check: (fields: Fields) => Checked<Values>;
-  /** What the API accepts in these fields although the app will not work as meant. */
+  /** A warning about values that the API accepts but with which the app will not open. */
   readonly findWarning: (fields: Fields) => string | undefined;
 };
 

@@ -17,24 +17,24 @@ import { readShownKey } from "../text/bearer-token.ts";
 import { isClientToken } from "../text/client-token.ts";
 import { createToken, hashToken } from "./ids.ts";
 
-/** An API key or an app's client key, with its project. */
+/** An API key or a client key, with its project. */
 export type Holder = KeyHolder | ClientHolder;
 
-/** The keys that were used lately. */
+/** Caches recently used keys, and finds others in the database. */
 export type KeyCache = {
   readonly find: (token: string) => Awaitable<Holder | undefined>;
   /**
-   * A token that stands for the key as long as this process lives, and is known only here: for a
-   * job that is resumed here, though no one has shown its key.
+   * Returns a token that works like the key while this process lives, and only in it. A resumed job
+   * uses it, because the key's own token is not stored.
    */
   readonly lendToken: (keyId: string, random: Random) => string;
 };
 
-/** Hashing a token would cost as much as all other checks of a request, so they are the keys. */
+/** Cached by token, because hashing a token costs as much as all other checks of a request. */
 const mostTokens = 1000;
 
 export function createKeyCache(store: Store, clock: Pick<Clock, "monotonic">): KeyCache {
-  /** The ids of keys by the tokens that stand for them here. */
+  /** The ids of keys by their lent tokens. */
   const lent = new Map<string, string>();
   const read = (token: string): Awaitable<Holder | undefined> => {
     const keyId = lent.get(token);
@@ -57,14 +57,14 @@ export function isApiKey(holder: Holder | null | undefined): holder is KeyHolder
   return holder !== null && holder !== undefined && "scopes" in holder;
 }
 
-/** The parameter of a query that shows a key, at every endpoint (api-spec.md, "Authentication"). */
+/** The query parameter that can contain the key, at every endpoint. */
 export const keyParameter = "api_key";
 
-type Shown = Pick<ApiRequest, "headers">;
+type KeyedRequest = Pick<ApiRequest, "headers">;
 
-/** Finds the key in the header or in the query; null where the endpoint needs none. */
+/** Finds the key of a request, or returns null if the endpoint needs none. */
 export function authenticate(
-  request: Shown,
+  request: KeyedRequest,
   query: URLSearchParams,
   auth: Endpoint["auth"],
   keys: KeyCache,
@@ -88,8 +88,8 @@ function refuseKind(token: string, isOfApp: boolean): string {
   return isClientToken(token) ? messages.client_key_here : messages.key_invalid;
 }
 
-/** Where no key is needed, any other key is ignored: only an app's is not for this. */
-function refuseClientKey({ headers }: Shown, query: URLSearchParams): null {
+/** Endpoints without a key ignore other keys, but reject client keys. */
+function refuseClientKey({ headers }: KeyedRequest, query: URLSearchParams): null {
   const token = readShownKey(headers["authorization"] ?? "") ?? "";
   const shown = [token, ...query.getAll(keyParameter)];
   if (shown.some((given) => isClientToken(given.trim()))) {
@@ -98,7 +98,7 @@ function refuseClientKey({ headers }: Shown, query: URLSearchParams): null {
   return null;
 }
 
-/** What to answer where no key can be read: how to send the kind that the endpoint needs. */
+/** The messages for a missing or malformed key, for the kind of key that the endpoint needs. */
 type HowToSend = { readonly missing: string; readonly malformed: string };
 const ofKeys: HowToSend = { missing: messages.key_missing, malformed: messages.key_malformed };
 const ofClientKeys: HowToSend = {
@@ -106,8 +106,8 @@ const ofClientKeys: HowToSend = {
   malformed: messages.client_key_malformed,
 };
 
-/** The same key may be sent twice; two different keys are refused. */
-function readToken({ headers }: Shown, query: URLSearchParams, how: HowToSend): string {
+/** A key may be sent twice; two different keys are rejected. */
+function readToken({ headers }: KeyedRequest, query: URLSearchParams, how: HowToSend): string {
   const { authorization: header = "" } = headers;
   const parameters = query.getAll(keyParameter);
   const headerToken = readShownKey(header);

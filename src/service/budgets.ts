@@ -16,37 +16,40 @@ import type { Store } from "../store/store.ts";
 import { digestOf } from "../text/digest.ts";
 
 /**
- * What keys, and the addresses of strangers, have spent in their running windows (api-spec.md,
- * "Limits"). A window begins with its first request.
+ * Counts requests against rate limits, per key and per client address. A window starts with its
+ * first request.
  *
- * A budget is one for all processes of a store, and none of them writes for each request: a process
- * counts for itself, reports to the others when it has counted some more, and reads their reports
- * then. Only unreported requests can be spent too much: two steps for each further process. And as
- * only what was spent counts, no one is refused who has stayed within the budget.
+ * All processes of a database share each limit without a write per request. A process counts by
+ * itself, reports to the others after every step of requests, and then reads their reports. So a
+ * limit can be exceeded only by unreported requests: two steps for each additional process. Refused
+ * requests do not count, so a caller within the limit is never refused.
  */
 export type Budgets = {
-  /** Counts a request, or refuses it when the key's window is full. */
+  /** Counts a request, or throws if the key's window is full. */
   readonly spend: (keyId: string, budget: BudgetName) => Awaitable<void>;
-  /** Refuses where `spend` would, and counts nothing. */
+  /** Throws if `spend` would, but counts nothing. */
   readonly requireLeft: (keyId: string, budget: BudgetName) => void;
-  /** Counts a request of a client that no secret key identifies, by its address. */
+  /** Counts a request without a secret key, by its address. */
   readonly spendByAddress: (address: string, budget: AddressBudgetName) => Awaitable<void>;
-  /** Undoes one spending; the other processes see that with the next report. */
+  /** Takes back one counted request. Other processes see that with the next report. */
   readonly giveBack: (address: string, budget: AddressBudgetName) => void;
 };
 
-/** What one process has counted of a budget, from the first request on. */
-type Window = {
-  /** Whose requests, and of which budget. */
+/** What one process has counted against a limit since the window's first request. */
+type BudgetWindow = {
+  /** Identifies the key or address, and the limit. */
   readonly name: string;
-  /** By the clock that never jumps. */
+  /** By the monotonic clock. */
   readonly ends: number;
   readonly window_ms: number;
-  /** Includes requests given back: as it never falls, `reported` reaches what a request awaits. */
+  /**
+   * Never falls, because requests wait until `reported` reaches it. So it includes requests that
+   * were taken back.
+   */
   counted: number;
-  /** How many of the counted requests were given back. */
+  /** How many counted requests were taken back. */
   returned: number;
-  /** How many of the counted requests the others can see. */
+  /** How many counted requests the other processes can see. */
   reported: number;
   others: readonly OtherWindow[];
   reporting: Promise<boolean> | undefined;
@@ -54,19 +57,21 @@ type Window = {
 
 type OtherWindow = { readonly ends: number; readonly spent: number };
 
-/** Reports a window to the other processes, and brings their reports; false where it cannot. */
-export type ReportWindow = (window: Window) => Promise<boolean>;
+/** Reports a window to the other processes and reads their reports; false if that failed. */
+export type ReportWindow = (window: BudgetWindow) => Promise<boolean>;
 
 type Budget = AddressBudget & { readonly step: number; readonly most: number };
 
-/** A budget forgets the oldest of more addresses: strangers must not fill the memory. */
+/**
+ * Beyond this number, the oldest address is forgotten, so that strangers cannot fill the memory.
+ */
 const mostAddresses = 10_000;
 
 export function createBudgets(clock: Pick<Clock, "monotonic">, report?: ReportWindow): Budgets {
   const { monotonic } = clock;
   const windows = createWindows(monotonic);
 
-  function spendFrom(window: Window, { limit, step }: Budget): Awaitable<void> {
+  function spendFrom(window: BudgetWindow, { limit, step }: Budget): Awaitable<void> {
     requireLeft(window, limit, monotonic());
     window.counted += 1;
     const unreported = window.counted - window.reported;
@@ -80,8 +85,15 @@ export function createBudgets(clock: Pick<Clock, "monotonic">, report?: ReportWi
     });
   }
 
-  /** Of many that come at once, a turn reports only those that were there when it began. */
-  async function waitForReport(window: Window, count: number, send: ReportWindow): Promise<void> {
+  /**
+   * A report contains only the requests that were counted when it started, so this may wait for
+   * several.
+   */
+  async function waitForReport(
+    window: BudgetWindow,
+    count: number,
+    send: ReportWindow,
+  ): Promise<void> {
     while (window.reported <= count && window.ends > monotonic()) {
       window.reporting ??= send(window);
       if (!(await window.reporting)) return;
@@ -91,7 +103,7 @@ export function createBudgets(clock: Pick<Clock, "monotonic">, report?: ReportWi
   return {
     spend: (keyId, budget) => {
       const { limit, window_ms } = keyBudgets[budget];
-      // Every key has a row in the store, so their number is limited there.
+      // Keys have rows in the database, which limits their number.
       const whole = { limit, window_ms, step: limit / 20, most: Infinity };
       return spendFrom(windows.open(budget, `${keyId} ${budget}`, whole), whole);
     },
@@ -114,16 +126,16 @@ export function createBudgets(clock: Pick<Clock, "monotonic">, report?: ReportWi
   };
 }
 
-/** The windows of each budget. */
+/** The windows of each limit. */
 function createWindows(monotonic: () => number) {
-  /** All windows of a budget are equally long, so each map keeps them in the order they end. */
-  const byBudget = new Map<string, Map<string, Window>>();
+  /** All windows of one limit are equally long, so each map is in the order of their ends. */
+  const byBudget = new Map<string, Map<string, BudgetWindow>>();
 
   return {
     find: (budget: string, name: string) => byBudget.get(budget)?.get(name),
-    /** The running window, or a new one. */
-    open: (budget: string, name: string, { window_ms, most }: Budget): Window => {
-      const windows = byBudget.get(budget) ?? new Map<string, Window>();
+    /** Returns the running window, or starts a new one. */
+    open: (budget: string, name: string, { window_ms, most }: Budget): BudgetWindow => {
+      const windows = byBudget.get(budget) ?? new Map<string, BudgetWindow>();
       byBudget.set(budget, windows);
       const now = monotonic();
       const before = windows.get(name);
@@ -133,34 +145,34 @@ function createWindows(monotonic: () => number) {
         if (ends > now && windows.size < most) break;
         windows.delete(oldest);
       }
-      // What others have reported before is still true when a new window begins.
+      // Reports of other processes stay valid when a new window starts.
       const others = before?.others ?? [];
       const counts = { counted: 0, returned: 0, reported: 0, reporting: undefined };
-      const window: Window = { name, ends: now + window_ms, window_ms, ...counts, others };
+      const window: BudgetWindow = { name, ends: now + window_ms, window_ms, ...counts, others };
       windows.set(name, window);
       return window;
     },
   };
 }
 
-/** No client's address is ever written down. */
+/** A digest, so that client addresses are never stored. */
 function nameAddress(address: string, budget: AddressBudgetName): string {
   return `address ${digestOf(`${budget} ${findAddressGroup(address)}`)}`;
 }
 
-function giveBackTo(window: Window): void {
+function giveBackTo(window: BudgetWindow): void {
   if (window.returned < window.counted) window.returned += 1;
 }
 
-function requireLeft(window: Window, limit: number, now: number): void {
+function requireLeft(window: BudgetWindow, limit: number, now: number): void {
   if (countSpent(window) + countOthers(window, now) >= limit) throw rateLimited();
 }
 
-function countSpent({ counted, returned }: Window): number {
+function countSpent({ counted, returned }: BudgetWindow): number {
   return counted - returned;
 }
 
-function countOthers({ others }: Window, now: number): number {
+function countOthers({ others }: BudgetWindow, now: number): number {
   let sum = 0;
   for (const { ends, spent } of others) if (ends > now) sum += spent;
   return sum;
@@ -170,19 +182,19 @@ const longest_ms = Math.max(
   ...[...Object.values(keyBudgets), ...Object.values(addressBudgets)].map((one) => one.window_ms),
 );
 const dropEvery_ms = 60_000;
-/** A store that takes no write is not tried again with each request. */
+/** After a failed write, requests do not try again for this long. */
 const pause_ms = 1000;
 
 export function createWindowReport(store: Pick<Store, "db" | "write">, clock: Clock): ReportWindow {
   const process = randomUUID();
-  /** By name: a window that has ended is not reported beside the one that came after it. */
-  const waiting = new Map<string, Window>();
+  /** By name, so that only the latest window of a name is reported. */
+  const waiting = new Map<string, BudgetWindow>();
   let running: Promise<boolean> = Promise.resolve(true);
   let next: Promise<boolean> | undefined;
   let droppedAt = -Infinity;
   let refusedAt = -Infinity;
 
-  /** All that waits by the time of a turn shares its write and its read. */
+  /** One write and one read serve all windows that are waiting. */
   async function takeTurn(before: Promise<boolean>): Promise<boolean> {
     await before;
     next = undefined;
@@ -192,13 +204,13 @@ export function createWindowReport(store: Pick<Store, "db" | "write">, clock: Cl
       await exchange(windows);
       return true;
     } catch {
-      // The requests themselves report a fault of the store.
+      // The requests themselves report problems with the database.
       refusedAt = clock.monotonic();
       return false;
     }
   }
 
-  async function exchange(windows: readonly Window[]): Promise<void> {
+  async function exchange(windows: readonly BudgetWindow[]): Promise<void> {
     const at = { now: clock.now(), monotonic: clock.monotonic() };
     const counted = windows.map((window) => window.counted);
     const rows = windows.map((window) => {
@@ -217,14 +229,14 @@ export function createWindowReport(store: Pick<Store, "db" | "write">, clock: Cl
       await dropEndedCounts(store, at.now, latest(at.now, longest_ms));
     }
 
-    function readOther(row: (typeof found)[number], window: Window): readonly OtherWindow[] {
+    function readOther(row: (typeof found)[number], window: BudgetWindow): readonly OtherWindow[] {
       if (row.name !== window.name || row.ends_at > latest(at.now, window.window_ms)) return [];
       return [{ spent: row.spent, ends: at.monotonic + row.ends_at - at.now }];
     }
   }
 
-  /** The turn that comes next, and all that it takes along. */
-  function wait(window: Window): Promise<boolean> {
+  /** All calls until the next turn share it. */
+  function wait(window: BudgetWindow): Promise<boolean> {
     waiting.set(window.name, window);
     if (next === undefined) {
       next = takeTurn(running);
@@ -242,7 +254,7 @@ export function createWindowReport(store: Pick<Store, "db" | "write">, clock: Cl
   };
 }
 
-/** What lies further ahead was written before a clock was set back. */
+/** A row beyond this time was written before a clock was set back. */
 function latest(now: number, window_ms: number): number {
   return now + window_ms + mostSkew_ms;
 }

@@ -11,9 +11,9 @@ import { findOldestSubdomain, findProjectNamed, type StoredProject } from "../st
 import type { Db, Tenant } from "../store/tables.ts";
 import { readTenant, type Services, type WriteCall } from "./handler.ts";
 
-/** How a call finds a link by a path or an address, with the clicks that are still in memory. */
+/** Finds links by path or address, and waits for clicks that are still in memory. */
 
-/** The link at a path that a caller wrote; a text that can be no path names none. */
+/** The link at a path from a caller, or undefined if the path is invalid. */
 export async function findLinkAtPath(
   tenant: Tenant,
   path: string | undefined,
@@ -21,7 +21,7 @@ export async function findLinkAtPath(
   return isPath(path) ? findLinkAt(tenant, path) : undefined;
 }
 
-/** What a visitor of that path would find. */
+/** What a visitor of that path would get. */
 export async function findVisitedAtPath(
   tenant: Tenant,
   path: string | undefined,
@@ -33,21 +33,21 @@ function isPath(path: string | undefined): path is string {
   return path !== undefined && findPathFault(path) === undefined;
 }
 
-/** An address as it was written, and as a browser reads it. */
+/** An address as it was written, and its host and path as a browser reads them. */
 export type Address = Pick<URL, "hostname" | "pathname"> & { readonly text: string };
 
-/** A link as an address names it. */
+/** The link that an address names. */
 type AddressedLink = {
   readonly link: Link;
-  /** What the address, or what its short path stands for, adds to the link. */
+  /** The query of the address, and the query that its short path stands for. */
   readonly query: string;
-  /** How it was written: the link's own address, a short one, or that in its QR code. */
+  /** The form of the address: the link's own, a short one, or the one in its QR code. */
   readonly source: "address" | "short" | "qr";
 };
 
 /**
- * The project's link whose address opened an app: one that a visitor could have typed, or the same
- * below the scheme of one of the project's apps, as the buttons of a link's page write it.
+ * The project's link whose address opened an app. The address is a web address, or the same path
+ * with the custom scheme of one of the project's apps.
  */
 export async function findAddressedLink(
   services: Services,
@@ -74,7 +74,7 @@ export async function findAddressedLink(
   return { link, query: joinQueries(visited.query, readQuery(text)), source };
 }
 
-/** The project whose link host an address is on: its verified custom domain, or its subdomain. */
+/** The project with this link host: its verified custom domain or its subdomain. */
 export async function findHostedProject(
   db: Db,
   { readLinkOrigin, secondOrigin }: Services,
@@ -92,7 +92,7 @@ export async function findHostedProject(
   return undefined;
 }
 
-/** For an answer with the clicks of one link, or of every link of the project. */
+/** Before a reply that contains the clicks of a link, or of every link of the project. */
 export function waitForClicks(
   { services, caller }: Omit<WriteCall, "signal">,
   linkId?: string,
@@ -100,7 +100,7 @@ export function waitForClicks(
   return services.waitForClicks?.(caller.project.id, linkId);
 }
 
-/** For an answer with the clicks of a link that the call names by its address. */
+/** Before a reply that contains the clicks of a link that the call names by address. */
 export async function waitForClicksAt(
   call: Omit<WriteCall, "signal">,
   address: string | undefined,
@@ -110,7 +110,7 @@ export async function waitForClicksAt(
   if (visited !== undefined) await waitForClicks(call, visited.link.id);
 }
 
-/** A link that was read just now, again where it had clicks that were not written yet. */
+/** Reads the link again if some of its clicks were not written yet. */
 export async function readWithClicks(
   { store, waitForClicks: wait }: Services,
   projectId: string,

@@ -13,55 +13,59 @@ import type { Budgets } from "./budgets.ts";
 import type { Precondition } from "./precondition.ts";
 import type { WaitInQueue } from "./template-queue.ts";
 
-/** What every handler works with, for each call. */
+/** What every handler works with. A handler answers the calls of one endpoint. */
 export type Services = {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
-  /** Where links live now, with `{subdomain}` in it: the port may come to be another one. */
+  /** The current link origin, with `{subdomain}`. Its port may change while the process runs. */
   readonly readLinkOrigin: () => string;
-  /** A second origin of the same links, for the Open button of their pages alone. */
+  /** A second origin of the same links, only for the Open button of their preview pages. */
   readonly secondOrigin?: string | undefined;
   /**
-   * Waits until the visits of a link, or of all links of a project, are in the store: the link
-   * host counts them in memory first. Left out in a process without a link host.
+   * Waits until the clicks of a link, or of all links of a project, are in the database. The link
+   * host counts them in memory first. Undefined in a process without a link host.
    */
   readonly waitForClicks?: (projectId: string, linkId?: string) => Awaitable<void>;
-  /** Counts the opens and installs that apps report. Left out as the one above. */
+  /** Counts the opens and installs that apps report. Undefined in a process without a link host. */
   readonly noteVisit?: ((visit: Visit) => void) | undefined;
   readonly waitInQueue: WaitInQueue;
   readonly budgets: Budgets;
-  /** Notes whose key each request was made with. */
+  /** Records that a key was used. */
   readonly noteKeyUse?: ((keyId: string) => void) | undefined;
 };
 
 /** A project key with its project. */
-type Caller = KeyHolder & { readonly project: NonNullable<KeyHolder["project"]> };
+type ProjectCaller = KeyHolder & { readonly project: NonNullable<KeyHolder["project"]> };
 
-/** Only a project's key or an app's tells one caller from another. */
-type CallerOf<Auth> = Auth extends "project" ? Caller : Auth extends "client" ? ClientHolder : null;
+/** The caller that a handler gets: a project key, a client key, or null. */
+type CallerOf<Auth> = Auth extends "project"
+  ? ProjectCaller
+  : Auth extends "client"
+    ? ClientHolder
+    : null;
 
-/** What a call has whatever its endpoint is. */
+/** The parts of a call that every endpoint has. */
 type CommonCall = {
   readonly services: Services;
-  /** Where it comes from, unless a proxy that is not trusted hides it. */
+  /** The client's address. Undefined if an untrusted proxy hides it. */
   readonly address: string | undefined;
-  /** Charges the caller's address for more than the endpoint's own budget. */
+  /** Counts the call against a further rate limit of the client's address. */
   readonly spend: (budget: AddressBudgetName) => Awaitable<void>;
-  /** The `User-Agent` header; empty where there is none. */
+  /** The `User-Agent` header, or an empty text. */
   readonly agent: string;
   readonly precondition: Precondition;
-  /** Its write lets others go first. */
+  /** Other writes go first. */
   readonly isPatient: boolean;
   readonly via: Via | undefined;
-  /** Adds a text to the `Warning` header of a successful answer. */
+  /** Adds a text to the `Warning` header of a successful reply. */
   readonly warn: (text: string) => void;
-  /** Aborted when the client was answered that it took too long: nothing more may begin. */
+  /** Aborted once the caller got a 503: nothing more may start. */
   readonly signal: Waiter;
 };
 
-/** One request that passed every check that does not depend on its endpoint. */
-type Call<E extends Endpoint> = CommonCall & {
+/** A request that passed every check that does not depend on its endpoint. */
+type HandlerCall<E extends Endpoint> = CommonCall & {
   readonly caller: CallerOf<E["auth"]>;
   readonly params: Params<E>;
   readonly list: E["list"] extends object
@@ -73,22 +77,22 @@ type Call<E extends Endpoint> = CommonCall & {
   readonly body: Body<E>;
 };
 
-type Answer<E extends Endpoint> = {
+type HandlerReply<E extends Endpoint> = {
   readonly body: Output<E>;
-  /** Where the entry allows a second status. */
+  /** If it differs from the endpoint's usual status. */
   readonly status?: number;
-  /** Where the answer is a page. */
+  /** If the reply is a page. */
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-type Handler<E extends Endpoint> = (call: Call<E>) => Awaitable<Answer<E>>;
+type Handler<E extends Endpoint> = (call: HandlerCall<E>) => Awaitable<HandlerReply<E>>;
 
-/** A handler whose types the loop over the contract cannot follow. */
+/** A handler in the loop over the contract, where TypeScript cannot follow its types. */
 export type UntypedHandler = (
   call: CommonCall & Readonly<Record<"caller" | "params" | "list" | "query" | "body", unknown>>,
-) => Awaitable<Omit<Answer<Endpoint>, "body"> & { readonly body: unknown }>;
+) => Awaitable<Omit<HandlerReply<Endpoint>, "body"> & { readonly body: unknown }>;
 
-/** A handler for every entry of a group: leaving one out does not compile. */
+/** A handler for every endpoint of a group. A missing one does not compile. */
 export type GroupHandlers<Group extends Record<string, Endpoint>> = {
   readonly [Name in keyof Group]: Handler<Group[Name]>;
 };
@@ -97,12 +101,12 @@ export type Handlers = {
   readonly [Name in keyof Served]: GroupHandlers<Served[Name]>;
 };
 
-/** What a handler needs of a call to write in its project. */
+/** The parts of a call that writing in a project needs. */
 export type WriteCall = Pick<
   CommonCall,
   "services" | "precondition" | "isPatient" | "via" | "warn"
 > & {
-  readonly caller: Caller;
+  readonly caller: ProjectCaller;
   readonly signal: Pick<Waiter, "hasLeft">;
 };
 
@@ -110,7 +114,7 @@ export function readTenant({ services, caller }: Pick<WriteCall, "services" | "c
   return { db: services.store.db, projectId: caller.project.id };
 }
 
-/** Runs `work` on the caller's project as one transaction. */
+/** Runs `work` on the caller's project in one transaction. */
 export function writeTenant<Result>(
   { services, caller, signal, isPatient }: WriteCall,
   work: (tenant: Tenant) => Promise<Result>,

@@ -11,17 +11,20 @@ import { readRequestId, requestIdHeader } from "../text/request-id.ts";
 import { bodyTooLarge } from "./read-body.ts";
 import { writeBody } from "./respond.ts";
 
-/** Answers an HTTP request to the API; the address is the client's, where it is known. */
+/** Answers an HTTP request to the API. The address is the client's, if known. */
 export type AnswerHttp = (
   incoming: IncomingMessage,
   response: ServerResponse,
   address: string | undefined,
 ) => void;
 
-/** A sender whose body is still arriving has this long after the answer. */
+/** How long a body may keep arriving after the reply. */
 const restOfBody_ms = 500;
 
-/** Carries API messages over Node's own HTTP, for a `Request` would cost as much as an answer. */
+/**
+ * Passes API messages over Node's own HTTP server. Building a web `Request` would cost as much as
+ * the answer itself.
+ */
 export function answerOverHttp(answer: AnswerApi, clock: Pick<Clock, "monotonic">): AnswerHttp {
   const readKeyless = createKeylessReader(clock.monotonic);
 
@@ -58,10 +61,10 @@ export function answerOverHttp(answer: AnswerApi, clock: Pick<Clock, "monotonic"
   };
 }
 
-/** With dots resolved; undefined for an address that a client must not send. */
+/** The whole address with dot segments resolved, or undefined if it is invalid. */
 function readAddress({ url = "", headers: { host = "" } }: IncomingMessage): string | undefined {
   if (!/^[\w.:[\]-]+$/.test(host) || /^[^?]*\\/.test(url)) return undefined;
-  // Most addresses need no parsing, which would take as long as the check of a key.
+  // Most addresses need no parsing, which takes as long as checking a key.
   if (plainTarget.test(url) && !dots.test(url)) return `http://${host}${url}`;
   return readUrl(url.startsWith("/") ? `http://${host}${url}` : url)?.href;
 }
@@ -69,7 +72,7 @@ function readAddress({ url = "", headers: { host = "" } }: IncomingMessage): str
 const plainTarget = /^\/[!#$%&(-;=?-[\]_a-z~]*$/;
 const dots = /\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
 
-/** As `Headers` would join them: of a key that came twice, both are seen. */
+/** Joins repeated headers as `Headers` does, so that two different keys are both seen. */
 function joinHeaders(raw: readonly string[]): Readonly<Record<string, string>> {
   const joined: Record<string, string> = {};
   for (let at = 0; at < raw.length; at += 2) {
@@ -82,7 +85,7 @@ function joinHeaders(raw: readonly string[]): Readonly<Record<string, string>> {
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** The text of a body, up to what its sender may send. */
+/** Reads a body up to its sender's size limit. */
 export async function readText(
   message: WithBody,
   sender: Sender,
@@ -103,7 +106,7 @@ export async function readText(
 function sendReply(response: ServerResponse, reply: ApiReply, requestId: string): void {
   const { status, headers } = reply;
   const text = writeBody(reply);
-  // As a list of names and values: to copy the headers for one more costs as much as the rest.
+  // A flat list of names and values, because copying the headers for one more costs too much.
   const sent = [requestIdHeader, requestId];
   for (const name in headers) sent.push(name, headers[name] ?? "");
   if (text !== null) sent.push("content-length", String(Buffer.byteLength(text)));
@@ -111,8 +114,8 @@ function sendReply(response: ServerResponse, reply: ApiReply, requestId: string)
 }
 
 /**
- * Discards the rest of a body: a sender may read no answer before all of it is sent. Node would
- * wait for it as long as for a whole request.
+ * Discards the rest of a body, because some clients read no reply before they have sent it all.
+ * Node would wait for it as long as for a whole request.
  */
 function endBodyAfter(response: ServerResponse, incoming: IncomingMessage): void {
   if (incoming.complete) return;

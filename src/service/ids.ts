@@ -2,12 +2,12 @@ import { createHash } from "node:crypto";
 import type { Clock, Random } from "../contract/clock.ts";
 import { clientPrefix } from "../text/client-token.ts";
 
-/** What is made up rather than given: ids, generated paths, tokens. */
+/** Generates ids, paths and tokens. */
 
-/** No 0, O, 1, l, I or o: a person may have to type it. */
+/** Without 0, O, 1, l, I and o, because a person may have to type a code. */
 const letters = "23456789abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ";
 
-/** A UUID of version 7: its beginning is the time, so ids made later sort later. */
+/** A UUID of version 7. It starts with the time, so later ids sort later. */
 export function createId(clock: Pick<Clock, "now">, random: Random): string {
   const bytes = Buffer.alloc(16);
   bytes.writeUIntBE(clock.now(), 0, 6);
@@ -18,17 +18,17 @@ export function createId(clock: Pick<Clock, "now">, random: Random): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
-/** What ids and times are made from, by the API or by the operator. */
+/** Sources of ids and times. */
 export type IdSources = { readonly clock: Pick<Clock, "now">; readonly random: Random };
 
 export type IdAndTime = { readonly id: string; readonly now: number };
 
-/** For a row that is about to be written. */
+/** The id and creation time of a new row. */
 export function createIdAndTime({ clock, random }: IdSources): IdAndTime {
   return { id: createId(clock, random), now: clock.now() };
 }
 
-/** Random letters, each equally likely: bytes beyond the last whole round are drawn again. */
+/** Random letters, all equally likely: bytes that would favor some letters are drawn again. */
 export function createCode(length: number, random: Random): string {
   const fair = 256 - (256 % letters.length);
   let code = "";
@@ -40,17 +40,16 @@ export function createCode(length: number, random: Random): string {
   return code;
 }
 
-/** A new API key: 40 letters carry 232 bits. */
+/** A new API key with 232 random bits. */
 export function createToken(random: Random): string {
   return `waypost_${createCode(40, random)}`;
 }
 
-/** A new client key. */
 export function createClientToken(random: Random): string {
   return clientPrefix + createCode(40, random);
 }
 
-/** What is stored of a token. It is random itself, so it needs no salt and no slow hash. */
+/** The hash that is stored for a token. Tokens are random, so they need no salt or slow hash. */
 export function hashToken(token: string): string {
   return createHash("sha256").update(token).digest("hex");
 }

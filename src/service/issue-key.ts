@@ -9,7 +9,7 @@ import {
   type IdSources,
 } from "./ids.ts";
 
-/** A key as it is shown once, to the person who asked for it. */
+/** A new key with its token, which is shown only once. */
 export type IssuedKey = {
   readonly id: string;
   readonly token: string;
@@ -18,16 +18,16 @@ export type IssuedKey = {
   readonly project_id: string | null;
 };
 
-type KeyRequest = Omit<IssuedKey, "id" | "token"> & Partial<Pick<IssuedKey, "id" | "token">>;
+type NewKeyRequest = Omit<IssuedKey, "id" | "token"> & Partial<Pick<IssuedKey, "id" | "token">>;
 
 /**
- * Makes a key; only the token's hash is kept. A token given from outside is taken as it is, and so
- * is an id: the second of two keys with one id is a Duplicate.
+ * Creates a key and stores the hash of its token. Callers may pass the token and the id. A second
+ * key with the same id throws Duplicate.
  */
 export async function issueKey(
   db: Db,
   sources: IdSources,
-  { project_id, scopes, role, token = createToken(sources.random), ...given }: KeyRequest,
+  { project_id, scopes, role, token = createToken(sources.random), ...given }: NewKeyRequest,
 ): Promise<IssuedKey> {
   const { id: made, now } = createIdAndTime(sources);
   const { id = made } = given;
@@ -36,10 +36,10 @@ export async function issueKey(
   return { id, token, scopes, role, project_id };
 }
 
-/** A client key as it is shown to the person who asked for it. */
+/** A new client key with its token. */
 export type IssuedClientKey = Pick<IssuedKey, "id" | "token"> & { readonly project_id: string };
 
-/** The second of two keys with one id is a Duplicate. */
+/** Creates a client key. A second key with the same id throws Duplicate. */
 export async function issueClientKey(
   db: Db,
   sources: IdSources,

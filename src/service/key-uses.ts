@@ -4,16 +4,16 @@ import { noteKeyUses } from "../store/keys.ts";
 import type { Store } from "../store/store.ts";
 
 /**
- * When keys were last used, for whoever wonders whether one is still needed. It is noted in memory
- * and written beside the requests: a key that is used all the time is written down now and then.
+ * Records when keys were last used, so that people can see which ones are still needed. Times are
+ * collected in memory and written in the background, for each key at most every few minutes.
  */
 export type KeyUses = {
   readonly note: (keyId: string) => void;
-  /** Writes what is left. */
+  /** Writes what is left in memory. */
   readonly close: () => Promise<void>;
 };
 
-type Options = {
+type KeyUsesOptions = {
   readonly store: Pick<Store, "write">;
   readonly clock: Pick<Clock, "now">;
   readonly setAlarm: SetAlarm;
@@ -21,11 +21,11 @@ type Options = {
 
 const writesAfter_ms = 1000;
 const exact_ms = 5 * 60_000;
-/** More than this many are noted anew. */
+/** Beyond this number, the memory of recent writes is cleared. */
 const mostKeys = 10_000;
 
-export function createKeyUses({ store, clock, setAlarm }: Options): KeyUses {
-  /** Of the keys that were used lately, when that was noted. */
+export function createKeyUses({ store, clock, setAlarm }: KeyUsesOptions): KeyUses {
+  /** When the use of each key was last recorded. */
   const noted = new Map<string, number>();
   let waiting = new Map<string, number>();
 
@@ -37,7 +37,7 @@ export function createKeyUses({ store, clock, setAlarm }: Options): KeyUses {
       try {
         await store.write((db) => noteKeyUses(db, uses), { isPatient: true });
       } catch {
-        // Requests that need the store report its fault; the next use is noted again.
+        // Requests report problems with the database. The next use is recorded again.
         for (const id of uses.keys()) noted.delete(id);
       }
     },

@@ -13,33 +13,35 @@ import {
 } from "../store/read-visits.ts";
 import type { Tenant } from "../store/tables.ts";
 
-/** Sums of the visits of a period, by steps of time, by link or by another fact. */
+/**
+ * Reads how many visits a period had, by hour, day, week or month, by link, or by another property.
+ */
 
 export type SumsQuery = {
   readonly links: LinkScope;
   readonly by: StatsBy;
-  readonly asked: Window;
-  /** The period to compare with, which ends where the other begins. */
-  readonly before?: Window | undefined;
-  /** The most keys that get a row of their own, where they are no steps of time. */
+  readonly asked: StatsWindow;
+  /** The period to compare with. */
+  readonly before?: StatsWindow | undefined;
+  /** The most rows, unless rows are steps of time. */
   readonly most: number;
 };
 
-type Window = {
+type StatsWindow = {
   readonly period: Period;
-  /** One for each row, where the rows are steps of time. */
+  /** One for each row, if rows are steps of time. */
   readonly steps: readonly Step[];
 };
 
 export type VisitSums = {
   readonly total: Sum;
-  /** By key, in the order of time or with the most clicks first. */
+  /** By key: in order of time, or with the most clicks first. */
   readonly rows: readonly (readonly [string, Sum])[];
-  /** Whether there are keys without a row. */
+  /** Whether some keys have no row. */
   readonly isCut: boolean;
-  /** Of all keys: with the presses of buttons, where they have a key. */
+  /** The sum of all keys. Unlike `total`, it includes pressed buttons. */
   readonly all: Sum;
-  /** Also knows keys without a row, but of links only those with a row in either period. */
+  /** Also finds keys without a row, but links only if they have a row in either period. */
   readonly find: (key: string) => Sum | undefined;
 };
 
@@ -48,7 +50,7 @@ type ComparedSums = { readonly found: VisitSums; readonly earlier: VisitSums | u
 export async function readVisitSums(tenant: Tenant, query: SumsQuery): Promise<ComparedSums> {
   const { by, asked, before } = query;
   if (by === "link") return compareLinks(tenant, query);
-  const read = (window: Window) =>
+  const read = (window: StatsWindow) =>
     isStep(by) ? readSteps(tenant, query, window) : readValues(tenant, query, by, window);
   const found = await read(asked);
   return { found, earlier: before && (await read(before)) };
@@ -57,7 +59,7 @@ export async function readVisitSums(tenant: Tenant, query: SumsQuery): Promise<C
 async function readSteps(
   tenant: Tenant,
   { links }: SumsQuery,
-  { period, steps }: Window,
+  { period, steps }: StatsWindow,
 ): Promise<VisitSums> {
   const byKey = new Map<string, Sum>(steps.map(({ key }) => [key, noVisits]));
   for (const [at, sum] of await readByHour(tenant, { period, links })) {
@@ -73,7 +75,7 @@ async function readValues(
   tenant: Tenant,
   { links, most }: SumsQuery,
   fact: Fact,
-  { period }: Window,
+  { period }: StatsWindow,
 ): Promise<VisitSums> {
   const scope = { period, links };
   const total = await readTotal(tenant, scope);
@@ -88,7 +90,7 @@ async function readValues(
   };
 }
 
-/** Each link with a row in one of the periods is looked up in the other. */
+/** Each link with a row in one period is also looked up in the other. */
 async function compareLinks(
   tenant: Tenant,
   { links, asked, before, most }: SumsQuery,

@@ -14,50 +14,50 @@ import { findLink } from "../store/links.ts";
 import type { DeferredVisitTable, Tenant } from "../store/tables.ts";
 import type { Services } from "./handler.ts";
 
-/** What an app tells of its phone at its first start, and where it asks from. */
+/** What an app reports about its phone at its first start, and its address. */
 type Install = {
   readonly fingerprint: Readonly<Record<string, unknown>>;
   readonly address: string | undefined;
 };
 
-export type Matched = Told & {
+export type MatchedInstall = MatchResult & {
   readonly link: Link;
-  /** Whether that install was told so before, and its answer may have been lost. */
+  /** Whether this install already got this answer, which may have been lost. */
   readonly isAgain: boolean;
 };
 
-/** What an install is told beside the link. */
-type Told = {
+/** What the app gets in addition to the link. */
+type MatchResult = {
   readonly query: string;
   readonly confidence: Confidence;
   readonly score: number;
 };
 
-/** The visit that an install is told of, by what it is known again, if it is. */
-type Use = Told & {
+/** The visit that an install matches. */
+type VisitUse = MatchResult & {
   readonly row: DeferredVisitTable;
   readonly usedBy?: string | undefined;
-  /** Whether the app has named that very visit. */
+  /** Whether the app named this very visit. */
   readonly isNamed: boolean;
 };
 
-/** Who waits for the answer: once nobody does, no visit is used up. */
-type Signal = Pick<Waiter, "hasLeft">;
+/** Visits are used up only while the caller still waits. */
+type CallSignal = Pick<Waiter, "hasLeft">;
 
 type StoredVisit = Visit & { readonly row: DeferredVisitTable };
 
-/** The link that an app was installed for, and its visit is used by that; undefined for none. */
+/** Finds the link that an app was installed for, and uses up its visit. */
 export async function matchInstall(
   services: Services,
   tenant: Tenant,
   { fingerprint, address }: Install,
-  signal: Signal,
-): Promise<Matched | undefined> {
+  signal: CallSignal,
+): Promise<MatchedInstall | undefined> {
   const { store, random } = services;
   const seal = createSeal(await readSealKey(store, random), tenant.projectId);
   const told = readFingerprint(fingerprint);
   const usedBy = sealAsker(readAsker(fingerprint), told, seal);
-  const before = await tellAgain(services, tenant, usedBy);
+  const before = await findEarlierMatch(services, tenant, usedBy);
   const place = findPlace(address);
   if (before !== undefined || place === undefined) return before;
   const seen = { marks: sealMarks(told, seal), address: sealPlace(place, seal) };
@@ -65,13 +65,13 @@ export async function matchInstall(
     const chosen = await findChosen(services, tenant, seen);
     const use = chosen && { ...readChosen(chosen), usedBy, isNamed: false };
     const matched = use && (await useVisit(services, tenant, use, signal));
-    // The install's first request may have been answered, and the answer lost on the way.
-    return matched ?? tellAgain(services, tenant, usedBy);
+    // The first request of this install may have matched, and its reply may have been lost.
+    return matched ?? findEarlierMatch(services, tenant, usedBy);
   };
   return place.isShared ? limitMisses(services.budgets, place.group, find) : find();
 }
 
-/** The visit that the install most likely follows, among those from its own address. */
+/** The most likely visit among those from the install's own address. */
 async function findChosen(
   { clock }: Services,
   tenant: Tenant,
@@ -82,8 +82,8 @@ async function findChosen(
 }
 
 /**
- * A stranger behind the same carrier could try one model of phone after another. The guess is
- * counted before it is looked up, so that guesses sent at once do not exceed the limit together.
+ * A stranger behind the same carrier could try one phone model after another. The attempt is
+ * counted before the lookup, so that concurrent attempts cannot exceed the limit.
  */
 async function limitMisses<Found>(
   { spendByAddress, giveBack }: Services["budgets"],
@@ -101,26 +101,26 @@ async function limitMisses<Found>(
   }
 }
 
-/** The same by the address that the page's button has copied, which names the visit. */
+/** Matches by the address that the page's button copied, which names the visit. */
 export async function matchPasted(
   services: Services,
   tenant: Tenant,
   visit: string,
-  signal: Signal,
-): Promise<Matched | undefined> {
+  signal: CallSignal,
+): Promise<MatchedInstall | undefined> {
   const row = await findWaiting(tenant, visit, services.clock.now());
   if (row === undefined) return undefined;
   const sure = { confidence: "high", score: 100, query: row.query } as const;
   return useVisit(services, tenant, { row, ...sure, isNamed: true }, signal);
 }
 
-/** The first of two installs that match one visit gets it; the second gets none. */
+/** If two installs match one visit, only the first one gets it. */
 async function useVisit(
   services: Services,
   tenant: Tenant,
-  { row, usedBy, isNamed, ...told }: Use,
-  signal: Signal,
-): Promise<Matched | undefined> {
+  { row, usedBy, isNamed, ...told }: VisitUse,
+  signal: CallSignal,
+): Promise<MatchedInstall | undefined> {
   const { store, clock } = services;
   const link = await findCounted(services, tenant, row.link_id);
   if (link === undefined) return undefined;
@@ -138,22 +138,22 @@ async function useVisit(
   return isTaken ? { link, ...told, isAgain: false } : undefined;
 }
 
-/** What this install was told within the time of the visit; it is no second install. */
-async function tellAgain(
+/** The earlier answer to the same install. It does not count as another install. */
+async function findEarlierMatch(
   services: Services,
   tenant: Tenant,
   usedBy: string | undefined,
-): Promise<Matched | undefined> {
+): Promise<MatchedInstall | undefined> {
   if (usedBy === undefined) return undefined;
   const before = await findTold(tenant, usedBy, services.clock.now());
   if (before === undefined) return undefined;
   const link = await findCounted(services, tenant, before.link_id);
   if (link === undefined) return undefined;
-  // We wrote this column, as the JSON of what was told.
-  return { link, ...(JSON.parse(before.told) as Told), isAgain: true };
+  // We wrote this column, as the JSON of a match.
+  return { link, ...(JSON.parse(before.told) as MatchResult), isAgain: true };
 }
 
-/** A link that installs are told of, with its clicks up to now. */
+/** The link with its current clicks, if it allows deferred deep linking. */
 async function findCounted(
   { waitForClicks }: Services,
   tenant: Tenant,
@@ -165,9 +165,9 @@ async function findCounted(
 }
 
 /**
- * When several visits lead to the same place and each could be the one, the answer has the query
- * that they share.
- * Queries name people, so a visitor who shares an address with strangers gets none.
+ * If several visits of the same link could be the right one, the reply has the query parameters
+ * that they share. Queries can identify people, so a visitor whose address is shared with strangers
+ * gets none.
  */
 function readChosen({ visit: { row }, others, confidence, score }: Chosen<StoredVisit>) {
   const common = others.reduce((query, other) => keepShared(query, other.row.query), row.query);

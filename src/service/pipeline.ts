@@ -24,12 +24,12 @@ import { readBody } from "./read-body.ts";
 import { readQuery } from "./read-query.ts";
 import { requireAccess } from "./require-access.ts";
 import { respondWith, writeWarning } from "./respond.ts";
-import type { FoundRoute, Matched, Route } from "./router.ts";
+import type { FoundRoute, PathMatch, Route } from "./router.ts";
 
-type Received = {
+type ReceivedRequest = {
   readonly request: CarriedRequest;
-  /** The patterns that its address matches. */
-  readonly matches: readonly Matched[];
+  /** The patterns that match its address. */
+  readonly matches: readonly PathMatch[];
   readonly found: FoundRoute | undefined;
   readonly services: Services;
   readonly keys: KeyCache;
@@ -37,10 +37,10 @@ type Received = {
 };
 
 /**
- * One request from its key to its answer. The order is a promise: key, scope, role, plan, budget,
- * then the body, so nothing that a stranger sends is parsed.
+ * Answers one request. The order is guaranteed: key, scope, role, plan, rate limit, then the body.
+ * So nothing from an unauthorized caller is parsed.
  */
-export async function answer(received: Received): Promise<ApiReply> {
+export async function answer(received: ReceivedRequest): Promise<ApiReply> {
   const { request, matches, found, services, keys, signal } = received;
   const { url, address, headers, method } = request;
   if (found === undefined) return answerOther(method, matches);
@@ -50,11 +50,11 @@ export async function answer(received: Received): Promise<ApiReply> {
   const parameters = readParameters(url);
 
   const spend = async (budget: AddressBudgetName): Promise<void> => {
-    // A call within this process has no address, and is not a stranger's.
+    // Calls within this process have no address and no limit per address.
     if (address !== undefined) await services.budgets.spendByAddress(address, budget);
   };
   const addressBudget = findAddressBudget(endpoint);
-  // Before the key, because guesses at keys count as well.
+  // Before the key check, so that guessed keys count as well.
   if (addressBudget !== undefined) await spend(addressBudget);
   const caller = await authenticate(request, parameters, endpoint.auth, keys);
   if (isApiKey(caller)) {
@@ -66,7 +66,7 @@ export async function answer(received: Received): Promise<ApiReply> {
 
   const { list, named, ignored: filters } = readQuery(parameters, endpoint);
   const { body, ignored: fields, faults } = await readBody(request, endpoint);
-  // A set: a transaction that is repeated gives its warnings again.
+  // A set, because a repeated transaction repeats its warnings.
   const warnings = new Set<string>();
   if (fields.length > 0) warnings.add(messages.fields_ignored(fields.join(", ")));
   if (filters.length > 0) warnings.add(messages.filters_ignored(filters.join(", ")));
@@ -94,8 +94,8 @@ export async function answer(received: Received): Promise<ApiReply> {
   return respondWith(result.status ?? endpoint.success.status, result.body, more);
 }
 
-/** Answers a method that no endpoint has at this path; `OPTIONS` lists those that one has. */
-function answerOther(method: string, matches: readonly Matched[]): ApiReply {
+/** Answers a method that no endpoint has at this path; `OPTIONS` lists the available ones. */
+function answerOther(method: string, matches: readonly PathMatch[]): ApiReply {
   const known = new Set(matches.flatMap(({ routes }) => [...routes.keys()]));
   if (known.size === 0) throw notFound(messages.route_unknown);
   const allowed = [...known, "OPTIONS"];
@@ -105,7 +105,7 @@ function answerOther(method: string, matches: readonly Matched[]): ApiReply {
 
 async function spendOfKey(
   keyId: string,
-  { request, services: { budgets } }: Received,
+  { request, services: { budgets } }: ReceivedRequest,
   { budget }: Endpoint,
 ): Promise<void> {
   if (budget === undefined || request.isFree === true) return;
@@ -113,7 +113,7 @@ async function spendOfKey(
   else await budgets.spend(keyId, budget);
 }
 
-/** It is only read. */
+/** Shared, because it is never changed. */
 const noParameters = new URLSearchParams();
 
 function readParameters(url: string): URLSearchParams {
@@ -122,8 +122,8 @@ function readParameters(url: string): URLSearchParams {
 }
 
 /**
- * One sentence lists every problem: fields of a wrong type, and the rules that the other fields
- * break. To find these the handler runs on them, and nothing that it does is kept.
+ * Reports all problems in one message: fields of a wrong type, and the rules that the other fields
+ * break. To find the latter, the handler runs without them, and its writes are discarded.
  */
 async function refuseFaulty(
   faults: readonly FieldProblem[],

@@ -4,25 +4,26 @@ import { alreadyExists, changedSince } from "../contract/problem.ts";
 import { digestOf } from "../text/digest.ts";
 
 /**
- * What a write is bound to by its request: `If-Match` with a tag of what its caller was shown, or
- * `If-None-Match: *`. Both are checked in the transaction that writes, so that nothing can change
- * between the check and the write.
+ * The conditions of a write: either `If-None-Match: *`, or `If-Match` with a tag of what the caller
+ * was shown. They are checked in the writing transaction, so that nothing can change in between.
  */
 export type Precondition = {
-  /** Tags of which one must be the target's; undefined where any will do. */
+  /** One of them must be the target's tag; undefined accepts any state. */
   readonly tags: readonly string[] | undefined;
   readonly mustBeAbsent: boolean;
 };
 
-type Headers = Readonly<Record<string, string>>;
+type RequestHeaders = Readonly<Record<string, string>>;
 
-export function readPrecondition(headers: Headers): Precondition {
+export function readPrecondition(headers: RequestHeaders): Precondition {
   const match = headers["if-match"];
   const tags = match?.split(",").map((tag) => tag.trim());
   return { tags, mustBeAbsent: headers["if-none-match"]?.trim() === "*" };
 }
 
-/** `states` are what a caller may have been shown of the target: of none there is none. */
+/**
+ * `states` are the forms in which the caller may have seen the target; none if it does not exist.
+ */
 export function requireCondition(
   { tags, mustBeAbsent }: Precondition,
   ...states: readonly JsonObject[]

@@ -27,16 +27,16 @@ import { requireScope } from "./require-access.ts";
 import { blankLink, requireFreeLink, settleLink } from "./write-link.ts";
 import { requireValidTemplate } from "./write-template.ts";
 
-/** A link's page as it would be: nothing is saved, no visitor redirected, and no click counted. */
+/** Renders a link's preview page without saving anything, redirecting or counting a click. */
 
-type PreviewCall = WriteCall & {
+type PagePreviewCall = WriteCall & {
   readonly body: Body<typeof pageTemplate.preview>;
   readonly agent: string;
 };
 
-type Page = { readonly body: string; readonly headers: Readonly<Record<string, string>> };
+type PreviewReply = { readonly body: string; readonly headers: Readonly<Record<string, string>> };
 
-export async function previewPage(call: PreviewCall): Promise<Page> {
+export async function previewPage(call: PagePreviewCall): Promise<PreviewReply> {
   const { services, caller, body: fields } = call;
   const tenant = readTenant(call);
   const template = await import("../template/link-page.ts");
@@ -57,7 +57,7 @@ export async function previewPage(call: PreviewCall): Promise<Page> {
     project,
     platform,
     buttons: listButtons(subject, { platform, address, second_address, link_in_referrer }),
-    // Whoever looks at a preview is no visitor: a language of theirs is not asked for.
+    // Previews are in English, because they are not for visitors.
     language: "en" as const,
     phone:
       platform === "desktop"
@@ -77,7 +77,7 @@ export async function previewPage(call: PreviewCall): Promise<Page> {
   return { body: page.html, headers: page.headers };
 }
 
-type Subject = {
+type PreviewSubject = {
   readonly link: VisitedLink & Omit<PageLink, "path" | "address"> & { readonly path: string };
   readonly apps: {
     readonly ios_app?: IosApp | undefined;
@@ -85,7 +85,7 @@ type Subject = {
   };
 };
 
-async function chooseSubject(tenant: Tenant, call: PreviewCall): Promise<Subject> {
+async function chooseSubject(tenant: Tenant, call: PagePreviewCall): Promise<PreviewSubject> {
   const { link_id, link_fields } = call.body;
   const saved = link_id === undefined ? undefined : await findLink(tenant, readId(link_id));
   if (link_id !== undefined && saved === undefined) throw notFound(messages.link_not_found);
@@ -104,8 +104,8 @@ async function chooseSubject(tenant: Tenant, call: PreviewCall): Promise<Subject
 }
 
 /**
- * A link as it would be with these fields, or as the one that is there would become, by the rights
- * and rules of the call that would write it. No address is taken, no app made and nothing stored.
+ * The link as it would be saved with these fields. Rights and rules are those of a real write, but
+ * no path is taken, no app is created and nothing is stored.
  */
 async function draftLink(
   tenant: Tenant,
@@ -125,7 +125,7 @@ async function draftLink(
   return { ...(before ?? blankLink), ...settled };
 }
 
-async function describeSample(): Promise<Subject> {
+async function describeSample(): Promise<PreviewSubject> {
   const { sampleApps, sampleLink } = await import("../template/sample-links.ts");
   const { ios, android } = sampleApps;
   return {
@@ -134,12 +134,9 @@ async function describeSample(): Promise<Subject> {
   };
 }
 
-/**
- * "Omitted body/css come from the saved draft, or a starter template when the draft is empty or
- * absent" (api-spec.md, "Page template").
- */
+/** Omitted texts come from the saved draft, or from the starter template if there is no draft. */
 function fillFromDraft(
-  { body, css }: PreviewCall["body"],
+  { body, css }: PagePreviewCall["body"],
   draft: TemplateText | undefined,
   starter: TemplateText,
 ): TemplateText {
@@ -148,14 +145,14 @@ function fillFromDraft(
   return { body: body ?? saved.body, css: css ?? saved.css };
 }
 
-/** The page is made for phones; a call from a desktop browser gets what that would show. */
+/** Pages are made for phones, so callers other than browsers get the page for iOS. */
 function choosePlatform(agent: string): Platform {
   return agent.startsWith("Mozilla/") ? readPlatform(agent) : "ios";
 }
 
-/** As the host finds them, for a link that leads nowhere on a computer. */
+/** The ways to continue on a phone, for a link that has no destination on a computer. */
 async function findPhoneWays(
-  { link, apps }: Subject,
+  { link, apps }: PreviewSubject,
   options: VisitOptions & Pick<PageButtonOptions, "address">,
 ) {
   if (decideVisit(link, apps, { platform: "desktop" }).action !== "default_page") return undefined;
@@ -163,9 +160,9 @@ async function findPhoneWays(
   return stores && { stores, code: await drawSvg(options.address) };
 }
 
-/** A preview never redirects: where a visitor would be sent on, there is a button instead. */
+/** A preview never redirects. Instead of the redirect, the page has a button. */
 function listButtons(
-  { link, apps }: Subject,
+  { link, apps }: PreviewSubject,
   options: Omit<PageButtonOptions, "apps"> & Pick<VisitOptions, "link_in_referrer">,
 ) {
   const { platform, address, second_address, link_in_referrer = false } = options;

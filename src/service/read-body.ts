@@ -21,18 +21,19 @@ import { suggestNames } from "../text/nearest-name.ts";
 import { showName } from "../text/show-hidden.ts";
 import { readFlag } from "./read-flag.ts";
 
+/** Reads the body of a request. */
 export type ReadBody = {
   readonly body: unknown;
-  /** The names of what was sent and says nothing here. */
+  /** The names of fields that were ignored. */
   readonly ignored: readonly string[];
-  /** The fields of a wrong type, which the body lacks. */
+  /** The fields of a wrong type, which `body` does not contain. */
   readonly faults: readonly FieldProblem[];
 };
 
 /**
- * From the bytes of a request to the fields of an endpoint's body: content type, size, JSON,
- * wrapper, names, required parameters, then types. From here on it makes no difference in which
- * form they were sent. Rules of content come later, in the handlers.
+ * Reads and checks the body: content type, size, JSON, wrapper, names, required parameters, then
+ * types. The result does not depend on the form that the client used. Handlers check the rules
+ * about content later.
  */
 export async function readBody(request: CarriedRequest, endpoint: Endpoint): Promise<ReadBody> {
   const { body: schema, body_optional, required = [], validation_key } = endpoint;
@@ -53,7 +54,9 @@ export async function readBody(request: CarriedRequest, endpoint: Endpoint): Pro
   throw validationFailed(faults, validation_key);
 }
 
-/** An empty text is a body that was left out, and could be: then it needs no type either. */
+/**
+ * An empty text counts as an omitted body. If the body is optional, it then needs no content type.
+ */
 async function readText(
   { headers, body = "" }: CarriedRequest,
   endpoint: Endpoint,
@@ -71,7 +74,7 @@ async function readText(
   return text;
 }
 
-/** A client that sends a form is shown what to send in its place. */
+/** A client that sends a form gets an example of the JSON to send. */
 function refuseType(type: string, { body, wrapper }: Endpoint): Problem {
   const isForm = /^(application\/x-www-form-urlencoded|multipart\/form-data)\s*(;|$)/i.test(type);
   const [name = ""] = Object.keys(body?.shape ?? {});
@@ -100,12 +103,12 @@ function parseJson(text: string): JsonObject {
 
 type SentFields = {
   readonly fields: JsonObject;
-  /** The object that they came in, and the members beside it, which count for nothing. */
+  /** The object around the fields, and members outside of it, which are ignored. */
   readonly wrapper?: string;
   readonly beside: readonly string[];
 };
 
-/** Clients of such an API send `{"link": {…}}` also where nothing asks for it. */
+/** Some clients send `{"link": {…}}` even where no wrapper is required. */
 function unwrapFields(json: JsonObject, { wrapper, optional_wrapper }: Endpoint): SentFields {
   const name = wrapper ?? optional_wrapper ?? "";
   const fields = Object.hasOwn(json, name) ? json[name] : undefined;
@@ -117,8 +120,8 @@ function unwrapFields(json: JsonObject, { wrapper, optional_wrapper }: Endpoint)
 }
 
 /**
- * A link names its app as `ios_app_id`, and takes it as the object `ios_app`. Clients write what
- * they have read, so the id becomes that object: every rule about apps then holds for it.
+ * Links return `ios_app_id`, but requests take the object `ios_app`. Clients send back what they
+ * read, so the id becomes such an object, and all rules about apps apply to it.
  */
 function chooseAppsById(fields: JsonObject, endpoint: Endpoint): JsonObject {
   const { body, validation_key } = endpoint;
@@ -140,12 +143,12 @@ function chooseAppsById(fields: JsonObject, endpoint: Endpoint): JsonObject {
   return named;
 }
 
-/** A number is read as a text later. */
+/** Numbers become texts later. */
 function isIdLike(id: unknown): boolean {
   return isBlank(id) || typeof id === "string" || typeof id === "number";
 }
 
-/** The id by which the object chooses, empty where it chooses none; undefined for another way. */
+/** The id in an app object: empty if none is chosen, undefined if it is chosen in another way. */
 function readChoice(choice: unknown): string | undefined {
   if (choice === null) return "";
   if (!isJsonObject(choice)) return undefined;
@@ -154,22 +157,22 @@ function readChoice(choice: unknown): string | undefined {
   return isById ? String(id).toLowerCase() : undefined;
 }
 
-/** More are of no use to a person, and a body may have a hundred thousand. */
+/** A body may have thousands of unknown names; a longer list helps nobody. */
 const mostNamed = 20;
 
-/** A member that no field has the name of, and where the fields are that may have been meant. */
+/** A member that matches no field, and the fields that may have been meant. */
 type Stray = {
   readonly name: string;
-  /** Where it was sent, as what stands before its name; and where the fields belong. */
+  /** The prefix of its name where it was sent, and the prefix of the fields that belong there. */
   readonly place: string;
   readonly home: string;
   readonly known: readonly string[];
 };
 
 /**
- * What was sent and says nothing here. Beside known fields it is only named: a record that was read
- * is often written back whole. A body that says nothing else was meant to say something, so it is
- * refused rather than carried out without effect.
+ * Lists the ignored fields, or throws if the body contains nothing else. Clients often send back a
+ * whole record, so unknown fields are fine among known ones. A body with only unknown fields was
+ * meant to do something, so it is rejected.
  */
 function listIgnored(sent: SentFields, endpoint: Endpoint): readonly string[] {
   const { fields, wrapper = "", beside } = sent;
@@ -182,7 +185,7 @@ function listIgnored(sent: SentFields, endpoint: Endpoint): readonly string[] {
   const answered = new Set(listResponseFields(endpoint));
   const isAnswered = (stray: Stray) =>
     stray.place === "" && answered.has(stray.name) && !known.includes(stray.name);
-  // What only a response has changes nothing of what is there, but nothing is made of it either.
+  // A body with only read-only fields leaves an existing record unchanged. It cannot create one.
   const isUnchanged = endpoint.method !== "POST" && strays.some(isAnswered);
   const isKnown = known.some((name) => Object.hasOwn(fields, name)) || isUnchanged;
   if (!isKnown) throw refuseStrays(strays, endpoint);
@@ -192,7 +195,7 @@ function listIgnored(sent: SentFields, endpoint: Endpoint): readonly string[] {
   });
 }
 
-/** The fields of what the endpoint answers; a page has none. */
+/** The fields of the response; a page has none. */
 function listResponseFields({ response }: Endpoint): readonly string[] {
   return response instanceof z.ZodObject ? Object.keys(response.shape) : [];
 }
@@ -229,8 +232,8 @@ function suggest({ name, home, known }: Stray): string {
 }
 
 /**
- * Clients write an id as a number and a flag as a text. Where the value says the same in the type
- * that is wanted, it is taken for that; everything else stays, and is refused for its type.
+ * Some clients write an id as a number and a flag as a text. Such a value is converted if its
+ * meaning is clear. Others stay, and are rejected for their type.
  */
 function coerceFields(value: unknown, schema: z.core.$ZodType): unknown {
   const wanted = unwrap(schema);
@@ -249,12 +252,12 @@ function coerceFields(value: unknown, schema: z.core.$ZodType): unknown {
   return Object.fromEntries(known.map(([name, field]) => [name, coerceFields(value[name], field)]));
 }
 
-/** A fraction, or a number beyond these bounds, was maybe written with other digits. */
+/** Fractions and numbers beyond these bounds may have been written with other digits. */
 function isExact(value: unknown): boolean {
   return typeof value === "boolean" || Number.isSafeInteger(value);
 }
 
-/** Drops the named field that an issue is about; a list with a faulty item is dropped whole. */
+/** Drops the field that an issue is about; a list with a faulty item is dropped whole. */
 function dropFaulty(fields: JsonObject, { path }: z.core.$ZodIssue): JsonObject {
   const names = path.filter((part) => typeof part === "string");
   const drop = (from: JsonObject, [name = "", ...inner]: readonly string[]): JsonObject => {

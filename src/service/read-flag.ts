@@ -1,4 +1,4 @@
-/** True or false in a query or a body, as Ransack reads it; undefined for any other word. */
+/** Reads true or false from a query or a body, as Ransack does; undefined for any other word. */
 export function readFlag(word: string): boolean | undefined {
   if (/^(?:1|t|true)$/i.test(word)) return true;
   return /^(?:0|f|false)$/i.test(word) ? false : undefined;

@@ -25,15 +25,16 @@ import { showName } from "../text/show-hidden.ts";
 import { keyParameter } from "./authenticate.ts";
 import { readFlag } from "./read-flag.ts";
 
+/** Reads the query of a request. */
 export type ReadQuery = {
   readonly list: AskedList | null;
-  /** The parameters of an endpoint that is no list. */
+  /** The parameters of an endpoint that is not a list. */
   readonly named: Readonly<Record<string, string>> | null;
-  /** The names in `q` that say nothing here. */
+  /** The names in `q` that were ignored. */
   readonly ignored: readonly string[];
 };
 
-/** What an endpoint understands of the query of an address. */
+/** Reads the parts of the query that the endpoint supports. */
 export function readQuery(
   query: URLSearchParams,
   { list, selects, query: schema, ours }: Endpoint,
@@ -46,7 +47,7 @@ export function readQuery(
   return { list: read?.list ?? null, named: schema ? readNamed(query, known) : null, ignored };
 }
 
-/** The specification has none of these, so an empty or repeated one is refused as a mistake. */
+/** Only Waypost has these endpoints, so a repeated parameter is rejected as a mistake. */
 function readNamed(query: URLSearchParams, names: readonly string[]) {
   const named = names.flatMap((name) => {
     const [value, ...more] = query.getAll(name);
@@ -56,20 +57,23 @@ function readNamed(query: URLSearchParams, names: readonly string[]) {
   return Object.fromEntries(named);
 }
 
-/** More are of no use to a person. */
+/** A longer list helps nobody. */
 const mostNamed = 20;
 
-type Known = {
+type KnownParameters = {
   readonly known: readonly string[];
   readonly ignored: readonly string[];
   readonly isSelecting: boolean;
 };
 
 /**
- * An endpoint of our own that ignored a parameter would answer as if it had applied it. The
- * specification's lists ignore unknown parameters, as it says.
+ * Waypost's own endpoints reject unknown parameters, because the caller would think that they were
+ * applied. The lists of the API's specification ignore them, as it requires.
  */
-function refuseUnknown(query: URLSearchParams, { known, ignored, isSelecting }: Known): void {
+function refuseUnknown(
+  query: URLSearchParams,
+  { known, ignored, isSelecting }: KnownParameters,
+): void {
   const all = new Set([keyParameter, ...known]);
   const strays = [...query.keys()].filter(
     (name) => !all.has(name) && !(isSelecting && isFilter(name)),
@@ -87,9 +91,9 @@ function isFilter(name: string): boolean {
 }
 
 /**
- * The query of a list: `page`, `limit`, `q[field_condition]` and `q[s]`, read as Ransack and pagy
- * read them (link-services.md §2). A field that is not listed is ignored, as the spec says. A
- * condition that a listed field does not have is refused: ignored, it would answer with everything.
+ * Reads the query of a list: `page`, `limit`, `q[field_condition]` and `q[s]`, as Ransack and pagy
+ * do. Unknown fields are ignored, as the specification requires. An unknown condition of a known
+ * field is rejected, because ignoring it would match everything.
  */
 function readList(
   query: URLSearchParams,
@@ -124,12 +128,11 @@ function readList(
   };
 }
 
-type Given = ReadonlyMap<string, readonly string[]>;
+type GivenParameters = ReadonlyMap<string, readonly string[]>;
 
 /**
- * The values of each `q[name]`, and of lists as clients write them: `q[name][]`, `q[name][0]`. Of a
- * name that is given twice the last counts. `strange` begins with the letter and is written in
- * another way.
+ * The values of each `q[name]`, and of lists: `q[name][]`, `q[name][0]`. The last one of a repeated
+ * name counts. `strange` are parameters that start with the letter but have another form.
  */
 function groupByName(query: URLSearchParams, letter: "q" | "f") {
   const given = new Map<string, readonly string[]>();
@@ -147,8 +150,8 @@ function groupByName(query: URLSearchParams, letter: "q" | "f") {
   return { given, strange };
 }
 
-/** A blank value says nothing, and neither does a name without another value. */
-function dropBlanks(given: Given): Given {
+/** Blank values are ignored, and so are names that have no other value. */
+function dropBlanks(given: GivenParameters): GivenParameters {
   const filled = [...given].map(([name, values]) => {
     return [name, values.filter((value) => value !== "")] as const;
   });
@@ -162,7 +165,7 @@ function readPositive(query: URLSearchParams, name: string, otherwise: number): 
   return Math.min(Number(text), Number.MAX_SAFE_INTEGER);
 }
 
-/** `name_or_path_not_eq`: the longest condition at the end, and what it is about. */
+/** Splits `name_or_path_not_eq` into the longest condition at its end and the fields before it. */
 function splitName<Name extends string>(name: string, known: readonly Name[]) {
   const [condition] = known
     .filter((candidate) => name.endsWith(`_${candidate}`))
@@ -181,13 +184,13 @@ function readFilter(
   if (split === undefined) return undefined;
   const { condition, subject } = split;
   const join = /_(and|or)_/.exec(subject)?.[1] === "or" ? "or" : "and";
-  // A field that is named twice adds nothing, and a thousand of them would make a huge query.
+  // A repeated field adds nothing, and a thousand of them would make a huge query.
   const tests = [...new Set(subject.split(joints))].map((field): Test | undefined => {
     const kind = Object.hasOwn(fields, field) ? fields[field] : undefined;
     const value = kind && readValue(values, kind, condition);
     return kind && value !== undefined ? { field, kind, condition, value } : undefined;
   });
-  // With one unknown field, the whole filter is ignored.
+  // If one field is unknown, the whole filter is ignored.
   const known = tests.filter((test) => test !== undefined);
   return known.length === tests.length ? { join, tests: known } : undefined;
 }
@@ -205,7 +208,7 @@ function refuseUnknownCondition(name: string, isKnown: boolean, fields: FilterFi
   throw badRequest(messages.filter_unknown(showName(last), field, conditions.join(", ")));
 }
 
-/** Undefined where a flag could not be read. */
+/** Undefined if a flag could not be read. */
 function readValue(
   values: readonly string[],
   kind: FieldKind,
@@ -228,12 +231,12 @@ function castValue(text: string, kind: FieldKind, condition: AskedCondition) {
   return kind === "time" && !isTextual(condition) ? parseTime(text) : keepStorable(text);
 }
 
-/** A text that no row can hold is a value that could not be read. */
+/** No row can contain such a text, so the value counts as unreadable. */
 function keepStorable(text: string): string | null {
   return isStorable(text) ? text : null;
 }
 
-/** As Ruby's `to_i`: the number that the text begins with, or 0. */
+/** As Ruby's `to_i`: the number that the text starts with, or 0. */
 function readInteger(text: string): number {
   const [digits = "0"] = /^[+-]?\d+(_\d+)*/.exec(text) ?? [];
   const { MAX_SAFE_INTEGER, MIN_SAFE_INTEGER } = Number;
@@ -241,7 +244,9 @@ function readInteger(text: string): number {
   return Math.min(Math.max(number, MIN_SAFE_INTEGER), MAX_SAFE_INTEGER);
 }
 
-/** "name desc"; a missing or strange direction is ascending, an unknown field is no sort at all. */
+/**
+ * Reads "name desc". The direction is ascending by default, and an unknown field means no sorting.
+ */
 function readSort(text: string, fields: FilterFields): Sort | undefined {
   const [, field = "", direction = ""] = /^(\S+)\s*(.*)$/.exec(text) ?? [];
   if (!Object.hasOwn(fields, field)) return undefined;
@@ -251,8 +256,8 @@ function readSort(text: string, fields: FilterFields): Sort | undefined {
 type OwnFilters = Pick<AskedList, "filters" | "search" | "applied">;
 
 /**
- * `f[field_condition]` and `f[search]`, which the specification does not have. What is not
- * understood is refused: only a client that means this service sends it.
+ * Reads `f[field_condition]` and `f[search]`, which only Waypost has. Anything unknown is rejected,
+ * because only clients of Waypost send them.
  */
 function readOwnFilters(query: URLSearchParams, fields: FilterFields): OwnFilters {
   const { given, strange } = groupByName(query, "f");
@@ -271,7 +276,7 @@ function readOwnFilters(query: URLSearchParams, fields: FilterFields): OwnFilter
 
 function readOwnTest(name: string, values: readonly string[], fields: FilterFields): Test {
   const { condition, subject: field } = splitName(name, askedConditions) ?? {};
-  // Messages that list the known filters leave out the internal ones.
+  // Messages that list the known filters omit the internal ones.
   const known = Object.keys(fields).length > 0 ? { ...fields, ...internalLinkFilters } : fields;
   const kind = field !== undefined && Object.hasOwn(known, field) ? known[field] : undefined;
   if (condition === undefined || field === undefined || kind === undefined) {

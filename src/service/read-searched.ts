@@ -3,16 +3,19 @@ import { fillLinkOrigin, fillSubdomain } from "../contract/rules/link-address.ts
 import { readSearch } from "../contract/rules/read-search.ts";
 import type { WriteCall } from "./handler.ts";
 
-type Searching = Pick<WriteCall, "services" | "caller"> & {
+type SearchCall = Pick<WriteCall, "services" | "caller"> & {
   readonly list: { readonly search: string | undefined };
 };
 
-/** What a list of links is searched for, as filters, at every host where they are visited. */
+/**
+ * Turns the search text of a list of links into filters. It recognizes addresses on all of the
+ * project's hosts.
+ */
 export function readSearched({
   services,
   caller: { project },
   list,
-}: Searching): readonly Filter[] {
+}: SearchCall): readonly Filter[] {
   if (list.search === undefined) return [];
   const { readLinkOrigin, secondOrigin } = services;
   const linkOrigin = readLinkOrigin();

@@ -8,16 +8,16 @@ import type { Tenant } from "../store/tables.ts";
 import { requireFreeLink } from "./write-link.ts";
 
 /**
- * Brings back what was deleted, by the API or by the operator, in a transaction. Undefined means
- * that it is not in the bin. Where it leads is not looked at: what was there keeps working, and an
- * assistant's undo is held to its destinations before it asks.
+ * Restores deleted links and apps, for the API and the operator, within a transaction. Returns
+ * undefined if the bin does not have it. Destinations are not checked, because a restored link only
+ * works as before. An assistant's undo checks them before it asks.
  */
 
-type Project = Pick<ProjectSettings, "plan" | "max_links">;
+type ProjectLimits = Pick<ProjectSettings, "plan" | "max_links">;
 
 export async function restoreDeletedLink(
   tenant: Tenant,
-  project: Project,
+  project: ProjectLimits,
   id: string,
   now: number,
 ): Promise<Link | undefined> {

@@ -2,24 +2,23 @@ import { idParameter, listMethods, type Endpoint } from "../contract/endpoint.ts
 import { apiPrefix } from "../contract/index.ts";
 import type { UntypedHandler } from "./handler.ts";
 
-/** Which endpoint a request is for, by its method and path. */
+/** Finds the endpoint for a request's method and path. */
 
 export type Route = {
   readonly endpoint: Endpoint;
   readonly handler: UntypedHandler;
 };
 
-/** What an address is the path of: an endpoint for each method, and the id in the path. */
-export type Matched = {
+/** The endpoints at an address, by method, and the id in its path. */
+export type PathMatch = {
   readonly routes: ReadonlyMap<string, Route>;
   readonly id: string | undefined;
 };
 
-/** What a request is for. */
-export type FoundRoute = Pick<Matched, "id"> & { readonly route: Route };
+export type FoundRoute = Pick<PathMatch, "id"> & { readonly route: Route };
 
-/** Finds every pattern that an address matches, the most exact first. */
-export type MatchPath = (url: string) => readonly Matched[];
+/** Finds every pattern that matches an address, the most exact first. */
+export type MatchPath = (url: string) => readonly PathMatch[];
 
 export function createRouter(all: readonly Route[]): MatchPath {
   const byPattern = new Map<string, Map<string, Route>>();
@@ -36,8 +35,8 @@ export function createRouter(all: readonly Route[]): MatchPath {
     });
 }
 
-/** The route for a method, of the most exact pattern that has one. */
-export function findRoute(matches: readonly Matched[], method: string): FoundRoute | undefined {
+/** The route for a method, from the most exact pattern that has one. */
+export function findRoute(matches: readonly PathMatch[], method: string): FoundRoute | undefined {
   for (const { routes, id } of matches) {
     const route = routes.get(method);
     if (route !== undefined) return { route, id };
@@ -45,9 +44,9 @@ export function findRoute(matches: readonly Matched[], method: string): FoundRou
   return undefined;
 }
 
-type Pattern = Pick<Matched, "id"> & { readonly pattern: string };
+type Pattern = Pick<PathMatch, "id"> & { readonly pattern: string };
 
-/** The path, and what it is with a parameter as its last part, or as the one before that. */
+/** The path itself, and the path with a parameter as its last or second to last part. */
 function listPatterns(path: string): readonly Pattern[] {
   // No id contains the parameter's own name.
   if (path.includes(idParameter)) return [];
@@ -71,13 +70,13 @@ function dropEnding(path: string): string {
   return path.endsWith(".json") ? path.slice(0, -".json".length) : path;
 }
 
-/** Of a whole address, or of one that begins with its path. */
+/** The path of a whole address, or of one that starts with its path. */
 function cutPath(url: string): string {
   const [, path = ""] = /^(?:\w+:\/\/[^/?#]*)?([^?#]*)/.exec(url) ?? [];
   return path;
 }
 
-/** What is no percent-encoding names no endpoint. */
+/** Invalid percent-encoding matches no endpoint. */
 function decode(path: string): string {
   if (!path.includes("%")) return path;
   try {

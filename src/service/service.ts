@@ -24,22 +24,23 @@ import { shortLinkHandlers } from "./handlers/short-links.ts";
 import { answer } from "./pipeline.ts";
 import { describeKey } from "./require-access.ts";
 import { respondWith } from "./respond.ts";
-import { createRouter, findRoute, type Matched, type Route } from "./router.ts";
+import { createRouter, findRoute, type PathMatch, type Route } from "./router.ts";
 import { createTemplateQueue } from "./template-queue.ts";
 
+/** The service: answers every API request. */
 export type Service = {
   readonly answer: AnswerApi;
-  /** A function that reads what is known of a token's key at each call of it. */
-  readonly followKey: (token: string) => LookUp;
-  /** A token for calls of this process alone, in the name of a key that it was not shown. */
+  /** Returns a function that reads the current facts of the token's key. */
+  readonly followKey: (token: string) => ReadKnownKey;
+  /** A token that works for a key only within this process. */
   readonly lendToken: (keyId: string) => string;
 };
 
-/** Answers undefined for a key that does not exist, or no longer exists. */
-type LookUp = () => Promise<KnownKey | undefined>;
+/** Resolves to undefined if the key does not exist. */
+type ReadKnownKey = () => Promise<KnownKey | undefined>;
 
-/** What was said of a key, and of where links lived then. */
-type Known = { readonly known: KnownKey; readonly linkOrigin: string };
+/** The facts of a key, and the link origin at that time. */
+type KnownKeyEntry = { readonly known: KnownKey; readonly linkOrigin: string };
 
 export type ServiceOptions = Omit<Services, "waitInQueue" | "budgets"> & {
   readonly setAlarm: SetAlarm;
@@ -64,7 +65,7 @@ const handlers: Handlers = {
 
 const matchPath = createRouter(listRoutes());
 
-/** The whole API as one function from an API message to its reply. */
+/** Creates the API as one function from a request to its reply. */
 export function createService(options: ServiceOptions): Service {
   const { store, clock, watchRequest } = options;
   const services: Services = {
@@ -73,7 +74,7 @@ export function createService(options: ServiceOptions): Service {
     budgets: createBudgets(clock, createWindowReport(store, clock)),
   };
   const keys = createKeyCache(store, clock);
-  const knownKeys = new WeakMap<KeyHolder, Known>();
+  const knownKeys = new WeakMap<KeyHolder, KnownKeyEntry>();
 
   return {
     answer: async (request) => {
@@ -100,7 +101,7 @@ export function createService(options: ServiceOptions): Service {
     lendToken: (keyId) => keys.lendToken(keyId, services.random),
   };
 
-  /** An unchanged key is the same object, so that callers need not compare its members. */
+  /** An unchanged key returns the same object, so that callers can compare by identity. */
   function describeHolder(holder: KeyHolder): KnownKey {
     const linkOrigin = services.readLinkOrigin();
     const before = knownKeys.get(holder);
@@ -136,19 +137,19 @@ function describeKnown(
   };
 }
 
-/** What lets a page of any site read a reply; it names no credentials, so that none are sent. */
+/** Lets pages of any site read a reply. Browsers then send no credentials. */
 const anyOrigin = { "access-control-allow-origin": "*" } as const;
 
-/** For so long a browser does not ask again. */
+/** How long a browser remembers the preflight. */
 const preflightKept_s = 3600;
 
 /** A page of another site may also read that it used a wrong method. */
-function findOpen(matches: readonly Matched[]): Endpoint | undefined {
+function findOpen(matches: readonly PathMatch[]): Endpoint | undefined {
   const endpoints = matches.flatMap(({ routes }) => [...routes.values()]);
   return endpoints.find(({ endpoint }) => endpoint.cross_origin === true)?.endpoint;
 }
 
-/** What a browser asks before it sends JSON. */
+/** Answers the preflight request that a browser sends before JSON. */
 function answerPreflight({ method }: Endpoint): ApiReply {
   return respondWith(204, null, {
     ...anyOrigin,
@@ -159,10 +160,11 @@ function answerPreflight({ method }: Endpoint): ApiReply {
   });
 }
 
-/** Each entry with the handler of the same name; their types were matched in `Handlers`. */
+/** Each endpoint with the handler of the same name. Their types were matched in `Handlers`. */
 function listRoutes(): readonly Route[] {
   return Object.entries(served).flatMap(([group, entries]) => {
-    // The loop cannot follow which entry belongs to which handler; the mapped type has checked it.
+    // The loop cannot follow which endpoint belongs to which handler; the mapped type has checked
+    // it.
     const named = handlers[group as keyof Handlers] as unknown as Record<string, UntypedHandler>;
     return Object.entries<Endpoint>(entries).map(([name, endpoint]) => {
       const handler = named[name];

@@ -10,19 +10,19 @@ import { quote } from "../text/show-hidden.ts";
 import { explainTimeZone, isTimeZone } from "../text/time-zone.ts";
 import { readFlag } from "./read-flag.ts";
 
-/** What of the visits is asked for; each fault names what would be understood. */
+/** The query for statistics. An error names the values that would be accepted. */
 export type StatsQuery = {
   readonly period: Period;
-  /** What it is compared with. */
+  /** The period to compare with. */
   readonly before: Period | undefined;
   readonly by: StatsBy;
   readonly steps: readonly Step[];
   readonly zone: TimeZone;
-  /** So many keys are told apart, where they are no steps of time. */
+  /** The most rows, unless rows are steps of time. */
   readonly most: number;
 };
 
-type Given = Readonly<
+type StatsParameters = Readonly<
   Partial<
     Record<"id" | "from" | "to" | "by" | "compare" | "time_zone" | "rows", string | undefined>
   >
@@ -30,13 +30,13 @@ type Given = Readonly<
 
 const usualRows = 10;
 const mostRows = 100;
-/** More than these nobody reads one by one. */
+/** No person reads more rows than these one by one. */
 const mostSteps = 400;
-/** Up to so many days are told day by day, and then by the week, where nothing is said. */
+/** The longest periods that are shown by day, then by week, unless the call says otherwise. */
 const mostUsualDays = 31;
 const mostUsualWeeks = 26;
 
-export function readStatsQuery(given: Given, now: number): StatsQuery {
+export function readStatsQuery(given: StatsParameters, now: number): StatsQuery {
   if (given.id === "") throw refuse(messages.stats_id);
   const zone = readZone(given.time_zone);
   const today = writeDate(now, zone);

@@ -2,13 +2,13 @@ import type { Waiter } from "../contract/clock.ts";
 import { overloaded } from "../contract/problem.ts";
 import type { RunInTurn } from "../template/check-queue.ts";
 
-/** A call that needs a template checked, and whether its client still waits for it. */
+/** A call that needs a template checked, and whether its client still waits. */
 type QueuedCall = {
   readonly caller: { readonly project: { readonly id: string } };
   readonly signal: Pick<Waiter, "hasLeft">;
 };
 
-/** Does the work of a call, a template's check say, when the calls before it are done. */
+/** Runs the work of a call after the calls before it. */
 export type WaitInQueue = <Result>(
   call: QueuedCall,
   work: (takeOwnTurn: RunInTurn) => Promise<Result>,
@@ -20,14 +20,14 @@ type Queue = {
   calls: number;
 };
 
-/** Twice what one key may ask for in a minute; each call holds a whole template in memory. */
+/** Twice what one key may send in a minute. Each call holds a whole template in memory. */
 const mostQueuedCalls = 120;
 
 /**
- * Checking templates is the heaviest work of the service, so it is done in pieces, in turn. Each
- * project has a queue of calls, and only the first call of each takes part: so projects alternate,
- * however many calls one of them makes, and a project's calls are answered one by one rather than
- * all of them too late. The work of a call whose client has left is not done.
+ * Queues the checks of templates, the service's heaviest work. Checks run in pieces, in turn. Each
+ * project has a queue, and only the first call of each queue takes part. So projects alternate no
+ * matter how many calls one of them makes. A project's calls are answered one by one, and not all
+ * of them too late. Calls whose client has left are skipped.
  */
 export function createTemplateQueue(runInTurn: RunInTurn): WaitInQueue {
   const queues = new Map<string, Queue>();
@@ -55,7 +55,7 @@ export function createTemplateQueue(runInTurn: RunInTurn): WaitInQueue {
   };
 }
 
-/** A client that was answered that it took too long has had this answer already. */
+/** The client already got this answer when its time was over. */
 function requireActive(signal: QueuedCall["signal"]): void {
   if (signal.hasLeft()) throw overloaded();
 }

@@ -13,23 +13,23 @@ import { isBlank, isStorable } from "../contract/text.ts";
 import { claimAddress, insertLink, updateLink } from "../store/links.ts";
 import { readTally } from "../store/projects.ts";
 import type { Tenant } from "../store/tables.ts";
-import { androidAppKind, iosAppKind, type AppKind } from "./app-kinds.ts";
+import { androidAppKind, iosAppKind, type AppKindRules } from "./app-kinds.ts";
 import type { WriteCall } from "./handler.ts";
 import { createCode, createIdAndTime } from "./ids.ts";
 import { requireScope } from "./require-access.ts";
 
 /**
- * How a link comes to be and changes, for every endpoint that writes links. All of it runs in the
- * caller's transaction, so a write that fails leaves nothing behind: no app, no address.
+ * Creates and changes links, for every endpoint that writes links. All of it runs in the caller's
+ * transaction, so a failed write leaves no app and no path behind.
  */
 
 export const codeLength = 8;
 const triesPerLength = 5;
 
 type CreateOptions = {
-  /** Makes a shortened path that begins with this text. */
+  /** Generates a short path that starts with this text. */
   readonly shortenedPrefix?: string;
-  /** Where the sentence of a 422 stands. */
+  /** The member of a 422 that contains the message. */
   readonly problemKey?: "errors";
 };
 
@@ -50,7 +50,7 @@ export async function createLink(
   const { path = "" } = settled;
 
   const prefix = fields.options?.shorten === true ? "" : options.shortenedPrefix;
-  // All members from the start: an object that grows out of a small one costs as much as a row.
+  // All members from the start, because growing a small object costs as much as a row.
   return insertLink(tenant, {
     ...blankLink,
     created_via: call.via ?? blankLink.created_via,
@@ -78,25 +78,25 @@ export async function changeLink(
   return updateLink(tenant, before, settled, call.services.clock.now());
 }
 
-/** How a link comes by what it needs: for good where it is written, and not for a draft. */
-type Settling = {
+/** How to settle the fields: for a real write, or for a draft that stores nothing. */
+type SettleOptions = {
   readonly write: "create" | "update";
   readonly before?: Link | undefined;
-  /** Whether the link may have this path. */
+  /** Takes the path for the link, or returns false if it is taken. */
   readonly claim: (path: string) => Promise<boolean>;
-  /** Whether an app that is not there yet comes to be. */
+  /** Whether unknown apps are registered. */
   readonly registers: boolean;
   readonly problemKey?: CreateOptions["problemKey"];
 };
 
 export type SettledLink = Partial<LinkValues & AppIds>;
 
-/** What becomes of the fields that were sent, by all rules of a link; every problem at once. */
+/** Applies all rules to the sent fields and reports every problem at once. */
 export async function settleLink(
   tenant: Tenant,
   call: WriteCall,
   fields: LinkFields,
-  { write, before, claim, registers, problemKey }: Settling,
+  { write, before, claim, registers, problemKey }: SettleOptions,
 ): Promise<SettledLink> {
   requireProFields(call, findProFields(fields, write));
   const { values, problems } = checkLink(fields, write);
@@ -109,7 +109,7 @@ export async function settleLink(
   return { ...values, ...apps.ids };
 }
 
-/** Takes a generated address: drawn, inserted, and drawn again where it was taken. */
+/** Takes a random path, and tries others until one is free. */
 export async function claimGeneratedPath(
   tenant: Tenant,
   { services }: WriteCall,
@@ -150,7 +150,7 @@ function requireNoProblems(problems: readonly FieldProblem[], key?: "errors"): v
   if (problems.length > 0) throw validationFailed(problems, key);
 }
 
-/** Addresses that lead to none of the project's hosts; one with another fault is told of once. */
+/** Problems of addresses on hosts that are not allowed. A field with another problem is skipped. */
 function listForeign(
   { caller }: WriteCall,
   values: Partial<LinkValues>,
@@ -158,11 +158,11 @@ function listForeign(
   before?: Link,
 ): readonly FieldProblem[] {
   const destinations = restoreDestinations(caller.project.destinations);
-  const isTold = (field: string) => problems.some((problem) => problem.field === field);
-  return checkDestinations(values, destinations, before).filter(({ field }) => !isTold(field));
+  const isReported = (field: string) => problems.some((problem) => problem.field === field);
+  return checkDestinations(values, destinations, before).filter(({ field }) => !isReported(field));
 }
 
-/** api-spec.md, "Errors": going beyond the free tier's link limit is a 401. */
+/** Exceeding the Free plan's limit of links is a 401. */
 export async function requireFreeLink(
   tenant: Tenant,
   { plan, max_links }: Pick<WriteCall["caller"]["project"], "plan" | "max_links">,
@@ -179,7 +179,7 @@ function requireProFields({ caller }: WriteCall, asked: readonly string[]): void
 
 type AppIds = { ios_app_id: string | null; android_app_id: string | null };
 
-/** The apps that a link names: found, created on the fly, detached by null, or left alone. */
+/** The apps that a link names: found, registered, or detached by null. */
 async function chooseApps(
   tenant: Tenant,
   call: WriteCall,
@@ -198,7 +198,7 @@ async function chooseApps(
   return { ids, problems };
 }
 
-type Choosing = {
+type AppChoice = {
   readonly tenant: Tenant;
   readonly call: WriteCall;
   readonly registers: boolean;
@@ -210,12 +210,12 @@ async function chooseApp<
   Values,
   Identifier extends string,
 >(
-  { tenant, call, registers, problems }: Choosing,
-  kind: AppKind<{ readonly id: string }, Fields, Values, Identifier>,
+  { tenant, call, registers, problems }: AppChoice,
+  kind: AppKindRules<{ readonly id: string }, Fields, Values, Identifier>,
   fields: Fields,
 ): Promise<string | null> {
   const identifier = fields[kind.identifier];
-  // Neither of the two detaches; both at once is a problem that the link's own rules name.
+  // Neither of the two detaches the app. Both are a problem that the link's own rules report.
   if (isBlank(fields.id) === isBlank(identifier)) return null;
   if (isBlank(identifier)) {
     const app = await kind.apps.find(tenant, readId(fields.id ?? ""));

@@ -20,11 +20,11 @@ import {
 import type { Db } from "../store/tables.ts";
 import { createIdAndTime, type IdSources } from "./ids.ts";
 
-/** How a project comes to be and changes, by the API or by the operator, in a transaction. */
+/** Creates and changes projects, for the API and the operator, within a transaction. */
 
-/** What only the operator sets. */
-type GivenSettings = Partial<ProjectSettings> & {
-  /** The settings' link origins. */
+/** Settings that only the operator can change. */
+type OperatorSettings = Partial<ProjectSettings> & {
+  /** The configured link origins. */
   readonly linkOrigins?: readonly string[];
 };
 
@@ -32,7 +32,7 @@ export async function makeProject(
   db: Db,
   sources: IdSources,
   fields: ProjectFields,
-  { linkOrigins = [], ...settings }: GivenSettings = {},
+  { linkOrigins = [], ...settings }: OperatorSettings = {},
 ): Promise<StoredProject> {
   const values = await readValues(db, fields);
   const project = { ...defaultProjectSettings, ...settings, ...values };
@@ -47,18 +47,18 @@ export async function changeProject(
   { clock }: Pick<IdSources, "clock">,
   before: StoredProject,
   fields: ProjectFields,
-  { linkOrigins = [], ...settings }: GivenSettings = {},
+  { linkOrigins = [], ...settings }: OperatorSettings = {},
 ): Promise<StoredProject> {
   const values = await readValues(db, { ...before, ...fields }, before.id);
   requireNone(checkPages(settings, { ...before, ...settings, ...values }, linkOrigins));
-  // Another custom domain has not been verified yet.
+  // A new custom domain is not verified yet.
   const isMoved = before.custom_domain !== values.custom_domain;
   const changes = { ...values, ...(isMoved && { custom_domain_verified: false }), ...settings };
   await updateProject(db, before.id, changes, clock.now());
   return (await findProject(db, before.id)) ?? before;
 }
 
-/** Those that are set now; what is stored already may stay, whatever else changes. */
+/** Checks the addresses that are set now. Stored ones may stay. */
 export function checkPages(
   settings: Partial<ProjectSettings>,
   { subdomain, custom_domain, destinations }: ProjectValues & ProjectSettings,
@@ -72,7 +72,7 @@ export function checkPages(
   });
 }
 
-/** Where all links share one host, a second project's links would have no address. */
+/** If all links share one host, links of a second project would have no address. */
 async function requireAddress(db: Db, linkOrigins: readonly string[]): Promise<void> {
   const shared = linkOrigins.find((origin) => !hasSubdomains(origin));
   if (shared === undefined || (await countProjects(db)) === 0) return;
@@ -83,7 +83,7 @@ function requireNone(problems: readonly FieldProblem[]): void {
   if (problems.length > 0) throw validationFailed(problems);
 }
 
-/** The values to store, when nothing is wrong with them and both host names are free. */
+/** The values to store. Throws if a rule is broken or a host name is taken. */
 async function readValues(db: Db, fields: ProjectFields, ownId?: string): Promise<ProjectValues> {
   const { values, problems } = checkProject(fields);
   const all = [...problems];

@@ -21,41 +21,40 @@ import { readTenant, writeTenant, type WriteCall } from "./handler.ts";
 import { createIdAndTime, type IdAndTime } from "./ids.ts";
 import { requireCondition, type Precondition } from "./precondition.ts";
 
-/** How a draft comes to be and changes: checked as a whole, and then written. */
+/** Changes the draft of a page template: checks the whole template, then writes it. */
 
-type Changed = { readonly isFirst: boolean; readonly template: PageTemplate };
+type DraftChange = { readonly isFirst: boolean; readonly template: PageTemplate };
 
-type Write = (tenant: Tenant, idAndTime: IdAndTime, text: TemplateText) => Promise<void>;
+type WriteDraft = (tenant: Tenant, idAndTime: IdAndTime, text: TemplateText) => Promise<void>;
 
 const mostAttempts = 5;
 
 /**
- * Applies the fields to the draft, and writes it by `write` when nothing is wrong with the whole.
- * The check comes before the transaction, which must be short; where the draft has changed
- * meanwhile, both are done again.
+ * Applies the fields to the draft, checks the result, and calls `write`. The check runs before the
+ * transaction, which must be short. If the draft changes meanwhile, both are repeated.
  */
 export async function changeDraft(
   call: WriteCall,
   fields: TemplateFields,
   purpose: "save" | "publish",
-  write: Write,
-): Promise<Changed> {
+  write: WriteDraft,
+): Promise<DraftChange> {
   for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
     const known = await findTemplate(readTenant(call));
     const checked = applyFields(known, fields, purpose);
     const { waitInQueue, clock } = call.services;
     await waitInQueue(call, async (take) => {
       await requireValidTemplate(checked, { take, monotonic: clock.monotonic });
-      // What is there already may stay, though it leads elsewhere.
+      // An unchanged body may keep addresses that are no longer allowed.
       const kept = purpose === "save" ? known?.body : known?.live_version?.body;
       if (checked.body !== kept) await requireDestinations(call, checked.body, take);
     });
-    const changed = await writeTenant(call, async (tenant): Promise<Changed | undefined> => {
+    const changed = await writeTenant(call, async (tenant): Promise<DraftChange | undefined> => {
       const before = await findTemplate(tenant);
       requireShownTemplate(call.precondition, before);
       const { body, css } = applyFields(before, fields, purpose);
       if (body !== checked.body || css !== checked.css) return undefined;
-      // A save of what is there already changes nothing, not even its date.
+      // Saving an unchanged draft changes nothing, not even its date.
       const isSame = before?.body === body && before.css === css;
       if (purpose === "save" && isSame) return { isFirst: false, template: before };
       await write(tenant, createIdAndTime(call.services), { body, css });
@@ -68,7 +67,7 @@ export async function changeDraft(
   throw overloaded();
 }
 
-/** A caller who may not read the draft was shown the live version alone. */
+/** Callers who may not read the draft were shown only the live version. */
 export function requireShownTemplate(
   precondition: Precondition,
   template: PageTemplate | undefined,
@@ -79,7 +78,9 @@ export function requireShownTemplate(
   requireCondition(precondition, ...states);
 }
 
-/** A caller who may not read drafts cannot tell a missing template from an unpublished one. */
+/**
+ * Callers who may not read drafts cannot distinguish a missing template from an unpublished one.
+ */
 function requireAbsent({ tags, mustBeAbsent }: Precondition): void {
   if (mustBeAbsent || tags === undefined || tags.includes("*")) {
     return requireCondition({ tags, mustBeAbsent });
@@ -87,7 +88,7 @@ function requireAbsent({ tags, mustBeAbsent }: Precondition): void {
   requireCondition({ tags, mustBeAbsent }, describeTemplateState(undefined, null));
 }
 
-/** A page leads nowhere but to the hosts of its project. */
+/** Templates may link only to the project's allowed hosts. */
 async function requireDestinations(
   { caller }: WriteCall,
   body: string,
@@ -100,7 +101,7 @@ async function requireDestinations(
   if (problems.length > 0) throw templateRefused(problems);
 }
 
-/** Left out keeps, empty clears (api-spec.md, "Page template"). */
+/** An omitted field keeps its text; an empty one clears it. */
 function applyFields(
   before: PageTemplate | undefined,
   fields: TemplateFields,
@@ -113,7 +114,7 @@ function applyFields(
   return { body: fields.body ?? before?.body ?? "", css: fields.css ?? before?.css ?? "" };
 }
 
-/** Throws everything that is wrong with a template at once, each with its place. */
+/** Throws all problems of a template at once, each with its place. */
 export async function requireValidTemplate(
   text: TemplateText,
   { take, monotonic }: CheckTiming,
@@ -122,23 +123,23 @@ export async function requireValidTemplate(
     ...findStorageFaults("body", text.body),
     ...findStorageFaults("css", text.css),
   ]);
-  // The parsers are heavy, and most calls need none of them.
+  // The parsers are heavy, and most calls do not need them.
   const { checkTemplate } = await import("../template/check-template.ts");
   const read = { body: readChecked("body", text.body), css: readChecked("css", text.css) };
   const problems = await checkTemplate(read, { take, monotonic });
   if (storageFaults.length === 0 && problems.length === 0) return;
-  // The sentence gives no place for a fault of a whole text; the list says where it begins.
+  // The message gives no place for problems of a whole text; the list does.
   const clauses = storageFaults.map(({ field, message }) => ({ field, message }));
   const { message } = templateRefused([...clauses, ...problems]);
   throw new Problem(422, message, { problems: [...storageFaults, ...problems] });
 }
 
-type Field = keyof TemplateText;
+type TemplateField = keyof TemplateText;
 
 const most_bytes = { body: limits.template_body_bytes, css: limits.template_css_bytes } as const;
 
-/** What makes a text impossible to store, whatever it says. */
-function findStorageFaults(field: Field, text: string): PlacedProblem[] {
+/** Problems that make a text impossible to store. */
+function findStorageFaults(field: TemplateField, text: string): PlacedProblem[] {
   const place = (offset: number, fault: string) => ({
     ...faultOf(field, fault),
     ...createLocator(text)(offset),
@@ -165,13 +166,15 @@ function findUnstorable(text: string): number {
   return offset;
 }
 
-/** A check takes longer the longer a text is; one that is hardly too long can still be checked. */
-function isCheckable(field: Field, text: string): boolean {
+/** Longer texts take longer to check. One that is only slightly too long is still checked. */
+function isCheckable(field: TemplateField, text: string): boolean {
   return text.length <= most_bytes[field] * 1.25;
 }
 
-/** What is checked of a text that perhaps cannot be stored, with each other part in its place. */
-function readChecked(field: Field, text: string): string {
+/**
+ * The text to check. Characters that cannot be stored become spaces, so that all places stay right.
+ */
+function readChecked(field: TemplateField, text: string): string {
   if (!isCheckable(field, text)) return "";
   if (isStorable(text)) return text;
   return Array.from(text, (character) => (isStorable(character) ? character : " ")).join("");

@@ -10,17 +10,17 @@ import type { Visit } from "../../stats/visit.ts";
 import { queueEvents, type NewEvent } from "../../store/webhooks.ts";
 import { findAddressedLink, readWithClicks } from "../find-link.ts";
 import type { GroupHandlers, Services, WriteCall } from "../handler.ts";
-import { matchInstall, matchPasted, type Matched } from "../match-install.ts";
+import { matchInstall, matchPasted, type MatchedInstall } from "../match-install.ts";
 
-/** What an app is told of the link that opened it, or that it was installed for. */
+/** Handlers for the SDKs in apps: the link that opened an app, or that it was installed for. */
 export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
   attribute: async ({ services, caller, body, spend, signal }) => {
     const { project } = caller;
     const isInstall = body.is_deferred === true;
     if (isInstall) await spend("app_installs");
-    // None of ours is longer, and to read what anybody may send takes its time.
+    // No link has a longer address, and parsing a longer text takes long.
     if ((body.url ?? "").length > limits.web_address_characters) return { body: noMatch };
-    // Deferred deep linking is of the Pro plan; an app that is there opens by any link.
+    // Only deferred deep linking needs the Pro plan; every link can open an installed app.
     if (isInstall && project.plan !== "pro") return { body: noMatch };
     const pasted = readPasteMark(body.url ?? "");
     const found = await findAddressedLink(services, project.id, pasted?.address ?? body.url ?? "");
@@ -28,20 +28,20 @@ export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
     if (pasted !== undefined && project.plan === "pro") {
       const tenant = { db: services.store.db, projectId: project.id };
       const matched = await matchPasted(services, tenant, pasted.visit, signal);
-      // Else somebody else was sent what was copied, or it was used: it opens as any address does.
-      if (matched !== undefined) return tellMatched(services, project, matched);
+      // If the copied address was passed on or already used, it opens like any other.
+      if (matched !== undefined) return describeMatch(services, project, matched);
     }
-    // Openings are too many for each of them to have written what was counted so far.
+    // Only installs wait for pending clicks, because there are too many openings.
     const link = isInstall ? await readWithClicks(services, project.id, found.link) : found.link;
     if (link === undefined) return { body: noMatch };
     const platform = body.platform === "ios" ? "ios" : "android";
     const sure = { confidence: "high", match_score: mostScore } as const;
     if (isInstall) {
-      // The app's word is all there is. SDKs fail at unknown words, so their answer says `high`.
+      // Only the app's word proves this install. SDKs reject unknown words, so they get `high`.
       const install = { link, platform, ...sure, confidence: "reported" };
       await queueInstall(services, project.id, install, signal);
     }
-    // Last: where the above was not done, the app asks again.
+    // Counted last: if something above failed, the app asks again.
     countApp(services, {
       projectId: project.id,
       linkId: link.id,
@@ -60,14 +60,18 @@ export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
     if (project.plan !== "pro") return { body: noMatch };
     const tenant = { db: services.store.db, projectId: project.id };
     const install = { fingerprint: body.fingerprint ?? {}, address };
-    return tellMatched(services, project, await matchInstall(services, tenant, install, signal));
+    return describeMatch(services, project, await matchInstall(services, tenant, install, signal));
   },
 };
 
 type WriteSignal = WriteCall["signal"];
-type Holder = Pick<ClientHolder, "project">["project"];
+type ClientProject = Pick<ClientHolder, "project">["project"];
 
-function tellMatched(services: Services, project: Holder, matched: Matched | undefined) {
+function describeMatch(
+  services: Services,
+  project: ClientProject,
+  matched: MatchedInstall | undefined,
+) {
   if (matched === undefined) return { body: noMatch };
   const { confidence, score: match_score, query } = matched;
   const counted = { projectId: project.id, linkId: matched.link.id, isInstall: true } as const;
@@ -77,16 +81,16 @@ function tellMatched(services: Services, project: Holder, matched: Matched | und
   return { body: { matched: true as const, confidence, match_score, link } };
 }
 
-type App = Pick<Visit, "projectId" | "linkId" | "source" | "platform"> & {
+type AppStart = Pick<Visit, "projectId" | "linkId" | "source" | "platform"> & {
   readonly isInstall: boolean;
 };
 
-/** Apart from clicks: who has the app opens it without asking us. */
-function countApp({ noteVisit, clock }: Services, { isInstall, ...app }: App): void {
+/** Opens and installs are not clicks: an installed app opens links without a request to us. */
+function countApp({ noteVisit, clock }: Services, { isInstall, ...app }: AppStart): void {
   noteVisit?.({ ...app, what: isInstall ? "install" : "open", at: clock.now() });
 }
 
-/** What Google Play has handed on is no visit that could be used up. */
+/** For an install that the app itself reports. No stored visit is used up. */
 async function queueInstall(
   { store, clock }: Services,
   projectId: string,
@@ -99,7 +103,7 @@ async function queueInstall(
 
 const noMatch: Attribution = { matched: false };
 const mostScore = 100;
-/** Android reads a count as an Int of 32 bits, and takes a longer one for a broken answer. */
+/** Android reads the count as a 32-bit Int, and rejects a reply with a larger one. */
 const mostClicks = 2 ** 31 - 1;
 
 function describeLink(link: Link, query: string, origin: string): AttributedLink {

@@ -4,13 +4,14 @@ import type { ListQuery } from "../../contract/filters.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { notFound, takenFault, validationFailed } from "../../contract/problem.ts";
 import type { ChoreTable, Tenant } from "../../store/tables.ts";
-import { androidAppKind, iosAppKind, type AppKind } from "../app-kinds.ts";
+import { androidAppKind, iosAppKind, type AppKindRules } from "../app-kinds.ts";
 import { readTenant, writeTenant, type GroupHandlers, type WriteCall } from "../handler.ts";
 import { createIdAndTime } from "../ids.ts";
 import { requireCondition } from "../precondition.ts";
 import { requireScope } from "../require-access.ts";
 import { restoreDeletedApp } from "../restore-deleted.ts";
 
+/** Handlers for iOS and Android apps, which share one implementation. */
 export const iosAppHandlers: GroupHandlers<typeof iosApps> = handleApps(
   iosAppKind,
   (ios_apps, meta) => ({ ios_apps, meta }),
@@ -23,7 +24,7 @@ export const androidAppHandlers: GroupHandlers<typeof androidApps> = handleApps(
 
 type OneApp = WriteCall & { readonly params: { readonly id: string } };
 
-/** What both kinds of app have in common: everything but the name of their list. */
+/** Everything but the name of the list. */
 function handleApps<
   App extends { readonly id: string },
   Fields,
@@ -31,7 +32,7 @@ function handleApps<
   Identifier extends string,
   AppPage,
 >(
-  kind: AppKind<App, Fields, Values, Identifier>,
+  kind: AppKindRules<App, Fields, Values, Identifier>,
   describePage: (items: App[], meta: Meta) => AppPage,
 ) {
   const { identifier, notFound: message, apps, check, findWarning } = kind;
@@ -42,7 +43,7 @@ function handleApps<
     return app;
   }
 
-  /** The values to store, when nothing is wrong with them and the identifier is free. */
+  /** The values to store. Throws if a rule is broken or another app has the identifier. */
   async function readValues(tenant: Tenant, fields: Fields, ownId?: string): Promise<Values> {
     const { values, problems } = check(fields);
     const isNamed = !problems.some(({ field }) => field === identifier);
@@ -92,8 +93,11 @@ function handleApps<
   };
 }
 
-/** What deleting one and bringing it back need of the kind. */
-type KeptKind<App> = Pick<AppKind<App, never, never, string>, "apps" | "notFound" | "showScope">;
+/** What deleting and restoring an app needs. */
+type KeptKind<App> = Pick<
+  AppKindRules<App, never, never, string>,
+  "apps" | "notFound" | "showScope"
+>;
 
 async function removeApp(call: OneApp, { apps, notFound: message }: KeptKind<JsonObject>) {
   const { id } = call.params;
@@ -117,7 +121,7 @@ async function restoreApp<App>(
   const { app, chore } = await writeTenant(call, async (tenant) => {
     const restored = await restoreDeletedApp(tenant, apps, id, now);
     if (restored !== undefined) return restored;
-    // It may have been brought back by a call whose answer was lost.
+    // An earlier call may have restored it, and its reply may have been lost.
     const there = await apps.find(tenant, id);
     if (there === undefined) throw notFound(message);
     requireScope(call.caller, showScope);
@@ -130,8 +134,8 @@ async function restoreApp<App>(
 const choreTimeout_ms = 5000;
 
 /**
- * The app itself is written; where its links are many, a client that reads after this answer should
- * find all of them detached, or attached. What is not done in time goes on after the answer.
+ * A client that reads right after this reply should find all links of the app detached or attached.
+ * Anything that is not done in time continues after the reply.
  */
 async function finishChore({ services }: WriteCall, chore: ChoreTable | undefined): Promise<void> {
   if (chore !== undefined) await services.store.finishChore(chore, choreTimeout_ms);

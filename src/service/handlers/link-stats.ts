@@ -15,6 +15,7 @@ import { readVisitSums, type VisitSums } from "../link-stats.ts";
 import { readSearched } from "../read-searched.ts";
 import { readStatsQuery, type StatsQuery } from "../stats-query.ts";
 
+/** Handler for the statistics of links: rows, totals and one sentence about them. */
 export const linkStatsHandlers: GroupHandlers<typeof linkStats> = {
   show: async (call) => {
     const { services, caller, query: given, list, signal } = call;
@@ -46,12 +47,12 @@ function nameSubject(count: number | undefined): string {
   return count === 1 ? "The one link" : `The ${count.toLocaleString("en")} links`;
 }
 
-type Subject = { readonly links: LinkScope; readonly subject: string; readonly now: number };
+type StatsSubject = { readonly links: LinkScope; readonly subject: string; readonly now: number };
 
 async function describeStats(
   tenant: Tenant,
   query: StatsQuery,
-  { links, subject, now }: Subject,
+  { links, subject, now }: StatsSubject,
 ): Promise<LinkStats> {
   const { period, before, by, steps, zone, most } = query;
   const { found, earlier } = await readVisitSums(tenant, {
@@ -84,7 +85,7 @@ async function describeStats(
   };
 }
 
-/** The steps of the period before, if the rows are steps of time. */
+/** The steps of the previous period, if the rows are steps of time. */
 function moveAll({ period, by, steps, zone }: StatsQuery, before: Period): readonly Step[] {
   return isStep(by) ? moveSteps(steps, by, { period, before, zone }) : [];
 }
@@ -93,10 +94,10 @@ function writeWhen({ from, to }: { readonly from: string; readonly to: string })
   return from === to ? `on ${from}` : `from ${from} to ${to}`;
 }
 
-type Row = LinkStats["rows"][number];
+type StatsRow = LinkStats["rows"][number];
 
-/** What one row shows. */
-type Group = {
+/** The group of visits in one row. */
+type StatsGroup = {
   readonly key: string;
   /** The id of an existing link. */
   readonly id?: string;
@@ -104,53 +105,53 @@ type Group = {
   readonly keys: readonly string[];
 };
 
-/** Rows that add up several keys. No path is named so (it begins with a slash), and no host. */
+/** Rows that add up several keys. Paths start with a slash, and no host has such a name. */
 const othersKey = otherReferrers;
 const deletedKey = "deleted links";
 
-/** This many more links are read, because those that were deleted share a row. */
+/** Read in addition, because all deleted links share one row. */
 const spareLinks = 100;
 
 function countLooked(by: StatsBy, most: number): number {
   return by === "link" ? most + spareLinks : most;
 }
 
-type RowOptions = { readonly by: StatsBy; readonly most: number };
+type StatsRowOptions = { readonly by: StatsBy; readonly most: number };
 
-/** Their sums are the totals, of the period before too. */
+/** The rows add up to the totals, also for the previous period. */
 async function listRows(
   tenant: Tenant,
-  options: RowOptions,
+  options: StatsRowOptions,
   found: VisitSums,
   earlier: VisitSums | undefined,
-): Promise<Row[]> {
+): Promise<StatsRow[]> {
   if (isStep(options.by)) {
     return found.rows.map(([key, sum]) => writeRow(key, sum, earlier?.find(key)));
   }
   const groups = await groupKeys(tenant, listKeys(options, found, earlier), options);
-  const rows = groups.map(({ key, id, keys }): Row => {
+  const rows = groups.map(({ key, id, keys }): StatsRow => {
     const row = writeRow(key, addUpKeys(keys, found), earlier && addUpKeys(keys, earlier));
     return id === undefined ? row : { ...row, id };
   });
-  const told = groups.flatMap(({ keys }) => keys);
-  const rest = findRest(told, found);
-  const restBefore = earlier && findRest(told, earlier);
+  const listed = groups.flatMap(({ keys }) => keys);
+  const rest = findRest(listed, found);
+  const restBefore = earlier && findRest(listed, earlier);
   if (isNone(rest) && isNone(restBefore ?? noVisits)) return rows;
   return [...rows, writeRow(othersKey, rest, restBefore)];
 }
 
-function writeRow(key: string, sum: Sum, previous: Sum | undefined): Row {
+function writeRow(key: string, sum: Sum, previous: Sum | undefined): StatsRow {
   return { key, ...showSum(sum), ...(previous && { previous: previous.click }) };
 }
 
-/** Behind those that were found those follow that were there in the time before alone. */
+/** The keys of the period, then those that only the previous period had. */
 function listKeys(
-  { by }: RowOptions,
+  { by }: StatsRowOptions,
   found: VisitSums,
   earlier: VisitSums | undefined,
 ): readonly string[] {
   const keys = found.rows.map(([key]) => key);
-  // Of very many links, what those had that are not among the best is not known one by one.
+  // If not all links were read, a link of the previous period may also have visits in this one.
   const isCut = by === "link" && found.isCut;
   if (earlier === undefined || isCut) return keys;
   return [...new Set([...keys, ...earlier.rows.map(([key]) => key)])];
@@ -159,11 +160,11 @@ function listKeys(
 async function groupKeys(
   tenant: Tenant,
   keys: readonly string[],
-  { by, most }: RowOptions,
-): Promise<readonly Group[]> {
+  { by, most }: StatsRowOptions,
+): Promise<readonly StatsGroup[]> {
   if (by !== "link") return keys.slice(0, most).map((key) => ({ key, keys: [key] }));
   const paths = await readPaths(tenant, keys);
-  const links: Group[] = [];
+  const links: StatsGroup[] = [];
   const deleted: string[] = [];
   for (const id of keys) {
     if (links.length === most) break;
@@ -174,7 +175,7 @@ async function groupKeys(
   return deleted.length === 0 ? links : [...links, { key: deletedKey, keys: deleted }];
 }
 
-/** A path alone reads like a word of a sentence: "the link named had 0 clicks". */
+/** With its slash, because a bare path would read like a word: "the link named had 0 clicks". */
 function nameLink(id: string, path: string | null): string {
   return path === null ? id : `/${path}`;
 }
@@ -182,8 +183,8 @@ function nameLink(id: string, path: string | null): string {
 /** These rows add up several keys, or count what is not a click. */
 const neverBest: ReadonlySet<string> = new Set([othersKey, deletedKey, pressSource]);
 
-/** The row of one key that has the most clicks; undefined if there is only one row. */
-function findBest(rows: readonly Row[]): Row | undefined {
+/** The row with the most clicks, or undefined if there is only one row. */
+function findBest(rows: readonly StatsRow[]): StatsRow | undefined {
   if (rows.length < 2) return undefined;
   const apart = rows.filter(({ key }) => !neverBest.has(key));
   return apart.toSorted((one, other) => other.clicks - one.clicks)[0];
@@ -193,9 +194,9 @@ function addUpKeys(keys: readonly string[], { find }: VisitSums): Sum {
   return addUp(keys.map((key) => find(key) ?? noVisits));
 }
 
-/** What remains of the totals without the rows of these keys. */
-function findRest(told: readonly string[], found: VisitSums): Sum {
-  return subtract(found.all, addUpKeys(told, found));
+/** The totals without the rows of these keys. */
+function findRest(listed: readonly string[], found: VisitSums): Sum {
+  return subtract(found.all, addUpKeys(listed, found));
 }
 
 function showSum({ click, open, install }: Sum) {
@@ -203,13 +204,13 @@ function showSum({ click, open, install }: Sum) {
 }
 
 type SentenceFacts = {
-  /** `The link spring`, `All links`. */
+  /** `The link spring` or `All links`. */
   readonly subject: string;
   readonly total: Sum;
   /** `from 2026-11-16 to 2026-11-22`. */
   readonly when: string;
   readonly previous?: { readonly total: Sum; readonly when: string } | undefined;
-  /** The key with the most clicks, where there are several. */
+  /** The key with the most clicks, if there are several. */
   readonly most?: { readonly key: string; readonly clicks: number } | undefined;
   readonly isOver: boolean;
 };

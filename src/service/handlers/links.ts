@@ -16,6 +16,7 @@ import { requireScope } from "../require-access.ts";
 import { restoreDeletedLink } from "../restore-deleted.ts";
 import { changeLink, createLink } from "../write-link.ts";
 
+/** Handlers for links. */
 export const linkHandlers: GroupHandlers<typeof links> = {
   index: async (call) => {
     await waitForClicks(call);
@@ -23,7 +24,7 @@ export const linkHandlers: GroupHandlers<typeof links> = {
     const query = {
       ...call.list,
       filters: [...filters, ...readSearched(call)],
-      // All others are told how many there are.
+      // Other callers always get the exact number.
       count_to: call.via === "console" ? call.list.count_to : undefined,
     };
     const { items, meta } = await listLinks(
@@ -32,7 +33,7 @@ export const linkHandlers: GroupHandlers<typeof links> = {
       query,
       call.signal,
     );
-    // Whoever asks another deployment in this way is told nothing of it, and knows by that.
+    // `applied` shows the client that the server supports `f[…]`; other servers ignore it.
     const told = applied.length === 0 ? meta : { ...meta, applied };
     return { body: { links: [...items], meta: told } };
   },
@@ -51,7 +52,7 @@ export const linkHandlers: GroupHandlers<typeof links> = {
         throw badRequest(messages.parameter_missing("path"));
       }
       const known = await findLinkAtPath(tenant, path);
-      // A path that is another link's shortened path is taken; it names no link of its own.
+      // If the path is another link's short path, it is taken. It names no link of its own.
       const isThere = known !== undefined && known.path === path;
       requireCondition(call.precondition, ...(isThere ? [known] : []));
       if (!isThere) {
@@ -99,7 +100,7 @@ export const linkHandlers: GroupHandlers<typeof links> = {
       const now = call.services.clock.now();
       const restored = await restoreDeletedLink(tenant, call.caller.project, id, now);
       if (restored !== undefined) return restored;
-      // It may have been brought back by a call whose answer was lost.
+      // An earlier call may have restored it, and its reply may have been lost.
       const there = await findLink(tenant, id);
       if (there === undefined) throw notFound(messages.link_not_found);
       requireScope(call.caller, links.show.scope);
