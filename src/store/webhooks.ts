@@ -197,12 +197,13 @@ export async function noteAttempt(db: Db, delivery: DeliveryTable, now: number):
 const restsAfter = 10;
 const rest_ms = 60_000;
 
-/** Ends a claim: the next events may be sent at once, unless the receiver rests. */
-export async function releaseWebhook(db: Db, webhook: WebhookKey, now: number): Promise<void> {
+/** Ends this claim: the next events may be sent at once, unless the receiver rests. */
+export async function releaseWebhook(db: Db, claimed: WebhookTable, now: number): Promise<void> {
   const next_at = sql<number>`
     case when failures >= ${restsAfter} then cast(${now + rest_ms} as bigint) else 0 end
   `;
-  await db.updateTable("webhooks").set({ next_at }).where(isWebhook(webhook)).execute();
+  const update = db.updateTable("webhooks").set({ next_at }).where(isWebhook(claimed));
+  await update.where("next_at", "=", claimed.next_at).execute();
 }
 
 /** The events of a webhook that were given up, the latest first. */

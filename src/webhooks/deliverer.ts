@@ -70,7 +70,7 @@ export function createDeliverer(options: DelivererOptions) {
       const { webhook, due } = (await store.write(claim, patient)) ?? {};
       if (webhook === undefined || due === undefined) return;
       const attempts = await Promise.allSettled(due.map((each) => tryOnce(each, webhook)));
-      await store.write((db) => releaseWebhook(db, key, clock.now()), patient);
+      await store.write((db) => releaseWebhook(db, webhook, clock.now()), patient);
       for (const each of attempts) if (each.status === "rejected") throw each.reason;
       isMore = due.length === eventsAtOnce;
     }

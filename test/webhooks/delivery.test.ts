@@ -1,7 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { openStore, type Store } from "../../src/store/store.ts";
 import type { Db } from "../../src/store/tables.ts";
-import { claimWebhook, deleteWebhook, type WebhookKey } from "../../src/store/webhooks.ts";
+import {
+  claimWebhook,
+  deleteWebhook,
+  releaseWebhook,
+  type WebhookKey,
+} from "../../src/store/webhooks.ts";
 import { neverRing, createGate, waitUntil } from "../support/clock.ts";
 import { hang, refuse, startReceiver, take, type TestReceiver } from "../support/receiver.ts";
 import { addWebhook, deliverIn, openWithReceiver } from "./webhook-world.ts";
@@ -231,6 +236,19 @@ test("a process sends the events of a killed one when that one's claim ends", as
   world.advance(31 * second_ms);
   await deliverDue();
   expect(receiver.received).toHaveLength(1);
+});
+
+test("a process that was slow does not end the claim of the process after it", async () => {
+  const webhook = await addWebhook(world, receiver.url);
+  await create("spring");
+  const { store } = world;
+  const claim = () => store.write((db) => claimWebhook(db, webhook, world.now(), 1));
+  const slow = await claim();
+  if (slow === undefined) throw new Error("the webhook could not be claimed");
+  world.advance(31 * second_ms);
+  expect(await claim()).toBeDefined();
+  await store.write((db) => releaseWebhook(db, slow.webhook, world.now()));
+  expect(await claim()).toBeUndefined();
 });
 
 test("a process that stops leaves the events it could not finish to others", async () => {
