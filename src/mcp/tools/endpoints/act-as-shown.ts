@@ -1,18 +1,15 @@
 import { digestOf } from "../../../text/digest.ts";
-import type { ApprovalRequest } from "../../approval/question.ts";
+import type { ApprovalRequest, Question } from "../../approval/question.ts";
 import { uncounted, type ApprovedOverwrite } from "../../approval/approve-overwrite.ts";
 import { isChanged, isRefused, refuseChanged } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 
 /** What a call of a tool that writes is about to do, which a person may have to approve. */
-export type PreparedAct<Result> = {
-  readonly tool: string;
+export type PreparedAct<Result> = Omit<ApprovalRequest, "question"> & {
   /** Whether a person is asked: each time, only of a key that has overwritten much, or never. */
   readonly asks: "always" | "after_many" | "never";
   /** What the person is shown. Throws what the API would refuse afterwards. */
-  readonly describe: () => Promise<ApprovalRequest>;
-  /** The state in that request, as it is now. */
-  readonly readState: () => Promise<unknown>;
+  readonly describe: () => Promise<Question>;
   readonly carryOut: () => Promise<Result>;
 };
 
@@ -31,6 +28,12 @@ export async function actAsShown<Result>(
     let overwrite = uncounted;
     try {
       overwrite = await requireApproval(act, call);
+      // A server that checks no conditions is read once more right before the act. A change between
+      // this read and the act goes unnoticed there.
+      if (act.asks === "always" && !call.keyContext.checksConditions) {
+        const { state } = await prepare();
+        if (digestOf(state) !== digestOf(act.state)) throw refuseChanged(act.tool);
+      }
       const result = await act.carryOut();
       await overwrite.end(true);
       return result;
@@ -42,19 +45,13 @@ export async function actAsShown<Result>(
   }
 }
 
-/**
- * A server that checks no conditions is read once more right before the act. A change between this
- * read and the act goes unnoticed there.
- */
-async function requireApproval<Result>(
-  { tool, asks, describe, readState }: PreparedAct<Result>,
-  { approve, approveOverwrite, keyContext }: ActCall,
+async function requireApproval(
+  { asks, describe, tool, args, target, state }: PreparedAct<unknown>,
+  { approve, approveOverwrite }: ActCall,
 ): Promise<ApprovedOverwrite> {
   if (asks === "never") return uncounted;
-  if (asks === "after_many") return approveOverwrite(describe);
-  const request = await describe();
-  await approve(request);
-  if (keyContext.checksConditions) return uncounted;
-  if (digestOf(await readState()) !== digestOf(request.state)) throw refuseChanged(tool);
+  const request = async () => ({ tool, args, target, state, question: await describe() });
+  if (asks === "after_many") return approveOverwrite(request);
+  await approve(await request());
   return uncounted;
 }

@@ -81,7 +81,7 @@ export function completeAct(known: Omit<Act, "changes" | "reasons">): Act {
 }
 
 /** The target as it is now. A key that may not read it may still change it. */
-export async function readTarget(
+async function readTarget(
   endpoint: Endpoint,
   input: JsonObject,
   call: Pick<Call, "ask">,

@@ -3,13 +3,12 @@ import type { ListInput } from "../../../contract/filters.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
 import { isBlank } from "../../../contract/text.ts";
-import type { ApprovalRequest } from "../../approval/question.ts";
 import { presentBody, readListRows } from "../../results/present-body.ts";
 import { readAppsOf } from "../apps.ts";
 import { findTarget } from "../targets.ts";
 import type { Call } from "../tool.ts";
 import { findWrittenProblems } from "../visits.ts";
-import { describeCondition, describeState, prepareAct, readTarget, type Act } from "./act.ts";
+import { describeCondition, describeState, prepareAct, type Act } from "./act.ts";
 import { actAsShown, type PreparedAct } from "./act-as-shown.ts";
 import { previewAct } from "./preview-act.ts";
 import { refuseInvalid } from "./check-act.ts";
@@ -55,29 +54,24 @@ async function prepare(
   call: Call,
 ): Promise<PreparedAct<JsonObject>> {
   const act = await prepareAct(endpoint, given, call);
-  const { input, before, reasons, changes } = act;
+  const { id = "", before, reasons, changes } = act;
+  const { tool } = endpoint;
   // A call that changes nothing overwrites nothing.
   const isOverwrite = endpoint.overwrites && before !== null && Object.keys(changes).length > 0;
   return {
-    tool: endpoint.tool,
+    tool,
+    args: given,
+    target: id,
+    state: describeState(act),
     asks: reasons.length > 0 ? "always" : isOverwrite ? "after_many" : "never",
-    describe: () => describeRequest(act, call),
-    readState: async () => {
-      // If the key may not read the target, its state was not shown.
-      const now = before === undefined ? {} : await readTarget(endpoint, input, call);
-      return describeState({ ...act, ...now });
+    describe: async () => {
+      await refuseInvalid(act, call, tool);
+      const question = await previewAct(act, call);
+      await call.requireBudget(endpoint);
+      return question;
     },
     carryOut: () => carryOut(act, call),
   };
-}
-
-async function describeRequest(act: Act, call: Call): Promise<ApprovalRequest> {
-  const { endpoint, given, id } = act;
-  await refuseInvalid(act, call, endpoint.tool);
-  const question = await previewAct(act, call);
-  await call.requireBudget(endpoint);
-  const { tool } = endpoint;
-  return { tool, args: given, target: id ?? "", state: describeState(act), question };
 }
 
 async function carryOut(act: Act, call: Call): Promise<JsonObject> {

@@ -11,7 +11,7 @@ import type { Change, History } from "../../../state/history.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import { refuseForeign } from "../../access/limit-destinations.ts";
 import { refuseDenied } from "../../access/refuse-denied.ts";
-import type { ApprovalRequest, Fact, Question } from "../../approval/question.ts";
+import type { Fact, Question } from "../../approval/question.ts";
 import { writeValue } from "../../approval/write-value.ts";
 import { appFields } from "../../results/present-body.ts";
 import { isRefused, ToolFailure } from "../../results/tool-failure.ts";
@@ -107,9 +107,14 @@ function undo(change: Change, history: History, call: Call): Promise<Change> {
     const overwrites = planned.steps.some(({ endpoint }) => endpoint.overwrites);
     return {
       tool: name,
+      args: { change_id: change.id },
+      target: change.target_id ?? "",
+      state: describeState(planned),
       asks: losesData(planned) ? "always" : overwrites ? "after_many" : "never",
-      describe: () => describeRequest(planned, call),
-      readState: async () => describeState(await plan(change, history, call)),
+      describe: async () => {
+        await refuseInvalidUndo(planned, call);
+        return previewUndo(planned, call);
+      },
       carryOut: () => carryOut(planned, history, call),
     };
   }, call);
@@ -141,18 +146,6 @@ function refuseForeignSteps({ steps }: Undo, { keyContext }: Call): void {
     kind === linkKind ? keyContext.checkDestinations((wanted ?? {}) as LinkFields, now ?? {}) : [],
   );
   refuseForeign(problems);
-}
-
-async function describeRequest(planned: Undo, call: Call): Promise<ApprovalRequest> {
-  const { change } = planned;
-  await refuseInvalidUndo(planned, call);
-  return {
-    tool: name,
-    args: { change_id: change.id },
-    target: change.target_id ?? "",
-    state: describeState(planned),
-    question: await previewUndo(planned, call),
-  };
 }
 
 /** Each request asks as it would by itself; and so does what would lose a later change. */

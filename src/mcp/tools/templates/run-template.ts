@@ -4,7 +4,7 @@ import type { JsonObject } from "../../../contract/json.ts";
 import { messages } from "../../../contract/messages.ts";
 import { notFound } from "../../../contract/problem.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
-import type { ApprovalRequest, Question } from "../../approval/question.ts";
+import type { Question } from "../../approval/question.ts";
 import { presentBody } from "../../results/present-body.ts";
 import { explainEnd, isChanged, refuseArguments, ToolFailure } from "../../results/tool-failure.ts";
 import { actAsShown } from "../endpoints/act-as-shown.ts";
@@ -41,7 +41,6 @@ export const templateAdditions: readonly (readonly [Endpoint, Addition])[] = [
 
 type TemplateAct = {
   readonly endpoint: Endpoint;
-  readonly given: JsonObject;
   readonly input: JsonObject;
   readonly state: TemplateState;
 };
@@ -51,25 +50,30 @@ function writeTemplate(endpoint: Endpoint, given: JsonObject, call: Call): Promi
   return actAsShown(async () => {
     const state = await readState(call);
     if (state.isAbsent && endpoint !== publish && endpoint !== save) throw refuseAbsent(endpoint);
-    const input = endpoint === publish ? await settleText(given, state, call) : given;
-    const act = { endpoint, given, input, state };
-    const isOverwrite = !state.isAbsent;
+    const input = endpoint === publish ? settleText(given, state, call) : given;
+    const act = { endpoint, input, state };
+    const asks = state.isAbsent ? "never" : "after_many";
+    // The arguments were checked by the entry's schema.
+    const { id: target = "page_template" } = given as { readonly id?: string };
     return {
       tool: endpoint.tool,
-      asks: endpoint.effect === "destroy" ? "always" : isOverwrite ? "after_many" : "never",
-      describe: () => describeRequest(act, call),
-      readState: () => readState(call),
+      args: given,
+      target,
+      // The approval counts for this version and this draft only.
+      state,
+      asks: endpoint.effect === "destroy" ? "always" : asks,
+      describe: () => describe(act, call),
       carryOut: () => carryOut(act, call),
     };
   }, call);
 }
 
 /** What will be published, word for word: a draft saved in between is not what was shown. */
-async function settleText(
+function settleText(
   given: JsonObject,
   { draft, isAbsent, isUnanswered }: TemplateState,
   call: Call,
-): Promise<JsonObject> {
+): JsonObject {
   const chosen = pickText(given);
   const text = { ...draft, ...chosen };
   if (isAbsent && Object.keys(chosen).length === 0) throw refuseAbsent(publish);
@@ -85,7 +89,6 @@ async function settleText(
       unread.map((field) => ({ field, message })),
     );
   }
-  await refuseUnpublishable(text, call);
   return { ...given, ...text };
 }
 
@@ -98,18 +101,15 @@ function refuseAbsent(endpoint: Endpoint): unknown {
   return explainEnd({ tool: endpoint.tool, endpoint }, notFound(messages.template_not_found));
 }
 
-async function describeRequest(act: TemplateAct, call: Call): Promise<ApprovalRequest> {
-  const { endpoint, given, input, state } = act;
-  if (endpoint === save) await refuseUnpublishable(pickText(input), call);
-  const question = await describe(act, call);
+async function describe(act: TemplateAct, call: Call): Promise<Question> {
+  const { endpoint, input } = act;
+  if (endpoint.body !== undefined) await refuseUnpublishable(pickText(input), call);
+  const question = await previewWrite(act, call);
   await call.requireBudget(endpoint);
-  // The arguments were checked by the entry's schema.
-  const { id: target = "page_template" } = given as { readonly id?: string };
-  // The approval counts for this version and this draft only.
-  return { tool: endpoint.tool, args: given, target, state, question };
+  return question;
 }
 
-async function describe({ endpoint, input, state }: TemplateAct, call: Call): Promise<Question> {
+async function previewWrite({ endpoint, input, state }: TemplateAct, call: Call): Promise<Question> {
   switch (endpoint) {
     case publish:
       return previewPublication(input, state, call);
