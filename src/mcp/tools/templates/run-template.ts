@@ -109,7 +109,10 @@ async function describe(act: TemplateAct, call: Call): Promise<Question> {
   return question;
 }
 
-async function previewWrite({ endpoint, input, state }: TemplateAct, call: Call): Promise<Question> {
+async function previewWrite(
+  { endpoint, input, state }: TemplateAct,
+  call: Call,
+): Promise<Question> {
   switch (endpoint) {
     case publish:
       return previewPublication(input, state, call);
