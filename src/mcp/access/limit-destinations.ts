@@ -1,10 +1,10 @@
 import type { CheckDestinations } from "../../bulk/owner.ts";
 import type { Client } from "../../client/client.ts";
 import type { KnownKey } from "../../contract/access.ts";
+import type { Condition } from "../../contract/condition.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { contract } from "../../contract/index.ts";
 import type { JsonObject } from "../../contract/json.ts";
-import type { Leaving } from "../../contract/leaving.ts";
 import type { LinkFields } from "../../contract/links.ts";
 import {
   Problem,
@@ -18,19 +18,17 @@ import {
   type Destinations,
 } from "../../contract/rules/destinations.ts";
 import { isOwnLinkAddress } from "../../contract/rules/link-address.ts";
-import { decodeForSearch, normalizeForSearch } from "../../contract/rules/link-path.ts";
 
 /**
  * The hosts that an assistant's links may redirect to: those of the operator (WAYPOST_DESTINATIONS)
- * and, in the embedded service, those of the project. Every write of a tool or a job is checked
- * here before it is sent.
+ * and, in the embedded service, those of the project.
  */
 export type DestinationLimits = {
-  /** What of a link's fields would lead elsewhere, and does not already. */
+  /** The addresses among a link's fields that are not allowed, and that it does not have yet. */
   readonly checkDestinations: CheckDestinations;
   /** The same for a page's text. */
-  readonly checkPage: (body: unknown, signal?: Leaving) => Promise<readonly PlacedProblem[]>;
-  /** A call that refuses as the service does. */
+  readonly checkPage: (body: unknown) => Promise<readonly PlacedProblem[]>;
+  /** A call that sends no address of another host. */
   readonly call: Client["call"];
 };
 
@@ -40,47 +38,48 @@ type LimitOptions = {
   readonly call: Client["call"];
 };
 
-const { links, shortLinks, pageTemplate } = contract;
+const { links, shortLinks } = contract;
 const linkWrites = new Set<Endpoint>([links.create, links.upsert, links.update]);
-const templateWrites = new Set<Endpoint>([pageTemplate.save, pageTemplate.publish]);
 /** A larger body is refused as too large, and would take long to look through. */
 const longestBody = 2 ** 17;
 
-export function limitDestinations(options: LimitOptions): DestinationLimits {
-  const { destinations, readKnown, call } = options;
-  const listRules = (): readonly Destinations[] =>
+export function limitDestinations({
+  destinations,
+  readKnown,
+  call,
+}: LimitOptions): DestinationLimits {
+  const listRules = () =>
     [destinations, readKnown().destinations].filter((list) => list !== undefined);
   const checkFields: CheckDestinations = (fields, before) =>
     keepFirst(listRules().flatMap((list) => checkDestinations(fields, list, before)));
-  const checkPage: DestinationLimits["checkPage"] = (body, signal) =>
-    findInPage(listRules(), body, call, signal);
-
-  async function find(
-    endpoint: Endpoint,
-    input: JsonObject,
-    signal: Leaving | undefined,
-  ): Promise<readonly PlacedProblem[]> {
-    // A link's input has a link's fields: the tool's schema, or the plan's rows, were checked.
-    const fields = input as LinkFields;
-    if (endpoint === shortLinks.create) {
-      const { url } = fields;
-      return isOwnLinkAddress(url ?? "", readKnown().linkHost) ? [] : checkFields({ url });
-    }
-    if (templateWrites.has(endpoint)) return checkPage(input["body"], signal);
-    if (!linkWrites.has(endpoint) || checkFields(fields).length === 0) return [];
-    return checkFields(fields, await readStored(endpoint, input, call, signal));
-  }
-
   return {
     checkDestinations: checkFields,
-    checkPage,
-    call: async (endpoint, input, signal, asked) => {
-      if (listRules().length > 0 && endpoint.effect !== "read") {
-        refuseForeign(await find(endpoint, input as JsonObject, signal));
-      }
-      return call(endpoint, input, signal, asked);
+    checkPage: async (body) => {
+      const rules = listRules();
+      if (rules.length === 0 || typeof body !== "string" || body.length > longestBody) return [];
+      const { findForeignAddresses } = await import("../../template/find-foreign-addresses.ts");
+      return rules.flatMap((list) => findForeignAddresses(body, judgeBy(list)));
+    },
+    call: async (endpoint, input, signal, options) => {
+      const fields = pickAddresses(endpoint, input as JsonObject, readKnown());
+      refuseForeign(checkFields(fields, readShown(options?.condition)));
+      return call(endpoint, input, signal, options);
     },
   };
+}
+
+/** The fields of a write that say where a link leads. */
+function pickAddresses(endpoint: Endpoint, input: JsonObject, { linkHost }: KnownKey): LinkFields {
+  // A link's input has a link's fields: the tool's schema, or the plan's rows, were checked.
+  const fields = input as LinkFields;
+  const { url } = fields;
+  if (endpoint === shortLinks.create) return isOwnLinkAddress(url ?? "", linkHost) ? {} : { url };
+  return linkWrites.has(endpoint) ? fields : {};
+}
+
+/** What the link has already may stay. */
+function readShown(condition: Condition | undefined): JsonObject {
+  return typeof condition === "object" ? condition.shown : {};
 }
 
 /** Throws the error that the service would return. */
@@ -94,54 +93,4 @@ export function refuseForeign(problems: readonly PlacedProblem[]): void {
 function keepFirst(problems: readonly FieldProblem[]): readonly FieldProblem[] {
   const fields = problems.map(({ field }) => field);
   return problems.filter(({ field }, at) => fields.indexOf(field) === at);
-}
-
-/** The link as it is, where the key may read it: what leads elsewhere already may go on to. */
-async function readStored(
-  endpoint: Endpoint,
-  { id, path }: JsonObject,
-  call: Client["call"],
-  signal: Leaving | undefined,
-): Promise<JsonObject> {
-  if (endpoint === links.create) return {};
-  try {
-    if (endpoint === links.update) return await call(links.show, { id: String(id) }, signal);
-    const value = decodeForSearch(String(path));
-    const filter = { field: "path", condition: "eq", value } as const;
-    const found = await call(links.index, { filters: [filter], limit: 2 }, signal);
-    const wanted = normalizeForSearch(value);
-    return found.links.find((link) => normalizeForSearch(link.path ?? "") === wanted) ?? {};
-  } catch (error) {
-    if (error instanceof Problem) return {};
-    throw error;
-  }
-}
-
-/** The page that links show by now may be published again, with another css say. */
-async function findInPage(
-  rules: readonly Destinations[],
-  body: unknown,
-  call: Client["call"],
-  signal: Leaving | undefined,
-): Promise<readonly PlacedProblem[]> {
-  if (rules.length === 0 || typeof body !== "string" || body.length > longestBody) return [];
-  const { findForeignAddresses } = await import("../../template/find-foreign-addresses.ts");
-  const problems = rules.flatMap((list) => findForeignAddresses(body, judgeBy(list)));
-  if (problems.length === 0) return [];
-  return (await readLiveBody(call, signal)) === body ? [] : problems;
-}
-
-async function readLiveBody(
-  call: Client["call"],
-  signal: Leaving | undefined,
-): Promise<string | undefined> {
-  try {
-    const { versions } = await call(pageTemplate.versions, {}, signal);
-    const live = versions.find((version) => version.live);
-    if (live === undefined) return undefined;
-    return (await call(pageTemplate.version, { id: live.id }, signal)).body ?? undefined;
-  } catch (error) {
-    if (error instanceof Problem) return undefined;
-    throw error;
-  }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Condition } from "../../../src/contract/condition.ts";
 import type { Client } from "../../../src/client/client.ts";
 import { links } from "../../../src/contract/links.ts";
 import { limitDestinations } from "../../../src/mcp/access/limit-destinations.ts";
@@ -272,19 +273,15 @@ test("the list of an embedded project holds beside the operator's", async () => 
   expect((await call("create_link", { url: good })).link.url).toBe(good);
 });
 
-test("a server that ignores the path filter does not vouch for an upsert's address", async () => {
-  const list = { links: [{ id: "1", path: "other", url: evil }], meta: {} };
-  // Only a list of links is asked for, whatever the filter says.
-  const send = (() => Promise.resolve(list)) as unknown as Client["call"];
+test("a write may keep another host only if the link was shown with it", async () => {
+  const written = { id: "1", path: "other", url: evil };
+  const send = (() => Promise.resolve(written)) as unknown as Client["call"];
   const known = { facts: undefined, linkHost: undefined, hasSecondHost: false };
-  const { call: callLimited } = limitDestinations({
-    destinations,
-    readKnown: () => known,
-    call: send,
-  });
+  const limits = limitDestinations({ destinations, readKnown: () => known, call: send });
   const { signal } = new AbortController();
-  await expect(callLimited(links.upsert, { path: "new", url: evil }, signal)).rejects.toThrow(
-    refusal,
-  );
-  await expect(callLimited(links.upsert, { path: "other", url: evil }, signal)).resolves.toBe(list);
+  const write = (condition: Condition) =>
+    limits.call(links.upsert, { path: "other", url: evil }, signal, { condition });
+  await expect(write("absent")).rejects.toThrow(refusal);
+  await expect(write({ shown: { ...written, url: good } })).rejects.toThrow(refusal);
+  await expect(write({ shown: written })).resolves.toBe(written);
 });

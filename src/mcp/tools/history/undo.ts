@@ -32,6 +32,7 @@ import {
   isText,
   leaveOutTexts,
   pickText,
+  refuseForeignPage,
   refuseUnpublishable,
 } from "../templates/template-state.ts";
 import type { Call, JournalStep, Tool } from "../tool.ts";
@@ -103,7 +104,7 @@ function undo(change: Change, history: History, call: Call): Promise<Change> {
   return actAsShown(async () => {
     const planned = await plan(change, history, call);
     requireRights(planned, call);
-    refuseForeignSteps(planned, call);
+    await refuseForeignSteps(planned, call);
     const overwrites = planned.steps.some(({ endpoint }) => endpoint.overwrites);
     return {
       tool: name,
@@ -140,10 +141,15 @@ function requireRights({ steps }: Undo, { keyContext, requireAct }: Call): void 
 }
 
 /** A restoring request has no addresses, so they are looked at here, before anyone is asked. */
-function refuseForeignSteps({ steps }: Undo, { keyContext }: Call): void {
+async function refuseForeignSteps({ steps, template }: Undo, call: Call): Promise<void> {
+  if (template !== undefined) {
+    for (const { input } of steps) await refuseForeignPage(input, template, call);
+  }
   const problems = steps.flatMap(({ kind, now, wanted }) =>
     // A link's record has the fields of a link, and null for those that it lacks.
-    kind === linkKind ? keyContext.checkDestinations((wanted ?? {}) as LinkFields, now ?? {}) : [],
+    kind === linkKind
+      ? call.keyContext.checkDestinations((wanted ?? {}) as LinkFields, now ?? {})
+      : [],
   );
   refuseForeign(problems);
 }

@@ -23,6 +23,7 @@ import {
   leaveOutTexts,
   pickText,
   readState,
+  refuseForeignPage,
   refuseUnpublishable,
   type TemplateState,
 } from "./template-state.ts";
@@ -51,6 +52,7 @@ function writeTemplate(endpoint: Endpoint, given: JsonObject, call: Call): Promi
     const state = await readState(call);
     if (state.isAbsent && endpoint !== publish && endpoint !== save) throw refuseAbsent(endpoint);
     const input = endpoint === publish ? settleText(given, state, call) : given;
+    if (endpoint.body !== undefined) await refuseForeignPage(input, state, call);
     const act = { endpoint, input, state };
     const asks = state.isAbsent ? "never" : "after_many";
     // The arguments were checked by the entry's schema.

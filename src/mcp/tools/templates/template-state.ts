@@ -136,13 +136,21 @@ export function describeCondition({ live, draft, isAbsent }: TemplateState): Con
   return { shown: describeTemplateState(draft, live?.id ?? null) };
 }
 
+/** A page may keep an address that is not allowed only if links show the same page already. */
+export async function refuseForeignPage(
+  { body }: JsonObject,
+  { live }: TemplateState,
+  { keyContext }: Call,
+): Promise<void> {
+  if (body !== live?.body) refuseForeign(await keyContext.checkPage(body));
+}
+
 /** What the API would refuse afterwards is refused before a person is asked. */
 export async function refuseUnpublishable(
   text: Partial<TemplateText>,
-  { askFree, keyContext, signal }: Call,
+  { askFree, keyContext }: Call,
 ): Promise<void> {
   const { preview } = pageTemplate;
-  refuseForeign(await keyContext.checkPage(text.body, signal));
   if (!keyContext.mayAsk(preview)) return;
   try {
     await askFree(preview, text);
