@@ -35,49 +35,57 @@ const pageRows = 200;
 const mostAtOnce = 8;
 /** Includes rows whose results are being saved. */
 const mostInHand = 2 * mostAtOnce;
-/** The request of a row whose end is unknown may still arrive at the server. */
-const recheckWaits_ms = [2000, 10_000];
-const retryWaits_ms = [1000, 4000, 16_000];
+/**
+ * The waits between passes in which no row ended. A request of a row whose end is unknown may still
+ * arrive at the server, and an outage may be short.
+ */
+const waits_ms = [2000, 5000, 15_000];
 
 /**
- * Applies all rows once, and then again the rows whose end is unknown. Answers the state in which
- * it leaves the job; what throws leaves it interrupted.
+ * Passes over the open rows until none is left. Answers the state in which it leaves the job; what
+ * throws leaves it interrupted.
  */
 export async function runJob(context: RunContext): Promise<"done" | "interrupted"> {
-  for (const wait_ms of [...recheckWaits_ms, undefined]) {
-    const { isStopped, unknown } = await applyRows(context);
+  for (let tries = 0; ; tries += 1) {
+    const { isStopped, ended, unknown, failure } = await applyRows(context);
+    if (failure !== undefined && !isTemporary(failure)) throw failure;
     // Where it was cancelled, the job says so by itself.
     if (isStopped) return "interrupted";
-    if (unknown === 0) return "done";
-    if (wait_ms !== undefined) await pause(context, wait_ms);
+    if (unknown === 0 && failure === undefined) return "done";
+    if (ended > 0) tries = 0;
+    const wait_ms = waits_ms[tries];
+    if (wait_ms === undefined && failure !== undefined) throw failure;
+    if (wait_ms === undefined) return "interrupted";
+    const retryAfter_ms = (failure?.facts.retry_after_s ?? 0) * 1000;
+    // A stop ends the wait.
+    const waiting = context.sleep(Math.max(wait_ms, retryAfter_ms), context.stopped);
+    await waiting.catch(() => undefined);
   }
-  return "interrupted";
 }
 
-/** Ends at once where nothing more is to begin. */
-async function pause({ sleep, stopped }: RunContext, milliseconds: number): Promise<void> {
-  await sleep(milliseconds, stopped).catch(() => undefined);
+function isTemporary(error: unknown): error is CallFailure {
+  return error instanceof CallFailure && error.facts.retry === "later";
 }
 
-type Pass = { readonly isStopped: boolean; readonly unknown: number };
-
-async function applyRows(context: RunContext): Promise<Pass> {
+async function applyRows(context: RunContext) {
   const { jobs, run, stopped } = context;
-  const inFlight = new Set<Promise<RowEnd | undefined>>();
+  const inFlight = new Set<Promise<unknown>>();
   const inHand = new Set<Promise<void>>();
   const mustBeAlone = createAloneCheck();
-  let unknown = 0;
-  let isLost = false;
-  let failure: { readonly error: unknown } | undefined;
+  const pass = { isStopped: false, ended: 0, unknown: 0, failure: undefined as unknown };
 
-  async function note({ planned }: Receipt, applying: Promise<RowEnd | undefined>): Promise<void> {
+  async function apply(receipt: Receipt): Promise<void> {
     try {
+      const applying = applyRow(context, receipt).finally(() => inFlight.delete(applying));
+      inFlight.add(applying);
       const end = await applying;
-      isLost ||= end === undefined;
-      if (end?.status === "unknown") unknown += 1;
-      if (end !== undefined) await jobs.noteEnd(run, planned.position, end);
+      if (end === undefined) pass.isStopped = true;
+      else {
+        await jobs.noteEnd(run, receipt.planned.position, end);
+        pass[end.status === "unknown" ? "unknown" : "ended"] += 1;
+      }
     } catch (error) {
-      failure ??= { error };
+      pass.failure ??= error;
     }
   }
 
@@ -90,24 +98,22 @@ async function applyRows(context: RunContext): Promise<Pass> {
         // A stopped run need not wait.
         if (!stopped.aborted) throw error;
       });
-      if (failure !== undefined || isLost || stopped.aborted) break;
-      const doubts = unknown;
-      const applying = applyWithRetries(context, receipt).finally(() => inFlight.delete(applying));
-      inFlight.add(applying);
-      // The next row need not wait for this note: its own note is saved after it.
-      const noting = note(receipt, applying).finally(() => inHand.delete(noting));
-      inHand.add(noting);
+      pass.isStopped ||= stopped.aborted;
+      if (pass.failure !== undefined || pass.isStopped) break;
+      const doubts = pass.unknown;
+      const applying = apply(receipt).finally(() => inHand.delete(applying));
+      inHand.add(applying);
       if (!isAlone) continue;
       // Later rows may need the result of this one, so it is known and saved before they begin.
-      await noting;
-      if (unknown > doubts) break;
+      await applying;
+      if (pass.unknown > doubts) break;
     }
   } finally {
     // The process that resumes the job must find no row of this one in progress.
     await Promise.all(inHand);
   }
-  if (failure !== undefined) throw failure.error;
-  return { isStopped: isLost || stopped.aborted, unknown };
+  pass.isStopped ||= stopped.aborted;
+  return pass;
 }
 
 /**
@@ -138,23 +144,6 @@ async function* listOpen({ jobs, run }: RunContext): AsyncGenerator<Receipt> {
     if (last === undefined) return;
     from = last.planned.position + 1;
   }
-}
-
-/** Waits out a temporary failure; any other one ends the run, and later rows are not sent. */
-async function applyWithRetries(
-  context: RunContext,
-  receipt: Receipt,
-): Promise<RowEnd | undefined> {
-  for (const wait_ms of retryWaits_ms) {
-    try {
-      return await applyRow(context, receipt);
-    } catch (error) {
-      const isTemporary = error instanceof CallFailure && error.facts.retry === "later";
-      if (!isTemporary || context.stopped.aborted) throw error;
-      await pause(context, Math.max(wait_ms, (error.facts.retry_after_s ?? 0) * 1000));
-    }
-  }
-  return applyRow(context, receipt);
 }
 
 /** Returns undefined when another process has the job by now, or it was cancelled. */

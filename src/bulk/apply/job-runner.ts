@@ -2,7 +2,7 @@ import { CallFailure } from "../../client/call-failure.ts";
 import type { Clock, Random } from "../../contract/clock.ts";
 import { links } from "../../contract/links.ts";
 import { explainOutage, Problem } from "../../contract/problem.ts";
-import { lease_ms, type Receipt, type Run } from "../../state/job-runs.ts";
+import { lease_ms, type Run } from "../../state/job-runs.ts";
 import type { Job, Jobs, JobWriter } from "../../state/jobs.ts";
 import { countPlannedWrites, isFaulty, type Plan, type PlanAction } from "../../state/plans.ts";
 import { readOutage, type State } from "../../state/state.ts";
@@ -34,7 +34,6 @@ type RunnerState = RunnerOptions & {
   readonly starting: Map<string, Promise<Job>>;
   /** No more rows begin. */
   readonly stopped: AbortController;
-  resuming: Promise<void>;
   /** Ends the calls in progress. */
   readonly life: AbortController;
   unfinished: ReadonlySet<string>;
@@ -46,31 +45,6 @@ type RunnerState = RunnerOptions & {
  * is left of the plan.
  */
 export type FindOwner = (plan: Plan, job: Job, keyId: string) => Promise<Owner | undefined>;
-
-export type Runner = {
-  /** The job that applies the plan; where there is none, the plan must not be too old for one. */
-  readonly findJobOf: (plan: Plan, owner: Owner) => Promise<Job | undefined>;
-  /**
-   * Applies a plan, or resumes its job; returns as soon as the job runs. A cancelled job is only
-   * resumed for a caller that hands in the job as it is now, and so knows that it was cancelled.
-   * A job that begins is noted as a change of the writer.
-   */
-  readonly apply: (plan: Plan, owner: Owner, seen?: Job, writer?: JobWriter) => Promise<Job>;
-  /** Resolves when the job no longer runs, or the time is over; reports its progress until then. */
-  readonly wait: (job: Job, milliseconds: number, onProgress?: OnProgress) => Promise<Job>;
-  readonly cancel: (job: Job) => Promise<Job>;
-  /** Resumes, at a start, the jobs that earlier processes left a short time ago. */
-  readonly resumeRecent: (findOwner: FindOwner) => void;
-  /** Reads which keys have jobs that earlier processes left unfinished. */
-  readonly loadUnfinished: () => Promise<void>;
-  /** Whether the key has jobs that could be resumed, as far as this process knows. */
-  readonly hasUnfinished: (keyPrint: string) => boolean;
-  readonly measure: () => JobMeasures;
-  /** Begins nothing more. A job is interrupted as soon as its rows in progress have ended. */
-  readonly stop: () => void;
-  /** Begins nothing more, and ends the rows that are still in progress after that time. */
-  readonly close: (most_ms?: number) => Promise<void>;
-};
 
 /** Jobs of this process; those that wait do so until another process has let go of them. */
 export type JobMeasures = {
@@ -89,37 +63,54 @@ const cancelWait_ms = 5000;
 const closeWait_ms = 500;
 const nameBytes = 16;
 
-export function createRunner(options: RunnerOptions, life: AbortController): Runner {
+export function createRunner(options: RunnerOptions, life: AbortController) {
   const runner: RunnerState = {
     ...options,
     name: Buffer.from(options.random.bytes(nameBytes)).toString("base64url"),
     running: new Map(),
     starting: new Map(),
     stopped: new AbortController(),
-    resuming: Promise.resolve(),
     life,
     unfinished: new Set(),
     ended: { done: 0, interrupted: 0, cancelled: 0 },
   };
   const { running, starting, stopped } = runner;
+  let resuming = Promise.resolve();
   return {
-    findJobOf: (plan, owner) => findJobOf(runner, plan, owner),
-    apply: (plan, owner, seen, writer) =>
+    /** The job that applies the plan; where there is none, the plan must not be too old for one. */
+    findJobOf: (plan: Plan, owner: Owner) => findJobOf(runner, plan, owner),
+    /**
+     * Applies a plan, or resumes its job; returns as soon as the job runs. A cancelled job is only
+     * resumed for a caller that hands in the job as it is now, and so knows that it was cancelled.
+     * A job that begins is noted as a change of the writer.
+     */
+    apply: (plan: Plan, owner: Owner, seen?: Job, writer?: JobWriter) =>
       startOnce(runner, plan, () => apply(runner, plan, owner, seen, writer)),
-    wait: (job, milliseconds, onProgress) => wait(runner, job, milliseconds, onProgress),
-    cancel: (job) => cancel(runner, job),
-    resumeRecent: (findOwner) => {
-      runner.resuming = resumeRecent(runner, findOwner);
+    /** Resolves when the job no longer runs, or the time is over; reports its progress until then. */
+    wait: (job: Job, milliseconds: number, onProgress?: OnProgress) =>
+      wait(runner, job, milliseconds, onProgress),
+    cancel: (job: Job) => cancel(runner, job),
+    /** Resumes, at a start, the jobs that earlier processes left a short time ago. */
+    resumeRecent: (findOwner: FindOwner) => {
+      resuming = resumeRecent(runner, findOwner);
     },
+    /** Reads which keys have jobs that earlier processes left unfinished. */
     loadUnfinished: () => loadUnfinished(runner),
-    hasUnfinished: (keyPrint) => runner.unfinished.has(keyPrint),
-    measure: () => ({ running: running.size, waiting: starting.size, ended: { ...runner.ended } }),
+    /** Whether the key has jobs that could be resumed, as far as this process knows. */
+    hasUnfinished: (keyPrint: string) => runner.unfinished.has(keyPrint),
+    measure: (): JobMeasures => ({
+      running: running.size,
+      waiting: starting.size,
+      ended: { ...runner.ended },
+    }),
+    /** Begins nothing more. A job is interrupted as soon as its rows in progress have ended. */
     stop: () => stopped.abort(),
+    /** Begins nothing more, and ends the rows that are still in progress after that time. */
     close: async (most_ms = closeWait_ms) => {
       stopped.abort();
       await Promise.all([...running.keys()].map((id) => waitForRun(runner, id, most_ms)));
       life.abort();
-      await runner.resuming;
+      await resuming;
       await Promise.all(running.values());
     },
   };
@@ -186,8 +177,8 @@ async function apply(
   if (job.state === "interrupted") await running.get(job.id);
   if (running.has(job.id)) return job;
   const run = { id: job.id, runner: name };
-  if (!(await takeLease(runner, jobs, run))) return (await jobs.find(job.id)) ?? job;
-  return begin(runner, { state, run, plan, owner, job });
+  if (await takeLease(runner, jobs, run)) await begin(runner, state, run, owner);
+  return (await jobs.find(job.id)) ?? job;
 }
 
 async function resumeRecent(runner: RunnerState, findOwner: FindOwner): Promise<void> {
@@ -280,21 +271,10 @@ async function cancel(runner: RunnerState, job: Job): Promise<Job> {
   return (await jobs.find(job.id)) ?? job;
 }
 
-/** A run of a job whose lease this process has taken. */
-type Taken = {
-  readonly state: State;
-  readonly run: Run;
-  readonly plan: Plan;
-  readonly owner: Owner;
-  readonly job: Job;
-};
-
-/** Keeps the lease until the run has ended, or cannot begin. */
-async function begin(runner: RunnerState, taken: Taken): Promise<Job> {
+/** Runs a job whose lease this process has taken, and keeps the lease until the run has ended. */
+async function begin(runner: RunnerState, state: State, run: Run, owner: Owner): Promise<void> {
   const { running, report, sleep, life, stopped } = runner;
-  const { state, run, plan, owner, job } = taken;
   const { jobs } = state;
-  const call = nameRequests(owner);
   const stopKeeping = keepLease({ jobs, run, sleep });
   const letGo = async (end: "done" | "interrupted", message?: string) => {
     try {
@@ -303,23 +283,22 @@ async function begin(runner: RunnerState, taken: Taken): Promise<Job> {
       await stopKeeping();
     }
   };
-  const interrupt = async (error: unknown) => letGo("interrupted", explain(runner, error, owner));
+  const interrupt = (error: unknown) => letGo("interrupted", explain(runner, error, owner));
+  const asking = { call: nameRequests(owner), signal: life.signal };
   try {
-    await requireSameProject({ call, signal: life.signal }, state, plan, job);
+    await requireSameProject(asking, jobs, run);
   } catch (error) {
     await interrupt(error);
     throw error;
   }
   const waitForSpacing = createSpacing(runner, state, owner);
-  const signals = { signal: life.signal, stopped: stopped.signal };
-  const ended = runJob({ call, ...signals, jobs, run, waitForSpacing, sleep })
+  const ended = runJob({ ...asking, stopped: stopped.signal, jobs, run, waitForSpacing, sleep })
     .then(letGo, interrupt)
     .then(() => noteEnd(runner, jobs, run))
     // No caller waits for this promise, so a failure is logged; the job's lease ends by itself.
     .catch((error: unknown) => report(error, owner.requestId))
-    .then(() => running.delete(job.id));
-  running.set(job.id, ended);
-  return (await jobs.find(job.id)) ?? job;
+    .then(() => running.delete(run.id));
+  running.set(run.id, ended);
 }
 
 /** Spaces the writes of all the key's jobs evenly, in whichever process they run. */
@@ -345,11 +324,7 @@ function nameRequests({ call, requestId }: Owner): Owner["call"] {
     call(endpoint, input, signal, { requestId, ...options });
 }
 
-function explain(
-  { report }: RunnerState,
-  error: unknown,
-  { requestId }: Pick<Owner, "requestId">,
-): string {
+function explain({ report }: RunnerState, error: unknown, { requestId }: Owner): string {
   const isClear =
     error instanceof Problem || error instanceof CallFailure || error instanceof OtherProject;
   if (isClear) return error.message;
@@ -373,27 +348,22 @@ async function loadUnfinished(runner: RunnerState): Promise<void> {
   runner.unfinished = new Set(await (await runner.openState()).jobs.listUnfinished());
 }
 
-/** How many of the plan's links are looked for at most. */
-const mostProofs = 10;
-
 /**
- * A key determines the project, and may have changed since the plan was made: at least one of the
- * plan's links must still exist. Links may be deleted, but not all at once.
+ * At least one of the plan's links must still exist, or the key reaches another project by now. A
+ * link that the job may have deleted proves nothing; neither does one that it has yet to create.
  */
-async function requireSameProject(
-  asking: Asking,
-  { plans, jobs }: Pick<State, "plans" | "jobs">,
-  plan: Plan,
-  job: Job,
-): Promise<void> {
-  const first = await jobs.listReceipts(job, { limit: 100 });
-  const open = await jobs.listReceipts(job, { limit: 100, only: "open" });
-  const left = await plans.listRows(plan.id, { actions: ["unchanged"], limit: 100 });
-  const sound = [...first, ...open].filter(shouldBeThere);
-  const known = new Set([...sound, ...left].flatMap(({ link_id }) => link_id ?? []));
-  const ids = spread([...known]);
-  for (const id of ids) if ((await findById(asking, id)) !== undefined) return;
-  if (ids.length > 0) {
+async function requireSameProject(asking: Asking, jobs: Jobs, run: Run): Promise<void> {
+  const receipts = await jobs.listReceipts(run, { limit: 100 });
+  const known = receipts.filter(({ planned: { action }, status }) => {
+    return action === "create" ? status === "done" : action === "update" || status === null;
+  });
+  // Evenly spread over the list: neighbors may have been deleted together by another caller.
+  const step = Math.ceil(known.length / mostProofs);
+  const proofs = known.filter((_, index) => index % step === 0);
+  for (const { link_id } of proofs) {
+    if ((await findById(asking, link_id ?? "")) !== undefined) return;
+  }
+  if (proofs.length > 0) {
     throw new OtherProject(
       "Waypost checked some of the plan's links, and none of them exists anymore.",
     );
@@ -402,25 +372,8 @@ async function requireSameProject(
   await asking.call(links.index, { limit: 1 }, asking.signal);
 }
 
-/**
- * A link that the job may have deleted proves nothing; neither does one that it has yet to create.
- */
-function shouldBeThere({ planned, status }: Receipt): boolean {
-  if (planned.action === "create") return status === "done";
-  return planned.action === "delete" ? status === null : true;
-}
-
-/** Evenly spread over the list: neighbours may have been deleted together by another caller. */
-function spread(ids: readonly string[]): readonly string[] {
-  const step = Math.max(1, Math.ceil(ids.length / mostProofs));
-  return ids.filter((_, index) => index % step === 0);
-}
-
-type Keeping = {
-  readonly jobs: Pick<Jobs, "renew">;
-  readonly run: Run;
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
-};
+/** How many of the plan's links are looked for at most. */
+const mostProofs = 10;
 
 /** Much less than a lease lasts. */
 const renewEvery_ms = 3000;
@@ -429,18 +382,25 @@ const renewEvery_ms = 3000;
  * Renews the lease of a running job until the returned function is called, so that a slow step does
  * not look like a dead process.
  */
-export function keepLease(keeping: Keeping): () => Promise<void> {
+export function keepLease({
+  jobs,
+  run,
+  sleep,
+}: Pick<RunnerOptions, "sleep"> & {
+  readonly jobs: Pick<Jobs, "renew">;
+  readonly run: Run;
+}): () => Promise<void> {
   const ended = new AbortController();
-  const renewing = renewUntil(ended.signal, keeping);
+  const renewing = renewUntilEnded();
   return () => {
     ended.abort();
     return renewing;
   };
-}
 
-async function renewUntil(ended: AbortSignal, { jobs, run, sleep }: Keeping): Promise<void> {
-  while (!ended.aborted) {
-    await sleep(renewEvery_ms, ended).catch(() => undefined);
-    if (!ended.aborted) await jobs.renew(run).catch(() => false);
+  async function renewUntilEnded(): Promise<void> {
+    while (!ended.signal.aborted) {
+      await sleep(renewEvery_ms, ended.signal).catch(() => undefined);
+      if (!ended.signal.aborted) await jobs.renew(run).catch(() => false);
+    }
   }
 }
