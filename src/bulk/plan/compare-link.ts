@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../contract/json.ts";
 import { links, type LinkFields, type ReadLink } from "../../contract/links.ts";
 import { isStoreToken } from "../../contract/rules/link-rules.ts";
-import { listAppIds, type KnownApps } from "./known-apps.ts";
+import type { SettledFields } from "./settle-apps.ts";
 
 /** What a row would change of a link, field by field. */
 
@@ -11,11 +11,12 @@ import { listAppIds, type KnownApps } from "./known-apps.ts";
  */
 export function listChanged(
   link: ReadLink,
-  { ios_app, android_app, options: _options, ...plain }: LinkFields,
-  apps: KnownApps,
+  {
+    fields: { ios_app: _ios, android_app: _android, options: _options, ...plain },
+    appIds,
+  }: SettledFields,
 ): readonly string[] {
-  const chosen = listAppIds({ ios_app, android_app }, apps);
-  const changed = [...Object.entries(plain), ...chosen].filter(([field, to]) => {
+  const changed = Object.entries({ ...plain, ...appIds }).filter(([field, to]) => {
     const from = link[field];
     return to !== undefined && from !== to && !(isUnset(from) && isUnset(to));
   });

@@ -8,7 +8,7 @@ import { batchRows, findTaken, type Taken } from "../select/find-links.ts";
 import { selectParts } from "../select/select-links.ts";
 import { applyRules, listRuledFields } from "./change-by-rule.ts";
 import { listUnknown } from "./compare-link.ts";
-import { noApps, readKnownApps, settleApps, type KnownApps } from "./known-apps.ts";
+import { createAppSettling, type SettledFields } from "./settle-apps.ts";
 import {
   planChange,
   planDeletion,
@@ -37,9 +37,7 @@ export async function* planFilters(
   { filters, search, changes: given, rules }: FilterWanted,
 ): AsyncGenerator<UnnumberedRow> {
   const isDeletion = planning.operation === "delete";
-  const apps = isDeletion ? noApps : await readKnownApps(planning.apps, given);
-  const settled = settleApps(given, apps, planning);
-  const { fields, fault } = settled;
+  const { fault, ...settled } = await createAppSettling(planning)(given);
   const faults = isDeletion ? [] : checkChanges(given);
   const problems = [...faults, ...settled.problems.map(addHint)];
   if (problems.length > 0) throw refuseChanges(problems);
@@ -48,8 +46,8 @@ export async function* planFilters(
   for await (const { rows, unread } of selectParts(planning, filters, search)) {
     if (isDeletion) for (const link of rows) yield planDeletion(null, link);
     else if (rules === undefined) {
-      for (const link of rows) yield planChange(null, link, fields, apps);
-    } else yield* planRuled(planning, rows, { fields, rules, apps, paths });
+      for (const link of rows) yield planChange(null, link, settled);
+    } else yield* planRuled(planning, rows, { settled, rules, paths });
     for (let left = unread; left > 0; left -= 1) yield noteUnread;
   }
 }
@@ -74,9 +72,8 @@ export function refuseChanges(problems: readonly FieldProblem[]): Problem {
 type Paths = { readonly left: Set<string>; readonly given: Set<string> };
 
 type Ruling = {
-  readonly fields: LinkFields;
+  readonly settled: SettledFields;
   readonly rules: readonly PlanRule[];
-  readonly apps: KnownApps;
   readonly paths: Paths;
 };
 
@@ -102,23 +99,23 @@ async function* planRuled(
 }
 
 /** One after the other: of all links at once the new values would be held beside the old ones. */
-function* ruleEach(links: readonly ReadLink[], { fields, rules }: Ruling): Generator<RuledLink> {
+function* ruleEach(links: readonly ReadLink[], { settled, rules }: Ruling): Generator<RuledLink> {
   for (const link of links) {
     const ruled = applyRules(link, rules);
     const { values, problems } = checkLink(ruled.fields, "update");
     // A path has one form, in which it is looked for and sent.
     const path = values.path === undefined ? {} : { path: values.path };
-    const all = { ...fields, ...ruled.fields, ...path };
+    const all = { ...settled.fields, ...ruled.fields, ...path };
     yield { link, fields: all, problems: [...ruled.problems, ...problems] };
   }
 }
 
 function planRuledLink(
   { link, fields, problems }: RuledLink,
-  { rules, apps, paths }: Ruling,
+  { rules, settled: { appIds }, paths }: Ruling,
   taken: Taken,
 ): UnnumberedRow {
-  const row = { row: null, id: link.id, ...(link.path && { path: link.path }), fields };
+  const row = { row: null, id: link.id, ...(link.path && { path: link.path }), fields, appIds };
   const ruled = listRuledFields(rules);
   const unread = listUnknown(link).filter((field) => ruled.has(field));
   if (unread.length > 0) return planUnread(null, link, unread);
@@ -129,7 +126,7 @@ function planRuledLink(
   if (goal !== undefined && goal !== link.path && paths.given.has(goal)) {
     return planRefusal("conflict", row, "Another link in the plan moves to the same path");
   }
-  const planned = planUpdate(row, link, { known: taken, apps, left: paths.left });
+  const planned = planUpdate(row, link, taken, paths.left);
   if (goal !== undefined && planned.action === "update") paths.given.add(goal);
   return planned;
 }

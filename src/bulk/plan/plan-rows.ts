@@ -1,10 +1,10 @@
-import type { LinkFields, ReadLink } from "../../contract/links.ts";
+import type { ReadLink } from "../../contract/links.ts";
 import { toSentence } from "../../contract/problem.ts";
 import { placeHere } from "../../contract/rules/named-link.ts";
 import type { PlanOperation, PlanProblem, PlanRow } from "../../state/plans.ts";
 import { describeForeignHost } from "../../text/foreign-host.ts";
 import { quote } from "../../text/show-hidden.ts";
-import type { Asking, Owner } from "../owner.ts";
+import type { Asking } from "../owner.ts";
 import { placeProblem, type CheckedRow } from "../rows/check-rows.ts";
 import {
   batchRows,
@@ -14,15 +14,8 @@ import {
   type Known,
   type Taken,
 } from "../select/find-links.ts";
-import type { ProjectApps } from "../select/project-apps.ts";
 import { listChanged, listUnknown, pickChanged } from "./compare-link.ts";
-import {
-  createAppComparison,
-  noApps,
-  readKnownApps,
-  settleApps,
-  type KnownApps,
-} from "./known-apps.ts";
+import { createAppSettling, type AppRules, type SettledFields } from "./settle-apps.ts";
 
 /** What many rows would do, row by row: everything is read, and nothing is written. */
 
@@ -32,73 +25,66 @@ export type UnnumberedRow = Omit<PlanRow, "position"> & {
 };
 
 export type Planning = Asking &
-  Pick<Owner, "requireRight"> & {
+  AppRules & {
     readonly operation: PlanOperation;
-    /** Whether ids may be others than UUIDs. */
-    readonly takesAnyId: boolean;
     /** A new link's path, where a row has none: so that its creation may be repeated safely. */
     readonly createPath: () => string;
-    readonly apps: ProjectApps;
-    /** Whether rows may name apps in every way that a person does. */
-    readonly takesNames: boolean;
   };
 
 export async function* planRows(
   planning: Planning,
   rows: AsyncIterable<CheckedRow>,
 ): AsyncGenerator<UnnumberedRow> {
-  const isDeletion = planning.operation === "delete";
-  const findDispute = createAppComparison();
-  const earlier: Earlier = { rowsById: new Map(), left: new Set(), findDispute };
+  const settleApps = createAppSettling(planning);
+  const earlier: Earlier = { rowsById: new Map(), left: new Set() };
   for await (const batch of batchRows(rows)) {
     const known = await findLinks(planning, batch);
     for (const given of batch) {
-      const apps = isDeletion ? noApps : await readKnownApps(planning.apps, given.fields);
-      const { fields, problems: found, fault } = settleApps(given.fields, apps, planning);
-      const problems = [...given.problems, ...found.map((each) => placeProblem(given.row, each))];
+      // A deletion has no fields.
+      const { fault, ...settled } = await settleApps(given.fields, given.row);
+      const found = settled.problems.map((each) => placeProblem(given.row, each));
+      const problems = [...given.problems, ...found];
       const message = problems.map((problem) => problem.message).join("; ");
       if (message !== "") yield { ...planRefusal("invalid", given, message), problems };
       else if (fault !== undefined) yield planRefusal("conflict", given, fault);
-      else yield planRow(planning, { ...given, fields }, { known, apps, earlier });
+      else yield planRow(planning, { ...given, ...settled, problems }, known, earlier);
     }
   }
 }
 
-/** Paths that the links of earlier rows have moved away from. */
-type Left = Set<string>;
-
 /** What earlier rows of the same plan do. */
 type Earlier = {
   readonly rowsById: Map<string, number>;
-  readonly left: Left;
-  /** What they said of a new app that this row says otherwise. */
-  readonly findDispute: ReturnType<typeof createAppComparison>;
+  /** Paths that the links of earlier rows have moved away from. */
+  readonly left: Set<string>;
 };
 
 /** A row about a link that is there, or of links that filters name, which are not numbered. */
-type RowOfLink = Pick<CheckedRow, "id" | "path" | "fields"> & { readonly row: number | null };
+type RowOfLink = Pick<CheckedRow, "id" | "path"> & SettledFields & { readonly row: number | null };
 
-type Context = { readonly known: Known; readonly apps: KnownApps; readonly earlier: Earlier };
+type SettledRow = CheckedRow & SettledFields;
 
-function planRow(planning: Planning, row: CheckedRow, context: Context): UnnumberedRow {
-  const dispute = context.earlier.findDispute(row.row, row.fields);
-  if (dispute !== undefined) return planRefusal("invalid", row, dispute);
-  if (planning.operation === "upsert") return planUpsert(planning, row, context);
-  const meant = pickMeant(row, context.known);
+function planRow(
+  planning: Planning,
+  row: SettledRow,
+  known: Known,
+  { rowsById, left }: Earlier,
+): UnnumberedRow {
+  if (planning.operation === "upsert") return planUpsert(planning, row, known);
+  const meant = pickMeant(row, known);
   const [link] = meant;
   if (link === undefined || meant.length > 1) {
-    const message = link ? describeSeveral(meant) : explainMissing(row, context.known, planning);
+    const message = link ? describeSeveral(meant) : explainMissing(row, known, planning);
     return planRefusal("conflict", row, message);
   }
-  const first = context.earlier.rowsById.get(link.id);
+  const first = rowsById.get(link.id);
   if (first !== undefined) {
     const message = `This is the same link as in row ${first}; keep one of them`;
     return planRefusal("invalid", row, message);
   }
-  context.earlier.rowsById.set(link.id, row.row);
-  const { left } = context.earlier;
+  rowsById.set(link.id, row.row);
   if (planning.operation === "update") {
-    return planUpdate({ ...row, id: link.id }, link, { ...context, left });
+    return planUpdate({ ...row, id: link.id }, link, known, left);
   }
   const isNamed = row.named?.by === "path";
   const isElsewhere = !isNamed && row.path !== undefined && link.path !== row.path;
@@ -125,11 +111,7 @@ const mostCandidates = 5;
 
 const maybeUnread = "This link may be one of those that could not be read";
 
-function planUpsert(
-  { createPath }: Planning,
-  row: CheckedRow,
-  { known, apps }: Context,
-): UnnumberedRow {
+function planUpsert({ createPath }: Planning, row: SettledRow, known: Known): UnnumberedRow {
   const { id, path = createPath(), fields } = row;
   const named = known.byId.get(id ?? "");
   const link = known.byPath.get(path) ?? (named?.path === path ? named : undefined);
@@ -140,7 +122,7 @@ function planUpsert(
     return planRefusal("conflict", row, "The path is already another link's short path");
   }
   if (link === undefined && known.isPartial) return planRefusal("conflict", row, maybeUnread);
-  if (link !== undefined) return planChange(row.row, link, fields, apps);
+  if (link !== undefined) return planChange(row.row, link, row);
   return { ...nothing, row: row.row, action: "create", path, fields: { ...fields, path } };
 }
 
@@ -152,7 +134,8 @@ const mismatch =
 export function planUpdate(
   row: RowOfLink,
   link: ReadLink,
-  { known, apps, left }: { readonly known: Taken; readonly apps: KnownApps; readonly left: Left },
+  known: Taken,
+  left: Set<string>,
 ): UnnumberedRow {
   const { path } = row.fields;
   const isMoved = typeof path === "string" && path !== link.path;
@@ -164,19 +147,18 @@ export function planUpdate(
     if (known.isPartial) return planRefusal("conflict", row, maybeUnread);
   }
   if (isMoved) left.add(link.path ?? "");
-  return planChange(row.row, link, row.fields, apps);
+  return planChange(row.row, link, row);
 }
 
 export function planChange(
   row: number | null,
   link: ReadLink,
-  given: LinkFields,
-  apps: KnownApps,
+  given: SettledFields,
 ): UnnumberedRow {
-  const changed = listChanged(link, given, apps);
+  const changed = listChanged(link, given);
   const unread = listUnknown(link).filter((field) => changed.includes(field));
   if (unread.length > 0) return planUnread(row, link, unread);
-  const fields = pickChanged(given, changed);
+  const fields = pickChanged(given.fields, changed);
   // Of what stays as it is nothing has to be remembered.
   if (Object.keys(fields).length === 0) return planLink(row, link, { action: "unchanged" });
   return planLink(row, link, { action: "update", fields, before: link });

@@ -1,0 +1,178 @@
+import { isDeepStrictEqual } from "node:util";
+import { findRegistration, makerFacts } from "../../contract/apps.ts";
+import { normalizeId, uuidPattern } from "../../contract/fields.ts";
+import type { LinkFields } from "../../contract/links.ts";
+import type { FieldProblem } from "../../contract/problem.ts";
+import { bringsNewApp, checkAndroidApp, checkIosApp } from "../../contract/rules/app-rules.ts";
+import { isBlank } from "../../contract/text.ts";
+import { quote } from "../../text/show-hidden.ts";
+import {
+  adviseUnregistered,
+  describeUnregistered,
+  writeNamedApp,
+} from "../../text/unregistered-app.ts";
+import type { Owner } from "../owner.ts";
+import {
+  appKinds,
+  appMembers,
+  isWhole,
+  pickNamedApps,
+  readIdentifier,
+  type App,
+  type AppMember,
+  type ProjectApps,
+} from "../select/project-apps.ts";
+
+/** Compares the apps that rows choose with those that the project has registered. */
+
+export type AppRules = Pick<Owner, "requireRight"> & {
+  readonly apps: ProjectApps;
+  /** Whether ids may be others than UUIDs. */
+  readonly takesAnyId: boolean;
+  /** Whether rows may give an app's name where the API takes an id or a bundle id. */
+  readonly takesNames: boolean;
+};
+
+export type SettledFields = {
+  /** With the apps as the API takes them. */
+  readonly fields: LinkFields;
+  /**
+   * The link's apps after the write, by the fields that show them: null for none, and a text in
+   * place of the id of a new app.
+   */
+  readonly appIds: Readonly<Record<string, string | null>>;
+};
+
+type SettledApps = SettledFields & {
+  readonly problems: readonly FieldProblem[];
+  /** What the API would refuse about the apps, as one sentence. */
+  readonly fault: string | undefined;
+};
+
+/**
+ * Details of an app that is already registered are left out: if it were deleted before the row is
+ * applied, they would register it again without approval. A row that would register an app is
+ * refused as a whole if the key may not do that, because a job would stop at it. If the key may not
+ * read the apps, a row with all that a registration needs counts as one. Two rows may not describe
+ * a new app differently: the first one applied would register it, and a person sees it once.
+ */
+export function createAppSettling(rules: AppRules) {
+  const firsts = new Map<string, { readonly row: number | null; readonly choice: object }>();
+  return async (given: LinkFields, row: number | null = null): Promise<SettledApps> => {
+    const fields: LinkFields = { ...given };
+    const appIds: Record<string, string | null> = {};
+    const problems: FieldProblem[] = [];
+    const faults: NonNullable<SettledApp["fault"]>[] = [];
+    const brought: AppMember[] = [];
+    for (const member of appMembers) {
+      const choice = given[member];
+      if (choice === undefined) continue;
+      appIds[`${member}_id`] = null;
+      if (choice === null) continue;
+      const list = await rules.apps.list(member);
+      const apps = list && isWhole(list) ? list.rows : undefined;
+      const settled = settleApp(member, choice, apps, rules);
+      fields[member] = settled.choice ?? choice;
+      appIds[`${member}_id`] = settled.id;
+      problems.push(...(settled.problems ?? []));
+      if (settled.fault !== undefined) faults.push(settled.fault);
+      if (settled.isNew === true) brought.push(member);
+    }
+    if (problems.length > 0 || faults.length > 0) {
+      return { fields, appIds, problems, fault: joinFaults(faults) };
+    }
+    for (const member of brought) rules.requireRight?.(findRegistration(member));
+    for (const member of appMembers) {
+      const choice = fields[member];
+      if (!choice || !bringsNewApp(choice)) continue;
+      const app = `${appKinds[member].label} ${readChoice(choice)}`;
+      const first = firsts.get(app);
+      if (first === undefined) firsts.set(app, { row, choice });
+      else if (!isDeepStrictEqual(first.choice, choice)) {
+        const message = `The fields of the ${app} differ from those in row ${first.row}`;
+        problems.push({ field: "", message: `${message}; use the same in both` });
+      }
+    }
+    return { fields, appIds, problems, fault: undefined };
+  };
+}
+
+type AppFields = NonNullable<LinkFields["ios_app"]> & NonNullable<LinkFields["android_app"]>;
+
+type SettledApp = {
+  readonly choice?: AppFields;
+  readonly id: string;
+  readonly problems?: readonly FieldProblem[];
+  readonly fault?: { readonly text: string; readonly isUnregistered: boolean };
+  readonly isNew?: boolean;
+};
+
+/** The text by which an app is chosen. */
+function readChoice({ id, bundle_id, package_name }: AppFields): string {
+  return (isBlank(id) ? (bundle_id ?? package_name) : id) ?? "";
+}
+
+/** `apps` is undefined if they could not all be read. */
+function settleApp(
+  member: AppMember,
+  choice: AppFields,
+  apps: readonly App[] | undefined,
+  { takesAnyId, takesNames }: AppRules,
+): SettledApp {
+  const { label, key = "" } = appKinds[member];
+  const isById = !isBlank(choice.id);
+  const text = readChoice(choice);
+  const isUuid = uuidPattern.test(text);
+  const app = apps?.find((each) =>
+    isById ? each.id === normalizeId(text) : readIdentifier(each) === text,
+  );
+  const { problems: faults } = (member === "ios_app" ? checkIosApp : checkAndroidApp)(choice);
+  const id = isById ? normalizeId(text) : (app?.id ?? `the app ${text}`);
+  const isName = takesNames && !isBlank(text) && !(isById && isUuid) && !bringsNewApp(choice);
+  const registered = apps?.map(describeApp) ?? [];
+  const missing = { label, identifier: text, needs: makerFacts[member] };
+  if (isName && apps !== undefined && app === undefined) {
+    const named = pickNamedApps(apps, text);
+    const [only, ...others] = named;
+    if (only !== undefined && others.length === 0) return { choice: { id: only.id }, id: only.id };
+    if (only !== undefined) {
+      const all = named.map((one) => writeNamedApp(describeApp(one))).toSorted();
+      const message = `More than one ${label} is named ${quote(text)}: ${all.join(", ")}`;
+      return { id, problems: [{ field: member, message }] };
+    }
+    // A possible ID or identifier is reported below, with the link that needs it.
+    if (isById ? !takesAnyId : faults.some(({ field }) => field === key)) {
+      const message = describeUnregistered(missing, registered);
+      const advice = adviseUnregistered(missing, registered);
+      return { id, problems: [{ field: member, message: `${message}; ${advice}` }] };
+    }
+  }
+  // Missing fields are allowed, because the app may be registered already.
+  const given = new Map(Object.entries(choice));
+  const problems = faults
+    .filter(({ field }) => !isBlank(given.get(field)))
+    .map(({ field, message }) => ({ field: `${member}.${field}`, message }));
+  if (isById && !takesAnyId && !isUuid) {
+    problems.push({ field: `${member}.id`, message: `The id of ${member} is not a UUID` });
+  }
+  const settled = { id, problems };
+  if (app !== undefined) return isById ? settled : { ...settled, choice: { [key]: text } };
+  if (!isById && faults.length === 0) return { ...settled, isNew: true };
+  if (apps === undefined) return settled;
+  const unknown = `No ${label} has the ID ${text}`;
+  const fault = isById ? unknown : describeUnregistered(missing, registered);
+  return { ...settled, fault: { text: fault, isUnregistered: !isById } };
+}
+
+function describeApp(app: App) {
+  return { name: app.name, identifier: readIdentifier(app) };
+}
+
+function joinFaults(faults: readonly NonNullable<SettledApp["fault"]>[]): string | undefined {
+  const [first, ...others] = faults.map(({ text }) => text);
+  const unregistered = faults.filter(({ isUnregistered }) => isUnregistered).length;
+  const them = unregistered > 1 ? "them" : "it";
+  const advice = unregistered === 0 ? [] : [`register ${them} first, or leave ${them} out`];
+  const rest = others.map((text) => `${text.charAt(0).toLowerCase()}${text.slice(1)}`);
+  return first && [first, ...rest, ...advice].join("; ");
+}
