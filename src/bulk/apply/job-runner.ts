@@ -86,7 +86,7 @@ export function createRunner(options: RunnerOptions, life: AbortController) {
      */
     apply: (plan: Plan, owner: Owner, seen?: Job, writer?: JobWriter) =>
       startOnce(runner, plan, () => apply(runner, plan, owner, seen, writer)),
-    /** Resolves when the job no longer runs, or the time is over; reports its progress until then. */
+    /** Resolves when the job no longer runs, or the time is over; reports progress until then. */
     wait: (job: Job, milliseconds: number, onProgress?: OnProgress) =>
       wait(runner, job, milliseconds, onProgress),
     cancel: (job: Job) => cancel(runner, job),

@@ -17,8 +17,6 @@ export type Format = {
   readonly fields: Readonly<Record<string, readonly string[]>>;
   /** Addresses that end in the path, which may repeat each other. */
   readonly addresses: readonly string[];
-  /** Addresses whose query has fields under these names as well. */
-  readonly opened?: readonly string[];
   /** Where the campaign goes: into the destination, or to Google Play as the referrer. */
   readonly campaign?: "url" | "referrer";
   /** Data of an app's own, which only looks like the service's. */
@@ -27,37 +25,30 @@ export type Format = {
 
 const list = (names: string): readonly string[] => names.split(" ");
 
-const longLinks = ["longdynamiclink", "longlink", "dynamiclink"];
-
-/** The CSV of Google Takeout, long links, and the `dynamicLinkInfo` of the API. */
-const firebase: Omit<Format, "signs"> = {
-  title: "Firebase Dynamic Links",
-  fields: {
-    name: ["linkname", "name"],
-    // On a desktop, `ofl` goes before the deep link, which then only the app would see.
-    url: ["ofl", "desktopfallbacklink", "link", "deeplink"],
-    social_title: ["st", "socialtitle"],
-    social_description: ["sd", "socialdescription"],
-    social_image_url: ["si", "socialimagelink"],
-    ios_fallback_url: ["ifl", "iosfallbacklink"],
-    android_fallback_url: ["afl", "androidfallbacklink"],
-    enable_forced_redirect: ["efr", "enableforcedredirect"],
-    provider_token: ["pt", "itunesconnectpt"],
-    campaign_token: ["ct", "itunesconnectct"],
-    "ios_app.bundle_id": ["ibi", "iosbundleid"],
-    "ios_app.app_store_id": ["isi", "iosappstoreid"],
-    "android_app.package_name": ["apn", "androidpackagename"],
-  },
-  addresses: ["shortlink", ...longLinks, "domainuriprefix", "dynamiclinkdomain"],
-  opened: longLinks,
-  campaign: "referrer",
-};
-
-const firebaseSigns = ["shortlink", "apn", "ibi", "isi", "afl", "ifl", "ofl", "efr"];
-
 export const formats: readonly Format[] = [
-  { ...firebase, signs: [[...longLinks, "domainuriprefix"]] },
-  { ...firebase, signs: [["link", "deeplink"], firebaseSigns] },
+  {
+    // The CSV of Google Takeout, and the `dynamicLinkInfo` of the API.
+    title: "Firebase Dynamic Links",
+    signs: [["link", "deeplink"], list("shortlink domainuriprefix apn ibi isi afl ifl ofl efr")],
+    fields: {
+      name: ["linkname", "name"],
+      // On a desktop, `ofl` goes before the deep link, which then only the app would see.
+      url: ["ofl", "desktopfallbacklink", "link", "deeplink"],
+      social_title: ["st", "socialtitle"],
+      social_description: ["sd", "socialdescription"],
+      social_image_url: ["si", "socialimagelink"],
+      ios_fallback_url: ["ifl", "iosfallbacklink"],
+      android_fallback_url: ["afl", "androidfallbacklink"],
+      enable_forced_redirect: ["efr", "enableforcedredirect"],
+      provider_token: ["pt", "itunesconnectpt"],
+      campaign_token: ["ct", "itunesconnectct"],
+      "ios_app.bundle_id": ["ibi", "iosbundleid"],
+      "ios_app.app_store_id": ["isi", "iosappstoreid"],
+      "android_app.package_name": ["apn", "androidpackagename"],
+    },
+    addresses: ["shortlink", "domainuriprefix", "dynamiclinkdomain"],
+    campaign: "referrer",
+  },
   {
     // Its CSV export, and what `GET /api/links` answers.
     title: "Short.io",
@@ -156,11 +147,10 @@ export function convertLink(
   row: number,
   leftover: Leftover,
 ): GivenRow {
-  const values = openAddresses(link, format.opened ?? []);
   const used = new Set<ForeignValue>();
-  const fields = readFields(format, values, used);
+  const fields = readFields(format, link, used);
   if (isBlank(fields.url)) countWarning(leftover, "noDestination", row);
-  const unmapped = values.filter((value) => !used.has(value));
+  const unmapped = link.filter((value) => !used.has(value));
   if (unmapped.some(isArchived)) countWarning(leftover, "archived", row);
   for (const { name, text } of unmapped) {
     const isListed = leftover.unmapped.has(name) || leftover.unmapped.size < mostNames;
@@ -237,18 +227,6 @@ function readFields(
     if (query.toString() !== before) fields[campaign ?? ""] = address?.href ?? query.toString();
   }
   return fields;
-}
-
-/** A long link says in its query what the other columns would. */
-function openAddresses(link: ForeignLink, opened: readonly string[]): ForeignLink {
-  return link.flatMap((value) => {
-    const address = opened.includes(value.key) ? readUrl(value.text) : undefined;
-    if (address === undefined) return [value];
-    const inside = [...address.searchParams].flatMap(([name, text]) =>
-      text === "" ? [] : [{ name: `${value.name} ${name}`, key: simplifyName(name), text }],
-    );
-    return readShortPath(value.text) ? [value, ...inside] : inside;
-  });
 }
 
 /** Of `https://example.page.link/m9Mm` and `bit.ly/3abc`; empty for a host alone. */

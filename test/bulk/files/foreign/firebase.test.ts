@@ -108,35 +108,6 @@ describe("Firebase Dynamic Links", () => {
     ]);
   });
 
-  test("as long links: their parameters are read like columns", async () => {
-    const long = new URL("https://a.page.link/");
-    const parameters = {
-      link: "https://a.example/?p=1&q=2",
-      apn: "com.example.a",
-      ibi: "com.example.A",
-      isi: "12",
-      efr: "1",
-      ct: "alone",
-      _utm: "x",
-    };
-    for (const [name, text] of Object.entries(parameters)) long.searchParams.set(name, text);
-    const { rows, findings } = await readSource({ rows: [{ longDynamicLink: long.href }] });
-    expect(rows[0]).toMatchObject({
-      problems: [],
-      fields: {
-        url: "https://a.example/?p=1&q=2",
-        enable_forced_redirect: true,
-        ios_app: { bundle_id: "com.example.A", app_store_id: "12" },
-        android_app: { package_name: "com.example.a" },
-      },
-    });
-    expect(rows[0]?.path).toBeUndefined();
-    expect(findings.unmapped.map(({ field }) => field)).toEqual([
-      "longDynamicLink ct",
-      "longDynamicLink _utm",
-    ]);
-  });
-
   test("as its API had them", async () => {
     const { rows, findings } = await readSource({
       rows: [
