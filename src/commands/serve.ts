@@ -29,7 +29,6 @@ import {
   noteServedPlace,
   type Statement,
 } from "../app/listening/ask-listener.ts";
-import { openSigner } from "../app/listening/folder-signer.ts";
 import { claimPort } from "../app/listening/serve-port.ts";
 import { createLog, createReport, type Log } from "../app/process/log.ts";
 import { openMetrics, readSources, type OpenMetrics } from "../app/process/open-metrics.ts";
@@ -183,9 +182,9 @@ function prepareAnswers(
   readStatement: () => Statement,
 ): AnswerProcess | undefined {
   try {
-    const signer = openSigner(data);
+    const answerProcess = createAnswerProcess({ data, port, readStatement });
     noteServedPlace(data, { host, port });
-    return createAnswerProcess({ signer, port, readStatement });
+    return answerProcess;
   } catch (error) {
     report(error);
     return undefined;

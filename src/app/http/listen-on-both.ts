@@ -1,8 +1,8 @@
-import type { AddressInfo, Server as NetServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { readCode } from "../data/data-folder.ts";
 import { closeListener, listenAt, type HttpServer } from "./http-server.ts";
 
-const loopbacks = ["127.0.0.1", "::1"];
+const loopbacks: readonly string[] = ["127.0.0.1", "::1"];
 
 /** A browser opens `localhost` at either address, so a port counts as ours only at both. */
 const covered: Readonly<Record<string, readonly string[]>> = {
@@ -12,9 +12,6 @@ const covered: Readonly<Record<string, readonly string[]>> = {
   "::": loopbacks,
 };
 
-/** A port that is free at one address may be taken at the other. */
-const mostTries = 20;
-
 type ListenPlace = {
   readonly host: string;
   readonly port: number;
@@ -23,41 +20,28 @@ type ListenPlace = {
 };
 
 /** Listens at the host, and at the loopback addresses that the machine has. */
-export async function listenOnBoth(
-  server: HttpServer,
-  { host, port, hasLocalLinks }: ListenPlace,
-): Promise<number> {
-  for (let tries = 1; ; tries += 1) {
-    const bound = await listenAt(server, { host, port });
-    try {
-      await listenAtTwins(server, bound, hasLocalLinks);
-      return bound;
-    } catch (error) {
-      await Promise.all([server, ...server.twins].map(closeListener));
-      if (port !== 0 || readCode(error) !== "EADDRINUSE" || tries === mostTries) throw error;
-    }
-  }
-}
-
-async function listenAtTwins(
-  server: HttpServer,
-  port: number,
-  hasLocalLinks: boolean,
-): Promise<void> {
-  // A listening TCP server has an address with a port; only pipes have a path instead.
-  const own = covered[(server.address() as AddressInfo).address];
-  if (own === undefined && !hasLocalLinks) return;
-  for (const [at, host] of loopbacks.entries()) {
-    const twin = server.twins[at];
-    if (twin !== undefined && own?.includes(host) !== true) await listenAtTwin(twin, host, port);
-  }
-}
-
-async function listenAtTwin(twin: NetServer, host: string, port: number): Promise<void> {
+export async function listenOnBoth(server: HttpServer, place: ListenPlace): Promise<number> {
+  const { host, port, hasLocalLinks } = place;
   try {
-    await listenAt(twin, { host, port });
+    const bound = await listenAt(server, { host, port });
+    // A listening TCP server has an address with a port; only pipes have a path instead.
+    const { address } = server.address() as AddressInfo;
+    const own = covered[address] ?? (hasLocalLinks ? [] : loopbacks);
+    for (const [at, twin] of server.twins.entries()) {
+      const loopback = loopbacks[at] ?? "";
+      if (own.includes(loopback)) continue;
+      await listenAt(twin, { host: loopback, port: bound }).catch((error: unknown) => {
+        if (!noSuchAddress.has(readCode(error))) throw error;
+      });
+    }
+    return bound;
   } catch (error) {
-    // The machine has no such address.
-    if (!["EADDRNOTAVAIL", "EAFNOSUPPORT"].includes(readCode(error) ?? "")) throw error;
+    await Promise.all([server, ...server.twins].map(closeListener));
+    // A port that is free at one address may be taken at the other.
+    if (port === 0 && readCode(error) === "EADDRINUSE") return listenOnBoth(server, place);
+    throw error;
   }
 }
+
+/** Some machines have only one of the loopback addresses. */
+const noSuchAddress: ReadonlySet<string> = new Set(["EADDRNOTAVAIL", "EAFNOSUPPORT"]);

@@ -1,81 +1,84 @@
-import { randomBytes } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
-import { request } from "node:http";
+import { request, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import type { Config } from "../../config.ts";
 import type { Listening } from "../../mcp/access/listening.ts";
-import { readCode } from "../data/data-folder.ts";
+import { createToken } from "../../service/ids.ts";
+import { isSameSecret } from "../../text/same-secret.ts";
+import { checkToken, findListenerKeyFile, keepToken, readCode } from "../data/data-folder.ts";
+import { readIfThere } from "../data/secrets.ts";
 import type { AnswerProcess } from "../http/http-server.ts";
 import { respondJson } from "../http/respond-json.ts";
 import type { ServedBy } from "../http/watch-proxies.ts";
-import { findSigner, type Signer } from "./folder-signer.ts";
+import { clock, random } from "../process/embedded.ts";
 
-/** Processes of one data folder ask each other, over HTTP, which of them listens on a port. */
+/**
+ * Processes of one data folder ask each other, over HTTP, which of them listens on a port. They
+ * recognize each other by signatures made with the folder's secret, which is never sent.
+ */
+
+const purposes = ["ask", "leave"] as const;
+/** `serve` asks a stdio process to leave the port. */
+type Purpose = (typeof purposes)[number];
 
 /** How the listening process describes itself. */
 export type Statement = Listening & ServedBy;
 
-type SignedStatement = Statement & {
-  /** Signed, it asks this listener to leave the port, and no later one. */
-  readonly leave_nonce: string;
-};
-
 export type Place = { readonly host: string; readonly port: number };
 
-export type PortHolder = SignedStatement | "starting" | "nobody" | "foreign";
+/** On a port that is changing hands, no process listens yet, or one is starting. */
+export type PortHolder = Statement | "changing" | "foreign";
 
 const noteFile = "listener.json";
-const askPath = "/listener/ask";
-const leavePath = "/listener/leave";
 const nonceHeader = "waypost-nonce";
 const proofHeader = "waypost-proof";
-
+/** A program that had the port before must not repeat a request later. */
+const validFor_ms = 10_000;
 /** Waypost answers at once unless its machine is very busy. Other programs may never answer. */
 const answerWithin_ms = 3000;
 const mostCharacters = 4096;
 
-export async function askListener(place: Place, signer: Signer): Promise<PortHolder> {
-  const { port } = place;
-  const nonce = createNonce();
+/** The address at which this machine reaches a server that listens on all addresses. */
+const reachable: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
+
+export async function askListener(
+  purpose: Purpose,
+  { host, port }: Place,
+  folder: string,
+): Promise<PortHolder> {
+  const sign = findSign(folder);
+  if (sign === undefined) return "foreign";
+  const nonce = `${clock.now()} ${randomBytes(16).toString("base64url")}`;
+  const headers = { [nonceHeader]: nonce, [proofHeader]: sign(purpose, port, nonce) };
+  const signal = AbortSignal.timeout(answerWithin_ms);
+  const place = { host: reachable[host] ?? host, port, path: `/listener/${purpose}` };
   try {
-    const { status, text } = await post(place, askPath, {
-      [nonceHeader]: nonce,
-      [proofHeader]: signer.sign("ask", port, nonce),
-    });
+    const asked = request({ ...place, method: "POST", headers, agent: false, signal }).end();
+    const [response]: IncomingMessage[] = await once(asked, "response");
     // Waypost answers so while it starts.
-    if (status === 503) return "starting";
+    if (response?.statusCode === 503) return "changing";
+    let text = "";
+    for await (const chunk of response?.setEncoding("utf8") ?? []) {
+      text += chunk;
+      if (text.length > mostCharacters) return "foreign";
+    }
     const { said, proof } = JSON.parse(text);
-    const isOurs = signer.isSigned(proof, "answer", port, nonce, said);
+    const isOurs = isSameSecret(String(proof), sign("answer", port, nonce, said));
     // `createAnswerProcess` in another process wrote it.
-    return isOurs ? (JSON.parse(said) as SignedStatement) : "foreign";
+    return isOurs ? (JSON.parse(said) as Statement) : "foreign";
   } catch (error) {
     // A listener that ends may reset the connection.
     const isGone = ["ECONNREFUSED", "ECONNRESET", "EPIPE"].includes(readCode(error));
-    return isGone ? "nobody" : "foreign";
+    return isGone ? "changing" : "foreign";
   }
 }
 
-/** Only for a process whose answer was signed: other programs must never get this signature. */
-export async function askToLeave(
-  place: Place,
-  { leave_nonce: nonce }: SignedStatement,
-  signer: Signer,
-): Promise<void> {
-  const proof = signer.sign("leave", place.port, nonce);
-  // The next attempt to listen shows whether the port is free.
-  await post(place, leavePath, { [nonceHeader]: nonce, [proofHeader]: proof }).catch(() => {});
-}
-
 /** The statement of the process that serves the folder, if one does. */
-export async function findStatement({
-  data,
-  host,
-  port,
-}: Pick<Config, "data" | "host" | "port">): Promise<Statement | undefined> {
-  const signer = findSigner(data);
-  if (signer === undefined) return undefined;
-  for (const place of [readServedPlace(data), { host, port }]) {
-    const found = place && (await askListener(place, signer));
+export async function findStatement(config: Config): Promise<Statement | undefined> {
+  for (const place of [readServedPlace(config.data), config]) {
+    const found = place && (await askListener("ask", place, config.data));
     if (typeof found === "object") return found;
   }
   return undefined;
@@ -96,7 +99,8 @@ function readServedPlace(data: string): Place | undefined {
 }
 
 type AnswerOptions = {
-  readonly signer: Signer;
+  /** The data folder. */
+  readonly data: string;
   readonly port: number;
   readonly readStatement: () => Statement;
   /** Gives the port to `serve`. Omitted by `serve` itself, which keeps its port. */
@@ -104,48 +108,40 @@ type AnswerOptions = {
 };
 
 export function createAnswerProcess(options: AnswerOptions): AnswerProcess {
-  const { signer, port, readStatement, leave } = options;
-  const leave_nonce = createNonce();
+  const { data, port, readStatement, leave } = options;
+  const sign = openSign(data);
   return ({ method, url, headers }, response) => {
-    const nonce = headers[nonceHeader];
-    const proof = headers[proofHeader];
-    if (method !== "POST" || typeof nonce !== "string") return false;
-    if (url === askPath && signer.isSigned(proof, "ask", port, nonce)) {
-      const said = JSON.stringify({ ...readStatement(), leave_nonce });
-      respondJson(response, 200, { said, proof: signer.sign("answer", port, nonce, said) });
-      return true;
-    }
-    if (leave === undefined || url !== leavePath || nonce !== leave_nonce) return false;
-    if (!signer.isSigned(proof, "leave", port, nonce)) return false;
-    response.writeHead(204).end();
-    leave();
+    const purpose = purposes.find((each) => url === `/listener/${each}`);
+    if (method !== "POST" || purpose === undefined) return false;
+    const nonce = String(headers[nonceHeader]);
+    const isRecent = Math.abs(clock.now() - Number.parseInt(nonce, 10)) < validFor_ms;
+    const expected = sign(purpose, port, nonce);
+    if (!isRecent || !isSameSecret(String(headers[proofHeader]), expected)) return false;
+    const said = JSON.stringify(readStatement());
+    respondJson(response, 200, { said, proof: sign("answer", port, nonce, said) });
+    if (purpose === "leave") leave?.();
     return true;
   };
 }
 
-function createNonce(): string {
-  return randomBytes(16).toString("base64url");
+/** A signature is valid for one purpose at one port. */
+type Sign = (purpose: Purpose | "answer", ...signed: readonly unknown[]) => string;
+
+/** Creates the folder's secret if no process of the folder has listened before. */
+export function openSign(folder: string): Sign {
+  const path = findListenerKeyFile(folder);
+  return findSign(folder) ?? createSign(keepToken(path, createToken(random)));
 }
 
-/** The address at which this machine reaches a server that listens on all addresses. */
-const reachable: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
+/** Undefined if no process of the folder has ever listened. */
+function findSign(folder: string): Sign | undefined {
+  const path = findListenerKeyFile(folder);
+  const secret = readIfThere(path);
+  // With a guessable secret, any program on this machine could pass for Waypost.
+  return secret === undefined ? undefined : createSign(checkToken(path, secret));
+}
 
-type Answer = { readonly status: number | undefined; readonly text: string };
-
-function post({ host, port }: Place, path: string, headers: Record<string, string>) {
-  const place = { host: reachable[host] ?? host, port, path, method: "POST", headers };
-  const signal = AbortSignal.timeout(answerWithin_ms);
-  return new Promise<Answer>((resolve, reject) => {
-    request({ ...place, agent: false, signal }, (response) => {
-      let text = "";
-      response.setEncoding("utf8").on("data", (chunk: string) => {
-        text += chunk;
-        if (text.length > mostCharacters) response.destroy();
-      });
-      response.on("error", reject);
-      response.once("close", () => resolve({ status: response.statusCode, text }));
-    })
-      .on("error", reject)
-      .end();
-  });
+function createSign(secret: string): Sign {
+  return (...signed) =>
+    createHmac("sha256", secret).update(JSON.stringify(signed)).digest("base64url");
 }

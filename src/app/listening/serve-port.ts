@@ -5,8 +5,7 @@ import { readCode } from "../data/data-folder.ts";
 import { clock } from "../process/embedded.ts";
 import type { HttpServer } from "../http/http-server.ts";
 import { listenOnBoth } from "../http/listen-on-both.ts";
-import { askListener, askToLeave, type Place } from "./ask-listener.ts";
-import { findSigner } from "./folder-signer.ts";
+import { askListener, type Place } from "./ask-listener.ts";
 
 /** A stdio process leaves the port as soon as it is asked. */
 const handOverWithin_ms = 1500;
@@ -14,44 +13,29 @@ const tryAgain_ms = 20;
 
 /** Listens for `serve`. A stdio process of the folder that has the port is asked to leave it. */
 export async function claimPort(server: HttpServer, config: Config): Promise<number> {
-  const { host, port } = config;
+  const { data, port } = config;
   const until = clock.monotonic() + handOverWithin_ms;
   for (;;) {
     try {
-      return await listenOnBoth(server, { host, port, hasLocalLinks: hasLocalLinks(config) });
+      return await listenOnBoth(server, { ...config, hasLocalLinks: hasLocalLinks(config) });
     } catch (error) {
-      const place = { host: readAddress(error) ?? host, port };
+      // Node's errors name the address: the host, or the other loopback address.
+      const { address: host = config.host } = error as { readonly address?: string };
       const isTaken = readCode(error) === "EADDRINUSE";
       const isInTime = isTaken && clock.monotonic() < until;
-      const isComing = isInTime && (await askForPort(config, place));
-      if (!isComing) throw explain(place, error, isTaken);
+      if (!isInTime || !(await askForPort(data, { host, port }))) {
+        const fault = isTaken
+          ? `port ${port} on ${host} is in use; stop the other process or pass --port`
+          : `cannot listen on ${host}, port ${port} (${readCode(error)}); check --host and --port`;
+        throw new UsageFault(fault);
+      }
       await setTimeout(tryAgain_ms);
     }
   }
 }
 
-/** The address that could not be used: the host, or the other loopback address. */
-function readAddress(error: unknown): string | undefined {
-  if (!(error instanceof Error && "address" in error)) return undefined;
-  return typeof error.address === "string" ? error.address : undefined;
-}
-
-function explain({ host, port }: Place, error: unknown, isTaken: boolean): UsageFault {
-  return new UsageFault(
-    isTaken
-      ? `port ${port} on ${host} is in use; stop the other process or pass --port`
-      : `cannot listen on ${host}, port ${port} (${readCode(error)}); check --host and --port`,
-  );
-}
-
 /** Whether the port may become free soon. */
-async function askForPort({ base_url, data }: Config, place: Place): Promise<boolean> {
-  // The folder of a gateway has no listener.
-  const signer = base_url === undefined ? findSigner(data) : undefined;
-  if (signer === undefined) return false;
-  const found = await askListener(place, signer);
-  if (typeof found === "string") return found !== "foreign";
-  const isStdio = found.kind === "stdio";
-  if (isStdio) await askToLeave(place, found, signer);
-  return isStdio;
+async function askForPort(data: string, place: Place): Promise<boolean> {
+  const holder = await askListener("leave", place, data);
+  return holder === "changing" || (typeof holder === "object" && holder.kind === "stdio");
 }

@@ -7,7 +7,6 @@ import {
 } from "../../../src/app/http/http-server.ts";
 import { createFolderListener } from "../../../src/app/listening/folder-listener.ts";
 import { createAnswerProcess } from "../../../src/app/listening/ask-listener.ts";
-import { openSigner } from "../../../src/app/listening/folder-signer.ts";
 import { claimPort } from "../../../src/app/listening/serve-port.ts";
 import { noHandlers } from "../../support/world.ts";
 import { createFolder, type Folder } from "../../support/command.ts";
@@ -64,8 +63,8 @@ export async function openServing(settings: Settings): Promise<Listener> {
   const url = `http://127.0.0.1:${port}`;
   const links = `http://{subdomain}.localhost:${port}`;
   const statement = { kind: "serve", url, links, isTemporary: false } as const;
-  const signer = openSigner(config.data);
-  const answerProcess = createAnswerProcess({ signer, port, readStatement: () => statement });
+  const { data } = config;
+  const answerProcess = createAnswerProcess({ data, port, readStatement: () => statement });
   setRequestHandlers(server, { ...noHandlers, answerProcess });
   let closed: Promise<void> | undefined;
   const close = () => (closed ??= closeHttpServer(server));
