@@ -1,4 +1,4 @@
-/** What went wrong on the way to the server; its own refusals are `Problem`s. */
+/** Errors of the connection to the server. What the server itself rejects is a `Problem`. */
 export type FailureCode =
   | "rate_limited"
   | "unreachable"
@@ -9,7 +9,7 @@ export type FailureCode =
   | "cancelled";
 
 type FailureFacts = {
-  /** Whether anything changed over there. */
+  /** Whether the call changed anything on the server. */
   readonly effect: "none" | "unknown" | "done";
   readonly retry: "never" | "now" | "later";
   readonly retry_after_s?: number;
@@ -27,7 +27,7 @@ export class CallFailure extends Error {
   }
 }
 
-/** The code of an error in brackets; several addresses fail with an AggregateError. */
+/** The code of an error in parentheses. An AggregateError contains one error for each address. */
 export function describeCode(error: unknown): string {
   if (!(error instanceof Error)) return "";
   if ("code" in error && typeof error.code === "string") return ` (${error.code})`;

@@ -3,23 +3,26 @@ import type { AnswerApi } from "../contract/api-message.ts";
 import { requestIdHeader } from "../text/request-id.ts";
 import { NotSent, ReplyTooLarge, type BodyForm, type Send } from "./send-once.ts";
 
-/** Two ways to send API messages: HTTP to a remote server, or a call in this process. */
+/**
+ * The two ways to send API messages: over HTTP to a remote server, or to the service in this
+ * process.
+ */
 
-/** Its connections stay open between calls. */
+/** Keeps its connections open between calls. */
 export type RemoteSender = {
   readonly send: Send;
   readonly close: () => Promise<void>;
 };
 
 const connectTimeout_ms = 10_000;
-/** More calls than that wait for each other: a server is not flooded by its own assistant. */
+/** More calls wait, so that an assistant does not overload the server. */
 const mostConnections = 64;
-/** No answer of the API needs more. */
+/** No response of the API is larger. */
 const replyBytes = 8 * 1024 * 1024;
 
 /**
- * Speaks through `request`, not `fetch`: fetch would send a call again after a 421, and whether a
- * call may be repeated is decided in one place only.
+ * Uses `request` and not `fetch`, because fetch repeats a call after a 421. Only the client decides
+ * which calls may be repeated.
  */
 export function openRemoteSender(): RemoteSender {
   const dispatcher = new Agent({
@@ -40,7 +43,7 @@ export function openRemoteSender(): RemoteSender {
       readBody: async (form) =>
         readContent(await readStream(reply.body), form, reply.headers["content-type"]),
       discard: () => {
-        // The body is thrown away, so its errors are ignored.
+        // The body is discarded, so its errors do not matter.
         reply.body.on("error", () => undefined).destroy();
       },
     };
@@ -48,7 +51,7 @@ export function openRemoteSender(): RemoteSender {
   return { send, close: () => dispatcher.destroy() };
 }
 
-/** An error before there is a connection had no effect; with the same code later it may have. */
+/** Marks errors before the connection exists, because only those certainly had no effect. */
 function connectOrSay(connect: buildConnector.connector): buildConnector.connector {
   return (options, callback) =>
     connect(options, (error, socket) => {
@@ -68,19 +71,22 @@ async function readStream(body: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** Null for an empty body, undefined for what does not have that form. Words may be data too. */
+/**
+ * The content of a body: null if it is empty, undefined if it does not have the expected form. The
+ * text of an error may be JSON.
+ */
 export function readContent(text: string, form: BodyForm, type: unknown): unknown {
   if (form === "page") return /^text\/html\s*(;|$)/i.test(String(type)) ? text : undefined;
   if (text.trim() === "") return null;
   try {
-    // Some servers begin with a byte order mark, which is no part of JSON.
+    // Some servers start with a byte order mark, which JSON does not allow.
     return JSON.parse(text.replace(/^\ufeff/, ""));
   } catch {
     return form === "words" ? text : undefined;
   }
 }
 
-/** Hands messages to what answers them in this process: its replies come at once, and whole. */
+/** Passes messages to the service in this process, whose replies are complete at once. */
 export function sendEmbedded(answer: AnswerApi): Send {
   return async (request, readSignal) => {
     const onLeave = (leave: () => void) =>

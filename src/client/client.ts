@@ -6,7 +6,7 @@ import { Problem } from "../contract/problem.ts";
 import { answersTarget } from "../contract/resource-kind.ts";
 import { noteUnread } from "../contract/unread.ts";
 import { CallFailure } from "./call-failure.ts";
-import { findWritten, type Ask, type Finding, type Look } from "./find-written.ts";
+import { findWritten, type CallApi, type WriteFinding, type WriteSearch } from "./find-written.ts";
 import {
   describeFailure,
   failCancelled,
@@ -20,7 +20,7 @@ import { createBudgetLedger, type BudgetLedger } from "./rate-limit.ts";
 import { buildRequest, type RequestOptions, type Target } from "./request.ts";
 import { sendOnce, type Send, type SetTimer } from "./send-once.ts";
 
-/** How a call is made: one try after another, until its end is known or the time is up. */
+/** Makes API calls: tries again until the outcome is known or the time is up. */
 
 export type Client = {
   readonly call: <E extends Endpoint>(
@@ -29,13 +29,16 @@ export type Client = {
     signal?: Leaving,
     options?: RequestOptions,
   ) => Promise<Answer<E>>;
-  /** One try within the key's budgets, and how it ended. Nothing is repeated or looked for. */
-  readonly tryOnce: (endpoint: Endpoint, attempt: Attempt) => Promise<Outcome>;
-  /** Throws where a call now would fail because the key's budget is spent. */
+  /**
+   * Tries once, within the key's rate limits, and returns the outcome. Does not check what
+   * happened.
+   */
+  readonly tryOnce: (endpoint: Endpoint, attempt: SingleTry) => Promise<Outcome>;
+  /** Throws if a call now would exceed the key's rate limit. */
   readonly requireBudget: (endpoint: Endpoint) => Promise<void>;
 };
 
-type Attempt = {
+type SingleTry = {
   readonly input: JsonObject;
   readonly signal?: Leaving;
 };
@@ -48,56 +51,59 @@ export type ClientOptions = {
   readonly clock: Clock;
   readonly random: Random;
   readonly sleep: Sleep;
-  /** Counts the key's budgets together with other processes; left out, this client counts alone. */
+  /**
+   * Shares the counts of rate limits with other processes. Without it, this client counts on its
+   * own.
+   */
   readonly ledger?: BudgetLedger | undefined;
-  /** Ends a try after its time: a real timer, unless a test gives its own. */
+  /** Tests replace the real timer that ends a try. */
   readonly setTimer?: SetTimer;
 };
 
-type State = ClientOptions & {
-  /** Whether the service of this process answers: by the same clock, and without a network. */
+type ClientState = ClientOptions & {
+  /** Whether the service in this process answers, without a network and with the same clock. */
   readonly isOwn: boolean;
   readonly ledger: BudgetLedger;
   repeatsLeft: number;
-  /** How far the server's clock is ahead, once one of its replies has shown it. */
+  /** How far the server's clock is ahead, once a reply has shown it. */
   skew_ms: number | undefined;
 };
 
-/** How long a call may take, together with the calls that look for what it has written. */
-type Limits = {
+/** The limits of a call, including the calls that check what it has written. */
+type CallLimits = {
   readonly signal: Leaving;
-  /** When the whole call must be over, on the clock that never jumps. */
+  /** When the whole call must end, on the monotonic clock. */
   readonly deadline: number;
   readonly options?: RequestOptions | undefined;
 };
 
-type Call = CallSoFar & Limits & { readonly since_ms: number };
+type RunningCall = CallSoFar & CallLimits & { readonly since_ms: number };
 
-/** security-reliability.md §2.2: a call's whole time, its tries, and the time of one try. */
+/** The time of a whole call, the number of its tries, and the time of one try. */
 const callDeadline_ms = 45_000;
 const mostTries = 4;
 const tryDeadline_ms = 15_000;
-/** Of a call that is tried once, its wait for a place in the budget included. */
+/** The time of a call that is tried once, including the wait for its rate limit. */
 const onceDeadline_ms = 10_000;
 
 const firstBackoff_ms = 200;
 const limitedBackoff_ms = 2000;
 
-/** §2.2: in the long run one repeat for ten calls, so that an outage is not made worse. */
+/** In the long run, one repeat for ten calls, so that repeats do not make an outage worse. */
 const mostRepeats = 100;
 const earnedPerCall = 0.1;
 
-/** A call that may still be running over there gets this long before we look for its work. */
+/** A call may still be running on the server, so the client waits before it checks the result. */
 const lookAfter_ms = [500, 2000, 4000] as const;
 
-/** A `Date` header counts whole seconds, and the reply was on its way. */
+/** A `Date` header has whole seconds, and the reply took some time to arrive. */
 const toleratedSkew_ms = 2000;
 
 export function createClient(options: ClientOptions): Client {
   const { clock, ledger = createBudgetLedger(clock), target } = options;
   const isOwn = target.checksConditions === true;
   const skew_ms = isOwn ? 0 : undefined;
-  const state: State = { ...options, isOwn, ledger, repeatsLeft: mostRepeats, skew_ms };
+  const state: ClientState = { ...options, isOwn, ledger, repeatsLeft: mostRepeats, skew_ms };
   return {
     call: (endpoint, input, signal = nobodyLeaves, asked) => {
       const deadline = clock.monotonic() + callDeadline_ms;
@@ -113,22 +119,27 @@ export function createClient(options: ClientOptions): Client {
 }
 
 async function makeCall<E extends Endpoint>(
-  state: State,
+  state: ClientState,
   endpoint: E,
   input: Input<E>,
-  limits: Limits,
+  limits: CallLimits,
 ): Promise<Answer<E>> {
-  // `Input` is an object of named fields. What came was read by this entry's own schema, and
-  // `Answer` names what can be had by that.
+  // `Input` is an object of named fields. The response was read with this endpoint's schema, and
+  // `Answer` describes the result.
   const call = beginCall(state, endpoint, input as JsonObject, limits);
   return (await perform(state, call)) as Answer<E>;
 }
 
-function beginCall(state: State, endpoint: Endpoint, input: JsonObject, limits: Limits): Call {
+function beginCall(
+  state: ClientState,
+  endpoint: Endpoint,
+  input: JsonObject,
+  limits: CallLimits,
+): RunningCall {
   return { ...limits, endpoint, input, since_ms: state.clock.now(), doubt: undefined };
 }
 
-async function perform(state: State, call: Call): Promise<unknown> {
+async function perform(state: ClientState, call: RunningCall): Promise<unknown> {
   const { endpoint, input } = call;
   const isSafe = isRepeatable(endpoint, input);
   state.repeatsLeft = Math.min(mostRepeats, state.repeatsLeft + earnedPerCall);
@@ -156,21 +167,25 @@ function isUndone({ kind }: Outcome): boolean {
   return kind === "unsent" || kind === "limited";
 }
 
-/** How a failed call ended. Only a write that may have been carried out is looked up. */
-async function settle(state: State, call: Call, outcome: Unanswered): Promise<unknown> {
+/** Decides how a failed call ended. If a write may have happened, this checks the server. */
+async function settle(
+  state: ClientState,
+  call: RunningCall,
+  outcome: Unanswered,
+): Promise<unknown> {
   if (call.doubt === undefined || isUndone(outcome)) throw describeFailure(call, outcome);
   const refusal = outcome.kind === "refused" ? outcome.problem : undefined;
-  // An earlier try may have deleted what this one did not find.
+  // An earlier try may have deleted it.
   if (refusal?.status === 404 && call.endpoint.method === "DELETE") return null;
   const finding = await lookForWrite(state, call);
   if (finding.kind === "done") return finding.body;
-  // The earlier try was the same call, and nothing is there of it: it was refused as well.
+  // The earlier try was the same call and left nothing behind, so it was rejected as well.
   const isRefused = refusal !== undefined && finding.kind === "undone";
   throw isRefused ? refusal : describeFailure(call, outcome, finding.checked);
 }
 
-/** Tries once, when the endpoint's budget has a place, or refuses when that takes too long. */
-async function tryInTurn(state: State, call: Call): Promise<Outcome> {
+/** Tries once when the rate limit allows it, or throws if that takes too long. */
+async function tryInTurn(state: ClientState, call: RunningCall): Promise<Outcome> {
   const { budget } = call.endpoint;
   const isFree = call.options?.isFree === true && state.isOwn;
   if (budget === undefined || isFree) return tryNow(state, call);
@@ -179,7 +194,7 @@ async function tryInTurn(state: State, call: Call): Promise<Outcome> {
   try {
     for (;;) {
       const read = place.readWait_ms();
-      // A call that need not wait leaves in the same turn of the event loop.
+      // A call that need not wait continues in the same turn of the event loop.
       const wait_ms = typeof read === "number" ? read : await read;
       if (wait_ms <= 0) break;
       if (!hasTime(state, call, wait_ms)) throw failLimited(call, wait_ms);
@@ -192,7 +207,7 @@ async function tryInTurn(state: State, call: Call): Promise<Outcome> {
   }
 }
 
-async function tryNow(state: State, call: Call): Promise<Outcome> {
+async function tryNow(state: ClientState, call: RunningCall): Promise<Outcome> {
   const { target, send, clock, isOwn, setTimer = setRealTimer } = state;
   const { endpoint, input, options, signal, deadline } = call;
   if (signal.aborted) throw failCancelled(call);
@@ -212,15 +227,15 @@ function setRealTimer(ring: () => void, milliseconds: number): () => void {
   return () => clearTimeout(timer);
 }
 
-/** What ended a try before it left. */
+/** The outcome of a try that ended before it was sent. */
 function readEnd(error: unknown): Outcome {
   if (error instanceof Problem) return { kind: "refused", problem: error };
   if (error instanceof CallFailure && error.code === "rate_limited") return { kind: "limited" };
   throw error;
 }
 
-/** Takes a place in the budget as a call would, and leaves it at once. */
-async function requireBudget(state: State, endpoint: Endpoint): Promise<void> {
+/** Takes a place within the rate limit as a call would, and gives it back at once. */
+async function requireBudget(state: ClientState, endpoint: Endpoint): Promise<void> {
   if (endpoint.budget === undefined) return;
   const deadline = state.clock.monotonic() + tryDeadline_ms;
   const options = { onlyBudget: true };
@@ -232,13 +247,17 @@ async function requireBudget(state: State, endpoint: Endpoint): Promise<void> {
   } finally {
     await place.leave(false);
   }
-  // Our own service also counts what other clients have spent with the key.
+  // The service in this process also counts calls of other clients with the same key.
   const outcome = state.isOwn ? await tryNow(state, call) : undefined;
   if (outcome?.kind === "limited") throw describeFailure(call, outcome);
 }
 
-/** A 2xx write is done, and is never sent again, whatever a look at the server finds. */
-async function describeAccepted(state: State, call: Call, found: string): Promise<unknown> {
+/** A write with a 2xx has succeeded. It is never sent again, whatever the server shows later. */
+async function describeAccepted(
+  state: ClientState,
+  call: RunningCall,
+  found: string,
+): Promise<unknown> {
   const { endpoint, input } = call;
   const look = { ...describeLook(state, call), isAccepted: true } as const;
   const finding = await findWritten(endpoint, look).catch(() => undefined);
@@ -247,28 +266,28 @@ async function describeAccepted(state: State, call: Call, found: string): Promis
   return noteUnread(answersTarget(endpoint) ? { id: input["id"] } : {}, [{ message }]);
 }
 
-function describeLook(state: State, call: Call): Look {
+function describeLook(state: ClientState, call: RunningCall): WriteSearch {
   const { endpoint, input, signal, deadline, since_ms } = call;
   const since = new Date(since_ms).toISOString();
-  const ask: Ask = (other, fields) => makeCall(state, other, fields, { signal, deadline });
+  const ask: CallApi = (other, fields) => makeCall(state, other, fields, { signal, deadline });
   const sent = pickFields(endpoint, input);
   return { ask, id: String(input["id"]), sent, since, isSameTime: () => isSameTime(state) };
 }
 
-function isSameTime({ skew_ms }: State): boolean {
+function isSameTime({ skew_ms }: ClientState): boolean {
   return skew_ms !== undefined && Math.abs(skew_ms) <= toleratedSkew_ms;
 }
 
-/** Looks for what a call has written whose end is in doubt. */
-async function lookForWrite(state: State, call: Call): Promise<Finding> {
-  let finding: Finding = { kind: "unclear", checked: "nothing, because no time was left" };
-  // Where nothing is sent again, what is not there yet may still come.
+/** Checks on the server whether a write with an unknown outcome happened. */
+async function lookForWrite(state: ClientState, call: RunningCall): Promise<WriteFinding> {
+  let finding: WriteFinding = { kind: "unclear", checked: "nothing, because no time was left" };
+  // A call that is not sent again may still be running, so it is checked several times.
   const isPatient = !isRepeatable(call.endpoint, call.input);
   for (const wait_ms of isPatient ? lookAfter_ms : lookAfter_ms.slice(0, 1)) {
     if (!hasTime(state, call, wait_ms)) break;
     await pause(state, call, wait_ms);
     const looking = findWritten(call.endpoint, describeLook(state, call));
-    finding = await looking.catch((error: unknown): Finding => {
+    finding = await looking.catch((error: unknown): WriteFinding => {
       if (call.signal.aborted) throw failCancelled(call);
       const reason = error instanceof Error ? error.message : "";
       return { kind: "unclear", checked: `nothing, because the check failed (${reason})` };
@@ -278,18 +297,18 @@ async function lookForWrite(state: State, call: Call): Promise<Finding> {
   return finding;
 }
 
-function hasTime({ clock }: State, { deadline }: Call, wait_ms: number): boolean {
+function hasTime({ clock }: ClientState, { deadline }: RunningCall, wait_ms: number): boolean {
   return clock.monotonic() + wait_ms < deadline;
 }
 
-/** Waits, and ends the call at once where its caller leaves meanwhile. */
-async function pause(state: State, call: Call, wait_ms: number): Promise<void> {
+/** Waits, but ends the call at once if its caller leaves. */
+async function pause(state: ClientState, call: RunningCall, wait_ms: number): Promise<void> {
   await state.sleep(wait_ms, toSignal(call.signal)).catch(() => undefined);
   if (call.signal.aborted) throw failCancelled(call);
 }
 
-/** Each wait is longer than the one before, and differs from those of other clients. */
-function chooseWait({ random }: State, outcome: Outcome, tries: number): number {
+/** Each wait is longer than the previous one, with a random part that differs between clients. */
+function chooseWait({ random }: ClientState, outcome: Outcome, tries: number): number {
   const [byte = 0] = random.bytes(1);
   const jitter = 0.75 + byte / 512;
   if (outcome.kind === "limited") return limitedBackoff_ms * 2 ** (tries - 1) * jitter;

@@ -12,47 +12,47 @@ import { checkLink } from "../contract/rules/link-rules.ts";
 import { checkProject } from "../contract/rules/project-rules.ts";
 import { isBlank } from "../contract/text.ts";
 
-export type Finding =
+/** Checks on the server whether a call with an unknown outcome has written its data. */
+export type WriteFinding =
   | { readonly kind: "done"; readonly body: object | null }
-  /** What is there now is not what was sent. */
+  /** The current state differs from the request. */
   | { readonly kind: "undone"; readonly checked: string }
-  /** What is there now may be this call's work or another caller's. */
+  /** The current state may come from this call or from another caller. */
   | { readonly kind: "unclear"; readonly checked: string };
 
-export type Ask = <E extends Endpoint>(endpoint: E, input: Input<E>) => Promise<Answer<E>>;
+export type CallApi = <E extends Endpoint>(endpoint: E, input: Input<E>) => Promise<Answer<E>>;
 
-export type Look = {
-  readonly ask: Ask;
+export type WriteSearch = {
+  readonly ask: CallApi;
   readonly id: string;
-  /** Whether a 2xx came: then the row of its name is this call's work. */
+  /** Whether the server accepted the call: a row with the same name is then its result. */
   readonly isAccepted?: true;
-  /** The fields that were sent in the body. */
+  /** The fields of the request's body. */
   readonly sent: JsonObject;
-  /** When the call began. */
+  /** The start of the call. */
   readonly since: string;
-  /** Whether the server's clock is known to agree with ours: else `since` means nothing there. */
+  /** Whether the server's clock agrees with ours. Otherwise `since` cannot be compared. */
   readonly isSameTime: () => boolean;
 };
 
-type Row = JsonObject & { readonly id: string };
+type FoundRow = JsonObject & { readonly id: string };
 
 const { links, shortLinks, iosApps, androidApps } = contract;
 
 /**
- * Finds what a call has written whose end we did not see (security-reliability.md §3). Only what is
- * proved counts as done: every sent field matches and, for what was created, the row is no older
+ * A call counts as done only with proof: every sent field matches, and a created row is not older
  * than the call.
  */
-export async function findWritten(endpoint: Endpoint, look: Look): Promise<Finding> {
+export async function findWritten(endpoint: Endpoint, look: WriteSearch): Promise<WriteFinding> {
   const kind = findKind(endpoint);
-  // A shortened path is random, and another caller may have shortened the same address.
+  // A short path is random, and another caller may have shortened the same address.
   if (kind.name === "page_template" || endpoint === shortLinks.create) {
     return { kind: "unclear", checked: "nothing, because it cannot be looked up" };
   }
   if (endpoint.params !== undefined) return findTarget(kind, endpoint, look);
   const found = await findNamed(kind, look);
   const { isAccepted, isSameTime, since, sent } = look;
-  // A path that an upsert names belongs to one link, whichever call made it.
+  // An upsert names its path, so the link with that path is its result, whichever call created it.
   if (found.kind !== "done" || isAccepted === true || endpoint === links.upsert) return found;
   const filter = { field: "created_at", condition: "gteq", value: since } as const;
   const isDated = "created_at" in (kind.index.list?.filters ?? {});
@@ -67,7 +67,11 @@ function describeAge(isSameTime: boolean): string {
   return `its age is unknown${isSameTime ? "" : ", because the server's clock may differ"}`;
 }
 
-async function findTarget(kind: ResourceKind, endpoint: Endpoint, look: Look): Promise<Finding> {
+async function findTarget(
+  kind: ResourceKind,
+  endpoint: Endpoint,
+  look: WriteSearch,
+): Promise<WriteFinding> {
   const { ask, id } = look;
   const name = `the ${kind.label} ${id}`;
   const row = await readRow(kind, ask, id).catch((error: unknown) => {
@@ -82,17 +86,17 @@ async function findTarget(kind: ResourceKind, endpoint: Endpoint, look: Look): P
   return judge(kind, look, row, `${name} does not match the request yet`);
 }
 
-async function readRow({ show }: ResourceKind, ask: Ask, id: string): Promise<Row> {
+async function readRow({ show }: ResourceKind, ask: CallApi, id: string): Promise<FoundRow> {
   const body: unknown = await ask(show, { id });
-  // It was read by the entry's schema, and every resource has an id.
-  return body as Row;
+  // The endpoint's schema was applied, and every resource has an id.
+  return body as FoundRow;
 }
 
 async function findNamed(
   kind: ResourceKind,
-  look: Look,
+  look: WriteSearch,
   more: NonNullable<ListInput["filters"]> = [],
-): Promise<Finding> {
+): Promise<WriteFinding> {
   const key = readKey(kind);
   const kept = keep(kind, look.sent);
   const value = kept[key];
@@ -103,9 +107,11 @@ async function findNamed(
   const isFilter = key in (index.list?.filters ?? {});
   const filters = [{ field: key, condition: "eq", value: String(value) } as const, ...more];
   const answer: unknown = await look.ask(index, isFilter ? { filters } : { limit: 100 });
-  // The rows are under the name that the entry gives its list, and were read by its schema.
-  const page = answer as Readonly<Record<string, readonly Row[]>> & { readonly meta: ReadMeta };
-  // Whether the server knows the filter is not certain, so each row is compared.
+  // The member with the rows has the list's name, and the endpoint's schema was applied.
+  const page = answer as Readonly<Record<string, readonly FoundRow[]>> & {
+    readonly meta: ReadMeta;
+  };
+  // The server may not support the filter, so each row is compared.
   const row = page[index.list?.name ?? ""]?.find((each) => each[key] === value);
   const name = describeName(kind, kept);
   if (row !== undefined) {
@@ -115,7 +121,7 @@ async function findNamed(
   return { kind: isWhole ? "undone" : "unclear", checked: `${name} does not exist yet` };
 }
 
-/** The field that, beside the id, tells exactly one. */
+/** The field that identifies a resource, in addition to the id. */
 function readKey({ key = "subdomain" }: ResourceKind): string {
   return key;
 }
@@ -125,13 +131,13 @@ function describeName(kind: ResourceKind, kept: JsonObject): string {
   return `the ${kind.label} with the ${key} ${String(kept[key])}`;
 }
 
-/** A field that is not shown may be as it was sent, and proves nothing. */
+/** Compares a row with the request. A field that the server does not return proves nothing. */
 async function judge(
   kind: ResourceKind,
-  { sent, ask }: Look,
-  row: Row,
+  { sent, ask }: WriteSearch,
+  row: FoundRow,
   checked: string,
-): Promise<Finding> {
+): Promise<WriteFinding> {
   const members = Object.keys(sent).filter((name) => name !== "options");
   const hidden = members
     .map((name) => (/^(ios|android)_app$/.test(name) ? `${name}_id` : name))
@@ -146,9 +152,9 @@ async function judge(
   return { kind: "unclear", checked: `${checked}. The answer does not show ${hidden.join(", ")}` };
 }
 
-/** What was sent, in the form in which the API keeps it; a row's own fields complete an app. */
+/** The sent fields in the form in which the API stores them. An app is completed by its row. */
 function keep({ name }: ResourceKind, sent: JsonObject, row: JsonObject = {}): JsonObject {
-  // What was sent is typed by the entries of its kind.
+  // The fields have the types of their endpoint's body.
   const fields: unknown = { ...row, ...sent };
   if (name === "link") return checkLink(sent, "create").values;
   if (name === "project") return checkProject(fields as JsonObject).values;
@@ -156,7 +162,7 @@ function keep({ name }: ResourceKind, sent: JsonObject, row: JsonObject = {}): J
   return checkAndroidApp(fields as AndroidAppFields).values;
 }
 
-async function isLinkAsSent(sent: JsonObject, row: Row, ask: Ask): Promise<boolean> {
+async function isLinkAsSent(sent: JsonObject, row: FoundRow, ask: CallApi): Promise<boolean> {
   const { options, ios_app, android_app } = sent as LinkFields;
   if (options?.shorten === true && isBlank(row["shortened_path"])) return false;
   return (
@@ -165,12 +171,12 @@ async function isLinkAsSent(sent: JsonObject, row: Row, ask: Ask): Promise<boole
   );
 }
 
-/** Whether a link's app is the one that was chosen by its id or its name, or none by neither. */
+/** Whether the link has the app that was chosen by id or name, or none if none was chosen. */
 async function isApp(
   kind: ResourceKind,
   chosen: JsonObject | null | undefined,
   stored: unknown,
-  ask: Ask,
+  ask: CallApi,
 ): Promise<boolean> {
   if (chosen === undefined) return true;
   const key = readKey(kind);

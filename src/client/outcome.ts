@@ -5,28 +5,28 @@ import type { JsonObject } from "../contract/json.ts";
 import type { Problem } from "../contract/problem.ts";
 import { CallFailure, describeCode } from "./call-failure.ts";
 
-/** How one try ended, and with which failure a call then ends. */
+/** The outcomes of one try, and the errors with which a call fails. */
 
 export type Outcome =
   | { readonly kind: "answered"; readonly body: unknown }
-  /** A 2xx came to a write, so it is done; what became of it cannot be read. */
+  /** A write got a 2xx, so it happened, but its response cannot be read. */
   | { readonly kind: "accepted"; readonly found: string }
-  /** The server said no: nothing changed. */
+  /** The server rejected the call; nothing changed. */
   | { readonly kind: "refused"; readonly problem: Problem }
-  /** The request never left, so anything may be tried again. */
+  /** The request was not sent, so it may be repeated. */
   | { readonly kind: "unsent"; readonly cause: unknown }
   | { readonly kind: "limited" }
-  /** To try again would not help. */
+  /** Another try would not help. */
   | { readonly kind: "failed"; readonly failure: CallFailure }
   | Doubt;
 
-/** It may have happened or not. */
+/** The call may have happened or not. */
 type Doubt = {
   readonly kind: "doubtful";
   readonly reason: "timed_out" | "broken_off" | "failing";
-  /** The same for a person, as the end of a sentence. */
+  /** The reason for a person, as the end of a sentence. */
   readonly said: string;
-  /** Where the server asked us to wait. */
+  /** Set if the server asked to wait. */
   readonly wait_ms?: number;
 };
 
@@ -35,27 +35,29 @@ export type Unanswered = Exclude<Outcome, { readonly kind: "answered" | "accepte
 export type CallSoFar = {
   readonly endpoint: Endpoint;
   readonly input: JsonObject;
-  /** Of a write, how the latest try ended whose effect is unknown. */
+  /** For a write: the latest try with an unknown effect. */
   doubt: Doubt | undefined;
 };
 
 const { links, projects } = contract;
 
-/** Whether a call may be sent again while its first try may have been, or still be, carried out. */
+/**
+ * Whether a call may be sent again although the first try may have happened or still be running.
+ */
 export function isRepeatable({ tool, effect, idempotent }: Endpoint, input: JsonObject): boolean {
   if (effect === "read") return true;
-  // Each attempt could create another shortened path. The cast is safe, because the types of `call`
-  // restrict the input to this entry's own fields.
+  // Each try could create another short path. The cast is safe, because the types of `call`
+  // restrict the input to this endpoint's fields.
   const isShortening = (input as LinkFields).options?.shorten === true;
   if (tool === links.upsert.tool && isShortening) return false;
-  // A project's deletion deletes so much that a person confirms each attempt.
+  // Deleting a project deletes so much that a person confirms each attempt.
   return idempotent && tool !== projects.destroy.tool;
 }
 
-/** A 429 names no time, so we name one: the window of the budgets. */
+/** A 429 does not say how long to wait, so this is the window of the rate limits. */
 const limitedFor_ms = 60_000;
 
-/** `checked` says what a look at the server showed. */
+/** `checked` describes what a check on the server showed. */
 export function describeFailure(call: CallSoFar, end: Unanswered, checked?: string): Error {
   if (call.doubt !== undefined) {
     return failUnknown(call, call.doubt, checked, end.kind === "refused" ? end.problem : undefined);
@@ -86,7 +88,7 @@ export function failCancelled({ endpoint, input, doubt }: CallSoFar): CallFailur
   );
 }
 
-/** Where an earlier try is in doubt, that is what has to be said. */
+/** An earlier try with an unknown effect is more important than the rate limit. */
 export function failLimited(call: CallSoFar, wait_ms: number): CallFailure {
   if (call.doubt !== undefined) return failUnknown(call, call.doubt);
   const retry_after_s = Math.max(1, Math.ceil(wait_ms / 1000));
@@ -122,7 +124,7 @@ function comeBack(wait_ms: number | undefined) {
   return wait_ms === undefined ? { retry } : { retry, retry_after_s: Math.ceil(wait_ms / 1000) };
 }
 
-/** What the server said may end with a sign of its own. */
+/** Adds a period, unless the server's text already ends with punctuation. */
 function endSentence(text: string): string {
   return /[.!?]"?$/.test(text) ? text : `${text}.`;
 }

@@ -1,25 +1,30 @@
+import type { Awaitable } from "../contract/awaitable.ts";
 import { budgets, readSpan, type BudgetName } from "../contract/budgets.ts";
 import type { Clock } from "../contract/clock.ts";
 
 /**
- * Delays calls so that a key gets no 429 for calling too often. It counts the places taken by this
- * process only, or by all processes that use the key.
+ * Delays calls so that a key gets no 429 for calling too often. It counts the calls of this
+ * process, or of all processes that use the key.
  */
 export type BudgetLedger = {
-  /** Takes the next place in a budget, which the caller must leave again. */
+  /** Takes the next place within a rate limit. The caller must give it back with `leave`. */
   readonly queue: (budget: BudgetName) => {
-    /** How long the call must still wait: those before it may have taken longer than expected. */
+    /**
+     * How long the call must still wait. Ask again after waiting, because earlier calls may take
+     * longer than expected.
+     */
     readonly readWait_ms: () => Awaitable<number>;
-    /** A place counts from its response on, because the server counted it some time before. */
+    /** A used place counts from its response on, which is later than the server counted it. */
     readonly leave: (isSpent: boolean) => Awaitable<void>;
   };
 };
 
-type Awaitable<Value> = Value | Promise<Value>;
-
-/** No more than the limit in any window, so it does not matter when the server's window began. */
+/**
+ * Allows no more calls than the limit in any window, so the start of the server's window does not
+ * matter.
+ */
 export function createBudgetLedger({ monotonic }: Pick<Clock, "monotonic">): BudgetLedger {
-  /** When each place is taken, in the order in which they were asked for. */
+  /** The times of the places, in the order of the requests for them. */
   const queues = new Map<BudgetName, { at: number }[]>();
   return {
     queue: (budget) => {

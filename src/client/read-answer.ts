@@ -8,12 +8,12 @@ import { unwrap } from "../contract/unwrap-schema.ts";
 import { noteUnread, type UnreadPart } from "../contract/unread.ts";
 
 /**
- * What a 2xx answered. Of a resource only the id is needed. A field of a wrong type is dropped, and
- * like a field that is absent it is unknown, not empty. Fields that the API does not have are kept.
+ * Reads a successful response of any server. A resource needs only its id. Fields of a wrong type
+ * are dropped, and count as unknown, not as empty. Unknown fields are kept.
  */
 export type ReadAnswer =
   | { readonly kind: "read"; readonly body: unknown }
-  /** `found` says what it is instead, as the end of a sentence. */
+  /** `found` describes the response, as the end of a sentence. */
   | { readonly kind: "unread"; readonly found: string };
 
 export function readAnswer(endpoint: Endpoint, input: JsonObject, body: unknown): ReadAnswer {
@@ -28,7 +28,7 @@ export function readAnswer(endpoint: Endpoint, input: JsonObject, body: unknown)
   return success ? { kind: "read", body: data } : unread(describeBody(body));
 }
 
-/** A body that is not what was requested. */
+/** Describes a body that is not the expected response. */
 export function describeBody(body: unknown): string {
   if (body === null) return "an empty body";
   return body === undefined ? "no JSON" : "JSON that does not match this API";
@@ -51,7 +51,7 @@ function readResource(
     const isOther = normalizeId(String(record["id"])) !== normalizeId(String(input["id"]));
     if (isOther) return unread("with another id");
   } else {
-    // A record with an id and only unknown fields is not one of this API.
+    // An object with an id and only unknown fields is not a resource of this API.
     const [, ...others] = Object.keys(record);
     const isKnown = others.some((name) => name !== "id" && name in schema.shape);
     if (others.length > 0 && !isKnown) return unread(describeBody(body));
@@ -62,10 +62,10 @@ function readResource(
 
 const wrongType = "has the wrong type";
 
-type List = { readonly name: string; readonly row: z.ZodObject };
+type ListShape = { readonly name: string; readonly row: z.ZodObject };
 
-/** The named array of an envelope, if it holds resources. */
-function findList({ shape }: z.ZodObject): List | undefined {
+/** The member of a response that contains an array of resources. */
+function findList({ shape }: z.ZodObject): ListShape | undefined {
   for (const [name, member] of Object.entries(shape)) {
     const row: unknown = member instanceof z.ZodArray ? member.element : undefined;
     if (row instanceof z.ZodObject && "id" in row.shape) return { name, row };
@@ -75,7 +75,7 @@ function findList({ shape }: z.ZodObject): List | undefined {
 
 function readList(
   endpoint: Endpoint,
-  { name, row }: List,
+  { name, row }: ListShape,
   input: JsonObject,
   body: unknown,
 ): ReadAnswer {
@@ -97,10 +97,10 @@ function readList(
   return { kind: "read", body: noteUnread({ ...body, [name]: rows, ...meta }, parts) };
 }
 
-type ReadRecord = { readonly record: JsonObject; readonly dropped: readonly string[] };
+type RecordWithDrops = { readonly record: JsonObject; readonly dropped: readonly string[] };
 
-/** Undefined for what is no object, or has no id where there must be one. */
-function readRecord(schema: z.ZodObject, given: unknown): ReadRecord | undefined {
+/** Undefined if the value is not an object or has no usable id. */
+function readRecord(schema: z.ZodObject, given: unknown): RecordWithDrops | undefined {
   const { data, error } = makeLenient(schema).safeParse(given);
   if (error === undefined) return { record: data, dropped: [] };
   const dropped = [...new Set(error.issues.map(({ path }) => String(path[0])))];
@@ -125,7 +125,7 @@ function makeLenient(schema: z.ZodObject): z.ZodObject {
   return lenient;
 }
 
-/** Some servers number their resources. Everywhere else an id is a text. */
+/** Some servers number their resources. In Waypost, ids are texts. */
 const readableId = z.union([storedId, z.int().transform(String)]);
 
 const count = z.int().nonnegative().optional().catch(undefined);
@@ -142,8 +142,8 @@ const pageMeta = z
   .catch({});
 
 /**
- * Where a list goes on. Where `meta` does not say it, a full page has a next one. An empty page is
- * the end, and a next page is always a later one, so no reader of a list goes round in a circle.
+ * Finds out whether a list has another page. If `meta` does not say so, a full page has a next one.
+ * An empty page is the end and a next page always has a higher number, so no reader loops forever.
  */
 function readMeta(given: unknown, input: JsonObject, shown: number): ReadMeta {
   const { limit: said, next, ...rest } = pageMeta.parse(given);
@@ -164,15 +164,17 @@ function readMeta(given: unknown, input: JsonObject, shown: number): ReadMeta {
   };
 }
 
-/** What a server warned of when it answered (RFC 7234, §5.5), kept beside the answer. */
+/** Warnings of a server (RFC 7234, section 5.5), stored outside the response. */
 const warnings = new WeakMap<object, readonly string[]>();
 
-/** A server can send a header of any length. */
+/** Limits, because a server can send a header of any length. */
 const mostRead = 4000;
 const mostWarnings = 5;
 const mostCharacters = 500;
 
-/** The texts of `299 name "text"`, several of them after commas. Anything else is no warning. */
+/**
+ * Reads the texts of `299 name "text"`, also several separated by commas. Other forms are ignored.
+ */
 export function noteWarnings(
   body: unknown,
   header: string | undefined,

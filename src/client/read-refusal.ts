@@ -4,29 +4,29 @@ import { toSentence, type StatedProblem } from "../contract/problem.ts";
 import { humanize } from "../contract/text.ts";
 import { showHidden } from "../text/show-hidden.ts";
 
-/** What a server says when it refuses (api-spec.md, "Errors"). */
-export type Refusal = {
+/** Reads the message of an error response. */
+export type ServerRefusal = {
   readonly message: string;
-  /** Its parts, where the server lists them. */
+  /** The single problems, if the server lists them. */
   readonly problems?: readonly StatedProblem[];
 };
 
-type RefusedCall = {
+type RefusedRequest = {
   readonly endpoint: Endpoint;
   readonly body: unknown;
-  /** The key: a server may repeat it in its words, and the assistant reads those. */
+  /** The key, which is removed because servers may repeat it and assistants read the message. */
   readonly secret: string | undefined;
 };
 
 const messageLength = 4000;
 const fieldLength = 200;
 const problemLength = 500;
-/** Of all problems together: a model reads them beside the message. */
+/** For all problems together, because an assistant reads them in addition to the message. */
 const problemsLength = 8000;
 const mostProblems = 100;
 
-/** Undefined where the server says nothing that can be read. */
-export function readRefusal({ endpoint, body, secret }: RefusedCall): Refusal | undefined {
+/** Undefined if the response contains no readable message. */
+export function readRefusal({ endpoint, body, secret }: RefusedRequest): ServerRefusal | undefined {
   const clean = (text: string, most = messageLength) =>
     showHidden(hideSecret(text, secret).slice(0, most)).slice(0, most);
   const problems = listProblems(body).map(({ field, message, ...place }) => ({
@@ -41,7 +41,7 @@ export function readRefusal({ endpoint, body, secret }: RefusedCall): Refusal | 
   return { message, ...(fitting.length > 0 && { problems: fitting }) };
 }
 
-/** Another name is the server's own text, and is not quoted as a field. */
+/** Another name is text of the server, and is not shown as a field. */
 function isFieldOf({ body }: Endpoint, field: string | undefined): field is string {
   return field !== undefined && (field.split(".")[0] ?? "") in (body?.shape ?? {});
 }
@@ -54,12 +54,12 @@ function findSentence(body: unknown): string | undefined {
   return [error, inner, errors, message].find((said) => typeof said === "string");
 }
 
-/** Whether a text is a page for people, and not a sentence. */
+/** Whether a text is a page and not a sentence. */
 export function isPage(text: string): boolean {
   return /^\s*<[a-z!?]/i.test(text);
 }
 
-/** Our own service lists `problems`; others list texts, or texts under the names of fields. */
+/** Waypost lists `problems`. Other servers list texts, or texts by field name. */
 function listProblems(body: unknown): readonly StatedProblem[] {
   if (!isJsonObject(body)) return [];
   const said = body["problems"] ?? body["errors"] ?? body["error"];
@@ -92,7 +92,7 @@ function isWhole(value: unknown): value is number {
   return Number.isInteger(value);
 }
 
-/** `is invalid` continues the field's name; what begins in upper case is a whole sentence. */
+/** `is invalid` continues the field's name, but a text in upper case is a whole sentence. */
 function writeProblem(field: string, text: string): StatedProblem {
   if (field === "base") return { message: text };
   const isClause = /^\p{Ll}/u.test(text) && !text.toLowerCase().startsWith(field);
@@ -105,7 +105,7 @@ function joinProblems(problems: readonly StatedProblem[]): string {
   return toSentence([first ?? "", ...more].map((text) => text.replace(/\.$/, "")));
 }
 
-/** A server may repeat the key in its words. */
+/** Removes the key, which a server may repeat in its message. */
 export function hideSecret(text: string, secret: string | undefined): string {
   return secret === undefined ? text : text.replaceAll(secret, "[the key]");
 }

@@ -8,33 +8,36 @@ import { messages } from "../contract/messages.ts";
 import { notFound, unauthorized } from "../contract/problem.ts";
 import { digestOf } from "../text/digest.ts";
 
-/** From an entry and its flat input to the request that asks for it. */
+/** Builds the API request for an endpoint and its input. */
 
-/** Where requests go and whose they are. */
+/** The server of the requests and the key. */
 export type Target = {
-  /** The deployment's origin; the versioned prefix is appended. */
+  /** The server's origin, without the versioned prefix. */
   readonly origin: string;
   readonly key: string | undefined;
-  /** Whether the deployment refuses a write whose condition does not hold, as only ours does. */
+  /** Whether the server checks conditions of writes. Only Waypost's own service does. */
   readonly checksConditions?: boolean;
-  /** Said to our own service alone. */
+  /** Only sent to Waypost's own service. */
   readonly via?: Via | undefined;
 };
 
 export type RequestOptions = {
-  /** Else the write is refused with 412, by a deployment that checks conditions. */
+  /**
+   * Without it, the write happens in any case. Only servers that check conditions reject it with
+   * 412.
+   */
   readonly condition?: Condition | undefined;
-  /** Asks our own service to let other writes go first; no remote server is asked. */
+  /** Other writes go first. Only for Waypost's own service. */
   readonly isPatient?: boolean | undefined;
-  /** By what the call that this one is for is known in logs. */
+  /** The id of the original call in the logs. */
   readonly requestId?: string | undefined;
-  /** Waypost asks for itself: our own service charges no budget, a remote one does as always. */
+  /** The call does not count against rate limits. Only for Waypost's own service. */
   readonly isFree?: boolean | undefined;
-  /** Asks our own service whether the key's budget is spent; no remote server is asked. */
+  /** Only checks the rate limit. Only for Waypost's own service. */
   readonly onlyBudget?: boolean | undefined;
 };
 
-/** Refuses in the API's own words what no request can carry to it. */
+/** Throws the API's own error for values that no request can contain. */
 export function buildRequest(
   endpoint: Endpoint,
   input: JsonObject,
@@ -64,26 +67,26 @@ export function buildRequest(
 }
 
 /**
- * Only our own service computes the same tags. A server that ignores `If-Match: *` still carries
- * out the request, and a remote Waypost creates nothing by it.
+ * Only Waypost's own service computes the same tags. `If-Match: *` is safe for all: other servers
+ * ignore it, and a remote Waypost then creates nothing.
  */
 function isSent(condition: Condition | undefined, target: Target): condition is Condition {
   return condition !== undefined && (target.checksConditions === true || condition === "present");
 }
 
-/** The tag of a record is a digest of what was shown of it. */
+/** The tag of a record is a digest of what the caller was shown. */
 function writeCondition(condition: Condition): Readonly<Record<string, string>> {
   if (condition === "absent") return { "if-none-match": "*" };
   if (condition === "present") return { "if-match": "*" };
   return { "if-match": `"${digestOf(pickLasting(condition.shown))}"` };
 }
 
-/** A page may be another one for another browser. */
+/** The page can depend on the browser. */
 function nameBrowser({ user_agent }: JsonObject): Readonly<Record<string, string>> {
   return typeof user_agent === "string" ? { "user-agent": user_agent } : {};
 }
 
-/** A header that cannot carry its value says so with the value, and that is the key. */
+/** The error of an invalid header would contain its value, which is the key. */
 function checkKey(key: string): string {
   if (/^[\x21-\x7e]+$/.test(key)) return key;
   throw unauthorized(messages.key_malformed);
@@ -97,7 +100,7 @@ function buildBody(endpoint: Endpoint, input: JsonObject): JsonObject {
 function fillPath({ path }: Endpoint, input: JsonObject): string {
   if (!path.includes(idParameter)) return path;
   const id = encodeURIComponent(String(input["id"]).toWellFormed());
-  // These would name another endpoint, and no resource has such an id.
+  // These would address another endpoint, and no resource has such an id.
   if (id === "" || id === "." || id === "..") throw notFound(messages.route_unknown);
   return path.replace(idParameter, () => id);
 }

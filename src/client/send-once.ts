@@ -8,35 +8,34 @@ import { quote } from "../text/show-hidden.ts";
 import { CallFailure, describeCode } from "./call-failure.ts";
 import { failOverloaded, type Outcome } from "./outcome.ts";
 import { describeBody, noteWarnings, readAnswer } from "./read-answer.ts";
-import { hideSecret, isPage, readRefusal, type Refusal } from "./read-refusal.ts";
+import { hideSecret, isPage, readRefusal, type ServerRefusal } from "./read-refusal.ts";
 
-/** One try at a call, and what can be known from how it ended (security-reliability.md §2.2). */
+/** Sends a call once and reads how it ended. */
 
-/** The way to a server: over the network, or to the service in this process. */
-export type Send = (request: ApiRequest, readSignal: () => AbortSignal) => Promise<Reply>;
+/** A way to the server: over the network, or to the service in this process. */
+export type Send = (request: ApiRequest, readSignal: () => AbortSignal) => Promise<ArrivingReply>;
 
-/** A reply whose status is there; its body may still be on the way, and may never arrive. */
-type Reply = Omit<ApiReply, "body"> & {
-  /** Undefined for what does not have that form, null for no body at all. */
+/** A reply whose status has arrived. Its body may still be missing, and may never arrive. */
+type ArrivingReply = Omit<ApiReply, "body"> & {
+  /** Undefined if the body does not have that form, null if it is empty. */
   readonly readBody: (form: BodyForm) => Promise<unknown>;
-  /** Drops a body that is not read. */
+  /** Drops a body that is not needed. */
   readonly discard: () => void;
 };
 
-/** What a body is read as: the data of JSON, the text of a page, or whatever a refusal says. */
+/** How to read a body: as JSON, as a page, or as the text of an error. */
 export type BodyForm = "data" | "page" | "words";
 
-/** Thrown by `readBody`. */
 export class ReplyTooLarge extends Error {
   override readonly name = "ReplyTooLarge";
 }
 
-/** Thrown by a `Send` that knows that no byte of the request left. */
+/** Thrown by a `Send` if certainly no byte of the request was sent. */
 export class NotSent extends Error {
   override readonly name = "NotSent";
 }
 
-/** Calls `ring` once, after that time; the function that comes back stops the timer. */
+/** Calls `ring` once after the given time. The returned function stops the timer. */
 export type SetTimer = (ring: () => void, milliseconds: number) => () => void;
 
 type Attempt = {
@@ -47,11 +46,11 @@ type Attempt = {
   readonly signal: Leaving;
   readonly most_ms: number;
   readonly setTimer: SetTimer;
-  /** Takes the `Date` of a reply. */
+  /** Gets the `Date` header of a reply. */
   readonly noteDate: (date: string | undefined) => void;
-  /** The key: a server may repeat it in its words, and the assistant reads those. */
+  /** The key, which is removed because servers may repeat it and assistants read the message. */
   readonly secret: string | undefined;
-  /** The host name of a remote server; undefined for our own service. */
+  /** The host name of a remote server; undefined for Waypost's own service. */
   readonly remoteHost: string | undefined;
 };
 
@@ -66,9 +65,9 @@ export async function sendOnce(attempt: Attempt): Promise<Outcome> {
 
 type Deadline = {
   readonly isOver: () => boolean;
-  /** Rejects when it is over, because not every `Send` heeds a signal. */
+  /** Rejects at the end, because not every `Send` respects a signal. */
   readonly ended: Promise<never>;
-  /** Made on demand: a signal costs more than a call that stays in this process. */
+  /** Created on demand, because a signal costs more than a call within this process. */
   readonly readSignal: () => AbortSignal;
   readonly stop: () => void;
 };
@@ -103,7 +102,7 @@ function startDeadline({ signal, most_ms, setTimer }: Attempt): Deadline {
 
 async function receive(attempt: Attempt, deadline: Deadline): Promise<Outcome> {
   const { endpoint, request, send, noteDate } = attempt;
-  let reply: Reply;
+  let reply: ArrivingReply;
   try {
     reply = await Promise.race([send(request, deadline.readSignal), deadline.ended]);
   } catch (error) {
@@ -127,8 +126,12 @@ async function receive(attempt: Attempt, deadline: Deadline): Promise<Outcome> {
   }
 }
 
-/** Which 2xx it came with does not matter. */
-function readSuccess({ endpoint, input, secret }: Attempt, reply: Reply, body: unknown): Outcome {
+/** The exact 2xx status does not matter. */
+function readSuccess(
+  { endpoint, input, secret }: Attempt,
+  reply: ArrivingReply,
+  body: unknown,
+): Outcome {
   const answer = readAnswer(endpoint, input, body);
   if (answer.kind === "read") {
     noteWarnings(answer.body, reply.headers["warning"], (text) => hideSecret(text, secret));
@@ -138,7 +141,7 @@ function readSuccess({ endpoint, input, secret }: Attempt, reply: Reply, body: u
   return failStrange(endpoint, answer.found);
 }
 
-function readFailure(attempt: Attempt, reply: Reply, body: unknown): Outcome {
+function readFailure(attempt: Attempt, reply: ArrivingReply, body: unknown): Outcome {
   const { endpoint, secret, remoteHost } = attempt;
   const { status } = reply;
   if (status === 429) return { kind: "limited" };
@@ -160,8 +163,12 @@ function readFailure(attempt: Attempt, reply: Reply, body: unknown): Outcome {
   return { kind: "refused", problem: new Problem(status, message, options) };
 }
 
-/** After a 5xx it may have happened all the same, the API's own 503 included (§0). */
-function readOutage(reply: Reply, refusal: Refusal | undefined, host: string | undefined): Outcome {
+/** The write may have happened despite a 5xx, even after the API's own 503. */
+function readOutage(
+  reply: ArrivingReply,
+  refusal: ServerRefusal | undefined,
+  host: string | undefined,
+): Outcome {
   const { status } = reply;
   const wait = status === 503 ? { wait_ms: readRetryAfter(reply) } : {};
   if (status === 503 && refusal !== undefined && saysNothingWritten(refusal.message)) {
@@ -174,8 +181,8 @@ function readOutage(reply: Reply, refusal: Refusal | undefined, host: string | u
   return { kind: "doubtful", reason: "failing", said, ...wait };
 }
 
-/** Whether something other than the API says no: a server without this address, or a proxy. */
-function isForeign(status: number, body: unknown, refusal: Refusal | undefined): boolean {
+/** Whether something other than the API answered: another server, or a proxy. */
+function isForeign(status: number, body: unknown, refusal: ServerRefusal | undefined): boolean {
   if (typeof body === "string" && isPage(body)) return true;
   const isData = body !== null && typeof body !== "string";
   return isData ? refusal === undefined : status === 404 || status === 421;
@@ -190,8 +197,8 @@ function failStrange({ effect }: Endpoint, found: string): Outcome {
 const leastWait_ms = 1000;
 const mostWait_ms = 30_000;
 
-/** A 503 asks us to wait, whether it says for how long or not. */
-function readRetryAfter({ headers }: Reply): number {
+/** A 503 asks to wait, with or without a time. */
+function readRetryAfter({ headers }: ArrivingReply): number {
   const asked_ms = Number(headers["retry-after"] ?? 0) * 1000;
   const wait_ms = Number.isNaN(asked_ms) ? leastWait_ms : asked_ms;
   return Math.min(Math.max(wait_ms, leastWait_ms), mostWait_ms);
@@ -202,7 +209,7 @@ function explainThrown(error: unknown, { isOver }: Deadline): Outcome {
   if (isOver()) {
     return { kind: "doubtful", reason: "timed_out", said: "the server did not respond in time" };
   }
-  // The error itself may carry bytes that the server sent, so only its code is kept.
+  // The error may contain bytes from the server, so only its code is kept.
   const said = `the connection was lost${describeCode(error)}`;
   return { kind: "doubtful", reason: "broken_off", said };
 }
