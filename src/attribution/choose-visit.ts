@@ -1,27 +1,35 @@
-import { decisive, differ, isAlike, isAnother, isSamePlace, type Seen } from "./compare-phones.ts";
+import {
+  decisive,
+  differ,
+  isAlike,
+  isAnother,
+  isSamePlace,
+  type SeenPhone,
+} from "./compare-phones.ts";
 import { markNames, type MarkName } from "./marks.ts";
 
 /**
- * Which visit of a link's page an app was installed for, if any. Browser and app describe their
- * phones, and only likeness connects them. A miss is better than a stranger's link, so an install
- * that could follow visits of two links gets neither, and likeness is never more than `medium`.
+ * Chooses the visit that led to an install. Only the similarity of browser and app connects them.
+ * No match is better than a stranger's link, so an install that fits visits of two links gets
+ * neither, and the confidence is never more than `medium`.
  */
 
-export type Visit = Seen & {
-  /** The same for visits that lead to the same place in the app. */
+/** A visit to match. */
+export type CandidateVisit = SeenPhone & {
+  /** Equal for visits of the same link. */
   readonly leadsTo: string;
 };
 
-export type Chosen<One extends Visit> = {
+export type ChosenVisit<One extends CandidateVisit> = {
   readonly visit: One;
-  /** Those that lead to the same, and could be the one as well. */
+  /** Other visits of the same link that fit as well. */
   readonly others: readonly One[];
   readonly confidence: "medium" | "low";
   /** From 0 to 100. */
   readonly score: number;
 };
 
-/** They add up to 100 with the points of an address that is not shared. */
+/** With the points of an address that is not shared, they add up to 100. */
 const points: Readonly<Record<MarkName, number>> = {
   screen: 15,
   zone: 12,
@@ -34,13 +42,13 @@ const points: Readonly<Record<MarkName, number>> = {
 };
 const addressPoints = 40;
 
-/** Below that nothing is said, whatever else there is. */
+/** Below this score there is no match. */
 const leastPoints = 50;
 
-export function chooseVisit<One extends Visit>(
-  install: Seen,
+export function chooseVisit<One extends CandidateVisit>(
+  install: SeenPhone,
   visits: readonly One[],
-): Chosen<One> | undefined {
+): ChosenVisit<One> | undefined {
   const candidates = visits
     .flatMap((visit) => rate(install, visit))
     .toSorted((one, other) => other.score - one.score);
@@ -49,8 +57,8 @@ export function chooseVisit<One extends Visit>(
   const { visit, score, alike } = best;
   const { marks } = install;
   if (others.some((other) => other.visit.leadsTo !== visit.leadsTo)) return undefined;
-  const isWhole = isAllTold(alike) && !markNames.some((name) => differ(marks, visit.marks, name));
-  // Phones of other people come from there.
+  const isWhole = areAllKnown(alike) && !markNames.some((name) => differ(marks, visit.marks, name));
+  // The address also has visits from other people's phones.
   const isCrowded = visits.some(
     (other) => other.leadsTo !== visit.leadsTo && isSamePlace(install, other),
   );
@@ -64,33 +72,35 @@ export function chooseVisit<One extends Visit>(
   };
 }
 
-type Rated<One extends Visit> = {
+type RatedVisit<One extends CandidateVisit> = {
   readonly visit: One;
   readonly score: number;
-  /** The marks that both tell, and that are the same. */
+  /** The marks that both have and that are equal. */
   readonly alike: readonly MarkName[];
 };
 
-/** Nothing where it cannot be the same phone, or nobody could tell. */
-function rate<One extends Visit>(install: Seen, visit: One): readonly Rated<One>[] {
+/** Empty if it cannot be the same phone, or if there is too little to compare. */
+function rate<One extends CandidateVisit>(
+  install: SeenPhone,
+  visit: One,
+): readonly RatedVisit<One>[] {
   const isPhone = visit.marks.device !== undefined;
   if (!isPhone || isAnother(install.marks, visit.marks)) return [];
-  // Models, languages and zones are few enough to be guessed: without a common address there is
-  // no match.
+  // Models, languages and time zones can be guessed, so a match needs a common address.
   if (!isSamePlace(install, visit)) return [];
   const alike = markNames.filter((name) => isAlike(install.marks, visit.marks, name));
   const sum = alike.reduce((total, name) => total + points[name], 0);
   const isShared = isFromShared(install);
   const score = sum + (isShared ? 0 : addressPoints);
-  // A shared address proves little: all decisive marks have to be known and equal.
-  const isTold = !isShared || isAllTold(alike);
-  return isTold && score >= leastPoints ? [{ visit, score, alike }] : [];
+  // A shared address proves little, so all decisive marks must be known and equal.
+  const isKnown = !isShared || areAllKnown(alike);
+  return isKnown && score >= leastPoints ? [{ visit, score, alike }] : [];
 }
 
-function isFromShared({ address }: Seen): boolean {
+function isFromShared({ address }: SeenPhone): boolean {
   return address?.isShared === true;
 }
 
-function isAllTold(alike: readonly MarkName[]): boolean {
+function areAllKnown(alike: readonly MarkName[]): boolean {
   return decisive.every((name) => alike.includes(name));
 }

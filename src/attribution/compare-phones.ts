@@ -1,18 +1,18 @@
 import type { MarkName, Marks } from "./marks.ts";
 
-/** Two phones as they are seen from here, and whether they can be one. */
+/** Compares two phones by their marks and addresses. */
 
-/** A phone's marks, and where its requests come from. */
-export type Seen = {
+/** The marks of a phone, and the address of its requests. */
+export type SeenPhone = {
   readonly marks: Marks;
-  /** Undefined where it is not known. */
+  /** Undefined if it is unknown. */
   readonly address: SeenAddress | undefined;
 };
 
-/** Behind a shared address, the number of other phones is unknown. */
+/** An unknown number of other phones is behind a shared address. */
 type SeenAddress = { readonly group: string; readonly isShared: boolean };
 
-/** Marks that one phone has but once: where they differ, it is another one. */
+/** If one of these marks differs, it is another phone. */
 export const decisive = [
   "device",
   "screen",
@@ -24,7 +24,7 @@ export function isAnother(one: Marks, other: Marks): boolean {
   return decisive.some((name) => differ(one, other, name));
 }
 
-/** Where one of them tells nothing, nothing differs. */
+/** A missing mark does not differ. */
 export function differ(one: Marks, other: Marks, name: MarkName): boolean {
   return one[name] !== undefined && other[name] !== undefined && one[name] !== other[name];
 }
@@ -33,6 +33,6 @@ export function isAlike(one: Marks, other: Marks, name: MarkName): boolean {
   return one[name] !== undefined && one[name] === other[name];
 }
 
-export function isSamePlace({ address: one }: Seen, { address: other }: Seen): boolean {
+export function isSamePlace({ address: one }: SeenPhone, { address: other }: SeenPhone): boolean {
   return one !== undefined && one.group === other?.group;
 }

@@ -1,6 +1,6 @@
 /**
- * What tells one phone from another, in the one form in which a browser and an app agree on it. A
- * mark that is not told, or that cannot be believed, is left out.
+ * The properties of a phone that distinguish it from others. Browser and app write them in the same
+ * form. Missing and implausible ones are omitted.
  */
 export type Marks = {
   readonly [Name in MarkName]?: string;
@@ -9,26 +9,26 @@ export type Marks = {
 export type MarkName = (typeof markNames)[number];
 
 export const markNames = [
-  /** What the phone is called: `iphone`. */
+  /** The kind of phone, such as `iphone`. */
   "device",
-  /** Width and height, the smaller first, and how many dots make a point: `393x852@3`. */
+  /** Width and height in points, the smaller first, and pixels per point: `393x852@3`. */
   "screen",
   "zone",
   /** Without its region: `en`. */
   "language",
   "region",
   "calendar",
-  /** The system's version, as far as the first number and the second: `26`, `26.1`. */
+  /** The system's major version, and major with minor version: `26`, `26.1`. */
   "major",
   "minor",
 ] as const;
 
-/** Marks of one and the same phone; where both tell the same mark, the first is believed. */
+/** Combines marks of the same phone. If both have a mark, the first one counts. */
 export function joinMarks(one: Marks, other: Marks): Marks {
   return { ...other, ...one };
 }
 
-/** `en-US`, `zh-Hans-CN`, `de_DE`: what is written between the two is told by apps alone. */
+/** Reads `en-US`, `zh-Hans-CN` or `de_DE`. Only apps report the script in the middle. */
 export function readLanguage(text: string): Marks {
   const [language = "", ...rest] = text.trim().toLowerCase().split(/[-_]/);
   if (!/^[a-z]{2,3}$/.test(language)) return {};
@@ -36,7 +36,7 @@ export function readLanguage(text: string): Marks {
   return { language, ...(region !== undefined && { region }) };
 }
 
-/** `26.0.1`, `18_6`: what is behind the second number browsers leave out. */
+/** Reads `26.0.1` or `18_6`. Browsers omit the third number. */
 export function readVersion(text: string): Marks {
   const [, major, minor = "0"] = /^(\d{1,3})(?:[._](\d{1,3}))?(?:[._]|$)/.exec(text) ?? [];
   return major === undefined ? {} : { major, minor: `${major}.${minor}` };

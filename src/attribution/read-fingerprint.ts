@@ -1,39 +1,40 @@
 import { joinMarks, readLanguage, readVersion, type Marks } from "./marks.ts";
 
 /**
- * What a phone tells of itself, by the names of the public iOS SDK (DeviceFingerprint.swift); the
- * script of a link's page uses the same. It is all a stranger's: what cannot be read is not told.
+ * Reads the marks that a phone reports, with the names of the public iOS SDK
+ * (DeviceFingerprint.swift). The script of the preview page uses the same names. The values come
+ * from strangers, so unreadable ones are omitted.
  */
-export function readFingerprint(told: Readonly<Record<string, unknown>>): Marks {
+export function readFingerprint(fingerprint: Readonly<Record<string, unknown>>): Marks {
   return [
-    readScreen(told),
-    readLanguage(readText(told["language"]) || readFirst(told["languages"])),
-    readVersion(readText(told["os_version"])),
-    readDevice(readText(told["device_model"])),
-    readZone(readText(told["timezone"])),
-    readCalendar(readText(told["calendar"])),
+    readScreen(fingerprint),
+    readLanguage(readText(fingerprint["language"]) || readFirst(fingerprint["languages"])),
+    readVersion(readText(fingerprint["os_version"])),
+    readDevice(readText(fingerprint["device_model"])),
+    readZone(readText(fingerprint["timezone"])),
+    readCalendar(readText(fingerprint["calendar"])),
   ].reduce(joinMarks);
 }
 
 /**
- * What an app tells each time it asks on this phone, and on no other one: what iOS calls the phone
- * for a maker's apps, and which of these it is. Undefined where it tells no such name.
+ * Identifies an app on one phone: the id that iOS gives the phone for a vendor's apps, and the
+ * app's version and build. Undefined if the app does not send the id.
  */
-export function readAsker(told: Readonly<Record<string, unknown>>): string | undefined {
+export function readInstance(fingerprint: Readonly<Record<string, unknown>>): string | undefined {
   const [phone = "", ...app] = ["idfv", "app_version", "app_build"].map((name) =>
-    readText(told[name]),
+    readText(fingerprint[name]),
   );
-  // Nothing but zeros is the name of any phone that tells none.
+  // Phones without such an id send zeros.
   return /^[\da-f-]{36}$/i.test(phone) && /[1-9a-f]/i.test(phone)
     ? JSON.stringify([phone.toLowerCase(), ...app])
     : undefined;
 }
 
-/** A phone on its side is the same phone: an app tells how it is held, and a browser does not. */
-function readScreen(told: Readonly<Record<string, unknown>>): Marks {
-  const sides = [told["screen_width"], told["screen_height"]].map(readSize);
+/** Independent of orientation, because apps report how the phone is held and browsers do not. */
+function readScreen(fingerprint: Readonly<Record<string, unknown>>): Marks {
+  const sides = [fingerprint["screen_width"], fingerprint["screen_height"]].map(readSize);
   const [small, large] = sides.toSorted((one, other) => one - other);
-  const ratio = readSize(told["device_pixel_ratio"]);
+  const ratio = readSize(fingerprint["device_pixel_ratio"]);
   if (small === undefined || large === undefined || !(small > 0) || !(ratio > 0)) return {};
   return { screen: `${Math.round(small)}x${Math.round(large)}@${Math.round(ratio * 100) / 100}` };
 }
@@ -44,7 +45,7 @@ function readSize(value: unknown): number {
 
 const mostPoints = 20_000;
 
-/** `iPhone15,2`: a browser tells the first word alone. A simulator names the computer it is on. */
+/** Reads `iPhone15,2`. Browsers report only the first word. A simulator reports its computer. */
 function readDevice(model: string): Marks {
   const [, device] = /^(iPhone|iPad|iPod)/.exec(model) ?? [];
   return device === undefined ? {} : { device: device.toLowerCase() };
@@ -60,7 +61,7 @@ function readCalendar(calendar: string): Marks {
   return /^[a-z-]{3,20}$/.test(name) ? { calendar: name === "gregorian" ? "gregory" : name } : {};
 }
 
-/** Browsers and systems keep to one of a zone's two names, and not to the same one. */
+/** A zone can have two names, and browsers and systems do not use the same one. */
 const otherZones: ReadonlyMap<string, string> = new Map([
   ["Africa/Asmera", "Africa/Asmara"],
   ["America/Buenos_Aires", "America/Argentina/Buenos_Aires"],

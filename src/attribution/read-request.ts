@@ -1,12 +1,12 @@
 import { joinMarks, readLanguage, readVersion, type Marks } from "./marks.ts";
 
-/** What a browser's request tells of its phone, without any script. */
+/** Reads the marks of a phone from the headers of a browser's request, without a script. */
 export function readRequest(agent: string, languages: string | undefined): Marks {
   const [first = ""] = (languages ?? "").split(/[,;]/, 1);
   return joinMarks(readAgent(agent), readLanguage(first));
 }
 
-/** An iPad that says it is a Macintosh, and whatever is not of Apple, has no marks. */
+/** An iPad that claims to be a Macintosh, and devices of other makers, have no marks. */
 function readAgent(agent: string): Marks {
   const [, device] = /\((iPhone|iPad|iPod)\b/.exec(agent) ?? [];
   if (device === undefined) return {};
@@ -14,8 +14,8 @@ function readAgent(agent: string): Marks {
 }
 
 /**
- * Since iOS 26 every browser says 18_6 or 18_7 of the system, for ever, and Safari's own version
- * alone goes on: it is the system's. What stands there of an earlier system is true.
+ * Since iOS 26 every browser reports system version 18_6 or 18_7, so Safari's own version is used,
+ * which equals the system's. For older systems the reported version is right.
  */
 function readSystem(agent: string): Marks {
   const [, safari] = /\bVersion\/(\d{1,3}(?:\.\d{1,3})?)/.exec(agent) ?? [];

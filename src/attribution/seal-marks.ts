@@ -1,10 +1,10 @@
 import { createHmac } from "node:crypto";
-import type { Seen } from "./compare-phones.ts";
+import type { SeenPhone } from "./compare-phones.ts";
 import { markNames, type Marks } from "./marks.ts";
 
 /**
- * What is kept of a visit: of each mark and of the address a hash that nobody can make without the
- * key, another one in each project. They can be compared, and no more.
+ * Hashes marks and addresses before they are stored. The hash needs a secret key and differs in
+ * each project, so the stored values can only be compared.
  */
 export type Seal = (name: string, value: string) => string;
 
@@ -25,14 +25,14 @@ export function sealMarks(marks: Marks, seal: Seal): Marks {
   return Object.fromEntries(sealed);
 }
 
-/** One hash for everything: what has the same was seen twice. */
-export function sealAll({ marks, address }: Seen, seal: Seal): string {
+/** One hash of everything, to recognize repeated visits. */
+export function sealAll({ marks, address }: SeenPhone, seal: Seal): string {
   const all = markNames.map((name) => marks[name] ?? "");
   return seal("all", JSON.stringify([address?.group ?? "", ...all]));
 }
 
-/** One hash for an app on a phone that asks; undefined where it does not tell which it is. */
-export function sealAsker(asker: string | undefined, marks: Marks, seal: Seal) {
-  if (asker === undefined) return undefined;
-  return seal("asker", JSON.stringify([asker, ...markNames.map((name) => marks[name] ?? "")]));
+/** One hash of an app on one phone; undefined if the phone sent no id. */
+export function sealInstance(instance: string | undefined, marks: Marks, seal: Seal) {
+  if (instance === undefined) return undefined;
+  return seal("asker", JSON.stringify([instance, ...markNames.map((name) => marks[name] ?? "")]));
 }

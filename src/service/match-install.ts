@@ -1,8 +1,8 @@
-import { chooseVisit, type Chosen, type Visit } from "../attribution/choose-visit.ts";
-import type { Seen } from "../attribution/compare-phones.ts";
+import { chooseVisit, type ChosenVisit, type CandidateVisit } from "../attribution/choose-visit.ts";
+import type { SeenPhone } from "../attribution/compare-phones.ts";
 import type { Marks } from "../attribution/marks.ts";
-import { readAsker, readFingerprint } from "../attribution/read-fingerprint.ts";
-import { createSeal, sealAsker, sealMarks, type Seal } from "../attribution/seal-marks.ts";
+import { readInstance, readFingerprint } from "../attribution/read-fingerprint.ts";
+import { createSeal, sealInstance, sealMarks, type Seal } from "../attribution/seal-marks.ts";
 import type { Confidence } from "../contract/app-sdk.ts";
 import type { Waiter } from "../contract/clock.ts";
 import { keepShared } from "../contract/rules/address-query.ts";
@@ -44,7 +44,7 @@ type VisitUse = MatchResult & {
 /** Visits are used up only while the caller still waits. */
 type CallSignal = Pick<Waiter, "hasLeft">;
 
-type StoredVisit = Visit & { readonly row: DeferredVisitTable };
+type StoredVisit = CandidateVisit & { readonly row: DeferredVisitTable };
 
 /** Finds the link that an app was installed for, and uses up its visit. */
 export async function matchInstall(
@@ -56,7 +56,7 @@ export async function matchInstall(
   const { store, random } = services;
   const seal = createSeal(await readSealKey(store, random), tenant.projectId);
   const told = readFingerprint(fingerprint);
-  const usedBy = sealAsker(readAsker(fingerprint), told, seal);
+  const usedBy = sealInstance(readInstance(fingerprint), told, seal);
   const before = await findEarlierMatch(services, tenant, usedBy);
   const place = findPlace(address);
   if (before !== undefined || place === undefined) return before;
@@ -75,8 +75,8 @@ export async function matchInstall(
 async function findChosen(
   { clock }: Services,
   tenant: Tenant,
-  seen: Seen & { readonly address: Place },
-): Promise<Chosen<StoredVisit> | undefined> {
+  seen: SeenPhone & { readonly address: Place },
+): Promise<ChosenVisit<StoredVisit> | undefined> {
   const found = await findVisits(tenant, { address: seen.address.group, now: clock.now() });
   return chooseVisit(seen, found.map(readVisit));
 }
@@ -169,7 +169,7 @@ async function findCounted(
  * that they share. Queries can identify people, so a visitor whose address is shared with strangers
  * gets none.
  */
-function readChosen({ visit: { row }, others, confidence, score }: Chosen<StoredVisit>) {
+function readChosen({ visit: { row }, others, confidence, score }: ChosenVisit<StoredVisit>) {
   const common = others.reduce((query, other) => keepShared(query, other.row.query), row.query);
   return { row, query: row.is_shared === 1 ? "" : common, confidence, score };
 }

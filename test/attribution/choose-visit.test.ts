@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { chooseVisit, type Visit } from "../../src/attribution/choose-visit.ts";
-import type { Seen } from "../../src/attribution/compare-phones.ts";
+import { chooseVisit, type CandidateVisit } from "../../src/attribution/choose-visit.ts";
+import type { SeenPhone } from "../../src/attribution/compare-phones.ts";
 import { joinMarks } from "../../src/attribution/marks.ts";
 import { readFingerprint } from "../../src/attribution/read-fingerprint.ts";
 import { readRequest } from "../../src/attribution/read-request.ts";
@@ -35,7 +35,7 @@ type Told = {
   readonly agent?: string;
   readonly languages?: string;
   readonly script?: object | undefined;
-  readonly address?: Seen["address"];
+  readonly address?: SeenPhone["address"];
   readonly leadsTo?: string;
 };
 
@@ -43,20 +43,24 @@ function visit({ agent = agents.safari26, languages = "de-DE,de;q=0.9", ...told 
   const { script = { ...screen, language: "de-DE" }, leadsTo = "spring" } = told;
   const marks = joinMarks(readFingerprint({ ...script }), readRequest(agent, languages));
   const address = "address" in told ? told.address : home;
-  return { marks, address, leadsTo } satisfies Visit;
+  return { marks, address, leadsTo } satisfies CandidateVisit;
 }
 
-function install(more: object = {}, from: Pick<Seen, "address"> = { address: home }): Seen {
+function install(
+  more: object = {},
+  from: Pick<SeenPhone, "address"> = { address: home },
+): SeenPhone {
   return { marks: readFingerprint({ ...app, ...more }), ...from };
 }
 
-const choose = (seen: Seen, ...visits: readonly Visit[]) => chooseVisit(seen, visits);
+const choose = (seen: SeenPhone, ...visits: readonly CandidateVisit[]) => chooseVisit(seen, visits);
 const otherPhone = { ...screen, screen_width: 430, screen_height: 932, language: "de" };
 const others = (count: number, more: Told = {}) =>
   Array.from({ length: count }, (_, at) =>
     visit({ script: { ...otherPhone, screen_width: 300 + at }, leadsTo: `${at}`, ...more }),
   );
-const level = (seen: Seen, ...visits: readonly Visit[]) => choose(seen, ...visits)?.confidence;
+const level = (seen: SeenPhone, ...visits: readonly CandidateVisit[]) =>
+  choose(seen, ...visits)?.confidence;
 
 describe("one visit", () => {
   test("of the same phone at the same address is at most likely", () => {

@@ -1,5 +1,5 @@
-import type { Visit } from "../../src/attribution/choose-visit.ts";
-import type { Seen } from "../../src/attribution/compare-phones.ts";
+import type { CandidateVisit } from "../../src/attribution/choose-visit.ts";
+import type { SeenPhone } from "../../src/attribution/compare-phones.ts";
 import { joinMarks } from "../../src/attribution/marks.ts";
 import { readFingerprint } from "../../src/attribution/read-fingerprint.ts";
 import { readRequest } from "../../src/attribution/read-request.ts";
@@ -8,7 +8,7 @@ import { readRequest } from "../../src/attribution/read-request.ts";
  * A made population, by a seed: behind each address 1 to 50 phones of 20 models, which install
  * the app within a spell, 70 % of them after a visit; and others there visit and install nothing.
  */
-export type MadeVisit = Visit & {
+export type MadeVisit = CandidateVisit & {
   readonly at: number;
   readonly phone: number;
   /** What its browser tells; nothing by a script where that does not run. */
@@ -22,7 +22,7 @@ export type MadeVisit = Visit & {
 export type MadeInstall = {
   readonly at: number;
   readonly phone: number;
-  readonly seen: Seen;
+  readonly seen: SeenPhone;
   /** What its app tells. */
   readonly fingerprint: object;
   /** Where its own visit led; undefined where it came without one. */
@@ -38,7 +38,7 @@ type Chance = () => number;
 
 type Phone = {
   readonly id: number;
-  readonly address: Seen["address"];
+  readonly address: SeenPhone["address"];
   readonly model: readonly [name: string, width: number, height: number, ratio: number];
   readonly version: string;
   readonly language: string;
