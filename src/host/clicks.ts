@@ -5,7 +5,7 @@ import {
   describeVisit,
   withOtherReferrer,
   type LinkVisits,
-  type Visit,
+  type CountedVisit,
   type VisitKind,
 } from "../stats/visit.ts";
 import { countVisits } from "../store/count-visits.ts";
@@ -19,7 +19,7 @@ import { OutcomeUnknown, type Store } from "../store/store.ts";
 export type Clicks = {
   readonly note: (linkId: string, kind: VisitKind) => void;
   /** The same for what apps report: that they were opened or installed. */
-  readonly noteVisit: (visit: Visit) => void;
+  readonly noteVisit: (visit: CountedVisit) => void;
   /**
    * Resolves when the visits of a link, or of every link of the project, are in the store. Where
    * the store refuses them, they stay here and the reader sees less.

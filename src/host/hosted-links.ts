@@ -2,7 +2,7 @@ import type { AndroidApp, IosApp } from "../contract/apps.ts";
 import type { Awaitable } from "../contract/awaitable.ts";
 import type { Link } from "../contract/links.ts";
 import { dropEndSlashes, findPathFault } from "../contract/rules/link-path.ts";
-import type { Source } from "../stats/visit.ts";
+import type { VisitSource } from "../stats/visit.ts";
 import { androidAppStore, iosAppStore } from "../store/apps.ts";
 import { createCache, type Cache } from "../store/cache.ts";
 import { findVisited } from "../store/links.ts";
@@ -18,7 +18,7 @@ export type HostedLink = {
   /** What the path that was visited stands for beside the link. */
   readonly query: string;
   /** By which of its addresses the link was visited. */
-  readonly source: Extract<Source, "address" | "short">;
+  readonly source: Extract<VisitSource, "address" | "short">;
   readonly apps: {
     readonly ios_app: IosApp | undefined;
     readonly android_app: AndroidApp | undefined;

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../contract/clock.ts";
 import { readUrl } from "../contract/rules/web-address.ts";
-import { describeVisit, hour_ms, type Source, type VisitKind } from "../stats/visit.ts";
+import { describeVisit, hour_ms, type VisitSource, type VisitKind } from "../stats/visit.ts";
 import { createCache } from "../store/cache.ts";
 import type { Platform } from "../visit/decide-visit.ts";
 import type { Site } from "./sites.ts";
@@ -18,7 +18,7 @@ type Seen = {
   readonly request: IncomingMessage;
   readonly site: Pick<Site, "serial" | "project" | "hostnames">;
   readonly platform: Platform;
-  readonly source: Source;
+  readonly source: VisitSource;
 };
 
 /** The longest host name that DNS allows. */

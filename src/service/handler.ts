@@ -6,7 +6,7 @@ import type { Body, Endpoint, Output, Params, Query } from "../contract/endpoint
 import type { AskedList } from "../contract/filters.ts";
 import type { Served } from "../contract/index.ts";
 import type { ClientHolder, KeyHolder } from "../store/keys.ts";
-import type { Visit } from "../stats/visit.ts";
+import type { CountedVisit } from "../stats/visit.ts";
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tables.ts";
 import type { Budgets } from "./budgets.ts";
@@ -28,7 +28,7 @@ export type Services = {
    */
   readonly waitForClicks?: (projectId: string, linkId?: string) => Awaitable<void>;
   /** Counts the opens and installs that apps report. Undefined in a process without a link host. */
-  readonly noteVisit?: ((visit: Visit) => void) | undefined;
+  readonly noteVisit?: ((visit: CountedVisit) => void) | undefined;
   readonly waitInQueue: WaitInQueue;
   readonly budgets: Budgets;
   /** Records that a key was used. */

@@ -2,7 +2,7 @@ import type { StatsBy } from "../contract/link-stats.ts";
 import type { Period } from "../stats/period.ts";
 import { findStep, isStep, type Step } from "../stats/steps.ts";
 import { addUp, compareSums, noVisits, type Sum } from "../stats/sums.ts";
-import { otherReferrers, type Fact } from "../stats/visit.ts";
+import { otherReferrers, type VisitFact } from "../stats/visit.ts";
 import { chooseLinks, type LinkScope } from "../store/link-lists.ts";
 import {
   readByHour,
@@ -74,7 +74,7 @@ async function readSteps(
 async function readValues(
   tenant: Tenant,
   { links, most }: SumsQuery,
-  fact: Fact,
+  fact: VisitFact,
   { period }: StatsWindow,
 ): Promise<VisitSums> {
   const scope = { period, links };

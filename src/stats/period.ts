@@ -1,24 +1,24 @@
 import { parseLocalTime, writeLocalTime, type TimeZone } from "../contract/local-time.ts";
 import { day_ms, hour_ms } from "./visit.ts";
 
-/** From one moment up to another, as it was asked for. */
+/** A period of time for statistics, as the caller requested it. */
 export type Period = {
   readonly from: number;
-  /** The first moment that is not in it. */
+  /** The first moment after the period. */
   readonly to: number;
-  /** So many days on the clocks of its zone; undefined where it begins or ends within one. */
+  /** The number of local days. Undefined if the period starts or ends within a day. */
   readonly days: number | undefined;
 };
 
-/** Which of the two is no date, or that one is after the other. */
+/** The invalid bound, or what is wrong with both. */
 export type PeriodFault = "from" | "to" | "order" | "length";
 
-/** What is asked for where nothing is said: today and the six days before. */
+/** The default period: today and the six days before. */
 const usualDays = 7;
 const mostDays = 3700;
 const datePattern = /^\d{4}-\d{2}-\d{2}$/;
 
-/** A date alone is a whole day: `to` is the last one that is in it. */
+/** Reads a period. A date means a whole day, so `to` is the last day of the period. */
 export function readPeriod(
   given: { readonly from?: string | undefined; readonly to?: string | undefined },
   zone: TimeZone,
@@ -40,21 +40,21 @@ export function readPeriod(
   return { from: start, to: end, days: (Date.parse(to) - Date.parse(from)) / day_ms + 1 };
 }
 
-/** Visits are counted by the hour, so a part of an hour counts as all of it. */
+/** Visits are counted by the hour, so a partial hour counts as a whole one. */
 function widen({ from, to, days }: Period): Period {
   const [first, last] = [Math.floor(from / hour_ms), Math.ceil(to / hour_ms)];
   return { from: first * hour_ms, to: last * hour_ms, days };
 }
 
-/** The period of the same length that ends where this one begins. */
+/** The period of the same length that ends where this one starts. */
 export function findPrevious({ from, to, days }: Period, zone: TimeZone): Period {
   if (days === undefined) return { from: from - (to - from), to: from, days };
   return { from: startDay(moveDate(writeDate(from, zone), -days), zone), to: from, days };
 }
 
-/** The first moment of a date. Not all have a midnight, so it is reckoned from no other moment. */
+/** The first moment of a date. Some days have no midnight, because clocks skip it. */
 export function startDay(date: string, zone: TimeZone): number {
-  // What has more than four digits of a year is far from any visit.
+  // Years with more than four digits cannot be parsed, and have no visits.
   return parseLocalTime(date, zone) ?? Date.parse(date);
 }
 
@@ -63,12 +63,12 @@ export function moveDate(date: string, days: number): string {
   return moved;
 }
 
-/** `2026-11-16`. */
+/** Writes the local date of a moment, such as `2026-11-16`. */
 export function writeDate(time: number, zone: TimeZone): string {
   return writeLocalTime(time, zone).slice(0, 10);
 }
 
-/** Its two ends as they are told: the last day, or else the moment at which it is over. */
+/** Writes both bounds. For whole days, `to` is the last day; otherwise it is the end moment. */
 export function writePeriod({ from, to, days }: Period, zone: TimeZone) {
   if (days === undefined) return { from: writeLocalTime(from, zone), to: writeLocalTime(to, zone) };
   return { from: writeDate(from, zone), to: writeDate(to - 1, zone) };

@@ -2,12 +2,12 @@ import { parseLocalTime, writeLocalTime, type TimeZone } from "../contract/local
 import { moveDate, startDay, writeDate, type Period } from "./period.ts";
 import { hour_ms } from "./visit.ts";
 
-/** The rows of a period that is told by time. */
+/** Splits a period into hours, days, weeks or months. */
 
 const stepNames = ["hour", "day", "week", "month"] as const;
 export type StepName = (typeof stepNames)[number];
 
-/** It ends where the next one begins, and the last one with the period. */
+/** A step ends where the next one starts, or at the end of the period. */
 export type Step = { readonly key: string; readonly start: number };
 
 export function isStep(by: string): by is StepName {
@@ -15,9 +15,8 @@ export function isStep(by: string): by is StepName {
 }
 
 /**
- * The steps of a period in order, those without a visit too, but no more than so many. Hours are
- * those of UTC that begin in it, as visits are kept: where clocks are half an hour off, they begin
- * at half past.
+ * The steps of a period in order, at most `most`. Hours are hours of UTC, because visits are stored
+ * that way. In a zone that is half an hour off, they start at half past.
  */
 export function listSteps(
   { from, to }: Period,
@@ -47,16 +46,16 @@ function readDays(time: number, name: Exclude<StepName, "hour">, zone: TimeZone)
   return { key: name === "month" ? first.slice(0, 7) : first, next };
 }
 
-/** So many days after its first one each is over, and the next one is not. */
+/** After this many days a step has ended, but the next one has not. */
 const mostDays = { day: 1, week: 7, month: 31 };
 
-/** The date on which the step of a date begins. */
+/** The first date of the step that contains a date. */
 function findFirst(date: string, name: Exclude<StepName, "hour">): string {
   switch (name) {
     case "day":
       return date;
     case "week": {
-      // A week begins on Monday.
+      // Weeks start on Monday.
       const weekday = (new Date(`${date}T00:00:00Z`).getUTCDay() + 6) % 7;
       return moveDate(date, -weekday);
     }
@@ -66,9 +65,9 @@ function findFirst(date: string, name: Exclude<StepName, "hour">): string {
 }
 
 /**
- * What of the period before stands beside each step of this one: the same dates or clock times, so
- * many days earlier. All of that period is in one of them. Where its clocks leave no hour for a
- * step, that has nothing to stand beside it.
+ * The steps of the previous period that are compared with these steps: the same dates or clock
+ * times, shifted by the length of the period. Together they cover that whole period. A step without
+ * a counterpart, because clocks skip its hour, is omitted.
  */
 export function moveSteps(
   steps: readonly Step[],
@@ -78,7 +77,7 @@ export function moveSteps(
   const end = findHour(before.to);
   let latest = findHour(before.from);
   const starts = steps.map(({ start }) => {
-    // A clock that is set back shows times a second time.
+    // When clocks are set back, times occur twice.
     latest = Math.max(latest, findHour(findEarlier(start, name, period, zone)));
     return latest;
   });
@@ -88,7 +87,7 @@ export function moveSteps(
   });
 }
 
-/** The first hour that begins then, or after it. */
+/** The first full hour at or after a moment. */
 function findHour(time: number): number {
   return Math.ceil(time / hour_ms) * hour_ms;
 }
@@ -102,7 +101,7 @@ function findEarlier(time: number, name: StepName, period: Period, zone: TimeZon
   return parseLocalTime(`${date}T${clock.slice(0, -1)}`, zone) ?? startDay(date, zone);
 }
 
-/** The step that has this moment. What is before the first belongs to that. */
+/** The step that contains a moment. Earlier moments belong to the first step. */
 export function findStep(steps: readonly Step[], time: number): Step | undefined {
   return steps.findLast(({ start }) => start <= time) ?? steps[0];
 }

@@ -1,5 +1,6 @@
 import type { VisitEvent } from "./visit.ts";
 
+/** Adds and compares the counts of visits. */
 export type Sum = Readonly<Record<VisitEvent, number>>;
 
 export const noVisits: Sum = { click: 0, open: 0, install: 0 };
@@ -26,7 +27,7 @@ export function isNone({ click, open, install }: Sum): boolean {
   return click + open + install === 0;
 }
 
-/** The most clicks first, then opens and installs, and then the keys, so that no two are equal. */
+/** Most clicks first, then opens and installs, then by key, so that the order is fixed. */
 export function compareSums(
   [key, sum]: readonly [string, Sum],
   [otherKey, other]: readonly [string, Sum],

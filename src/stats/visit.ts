@@ -1,10 +1,9 @@
 import type { Platform } from "../visit/decide-visit.ts";
 
 /**
- * One visit, as far as anything is kept of it: no address, no agent, nothing that distinguishes one
- * person from another.
+ * One counted visit. It has no address, no user agent and nothing else that identifies a person.
  */
-export type Visit = {
+export type CountedVisit = {
   readonly projectId: string;
   readonly linkId: string;
   readonly what: VisitEvent;
@@ -12,41 +11,43 @@ export type Visit = {
   readonly at: number;
 } & VisitFacts;
 
-/** A click is a visit of a person; apps report that they were opened, or installed, by a link. */
+/**
+ * A click is a person's visit. Apps report that a link opened them or led to their installation.
+ */
 export type VisitEvent = "click" | "open" | "install";
 
-/** What visits are distinguished by. */
+/** The properties by which visits are counted. */
 export type VisitFacts = {
   readonly platform: Platform;
-  readonly source: Source;
-  /** Two capital letters; undefined where it is not known. */
+  readonly source: VisitSource;
+  /** Two capital letters; undefined if unknown. */
   readonly country?: string | undefined;
   /** The host of the page that the visitor came from. */
   readonly referrer?: string | undefined;
 };
 
 /**
- * The link's own address, a short one, its QR code, or the button of its page. An install that an
- * app reported itself is `reported`: it follows no visit that we saw.
+ * How the link was opened: its own address, a short one, its QR code, or the button of its page.
+ * `reported` is an install that the app itself reported, without a visit that Waypost saw.
  */
-export type Source = "address" | "short" | "qr" | "button" | "reported";
+export type VisitSource = "address" | "short" | "qr" | "button" | "reported";
 
-/** Each press of a page's button follows a click, so it counts in no total. */
-export const pressSource: Source = "button";
-/** Counts together the hosts beyond the most that are kept. Real hosts have a dot. */
+/** Each press of a page's button follows a click, so totals do not count it. */
+export const pressSource: VisitSource = "button";
+/** The sum of hosts beyond those that are kept. Real hosts have a dot. */
 export const otherReferrers = "other";
 
 export const hour_ms = 60 * 60 * 1000;
 export const dayHours = 24;
-/** Every day of UTC has this length. */
+/** All days of UTC have this length. */
 export const day_ms = dayHours * hour_ms;
-/** The columns of a counter that have the visits of each hour of its day. */
+/** The columns of a counter, one for each hour of its day. */
 export const hourColumns = Array.from({ length: dayHours }, (_, hour) => `hour_${hour}` as const);
 export type HourColumn = (typeof hourColumns)[number];
 
 /**
- * Visits are counted in total and by each of these facts. A visit with the usual value of a fact is
- * not counted by it: what the other values leave of the total is theirs. That halves the writes.
+ * Visits are counted in total and by each of these properties. The usual value of a property gets
+ * no counter: it is the total without the other values. That halves the writes.
  */
 export const usualValues = {
   platform: "desktop",
@@ -54,38 +55,38 @@ export const usualValues = {
   country: "unknown",
   referrer: "direct",
 } as const;
-export type Fact = keyof typeof usualValues;
-/** The total of each month is counted beside that of each day: a report reads fewer rows. */
-export type Dimension = Fact | "total" | "month";
+export type VisitFact = keyof typeof usualValues;
+/** Months have totals of their own, so that reports read fewer rows. */
+export type Dimension = VisitFact | "total" | "month";
 
-/** The first day of a month of UTC, given any of its days. Days are counted since 1970. */
+/** The first day of a UTC month that contains the given day. Days are counted since 1970. */
 export function findMonth(day: number): number {
   const date = new Date(day * day_ms);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth()) / day_ms;
 }
 
-/** Equal visits of one hour, which are counted together. */
-export type VisitKind = Pick<Visit, "projectId" | "what" | "referrer"> & {
-  /** Since 1970. */
+/** Equal visits within one hour, which are counted together. */
+export type VisitKind = Pick<CountedVisit, "projectId" | "what" | "referrer"> & {
+  /** Hours since 1970. */
   readonly hour: number;
-  /** The values that the visit adds to. */
+  /** The counters that the visit increases. */
   readonly values: readonly (readonly [Dimension, string])[];
-  /** Adds to the clicks that the link shows. */
+  /** Whether it increases the link's number of clicks. */
   readonly isClick: boolean;
-  /** No other kind of the project has it. */
+  /** Identifies this kind within its project. */
   readonly key: string;
 };
 
-/** The visits of a link that were not counted in the store before. */
+/** The visits of a link that are not in the database yet. */
 export type LinkVisits = {
   readonly projectId: string;
   readonly linkId: string;
-  /** How much they add to the link's clicks. */
+  /** How many clicks they add to the link. */
   readonly clicks: number;
   readonly kinds: readonly { readonly kind: VisitKind; readonly count: number }[];
 };
 
-/** The order in which links are written: two processes that keep to it never deadlock. */
+/** Links are always written in this order, so that two processes never deadlock. */
 export function compareLinks(
   { linkId: one }: Pick<LinkVisits, "linkId">,
   { linkId: other }: Pick<LinkVisits, "linkId">,
@@ -93,7 +94,12 @@ export function compareLinks(
   return one < other ? -1 : 1;
 }
 
-export function describeVisit({ projectId, what, at, ...facts }: Omit<Visit, "linkId">): VisitKind {
+export function describeVisit({
+  projectId,
+  what,
+  at,
+  ...facts
+}: Omit<CountedVisit, "linkId">): VisitKind {
   const hour = Math.floor(at / hour_ms);
   const isPress = what === "click" && facts.source === pressSource;
   return makeKind(
@@ -102,7 +108,7 @@ export function describeVisit({ projectId, what, at, ...facts }: Omit<Visit, "li
   );
 }
 
-/** The same, counted as from any other host. */
+/** The same visit, counted for the sum of other hosts. */
 export function withOtherReferrer(kind: VisitKind): VisitKind {
   const values = kind.values.filter(([dimension]) => dimension !== "referrer");
   return makeKind(kind, [...values, ["referrer", otherReferrers]]);

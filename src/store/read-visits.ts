@@ -9,7 +9,7 @@ import {
   pressSource,
   usualValues,
   type Dimension,
-  type Fact,
+  type VisitFact,
   type HourColumn,
   type VisitEvent,
 } from "../stats/visit.ts";
@@ -58,7 +58,7 @@ type HourRow = { readonly first_day: number; readonly event: VisitEvent } & {
 /** By each value that was counted, the usual one too. */
 export async function readByValue(
   tenant: Tenant,
-  fact: Fact,
+  fact: VisitFact,
   { period, links }: VisitScope,
   total: Sum,
 ): Promise<ReadonlyMap<string, Sum>> {

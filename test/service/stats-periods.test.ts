@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import type { Visit } from "../../src/stats/visit.ts";
+import type { CountedVisit } from "../../src/stats/visit.ts";
 import { openVisitedLinks } from "../support/link-host.ts";
 import type { World } from "../support/world.ts";
 
@@ -9,7 +9,10 @@ let world: World;
 const visited = openVisitedLinks(["spring", "autumn", "winter"], (opened) => (world = opened));
 const { ids, makeLink, ask, read } = visited;
 
-function note(at: string, { path = "spring", ...more }: Partial<Visit> & { path?: string } = {}) {
+function note(
+  at: string,
+  { path = "spring", ...more }: Partial<CountedVisit> & { path?: string } = {},
+) {
   visited.note(path, at, more);
 }
 

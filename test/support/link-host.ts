@@ -15,7 +15,7 @@ import { agents } from "../attribution/agents.ts";
 import { iosFirstLaunch, type SdkRequest } from "../sdk/recorded.ts";
 import { readAnswer, type Read, type SdkAnswer } from "../sdk/readers.ts";
 import { expect } from "vitest";
-import type { Visit } from "../../src/stats/visit.ts";
+import type { CountedVisit } from "../../src/stats/visit.ts";
 import { openForEach } from "./open-for.ts";
 
 /**
@@ -292,7 +292,7 @@ export function openVisitedLinks(paths: readonly string[], take: (world: World) 
     /** By their paths. */
     ids,
     makeLink,
-    note: (path: string, at: string, more: Partial<Visit> = {}): void => {
+    note: (path: string, at: string, more: Partial<CountedVisit> = {}): void => {
       world.clicks.noteVisit({
         projectId: world.project.id,
         linkId: ids[path] ?? "",

@@ -15,7 +15,7 @@ import type { Store } from "../../src/store/store.ts";
 import { foldTexts, type Db, type Tenant, storeCopy } from "../../src/store/tables.ts";
 import { sql } from "kysely";
 import type { Clicks } from "../../src/host/clicks.ts";
-import { describeVisit, type Visit } from "../../src/stats/visit.ts";
+import { describeVisit, type CountedVisit } from "../../src/stats/visit.ts";
 
 /** Use these for rows made straight in a store, below the API or by the thousand. */
 
@@ -167,7 +167,7 @@ export function noteClick(
   clicks: Pick<Clicks, "note">,
   projectId: string,
   linkId: string,
-  otherwise: Partial<Visit> = {},
+  otherwise: Partial<CountedVisit> = {},
 ): void {
   const visit = { what: "click", at: now, platform: "desktop", source: "address" } as const;
   clicks.note(linkId, describeVisit({ projectId, ...visit, ...otherwise }));

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Source } from "../../src/stats/visit.ts";
+import type { VisitSource } from "../../src/stats/visit.ts";
 import { deleteProject } from "../../src/store/projects.ts";
 import { listWebhooks } from "../../src/store/webhooks.ts";
 import { noteClick } from "../support/rows.ts";
@@ -104,7 +104,7 @@ test("link.clicked contains the new clicks of each link of a batch", async () =>
   await addWebhook(world, receiver.url, ["link.clicked"]);
   const [one, other] = [(await create({ path: "one" })).id, (await create({ path: "two" })).id];
   const { clicks, project } = world;
-  const visit = (linkId: string, source: Source = "address") =>
+  const visit = (linkId: string, source: VisitSource = "address") =>
     noteClick(clicks, project.id, linkId, { source });
   visit(one);
   visit(other);

@@ -6,7 +6,7 @@ import { fillLinkOrigin, writeAddress } from "../../contract/rules/link-address.
 import { readPasteMark } from "../../contract/rules/paste-mark.ts";
 import { writeForStrictReader } from "../../contract/rules/web-address.ts";
 import type { ClientHolder } from "../../store/keys.ts";
-import type { Visit } from "../../stats/visit.ts";
+import type { CountedVisit } from "../../stats/visit.ts";
 import { queueEvents, type NewEvent } from "../../store/webhooks.ts";
 import { findAddressedLink, readWithClicks } from "../find-link.ts";
 import type { GroupHandlers, Services, WriteCall } from "../handler.ts";
@@ -81,7 +81,7 @@ function describeMatch(
   return { body: { matched: true as const, confidence, match_score, link } };
 }
 
-type AppStart = Pick<Visit, "projectId" | "linkId" | "source" | "platform"> & {
+type AppStart = Pick<CountedVisit, "projectId" | "linkId" | "source" | "platform"> & {
   readonly isInstall: boolean;
 };
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Visit } from "../../../src/stats/visit.ts";
+import type { CountedVisit } from "../../../src/stats/visit.ts";
 import { createAssistantWorld, eras, type AssistantWorld } from "../../support/assistant-world.ts";
 import { openForAll } from "../../support/open-for.ts";
 
@@ -19,7 +19,7 @@ openForAll(createAssistantWorld, async (opened) => {
     const { id } = await plant("link", { path: `campaign/${place}`, name, url });
     for (let turn = 0; turn <= place * 3; turn += 1) {
       const at = monday + (turn % 12) * day_ms;
-      const what: Visit["what"] = turn % 9 === 8 ? "open" : "click";
+      const what: CountedVisit["what"] = turn % 9 === 8 ? "open" : "click";
       const facts = { platform: turn % 2 === 0 ? "ios" : "desktop", source: "address" } as const;
       world.clicks.noteVisit({ projectId: world.project.id, linkId: id, what, at, ...facts });
     }
