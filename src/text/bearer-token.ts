@@ -1,13 +1,13 @@
-/** The token of a header `Authorization: Bearer …`; undefined where it is none. */
+/** Reads the token of an `Authorization: Bearer …` header; undefined for other headers. */
 export function readBearer(authorization: string | null | undefined): string | undefined {
   const [, token] = /^bearer +(\S+) *$/i.exec(authorization ?? "") ?? [];
   return token;
 }
 
-/** As clients of REST write it: `Token x`, `Token token=x`, `Token token="x"`, `Bearer x`. */
+/** The forms that REST clients send: `Token x`, `Token token=x`, `Token token="x"`, `Bearer x`. */
 const authorization = /^(?:token|bearer)[ \t]+(?:token=)?("?)([^\s",]+)\1[ \t]*$/i;
 
-/** The key of such a header; undefined where it is none. */
+/** Reads the API key of a header in one of these forms; undefined for other headers. */
 export function readShownKey(header: string): string | undefined {
   return authorization.exec(header)?.[2];
 }

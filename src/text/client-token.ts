@@ -1,4 +1,4 @@
-/** How a client key begins: it says what it is to whoever finds it, and wherever it is shown. */
+/** The start of every client key, so that people recognize one wherever it appears. */
 export const clientPrefix = "waypost_client_";
 
 export function isClientToken(token: string): boolean {

@@ -1,14 +1,17 @@
 import { diffWordsWithSpace } from "diff";
 
-/** Compares two texts word by word, for a person who looks for what became another one. */
+/** Compares two texts word by word, to show what changed. */
 
-export type Part = { readonly text: string; readonly isChanged: boolean };
+export type TextPart = { readonly text: string; readonly isChanged: boolean };
 
-export type ComparedWords = { readonly before: readonly Part[]; readonly after: readonly Part[] };
+export type ComparedWords = {
+  readonly before: readonly TextPart[];
+  readonly after: readonly TextPart[];
+};
 
-/** The work grows with the square of the edits: texts that differ in more are shown whole. */
+/** Comparing takes time with the square of the changes, so very different texts are shown whole. */
 const mostEdits = 200;
-/** Where less than this is common, marks at every other word would hide what is there. */
+/** With less than this in common, marks at every other word would be unreadable. */
 const leastCommon = 1 / 4;
 
 export function compareWords(before: string, after: string): ComparedWords {
@@ -24,6 +27,6 @@ export function compareWords(before: string, after: string): ComparedWords {
   };
 }
 
-function markWhole(text: string, isChanged: boolean): readonly Part[] {
+function markWhole(text: string, isChanged: boolean): readonly TextPart[] {
   return text === "" ? [] : [{ text, isChanged }];
 }

@@ -1,8 +1,8 @@
 import { structuredPatch } from "diff";
 
-/** A unified diff of two texts: the lines that change, and a few lines around them. */
+/** Compares two texts line by line, with a few unchanged lines around each change. */
 
-/** One place of a diff; its lines are counted from 1 in each text. */
+/** One changed place. Lines count from 1 in each text. */
 export type Hunk = {
   readonly old_start: number;
   readonly new_start: number;
@@ -12,9 +12,9 @@ export type Hunk = {
 export type DiffLine = { readonly kind: "removed" | "added" | "kept"; readonly text: string };
 
 const contextLines = 3;
-/** The work grows with the square of the edits: texts that differ in more are shown whole. */
+/** Comparing takes time with the square of the changes, so very different texts are shown whole. */
 const mostEdits = 1000;
-/** With less than this in common, the few shared lines would only make the diff hard to read. */
+/** With less than this in common, a few shared lines would make the diff hard to read. */
 const leastCommon = 1 / 4;
 
 const kinds: Readonly<Record<string, DiffLine["kind"]>> = { "-": "removed", "+": "added" };
@@ -45,7 +45,6 @@ export function countLines(hunks: readonly Hunk[], kind: DiffLine["kind"]): numb
   return hunks.reduce((sum, { lines }) => sum + lines.filter((one) => one.kind === kind).length, 0);
 }
 
-/** An empty text has no lines. */
 function splitLines(text: string): readonly string[] {
   return text === "" ? [] : text.replace(/\r?\n$/, "").split(/\r?\n/);
 }

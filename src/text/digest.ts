@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 
-/** Two values with the same digest are the same data, in whichever order their members came. */
+/** Hashes a value. Equal data has the same digest, regardless of the order of members. */
 export function digestOf(value: unknown): string {
   return createHash("sha256").update(canonize(value)).digest("base64url");
 }
 
-/** JSON in one form only: the order in which a client sends members means nothing. */
+/** Writes JSON with sorted members. */
 export function canonize(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonize).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";

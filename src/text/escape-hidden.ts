@@ -1,10 +1,10 @@
 import { isHidden, replaceHidden, showHidden } from "./show-hidden.ts";
 
-/** Hidden characters in files, escaped so that reading brings each text back unchanged. */
+/** Escapes hidden characters in files, so that reading a file restores each text exactly. */
 
 const escaped = /\\u\{([0-9a-f]{1,6})\}/g;
 
-/** What already looks like an escape gets its backslash escaped. */
+/** A text that already looks like an escape gets its backslash escaped. */
 export function escapeHidden(text: string): string {
   return showHidden(text.replace(escaped, (_, digits: string) => `\\u{5c}u{${digits}}`));
 }
@@ -18,7 +18,7 @@ export function unescapeHidden(text: string): string {
   });
 }
 
-/** JSON has escapes of its own, which every reader understands. */
+/** Uses JSON's own escapes, which every reader understands. */
 export function escapeHiddenInJson(json: string): string {
   return replaceHidden(json, (character) =>
     character

@@ -1,4 +1,4 @@
-/** Text as it may stand in an element or between the double quotes of an attribute. */
+/** Escapes text for an HTML element or a double-quoted attribute. */
 export function escapeText(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? "");
 }

@@ -1,19 +1,19 @@
 import { quote } from "./show-hidden.ts";
 
 /**
- * Why an address on another host names none of our links. The same path on our host may be what was
- * meant; a person has to say so.
+ * Explains that an address is not on the project's link host. The same path on the link host may
+ * have been meant, which only a person can confirm.
  */
 export function describeForeignHost(
   host: string,
-  /** Our own host, the address with the same path there, and what the link there is called. */
+  /** The link host, the address with the same path there, and the link at that address. */
   ours: { readonly host: string; readonly place: string; readonly there?: string } | undefined,
 ): string {
   if (ours === undefined) return `Waypost does not know whether ${quote(host)} is the link host`;
   const { place, there } = ours;
-  const told =
+  const existing =
     there === undefined
       ? `No link exists at ${quote(place)}`
       : `The link at ${quote(place)} is ${quote(there)}`;
-  return `the link host is ${quote(ours.host)}, not ${quote(host)}. ${told}`;
+  return `the link host is ${quote(ours.host)}, not ${quote(host)}. ${existing}`;
 }

@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { isSameSecret } from "./same-secret.ts";
 
 /**
- * A secret in a page, by other letters each time: pages are sent packed, and how small they become
- * tells what is in them twice.
+ * Writes a secret differently in each page. Pages are compressed, and the size of a compressed page
+ * shows whether a text occurs in it twice.
  */
 export function maskSecret(secret: Uint8Array): string {
   const mask = randomBytes(secret.length);
@@ -13,7 +13,7 @@ export function maskSecret(secret: Uint8Array): string {
 export function isMasked(given: string, secret: Uint8Array): boolean {
   const bytes = Buffer.from(given, "base64url");
   const { length } = secret;
-  // What is no letter of such a text is passed over by whoever reads it.
+  // Decoders skip characters that do not belong to the alphabet.
   if (bytes.length !== 2 * length || bytes.toString("base64url") !== given) return false;
   return isSameSecret(combine(bytes.subarray(0, length), bytes.subarray(length)), secret);
 }

@@ -1,11 +1,11 @@
-/** An API key, as people are told of it: nothing of these words lets anybody use it. */
+/** Describes an API key to people without revealing it. */
 
-/** By the end of its id, for its beginning may only be a time. */
+/** Uses the end of the id, because its start may only be a time. */
 export function nameKey({ id }: { readonly id: string }): string {
   return `…${id.slice(-8)}`;
 }
 
-/** No scopes are all of them. */
+/** An empty list means all scopes. */
 export function describeKeyAccess(role: string, scopes: readonly string[]): string {
   return `role ${role}, ${scopes.length === 0 ? "all scopes" : scopes.join(", ")}`;
 }

@@ -1,8 +1,9 @@
+/** Finds the known names that a wrong name may mean, for "did you mean …?". */
 const mostSuggested = 3;
 
 /**
- * The known names that another one may stand for: those that are usually meant by it or have all of
- * its words, else the one that is spelled most like it, else those whose words it has.
+ * Suggests names in this order: names with the same meaning or with all of its words, then the most
+ * similar spelling, then names that consist of some of its words.
  */
 export function suggestNames(
   name: string,
@@ -35,7 +36,7 @@ function listWords(name: string): readonly string[] {
     .filter((word) => word !== "");
 }
 
-/** The known name that a mistyped one was most likely meant to be, or undefined. */
+/** The known name with the most similar spelling, or undefined if none is close. */
 export function findNearest(name: string, known: Iterable<string>): string | undefined {
   let nearest: string | undefined;
   let least = Math.max(2, Math.floor(name.length / 2));
@@ -46,10 +47,10 @@ export function findNearest(name: string, known: Iterable<string>): string | und
   return nearest;
 }
 
-/** A stranger's name may be a megabyte long. */
+/** A name from outside may be a megabyte long. */
 const longest = 64;
 
-/** `iosFallbackUrl`, `ios-fallback-url` and `ios_fallback_url` are spellings of one name. */
+/** `iosFallbackUrl`, `ios-fallback-url` and `ios_fallback_url` are the same name. */
 function normalize(name: string): string {
   return name
     .slice(0, longest)
@@ -58,8 +59,8 @@ function normalize(name: string): string {
 }
 
 /**
- * How many letters were added, left out, replaced or swapped with their neighbour; or at least
- * `most` when that is no smaller.
+ * Counts added, missing, replaced and swapped letters. Returns `most` if there are at least that
+ * many.
  */
 function countEdits(first: string, second: string, most: number): number {
   const one = Array.from(first);

@@ -1,9 +1,9 @@
-/** As a shell reads it as one word. */
+/** Quotes a text so that a shell reads it as one word. */
 export function quoteWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** A path that cannot be the address of a database, so that it may be shown. */
+/** Whether a path is certainly not a database address, so that it can be shown. */
 export function isPlainPath(path: string): boolean {
   return /^[\w./-]+$/.test(path);
 }

@@ -1,13 +1,13 @@
 import { randomBytes } from "node:crypto";
 
 /**
- * By what one request is known in all log lines that it leads to. Who asks may give it, where it
- * looks like one: it is written into the log and into headers.
+ * The id of a request in all of its log lines. Callers may send one in a header, if it is short and
+ * plain, because it is written into logs and headers.
  */
 export const requestIdHeader = "x-request-id";
 
 const plainId = /^[\w.:-]{8,64}$/;
-/** Of this process; behind it the requests are counted, for to draw each id costs far more. */
+/** The ids of this process: one random text with a counter. Random ids would cost far more. */
 const own = randomBytes(9).toString("base64url");
 let count = 0;
 

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 
-/** Compares in a time that does not tell how much of a guess was right, only how long it may be. */
+/** Compares two secrets. The time reveals only their length, not how much of a guess was right. */
 export function isSameSecret(given: string | Uint8Array, expected: string | Uint8Array): boolean {
   const [one, other] = [toBytes(given), toBytes(expected)];
   return one.length === other.length && timingSafeEqual(one, other);

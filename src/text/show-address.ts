@@ -1,20 +1,20 @@
 import { domainToUnicode } from "node:url";
 import { showHidden } from "./show-hidden.ts";
 
-/** A web address as a person types it, and what may deceive them about it. */
+/** Shows a web address as people type it, with warnings about deceptive letters. */
 
 export type ShownAddress = {
-  /** The host in its own letters, and the path as it reads. */
+  /** The address with its host in readable letters and its path decoded. */
   readonly typed: string;
-  /** The host as machines ask for it (`xn--…`), where that is written otherwise. */
+  /** The host in punycode (`xn--…`), if it differs. */
   readonly ascii: string | undefined;
   readonly warnings: readonly string[];
 };
 
-/** Longer names are none of the internet's, and slow to be read as one. */
+/** Longer host names are invalid and slow to parse. */
 const mostHost = 255;
 
-/** Undefined for a text that is no http or https address. */
+/** Undefined if the text is not an http or https address. */
 export function showAddress(text: string): ShownAddress | undefined {
   const url = /^https?:\/\/[^\\/?#]/i.test(text) ? readHost(text) : undefined;
   if (url === undefined) return undefined;
@@ -38,7 +38,7 @@ function readHost(text: string): URL | undefined {
   }
 }
 
-/** What would read as another address once it is decoded stays as it is. */
+/** Characters that would change the address when decoded stay encoded. */
 function decode(path: string): string {
   try {
     return decodeURI(path);
@@ -58,15 +58,15 @@ const scripts = [
   ["Georgian", /\p{Script=Georgian}/u],
   ["Thai", /\p{Script=Thai}/u],
   ["Devanagari", /\p{Script=Devanagari}/u],
-  // Japanese, Korean and Chinese names mix these, and Latin letters with them.
+  // Japanese, Korean and Chinese names mix these, also with Latin letters.
   ["Han", /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u],
 ] as const;
 
 const east = "Han";
-/** Cyrillic and Greek letters that look like Latin ones; a word of these alone is no accident. */
+/** Cyrillic and Greek letters that look like Latin ones. A word of only these is no accident. */
 const lookalikes = /^[аеорсухіјѕһԁԛԝгвкмтнӏοανρυικχωε\d-]+$/u;
 
-/** Whether a part of a host's name could be taken for another one. */
+/** Warns if a part of a host name looks like another one. */
 function findDeception(label: string): readonly string[] {
   const found = scripts.filter(([, pattern]) => pattern.test(label)).map(([name]) => name);
   const shown = JSON.stringify(showHidden(label));

@@ -1,27 +1,29 @@
 /**
- * Text from outside, made safe to read (security-reliability.md §1, 13): a character that a person
- * could not see, or that changes the order of what they see, is shown by its number.
+ * Makes text from outside safe to read: characters that are invisible, or that change the order of
+ * what people read, are shown by their number.
  */
 
-/** Controls but line breaks and tabs, format characters, what is no character at all. */
+/**
+ * Controls except line breaks and tabs, format characters, and code points that are not characters.
+ */
 const hiddenRanges = [
   String.raw`\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}`,
-  // The Braille pattern that has no dots.
+  // The Braille pattern without dots.
   String.raw`\u2800`,
   // A joiner of combining marks, and fillers of Hangul and Khmer.
   String.raw`\u034f\u115f\u1160\u3164\uffa0\u17b4\u17b5`,
-  // Variation selectors, which can carry a message of their own.
+  // Variation selectors, which can hide a message of their own.
   String.raw`\ufe00-\ufe0f\u{e0100}-\u{e01ef}`,
 ];
 const hidden = new RegExp(`[${hiddenRanges.join("")}]`, "gu");
 
-/** Most texts match this, which is faster than a test for all that Unicode has. */
+/** Most texts match this, which is faster than testing all of Unicode. */
 const plain = /^[\x20-\x7e]*$/;
 
 const symbol = String.raw`\p{Extended_Pictographic}`;
 const joiner = String.raw`(?<=[${symbol}\u{1f3fb}-\u{1f3ff}\ufe0f])\u200d(?=${symbol})`;
 const colouring = String.raw`(?<=${symbol})\ufe0f|(?<=[\d#*])\ufe0f(?=\u20e3)`;
-/** A joiner inside an emoji, and the sign that colours a symbol or a keycap. */
+/** A joiner inside an emoji, and the selector that colors a symbol or a keycap. */
 const emojiJoint = new RegExp(`${joiner}|${colouring}`, "gu");
 
 export function showHidden(text: string): string {
@@ -30,7 +32,7 @@ export function showHidden(text: string): string {
   });
 }
 
-/** The text without what nobody sees of it. */
+/** Removes the hidden characters. */
 export function dropHidden(text: string): string {
   return replaceHidden(text, () => "");
 }
@@ -48,7 +50,7 @@ export function replaceHidden(text: string, replace: (character: string) => stri
   });
 }
 
-/** The text that `showHidden` showed. */
+/** Restores the text from what `showHidden` returned. */
 export function readShown(text: string): string {
   return text.replace(/\\u\{([0-9a-f]{1,6})\}/g, (shown, digits: string) => {
     const code = Number.parseInt(digits, 16);
@@ -60,12 +62,12 @@ function isShown(text: string): boolean {
   return plain.test(text) || text.search(hidden) < 0;
 }
 
-/** Deeper than anything that the API answers; what a deployment adds may be deeper. */
+/** No answer of the API is nested deeper, but a remote server may add deeper data. */
 const mostLevels = 32;
 
-/** As `showHidden`, for every text inside a value, the names of its members included. */
+/** Like `showHidden`, for every text and member name inside a value. */
 export function showHiddenIn(value: unknown): unknown {
-  // Most values hide nothing, and a check is cheaper than a copy.
+  // Most values hide nothing, and checking is cheaper than copying.
   return isShownIn(value, mostLevels) ? value : copyShown(value, mostLevels);
 }
 
@@ -88,7 +90,7 @@ function copyShown(value: unknown, levels: number): unknown {
   );
 }
 
-/** Text from outside, as it stands in one of our sentences: on one line, cut, nothing hidden. */
+/** Quotes a text from outside in one of our sentences: on one line, shortened, nothing hidden. */
 export function quote(text: string, most = 80): string {
   return quoteLine(showHidden(text), most);
 }
@@ -98,7 +100,7 @@ export function showName(name: string): string {
   return quote(name).slice(1, -1);
 }
 
-/** As `quote`, for a sentence that is kept: where it is shown, what it hides is shown as well. */
+/** Like `quote`, for a stored sentence: hidden characters are replaced later, when it is shown. */
 export function quoteLine(text: string, most = 60): string {
   const line = text.replace(/\s+/g, " ");
   return JSON.stringify(line.length > most ? `${line.slice(0, most).toWellFormed()}…` : line);

@@ -1,11 +1,11 @@
 import { findNearest } from "./nearest-name.ts";
 
-/** The name of a time zone, as a person writes it. */
+/** Checks the name of a time zone, as people write it. */
 
-/** A zone's name counts in any case; an offset alone knows no summer. */
+/** Case does not matter. Plain offsets are rejected, because they have no daylight saving time. */
 export function isTimeZone(text: string): boolean {
   try {
-    // One that is not known throws.
+    // An unknown zone throws.
     new Date(0).toLocaleString("en", { timeZone: text });
     return /^[a-z]/i.test(text);
   } catch {
@@ -13,7 +13,9 @@ export function isTimeZone(text: string): boolean {
   }
 }
 
-/** As the end of a sentence; the zone that was meant is known by its city, or by its spelling. */
+/**
+ * Explains a wrong zone, as the end of a sentence. A suggestion is found by its city or spelling.
+ */
 export function explainTimeZone(text: string): string {
   const zones = Intl.supportedValuesOf("timeZone");
   const city = `/${text.trim().replaceAll(" ", "_").toLowerCase()}`;

@@ -1,37 +1,37 @@
 import { findNearest } from "./nearest-name.ts";
 import { quote } from "./show-hidden.ts";
 
-/** What is said of an app that a link names and nobody has registered: which others there are. */
+/** Messages about an app that a link names but that is not registered. */
 
-/** An app by what a person calls it, and by the name that it has in its store. */
+/** An app with its display name and its bundle ID or package name. */
 export type NamedApp = { readonly name?: unknown; readonly identifier?: unknown };
 
-type Missing = {
-  /** `iOS app`. */
+type UnregisteredApp = {
+  /** `iOS app` or `Android app`. */
   readonly label: string;
   readonly identifier: string;
-  /** What only whoever makes the app knows of it: `Team ID`. */
+  /** What only the app's developer knows, such as the Team ID. */
   readonly needs: string;
 };
 
-/** More are found with the list of apps. */
-const mostTold = 5;
+/** The list of apps shows the others. */
+const mostListed = 5;
 
 export function describeUnregistered(
-  { label, identifier }: Pick<Missing, "label" | "identifier">,
+  { label, identifier }: Pick<UnregisteredApp, "label" | "identifier">,
   registered: readonly NamedApp[],
 ): string {
   const named = registered.map(writeNamedApp).toSorted();
-  const told = named.slice(0, mostTold);
-  const more = registered.length - told.length;
-  const all = more > 0 ? [...told, `${more} more`] : told;
+  const listed = named.slice(0, mostListed);
+  const more = registered.length - listed.length;
+  const all = more > 0 ? [...listed, `${more} more`] : listed;
   const others = all.length === 0 ? "" : `; registered: ${all.join(", ")}`;
   return `The ${label} ${writeIdentifier(identifier)} is not registered${others}`;
 }
 
-/** A model that is told only what is missing makes it up. */
+/** Advice for assistants, because they tend to invent values that are only reported as missing. */
 export function adviseUnregistered(
-  { identifier, needs }: Missing,
+  { identifier, needs }: UnregisteredApp,
   registered: readonly NamedApp[],
 ): string {
   const meant = findMeant(identifier, registered);
@@ -39,14 +39,14 @@ export function adviseUnregistered(
   return `${hint}A new app needs its exact ${needs} from the developer: do not guess`;
 }
 
-/** `"Acme Shop" (com.acme.shop)`. */
+/** Writes `"Acme Shop" (com.acme.shop)`. */
 export function writeNamedApp({ name, identifier }: NamedApp): string {
-  const told = typeof identifier === "string" ? writeIdentifier(identifier) : undefined;
-  if (typeof name !== "string" || name.trim() === "") return told ?? "an app without a name";
-  return told === undefined ? quote(name) : `${quote(name)} (${told})`;
+  const listed = typeof identifier === "string" ? writeIdentifier(identifier) : undefined;
+  if (typeof name !== "string" || name.trim() === "") return listed ?? "an app without a name";
+  return listed === undefined ? quote(name) : `${quote(name)} (${listed})`;
 }
 
-/** One that another deployment lets in may be any text. */
+/** A remote server may accept any text as an identifier. */
 function writeIdentifier(identifier: string): string {
   return /^[\w.-]{1,80}$/.test(identifier) ? identifier : quote(identifier);
 }

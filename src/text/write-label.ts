@@ -1,4 +1,4 @@
-/** The name of a field or a kind, in the words that a person has for it: "iOS fallback". */
+/** Names fields for people, such as "iOS fallback". */
 
 const words: Readonly<Record<string, string>> = {
   url: "web address",
@@ -25,7 +25,7 @@ const words: Readonly<Record<string, string>> = {
   destinations: "allowed destinations",
 };
 
-/** Inside a sentence. */
+/** The name within a sentence. */
 export function writeWords(name: string): string {
   if (Object.hasOwn(words, name)) return words[name] ?? name;
   return name
@@ -35,14 +35,14 @@ export function writeWords(name: string): string {
     .replace(/\bandroid\b/g, "Android");
 }
 
-/** A sentence for developers and models, with people's words in place of the names of fields. */
+/** Replaces field names in a sentence that was written for developers and assistants. */
 export function writeFieldsInWords(sentence: string): string {
   return sentence.replace(/\b(?:url|referrer|[a-z]+(?:_[a-z]+)+)\b/g, (name) =>
     Object.hasOwn(words, name) ? `“${writeLabel(name)}”` : name,
   );
 }
 
-/** By itself. */
+/** The name as a label of its own. */
 export function writeLabel(name: string): string {
   const label = writeWords(name);
   return label.startsWith("iOS") ? label : label.charAt(0).toUpperCase() + label.slice(1);

@@ -1,12 +1,12 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { compareWords, type Part } from "../../src/text/compare-words.ts";
+import { compareWords, type TextPart } from "../../src/text/compare-words.ts";
 
-function join(parts: readonly Part[]): string {
+function join(parts: readonly TextPart[]): string {
   return parts.map(({ text }) => text).join("");
 }
 
-function pickChanged(parts: readonly Part[]): readonly string[] {
+function pickChanged(parts: readonly TextPart[]): readonly string[] {
   return parts.filter(({ isChanged }) => isChanged).map(({ text }) => text);
 }
 

@@ -1,4 +1,4 @@
-import { compareWords, type Part } from "../../text/compare-words.ts";
+import { compareWords, type TextPart } from "../../text/compare-words.ts";
 import { escapeText } from "../../text/escape-html.ts";
 import { countLines, type Hunk } from "../../text/diff-lines.ts";
 import { showAddress } from "../../text/show-address.ts";
@@ -91,12 +91,12 @@ function renderSide(
   side: "old" | "new",
   label: string,
   mark: "del" | "ins",
-  parts: readonly Part[],
+  parts: readonly TextPart[],
 ): string {
   return `<div class="${side}"><span class="side">${label}</span> ${markParts(parts, mark)}</div>`;
 }
 
-function markParts(parts: readonly Part[], mark: "del" | "ins"): string {
+function markParts(parts: readonly TextPart[], mark: "del" | "ins"): string {
   const texts = parts.map(({ text, isChanged }) => {
     return isChanged ? `<${mark}>${escapeText(text)}</${mark}>` : escapeText(text);
   });
