@@ -1,17 +1,17 @@
 import { normalizeAddress } from "./ip-address.ts";
 import type { Trusts } from "./trusted-proxies.ts";
 
-/** Where a request comes from, by its connection and by what proxies wrote into it. */
+/** Finds the client's address from the connection and from the headers of trusted proxies. */
 
 type HeaderLines = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-type Arrival = {
+type ArrivedRequest = {
   readonly headers: HeaderLines;
-  /** Its other end is undefined once the connection is gone. */
+  /** The address is undefined once the connection is closed. */
   readonly socket: { readonly remoteAddress?: string | undefined };
 };
 
-/** What proxies write into a request that they pass on. */
+/** The headers that proxies add. */
 const forwarding = [
   "forwarded",
   "via",
@@ -21,22 +21,22 @@ const forwarding = [
   "x-real-ip",
 ];
 
-/** Whether somebody has passed a request on, who may be believed or not. */
+/** Whether a proxy has forwarded a request. It may not be trusted. */
 export function isForwarded(headers: Headers): boolean {
   return forwarding.some((name) => headers.has(name));
 }
 
 /** The same for a message of Node's own HTTP server. */
-export function isForwardedMessage({ headers }: Pick<Arrival, "headers">): boolean {
+export function isForwardedMessage({ headers }: Pick<ArrivedRequest, "headers">): boolean {
   return forwarding.some((name) => headers[name] !== undefined);
 }
 
 /**
- * Each proxy appends the address that called it, so the list is read from the right, and only as
- * far as those who wrote it are trusted. Any client can write what is further left.
+ * Each proxy appends the address of its caller, so the list is read from the right, as long as the
+ * author of each entry is trusted. Any client can write the entries further left.
  */
 export function findClientAddress(
-  { headers, socket }: Arrival,
+  { headers, socket }: ArrivedRequest,
   trusts: Trusts,
 ): string | undefined {
   let address = normalizeAddress(socket.remoteAddress ?? "");
@@ -51,11 +51,11 @@ export function findClientAddress(
 }
 
 /**
- * The address that was found, if it is the client's own. Behind a proxy that is not trusted it is
- * the proxy's, which all of its clients share. Such a proxy shows by any header that it adds, and
- * no list of its own names its address.
+ * Returns the address only if it is the client's own. Behind an untrusted proxy it is the proxy's,
+ * which all clients share. Such a proxy is recognized by any header that it adds, unless the list
+ * of addresses contains the found one.
  */
-export function findToldAddress(
+export function findOwnAddress(
   address: string | undefined,
   headers: HeaderLines,
 ): string | undefined {
@@ -66,12 +66,12 @@ export function findToldAddress(
   return entries.map(readNode).includes(address) ? address : undefined;
 }
 
-/** Node joins the lines of this header; its type does not say so. */
+/** Node joins repeated lines of this header, although its type allows a list. */
 function listEntries(headers: HeaderLines): readonly string[] | undefined {
   return headers["x-forwarded-for"]?.toString().split(",");
 }
 
-/** `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1` or `[2001:db8::1]:4711`. */
+/** Reads `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1` or `[2001:db8::1]:4711`. */
 function readNode(text: string): string | undefined {
   const node = text.trim();
   const [, bracketed] = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(node) ?? [];

@@ -1,33 +1,33 @@
 /**
- * `postgres://user:password@host:5432/database`; its query may name a socket. A password that is
- * not percent-encoded tears the address where it has one of `/?#`: the rest of it, up to its @,
- * would be the database's name or stand behind that, and a beginning in digits the port. So an @
- * behind the host is refused, and what looks like an address is shown nowhere.
+ * Checks a database address: `postgres://user:password@host:5432/database`. A password with an
+ * unescaped `/`, `?` or `#` splits the address in the wrong place, so parts of it could be read as
+ * port or database and be shown. So an @ after the host is rejected, and no text that looks like an
+ * address is shown.
  */
 export function isDatabaseUrl(text: string): boolean {
   if (!/^postgres(ql)?:\/\/[^/?#]*\/[^/?#@]+(\?[^#@]*)?$/.test(text)) return false;
   try {
     const { username, password, pathname } = new URL(text);
-    // The driver decodes them, and what it cannot decode it shows.
+    // The driver decodes these parts, and its error shows what it cannot decode.
     for (const part of [username, password, pathname]) decodeURIComponent(part);
-    // A role has no colon: there the password begins.
+    // A user name has no colon, so this is the start of a password.
     return !decodeURIComponent(username).includes(":");
   } catch {
     return false;
   }
 }
 
-/** What it must be, in the words that follow a setting's name. Nothing of it is repeated. */
+/** The rule in the words after a setting's name. It does not repeat the value. */
 export const databaseUrlRule =
   "must be postgres://user:password@host:5432/database; percent-encode the password's special " +
   "characters (/ as %2F, @ as %40, ? as %3F, # as %23, % as %25)";
 
-/** Whether a text that should name a file or a folder may have a password in it. */
+/** Whether a text that should name a file or folder may contain a password. */
 export function isAddress(text: string): boolean {
   return /:\/\//.test(text);
 }
 
-/** The address without its password, and without what is behind its name. */
+/** The address without its password and without anything after the database's name. */
 export function describeDatabase(url: string): string {
   try {
     const { protocol, username, host, pathname } = new URL(url);

@@ -1,34 +1,33 @@
 import { BlockList, isIP, SocketAddress } from "node:net";
 
-/** Addresses of machines, each in the one form in which it can be compared. */
+/** Normalizes IP addresses so that they can be compared. */
 
 const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
-/** Undefined for what is no address. IPv4 within IPv6 is IPv4: one machine, one address. */
+/** Undefined if the text is not an address. IPv4 within IPv6 becomes IPv4. */
 export function normalizeAddress(text: string): string | undefined {
   const plain = mapped.exec(text)?.[1] ?? text;
   const version = isIP(plain);
   if (version === 0) return undefined;
   if (version === 4) return plain;
-  // A zone is a matter of the machine that wrote it.
+  // A zone is only meaningful on the machine that wrote it.
   const [address = ""] = plain.split("%");
   const written = new SocketAddress({ address, family: "ipv6" }).address;
   return mapped.exec(written)?.[1] ?? written;
 }
 
-/** Without the brackets that IPv6 has where it stands for a host. */
+/** Removes the brackets around an IPv6 address in a host. */
 export function dropBrackets(hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, "$1");
 }
 
-/** A normalised address is the one or the other. */
+/** Expects a normalized address. */
 export function readFamily(address: string): "ipv4" | "ipv6" {
   return address.includes(":") ? "ipv6" : "ipv4";
 }
 
 /**
- * Whose address it is, as far as a stranger's can tell: a single customer of a provider has a whole
- * network of IPv6 addresses, of 64 bits.
+ * Groups addresses that may belong to one client: providers give each customer a whole /64 of IPv6.
  */
 export function findAddressGroup(address: string): string {
   if (readFamily(address) === "ipv4") return address;
@@ -39,7 +38,7 @@ export function findAddressGroup(address: string): string {
   return [...first, ...zeros, ...last].slice(0, 4).join(":");
 }
 
-/** Whether a host name, as an address on the web has it, leads to this machine alone. */
+/** Whether a host name always means this machine. */
 export function isLoopbackHost(hostname: string): boolean {
   const name = hostname.toLowerCase().replace(/\.$/, "");
   if (name === "localhost" || name.endsWith(".localhost")) return true;
@@ -51,7 +50,7 @@ export function isLoopbackAddress(text: string): boolean {
   return address !== undefined && isLoopback(address);
 }
 
-/** Whether what is sent to an address on the web leaves this machine unencrypted. */
+/** Whether requests to an address leave this machine without encryption. */
 export function isOpenHttp(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === "http:" && !isLoopbackHost(hostname);
@@ -64,7 +63,7 @@ export const loopbackNetworks: readonly Network[] = [
   { address: "::1", prefix: 128 },
 ];
 
-/** Those that we have written ourselves: `10.0.0.0/8 fd00::/8`. */
+/** Reads our own lists, such as `10.0.0.0/8 fd00::/8`. */
 export function listNetworks(...lists: readonly string[]): readonly Network[] {
   return lists
     .join(" ")
@@ -77,9 +76,9 @@ export function listNetworks(...lists: readonly string[]): readonly Network[] {
 
 const isLoopback = matchNetworks(loopbackNetworks);
 
-/** Whether a normalised address is of one of them. */
+/** Returns a function that checks whether a normalized address is in one of the networks. */
 export function matchNetworks(networks: readonly Network[]): (address: string) => boolean {
-  // Most sessions never ask.
+  // Created on first use, because most processes never need it.
   let list: BlockList | undefined;
   return (address) => {
     list ??= writeList(networks);

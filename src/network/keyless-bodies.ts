@@ -1,15 +1,15 @@
 import { findAddressGroup } from "./ip-address.ts";
 import { readAtMost, type WithBody } from "./read-at-most.ts";
 
-/** A sender without a valid key or session may send this many bytes. */
+/** The largest body from a sender without a valid key or session. */
 export const mostKeylessBytes = 64 * 1024;
 
 const mostUnfinished = 32;
 
-/** An unfinished body older than this makes way for a new one. */
+/** An unfinished body older than this is dropped for a new one. */
 const slow_ms = 2000;
 
-/** Reads a body; undefined for one above 64 KB, "busy" for one that has no place. */
+/** Reads a body. Returns undefined if it is too large, and "busy" if too many are unfinished. */
 export type ReadKeyless = (
   message: WithBody,
   address: string | undefined,
@@ -18,11 +18,11 @@ export type ReadKeyless = (
 type Unfinished = { readonly since: number; readonly sender: string; readonly end: () => void };
 
 /**
- * Reads bodies that anyone may send, so at most 32 of them are unfinished at a time. Above that,
- * the sender with the most gives one up, so slow bodies from one address lock out no one else.
+ * Reads bodies that anyone may send, at most 32 at a time. Above that, the sender with the most
+ * unfinished bodies loses one, so slow bodies from one address do not block others.
  */
 export function createKeylessReader(monotonic: () => number): ReadKeyless {
-  // In the order of their arrival.
+  // In the order of arrival.
   const unfinished = new Set<Unfinished>();
 
   function makeRoom(newcomer: Unfinished): void {
@@ -47,7 +47,7 @@ export function createKeylessReader(monotonic: () => number): ReadKeyless {
       };
       unfinished.add(reading);
       if (unfinished.size > mostUnfinished) {
-        // A body that has arrived whole is read by then, and needs no place.
+        // A body that has fully arrived is read by then, and needs no place.
         setImmediate(() => makeRoom(reading));
       }
       readAtMost(message, mostKeylessBytes)
@@ -56,7 +56,7 @@ export function createKeylessReader(monotonic: () => number): ReadKeyless {
     });
 }
 
-/** The sender with the most unfinished bodies; the newcomer's where no other one has more. */
+/** The sender with the most unfinished bodies. On a tie, this is the newcomer. */
 function findLargestSender(unfinished: readonly Unfinished[], newcomer: string): string {
   const counts = new Map<string, number>([[newcomer, 0]]);
   for (const { sender } of unfinished) counts.set(sender, (counts.get(sender) ?? 0) + 1);

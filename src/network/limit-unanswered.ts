@@ -1,28 +1,29 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
+/** Limits the unanswered requests of a connection, for clients that send many without waiting. */
 export type AnswerRequest = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** The most unanswered requests of one connection. */
 export const mostUnanswered = 100;
-/** The most requests above that limit that a server holds, on all connections together. */
+/** The most held requests of all connections together. */
 export const mostHeld = 20_000;
 
-/** What waits behind the first unanswered request of a connection. */
+/** The requests that wait behind the first unanswered one of a connection. */
 type Pipeline = {
-  /** Responses behind the one that has the connection, for started and held requests alike. */
+  /** The number of responses behind the current one, for started and held requests. */
   waiting: number;
-  /** Requests of the last chunk that were parsed above the limit, and are not started yet. */
+  /** Requests above the limit that are parsed but not started. */
   readonly held: (() => void)[];
   isPaused: boolean;
   isReleasing: boolean;
 };
 
 /**
- * Stops reading a connection with 100 unanswered requests until some of them are answered. Node
- * parses a chunk to its end, which can hold thousands of requests, so those above the limit are
- * held. Held requests start 100 per turn of the event loop, and never once the connection is over.
- * A connection is closed when its requests would be too many to hold.
+ * Stops reading a connection with too many unanswered requests until some are answered. Node parses
+ * a chunk to its end, which can contain thousands of requests, so those above the limit are held.
+ * They start in portions, one per turn of the event loop, and never after the connection has
+ * closed. If too many would be held, the connection is closed.
  */
 export function limitUnanswered(answer: AnswerRequest): AnswerRequest {
   const pipelines = new WeakMap<Socket, Pipeline>();
@@ -61,9 +62,9 @@ export function limitUnanswered(answer: AnswerRequest): AnswerRequest {
 
   return (request, response) => {
     const { socket } = request;
-    // Node parses the rest of a chunk after its connection was closed.
+    // Node parses the rest of a chunk even after its connection was closed.
     if (socket.destroyed) return;
-    // The response has the connection: no other request is unanswered.
+    // If this response already has the connection, no other request is unanswered.
     if (response.socket !== null) return answer(request, response);
     const pipeline = pipelines.get(socket) ?? openPipeline(socket);
     pipeline.waiting += 1;

@@ -1,23 +1,23 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 
-/** Pages as they are sent to browsers that unpack them. */
+/** Compresses pages for browsers. */
 
 const pack = promisify(gzip);
 
-/** Whether a browser unpacks what was packed so. */
+/** Whether a browser accepts gzip. */
 export function canUnpack({ headers }: Request): boolean {
   return /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(headers.get("accept-encoding") ?? "");
 }
 
-/** By what came from the network a browser says that no other site has asked for it. */
+/** Values of `sec-fetch-site` for requests that no other site caused. */
 const own: ReadonlySet<string | null> = new Set(["same-origin", "none"]);
-/** Less than that fits one packet anyway. */
+/** Smaller pages fit into one packet anyway. */
 const leastBytes = 1000;
 
 /**
- * How small a page becomes tells whether what an address brings into it stands there already. So
- * nothing is packed for another site's page, which could have a browser ask again and again.
+ * Compresses a page, unless another site caused the request. The size of a compressed page shows
+ * whether a text from its address also occurs in the page, and another site could try many texts.
  */
 export async function packPage(response: Response, request: Request): Promise<Response> {
   const isPage = response.headers.get("content-type")?.startsWith("text/html") === true;

@@ -1,9 +1,9 @@
 import { matchNetworks, normalizeAddress, readFamily, listNetworks } from "./ip-address.ts";
 
 /**
- * Whether an address is of the public internet, so that a request to it reaches nothing that only
- * this machine or its neighbours may reach (IANA's special-purpose registries; RFC 6890). What is
- * not known to be public is not.
+ * Whether an address is on the public internet, so that a request to it cannot reach private
+ * networks. The lists are IANA's special-purpose registries (RFC 6890). Unknown addresses do not
+ * count as public.
  */
 export function isPublicAddress(text: string): boolean {
   const address = normalizeAddress(text);
@@ -20,8 +20,8 @@ const isSpecialIpv4 = matchNetworks(
   ),
 );
 
-/** All others are of no network, of one machine, or lead to IPv4 by a translator (64:ff9b::). */
+/** Other IPv6 addresses are private, belong to one machine, or translate to IPv4 (64:ff9b::). */
 const isGlobalIpv6 = matchNetworks(listNetworks("2000::/3"));
 
-/** Among them Teredo and 6to4, which carry an IPv4 address that could be anybody's. */
+/** Including Teredo and 6to4, which contain an IPv4 address that could be private. */
 const isSpecialIpv6 = matchNetworks(listNetworks("2001::/23 2001:db8::/32 2002::/16 3fff::/20"));

@@ -1,15 +1,15 @@
 import type { IncomingMessage } from "node:http";
 
-/** What is used of Node's own message, where a `Request` was made of one. */
+/** The parts of Node's own message that are used if a `Request` was made of it. */
 export type Incoming = Pick<IncomingMessage, "headers" | "rawHeaders" | "iterator" | "socket">;
 
-/** A message with a body; where there is Node's own, its `Request` is not to be read. */
+/** A message with a body. If Node's own message exists, its `Request` must not be read. */
 export type WithBody = Request | Incoming;
 
-/** A sender of this many bytes waits until the rest may come; false where it never may. */
+/** After this many bytes, waits for `until` before it reads more; stops if that is false. */
 export type Pause = { readonly after: number; readonly until: () => Promise<boolean> };
 
-/** The bytes of a message's body; undefined where they are more than that. */
+/** Reads a body up to a size; undefined if it is larger. */
 export async function readAtMost(
   message: WithBody,
   most: number,
@@ -18,7 +18,7 @@ export async function readAtMost(
   if (Number(readLength(message) ?? 0) > most) return undefined;
   const chunks: Uint8Array[] = [];
   let size = 0;
-  // They are counted as they arrive: a declared length may lie, and there may be none.
+  // Counted on arrival, because the declared length may be missing or wrong.
   for await (const chunk of openBody(message)) {
     size += chunk.byteLength;
     if (size > most) return undefined;
@@ -30,7 +30,7 @@ export async function readAtMost(
   return Buffer.concat(chunks);
 }
 
-/** In bytes, where it says so. */
+/** The declared length, if any. */
 export function readLength(message: WithBody): string | null | undefined {
   return isOfNode(message)
     ? message.headers["content-length"]
@@ -38,9 +38,8 @@ export function readLength(message: WithBody): string | null | undefined {
 }
 
 /**
- * Node's own message is read itself: the stream of a `Request` around it costs more than all else
- * of an answer, and once that is made it takes the same bytes beside us, and keeps them until the
- * answer. Whoever stops reading leaves the connection open, to be answered on it.
+ * Reads Node's own message, because the stream of a `Request` is expensive, and would hold the
+ * bytes until the answer. If reading stops early, the connection stays open for the answer.
  */
 function openBody(message: WithBody): AsyncIterable<Uint8Array> | [] {
   return isOfNode(message) ? message.iterator({ destroyOnReturn: false }) : (message.body ?? []);

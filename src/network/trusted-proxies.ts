@@ -1,30 +1,30 @@
 import { matchNetworks, type Network } from "./ip-address.ts";
 import { readNetworks, writeNetworks } from "./read-networks.ts";
 
-/** Which proxies in front of this server are believed what they say of their clients. */
+/** The proxies whose statements about their clients are trusted. */
 
 export type TrustedProxies =
-  /** So many, one behind the other. */
+  /** This many proxies in a row. */
   { readonly hops: number } | { readonly networks: readonly Network[] };
 
-/** Whether the machine at this address is one of them; hop 0 is the one that is connected to us. */
+/** Whether the machine at this address is trusted. Hop 0 is the one connected to us. */
 export type Trusts = (address: string, hop: number) => boolean;
 
-/** `1`, or networks: `10.0.0.0/8, fd00::/8, loopback`. Undefined for what is neither. */
+/** Reads `1`, or networks such as `10.0.0.0/8, fd00::/8, loopback`. Undefined if it is neither. */
 export function readTrustedProxies(text: string): TrustedProxies | undefined {
   if (/^[1-9]\d?$/.test(text.trim())) return { hops: Number(text) };
   const networks = readNetworks(text);
   return networks && { networks };
 }
 
-/** Without any, nobody is believed. */
+/** Without trusted proxies, nothing is trusted. */
 export function createTrust(proxies: TrustedProxies | undefined): Trusts {
   if (proxies === undefined) return () => false;
   if ("hops" in proxies) return (_, hop) => hop < proxies.hops;
   return matchNetworks(proxies.networks);
 }
 
-/** Behind "believed": by whom. */
+/** Worded as the end of "is trusted from". */
 export function describeTrustedProxies(proxies: TrustedProxies): string {
   if ("hops" in proxies) return proxies.hops === 1 ? "one proxy" : `${proxies.hops} proxies`;
   return writeNetworks(proxies.networks);

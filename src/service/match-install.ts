@@ -7,7 +7,7 @@ import type { Confidence } from "../contract/app-sdk.ts";
 import type { Waiter } from "../contract/clock.ts";
 import { keepShared } from "../contract/rules/address-query.ts";
 import type { Link } from "../contract/links.ts";
-import { findPlace, type Place } from "../network/shared-address.ts";
+import { findClientPlace, type ClientPlace } from "../network/shared-address.ts";
 import { findTold, findVisits, findWaiting, takeVisit, readSealKey } from "../store/installs.ts";
 import { queueEvents } from "../store/webhooks.ts";
 import { findLink } from "../store/links.ts";
@@ -58,7 +58,7 @@ export async function matchInstall(
   const told = readFingerprint(fingerprint);
   const usedBy = sealInstance(readInstance(fingerprint), told, seal);
   const before = await findEarlierMatch(services, tenant, usedBy);
-  const place = findPlace(address);
+  const place = findClientPlace(address);
   if (before !== undefined || place === undefined) return before;
   const seen = { marks: sealMarks(told, seal), address: sealPlace(place, seal) };
   const find = async () => {
@@ -75,7 +75,7 @@ export async function matchInstall(
 async function findChosen(
   { clock }: Services,
   tenant: Tenant,
-  seen: SeenPhone & { readonly address: Place },
+  seen: SeenPhone & { readonly address: ClientPlace },
 ): Promise<ChosenVisit<StoredVisit> | undefined> {
   const found = await findVisits(tenant, { address: seen.address.group, now: clock.now() });
   return chooseVisit(seen, found.map(readVisit));
@@ -174,7 +174,7 @@ function readChosen({ visit: { row }, others, confidence, score }: ChosenVisit<S
   return { row, query: row.is_shared === 1 ? "" : common, confidence, score };
 }
 
-function sealPlace(place: Place, seal: Seal): Place {
+function sealPlace(place: ClientPlace, seal: Seal): ClientPlace {
   return { ...place, group: seal("address", place.group) };
 }
 

@@ -15,7 +15,7 @@ import {
   type PlacedProblem,
 } from "../contract/problem.ts";
 import { isStoreToken } from "../contract/rules/link-rules.ts";
-import { findToldAddress } from "../network/client-address.ts";
+import { findOwnAddress } from "../network/client-address.ts";
 import { readAgent } from "../visit/read-platform.ts";
 import { authenticate, isApiKey, type KeyCache } from "./authenticate.ts";
 import type { Services, UntypedHandler } from "./handler.ts";
@@ -77,7 +77,7 @@ export async function answer(received: ReceivedRequest): Promise<ApiReply> {
     list,
     query: named,
     body,
-    address: findToldAddress(address, headers),
+    address: findOwnAddress(address, headers),
     spend,
     agent: readAgent(headers),
     precondition: readPrecondition(headers),

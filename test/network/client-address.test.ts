@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { findClientAddress, findToldAddress } from "../../src/network/client-address.ts";
+import { findClientAddress, findOwnAddress } from "../../src/network/client-address.ts";
 import { createTrust, readTrustedProxies } from "../../src/network/trusted-proxies.ts";
 
 /** Where a request comes from (README, "Behind a proxy"). */
@@ -86,12 +86,12 @@ describe("the address of a client behind a proxy that is not trusted", () => {
   test.each(["forwarded", "via", "x-real-ip", "x-forwarded-for"])(
     "is unknown when the request has the header %s",
     (name) => {
-      expect(findToldAddress("203.0.113.1", { [name]: "198.51.100.7" })).toBeUndefined();
+      expect(findOwnAddress("203.0.113.1", { [name]: "198.51.100.7" })).toBeUndefined();
     },
   );
 
   test("is the address of the connection if there is no proxy header", () => {
-    expect(findToldAddress("203.0.113.1", {})).toBe("203.0.113.1");
+    expect(findOwnAddress("203.0.113.1", {})).toBe("203.0.113.1");
   });
 });
 

@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:https";
 import { createServer as createPlainServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { createFetchFile, type FileAsked } from "../../src/network/hosts/fetch-file.ts";
+import { createFetchFile, type FileRequest } from "../../src/network/hosts/fetch-file.ts";
 import { clientOnly, secureExample } from "../support/certificates.ts";
 
 /** Hosts of the public internet, as real servers of this machine that count as public here. */
@@ -47,7 +47,7 @@ beforeEach(() => {
 });
 
 function fetchFile(
-  given: Partial<FileAsked> & { authorities?: readonly string[]; at?: number } = {},
+  given: Partial<FileRequest> & { authorities?: readonly string[]; at?: number } = {},
 ) {
   const { authorities = [secureExample.cert], at = port, ...more } = given;
   const fetch = createFetchFile({

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findPlace } from "../../src/network/shared-address.ts";
+import { findClientPlace } from "../../src/network/shared-address.ts";
 
 /** Addresses by which a phone is known again, and those that are everybody's. */
 
@@ -11,14 +11,14 @@ test.each([
   ["a private network", "10.0.0.1 192.168.1.1 fd00::1 127.0.0.1 ::1"],
 ])("an address of %s is shared (%s)", (_, addresses) => {
   for (const address of addresses.split(" ")) {
-    expect(findPlace(address), address).toMatchObject({ isShared: true });
+    expect(findClientPlace(address), address).toMatchObject({ isShared: true });
   }
 });
 
 test("what stands beside them is somebody's own", () => {
   const beside = "104.29.0.1 172.227.0.1 172.64.0.1 2606:54c1::1 2606:54c4::1 2a09:bac1::1";
   for (const address of beside.split(" ")) {
-    expect(findPlace(address), address).toMatchObject({ isShared: false });
+    expect(findClientPlace(address), address).toMatchObject({ isShared: false });
   }
-  expect(findPlace("no address")).toBeUndefined();
+  expect(findClientPlace("no address")).toBeUndefined();
 });

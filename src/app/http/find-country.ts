@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Config } from "../../config.ts";
 import type { Clock } from "../../contract/clock.ts";
-import { findClientAddress, findToldAddress } from "../../network/client-address.ts";
+import { findClientAddress, findOwnAddress } from "../../network/client-address.ts";
 import { normalizeAddress } from "../../network/ip-address.ts";
 import { createTrust } from "../../network/trusted-proxies.ts";
 import { readCountry } from "./read-country.ts";
@@ -30,7 +30,7 @@ export async function openFindCountry(options: Options): Promise<FindCountry | u
     const said = findSaid?.(request);
     if (said !== undefined) return said;
     // Behind a proxy that is not trusted the country would be the proxy's.
-    const address = findToldAddress(findClientAddress(request, trusts), request.headers);
+    const address = findOwnAddress(findClientAddress(request, trusts), request.headers);
     return address === undefined ? undefined : find(address);
   };
 }

@@ -8,68 +8,68 @@ import {
   findAddresses,
   isCertificateFault,
   mostHeaders_bytes,
-  NotAsked,
+  HostNotAllowed,
   readErrorCode,
   type Reach,
 } from "./pinned-connection.ts";
 
 /**
- * Gets a file of a public host over https, as a stranger does that follows no redirect: within
- * bounds of time and size, and from one of the addresses that were looked at before.
+ * Gets a file from a public host over https, with limits of time and size, and without following
+ * redirects. It connects only to addresses that were checked before.
  */
 
 export type FetchedFile =
   | ({ readonly kind: "answered" } & FileAnswer)
-  /** There is no such name, or it is none of the public internet. */
+  /** The name does not exist, or its address is not public. */
   | { readonly kind: "not_public" }
-  /** No way leads from this machine to any of its addresses. */
+  /** This machine has no route to any of its addresses. */
   | { readonly kind: "unreachable" }
   | { readonly kind: "refused" | "timed_out" | "unreadable" }
-  /** No connection that can be trusted; the code is Node's. */
+  /** The connection cannot be trusted. The code is Node's. */
   | { readonly kind: "untrusted"; readonly code: string };
 
 export type FileAnswer = {
   readonly status: number;
-  /** Names in lower case; of one that came several times, the first. */
+  /** Names in lower case; the first value of repeated headers. */
   readonly headers: ReadonlyMap<string, string>;
-  /** As much of it as was asked for. */
+  /** The content up to the requested size. */
   readonly body: Buffer;
-  /** Whether there was more. */
+  /** Whether the file is longer. */
   readonly isCut: boolean;
-  /** When the host's certificate ends, in milliseconds since 1970. */
+  /** When the host's certificate expires, in milliseconds since 1970. */
   readonly certifiedUntil: number;
 };
 
-export type FileAsked = {
-  /** Without a port: it is the one of https. */
+export type FileRequest = {
+  /** Without a port, which is always that of https. */
   readonly hostname: string;
   readonly path: string;
-  /** Who asks. */
+  /** The User-Agent header. */
   readonly agent: string;
   readonly most_bytes: number;
 };
 
-export type FetchFile = (asked: FileAsked, signal: AbortSignal) => Promise<FetchedFile>;
+export type FetchFile = (asked: FileRequest, signal: AbortSignal) => Promise<FetchedFile>;
 
-/** As composition hands it in. */
+/** The dependencies that checks of hosts get. */
 export type PublicFiles = {
   readonly fetchFile: FetchFile;
-  /** False where the key has had as many hosts asked as it may in an hour. */
+  /** False if the key has reached its hourly limit of checked hosts. */
   readonly mayAsk: (keyPrint: string) => Promise<boolean>;
 };
 
-type Options = {
+type FetchOptions = {
   readonly reach: Reach;
   readonly setAlarm: SetAlarm;
-  /** Where a test listens; left out, 443. */
+  /** The port of a test server; 443 by default. */
   readonly port?: number;
 };
 
-/** For all of it: the name, the connection and the last byte. */
+/** The limit for name lookup, connection and content together. */
 const most_ms = 10_000;
 const mostAddresses = 4;
 
-export function createFetchFile({ reach, setAlarm, port = 443 }: Options): FetchFile {
+export function createFetchFile({ reach, setAlarm, port = 443 }: FetchOptions): FetchFile {
   return async (asked, signal) => {
     const { signal: ending, stop, isOver } = limitTime(signal, most_ms, setAlarm);
     try {
@@ -83,14 +83,17 @@ export function createFetchFile({ reach, setAlarm, port = 443 }: Options): Fetch
     }
   };
 
-  /** A host may have addresses of a kind that this machine does not reach. */
-  async function getFromOne(addresses: readonly string[], getting: Getting): Promise<FetchedFile> {
+  /** Tries several addresses, because this machine may not reach all kinds of them. */
+  async function getFromOne(
+    addresses: readonly string[],
+    getting: FileFetch,
+  ): Promise<FetchedFile> {
     let failure: unknown;
     for (const address of addresses.slice(0, mostAddresses)) {
       try {
         return { kind: "answered", ...(await get(address, getting)) };
       } catch (error) {
-        // Of an address that no way leads to there is less to say than of another.
+        // A missing route says less than any other error, so another error replaces it.
         if (failure === undefined || noWay.has(readErrorCode(failure))) failure = error;
         if (!unreached.has(readErrorCode(error))) break;
       }
@@ -98,13 +101,13 @@ export function createFetchFile({ reach, setAlarm, port = 443 }: Options): Fetch
     throw failure;
   }
 
-  async function get(address: string, { asked, ending }: Getting): Promise<FileAnswer> {
+  async function get(address: string, { asked, ending }: FileFetch): Promise<FileAnswer> {
     const { hostname, path, agent, most_bytes } = asked;
     const sent = request({
       hostname,
       port,
       path,
-      // One connection for one file, which goes where it was looked at.
+      // One connection for one file, to the address that was checked.
       agent: false,
       lookup: answerAlways(address),
       headers: { "user-agent": agent, accept: "*/*", "accept-encoding": "identity" },
@@ -126,11 +129,11 @@ export function createFetchFile({ reach, setAlarm, port = 443 }: Options): Fetch
   }
 }
 
-type Getting = { readonly asked: FileAsked; readonly ending: AbortSignal };
+type FileFetch = { readonly asked: FileRequest; readonly ending: AbortSignal };
 
 const noWay: ReadonlySet<string> = new Set(["EHOSTUNREACH", "ENETUNREACH", "EADDRNOTAVAIL"]);
 
-/** With these another address of the same host may be reached. */
+/** After these errors, another address of the host may work. */
 const unreached: ReadonlySet<string> = new Set([...noWay, "ECONNREFUSED", "ETIMEDOUT"]);
 
 async function readBeginning(
@@ -139,7 +142,7 @@ async function readBeginning(
 ): Promise<Pick<FileAnswer, "body" | "isCut">> {
   const chunks: Buffer[] = [];
   let size = 0;
-  // Whoever stops reading ends the connection.
+  // Leaving the loop ends the connection.
   for await (const chunk of response as AsyncIterable<Buffer>) {
     chunks.push(chunk);
     size += chunk.length;
@@ -158,9 +161,9 @@ function readCertificateEnd({ socket }: IncomingMessage): number {
   return Date.parse((socket as TLSSocket).getPeerCertificate().valid_to);
 }
 
-/** Never the error's own words: they may be a stranger's. */
+/** Never uses the error's own text, which may come from the other server. */
 function explainEnd(error: unknown, isOver: boolean): FetchedFile {
-  if (error instanceof NotAsked) return { kind: "not_public" };
+  if (error instanceof HostNotAllowed) return { kind: "not_public" };
   const code = readErrorCode(error);
   if (isOver || code === "ETIMEDOUT") return { kind: "timed_out" };
   if (noWay.has(code)) return { kind: "unreachable" };

@@ -1,6 +1,6 @@
 import type { SetAlarm } from "../../contract/clock.ts";
 
-/** Breaks off what takes longer, or what its caller gives up. */
+/** Combines a caller's signal with a time limit. */
 export function limitTime(outer: AbortSignal, most_ms: number, setAlarm: SetAlarm) {
   const over = new AbortController();
   const stop = setAlarm(most_ms, () => over.abort());

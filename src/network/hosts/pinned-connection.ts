@@ -3,32 +3,32 @@ import type { LookupFunction } from "node:net";
 import { Agent } from "undici";
 
 /**
- * Connections to hosts that strangers name, which reach nothing that they must not: a name is
- * looked up once, every address that it has must be allowed, and the connection goes to one of
- * those that were looked at. To look it up again would be the way around the rule.
+ * Connects to hosts that strangers name, without reaching private networks. A name is looked up
+ * once, every address must be allowed, and the connection uses one of these addresses. A second
+ * lookup could return other addresses and bypass the check.
  */
 
-/** Which addresses may be connected to, and how they are found. */
+/** How addresses are found, and which ones are allowed. */
 export type Reach = {
-  /** Every address of a host's name. */
+  /** Returns every address of a host name. */
   readonly resolve: (hostname: string) => Promise<readonly string[]>;
-  /** Whether an address is of the public internet, or else one that may be reached. */
+  /** Whether connections to an address are allowed: usually, whether it is public. */
   readonly isPublic: (address: string) => boolean;
-  /** Whose certificates count; left out, those that the machine trusts. */
+  /** The accepted certificate authorities; by default, those of the machine. */
   readonly authorities?: readonly string[];
 };
 
-/** What may not be asked. The message is for people, as the end of a sentence. */
-export class NotAsked extends Error {
-  override readonly name = "NotAsked";
+/** Thrown if a host may not be reached. The message is the end of a sentence for people. */
+export class HostNotAllowed extends Error {
+  override readonly name = "HostNotAllowed";
 }
 
-/** Why nothing is asked of a host with no address, or with one that may not be connected to. */
+/** The message for hosts without an address, or with one that is not allowed. */
 export const noPublicHost = "the host has no public address";
 
 export const mostHeaders_bytes = 16 * 1024;
 
-/** All addresses of the URL's host; throws NotAsked where it may not be connected to. */
+/** Returns all addresses of the URL's host. Throws HostNotAllowed if one of them is not allowed. */
 export async function findAddresses(
   { hostname }: Pick<URL, "hostname">,
   { resolve, isPublic }: Reach,
@@ -37,21 +37,21 @@ export async function findAddresses(
   const literal = /^\[(.*)\]$/.exec(hostname)?.[1] ?? hostname;
   const found = resolve(literal).catch(() => []);
   const [address, ...others] = await orAborted(found, signal);
-  // One that is not public among others would be the way around the rule. Nobody is told whether
-  // there is such a host: by that, a stranger could learn which names a private network has.
+  // One private address among public ones could bypass the check. The error is the same for unknown
+  // hosts, so that strangers cannot find out which names a private network has.
   const isAllowed = address !== undefined && [address, ...others].every(isPublic);
-  if (!isAllowed) throw new NotAsked(noPublicHost);
+  if (!isAllowed) throw new HostNotAllowed(noPublicHost);
   return [address, ...others];
 }
 
-/** Of very many that a host may name. */
+/** A host may have many addresses. */
 const mostTried = 4;
-/** Then the next one is tried as well; the last one has the time that is left. */
+/** After this time the next address is tried as well. The last one has all the remaining time. */
 const tried_ms = 1000;
 
 /**
- * Connects to those addresses alone, whatever name is asked for, one after the other until one is
- * reached: a host may have some of a kind that this machine does not reach. It is to be destroyed.
+ * Connects only to these addresses, one after the other, because this machine may not reach all
+ * kinds of them. The caller must destroy the agent.
  */
 export function openPinned(
   addresses: readonly string[],
@@ -68,15 +68,18 @@ export function openPinned(
   });
 }
 
-/** As the machine itself looks names up. */
+/** Looks up a name as the machine does. */
 export async function resolveHost(hostname: string): Promise<readonly string[]> {
   const found = await lookup(hostname, { all: true, verbatim: true });
   return found.map(({ address }) => address);
 }
 
-/** Why there was no answer. Never the error's own words: they may be a stranger's. */
+/**
+ * Explains why no answer came. Never uses the error's own text, which may come from the other
+ * server.
+ */
 export function describeEnd(error: unknown, signal: AbortSignal): string {
-  if (error instanceof NotAsked) return error.message;
+  if (error instanceof HostNotAllowed) return error.message;
   if (signal.aborted) return "the server did not respond in time";
   const code = readErrorCode(error);
   if (code === "ECONNREFUSED") return "the connection was refused";
@@ -92,7 +95,7 @@ export function isCertificateFault(code: string): boolean {
   return /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_/.test(code) || otherFaults.has(code);
 }
 
-/** Faults of certificates that are named otherwise; Node has the last for any without a name. */
+/** Certificate errors with other names. Node uses the last one for errors without a name. */
 const otherFaults: ReadonlySet<string> = new Set([
   "INVALID_CA",
   "INVALID_PURPOSE",
@@ -101,7 +104,7 @@ const otherFaults: ReadonlySet<string> = new Set([
   "UNSPECIFIED",
 ]);
 
-/** A lookup cannot be broken off, but nobody has to wait for it. */
+/** A lookup cannot be stopped, but its caller can stop waiting. */
 function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(new Error("aborted"));
@@ -112,9 +115,8 @@ function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise
 }
 
 /**
- * What is looked up then is known, and told in a later turn all the same, as any lookup tells it: a
- * connection that fails in this one, for want of a way to its address, does so before `node:https`
- * listens to it, and that ends the process.
+ * Answers lookups with known addresses, in a later turn of the event loop. If the connection failed
+ * in the same turn, `node:https` would not listen yet, and the error would end the process.
  */
 export function answerAlways(...addresses: readonly string[]): LookupFunction {
   const known = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
