@@ -4,9 +4,9 @@ import { encodePath, reservedFolders } from "../contract/rules/link-path.ts";
 import { canAndroidOpen, canIosOpen } from "./decide-visit.ts";
 
 /**
- * The two files by which iOS and Android verify that a project's apps may open its links. They name
- * every app that can be verified, for every path but those that stay in the browser; which apps a
- * link is for is decided only when the link is visited.
+ * Writes the two files by which iOS and Android verify that a project's apps may open its links.
+ * They list every verifiable app, for all paths except those that stay in the browser. Which apps a
+ * link uses is decided when it is visited.
  */
 
 export type AssociationSystem = "ios" | "android";
@@ -17,22 +17,22 @@ export const associationPaths: Readonly<Record<AssociationSystem, string>> = {
 };
 
 /**
- * Apple reads no more of its file (link-services.md §3). Google refuses one that is too large
- * without saying what that is (ERROR_CODE_TOO_LARGE), so that its file is held to the same.
+ * Apple reads no more than this. Google rejects too large files but does not publish its limit, so
+ * the same one applies.
  */
 export const mostFile_bytes = 128 * 1024;
 
 export type AssociationFile = {
   readonly text: string;
-  /** How many of the apps that can be verified are in it, and of the paths: the first ones. */
+  /** How many apps and excluded paths fit into the file. */
   readonly apps: number;
   readonly paths: number;
 };
 
-/** First match decides. Apple's and Google's patterns are of one form (next-2026-11.md §2). */
+/** The first matching pattern decides. Apple and Google use the same form of patterns. */
 type Component = { readonly "/": string; readonly exclude?: true };
 
-/** The paths that the host answers itself open in the browser, all others in the app. */
+/** The host's own paths open in the browser, all others in the app. */
 function listComponents(browserPaths: readonly string[]): readonly Component[] {
   return [
     ...reservedFolders.map((folder) => ({ "/": `/${folder}/*`, exclude: true }) as const),
@@ -47,7 +47,7 @@ export function writeIosFile(
   browserPaths: readonly string[],
 ): AssociationFile {
   const entries = apps.flatMap((app) => describeIosEntry(app) ?? []);
-  // Apple compares what stands in the address.
+  // Apple compares the encoded path of the address.
   const paths = browserPaths.map(encodePath);
   return writeWithinLimit(entries, paths, (named, excluded) => {
     const appIDs = named.map(({ appID }) => appID);
@@ -60,7 +60,7 @@ export function writeIosFile(
   });
 }
 
-/** Android compares what the address's path is when it is decoded. */
+/** Android compares the decoded path of the address. */
 export function writeAndroidFile(
   apps: readonly AndroidAppFields[],
   browserPaths: readonly string[],
@@ -72,12 +72,12 @@ export function writeAndroidFile(
   });
 }
 
-/** What an app may do that a statement of Google's form names. */
+/** The permission to open links in Google's form of the file. */
 export const opensLinks = "delegate_permission/common.handle_all_urls";
 
 type AndroidEntry = NonNullable<ReturnType<typeof describeAndroidEntry>>;
 
-/** Android 15 and later go by the components; those before it know nothing of them. */
+/** Only Android 15 and later read the components. */
 function writeStatement(
   { package_name, fingerprints }: AndroidEntry,
   components: readonly Component[],
@@ -94,8 +94,8 @@ function writeStatement(
 }
 
 /**
- * An app that is left out opens no link at all, so that paths go first; of too many apps, the ones
- * that were registered first stay.
+ * Apps come before excluded paths, because an app that is missing here cannot open links at all. Of
+ * too many apps, those registered first are kept.
  */
 function writeWithinLimit<App>(
   apps: readonly App[],
@@ -111,7 +111,7 @@ function writeWithinLimit<App>(
   return { text: write(named, excluded), apps: named, paths: excluded };
 }
 
-/** The largest count that will do, where all smaller ones do as well; none, 0, always does. */
+/** The largest count that fits, by binary search. Zero always fits. */
 function findMost(most: number, will: (count: number) => boolean): number {
   if (will(most)) return most;
   let [good, bad] = [0, most];
@@ -123,7 +123,7 @@ function findMost(most: number, will: (count: number) => boolean): number {
   return good;
 }
 
-/** An iOS app by its app id, and its App Clip; undefined for an app that cannot be verified. */
+/** An iOS app by its app ID, and its App Clip; undefined if it cannot be verified. */
 export function describeIosEntry(
   app: IosAppFields,
 ): { readonly appID: string; readonly clipID: string | undefined } | undefined {
@@ -133,7 +133,7 @@ export function describeIosEntry(
   return { appID: `${team_id}.${bundle_id}`, clipID };
 }
 
-/** An Android app by its package and its certificates. */
+/** An Android app by its package name and certificates; undefined if it cannot be verified. */
 export function describeAndroidEntry(
   app: AndroidAppFields,
 ): { readonly package_name: string; readonly fingerprints: readonly string[] } | undefined {

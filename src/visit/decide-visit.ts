@@ -13,20 +13,19 @@ import { writeForHeader } from "../contract/rules/web-address.ts";
 import { isBlank } from "../contract/text.ts";
 
 /**
- * What a visitor of a link meets, decided in one place: the link host acts on it and the
- * explanation tells it. A visitor who has the app on the link seldom gets here, because the
- * operating system opens the app without asking us. Sources: link-services.md §3; where it
- * leaves a choice, the comment says which one was made.
+ * Decides what a visitor of a link sees. The link host acts on the decision, and `explain_link`
+ * describes it. A visitor who has the app is rarely here, because the system opens the app without
+ * a request to us. See docs/visitors.md.
  */
 
-/** A stored link, or a draft of one in which anything may be missing still. */
+/** A stored link, or a draft with missing fields. */
 export type VisitedLink = LinkFields & {
   readonly id?: string;
   readonly ios_app_id?: string | null | undefined;
   readonly android_app_id?: string | null | undefined;
 };
 
-/** The apps on the link, as far as their records are known. */
+/** The apps of the link, as far as their records are known. */
 export type VisitedApps = {
   readonly ios_app?: IosAppFields | undefined;
   readonly android_app?: AndroidAppFields | undefined;
@@ -37,28 +36,28 @@ export type Mobile = "ios" | "android";
 export type Platform = Mobile | "desktop";
 
 export type Visitor = {
-  /** What is not known to be a phone or a tablet counts as desktop. */
+  /** Everything that is not a known phone or tablet is a desktop. */
   readonly platform: Platform;
   readonly bot?: boolean;
 };
 
 export type VisitOptions = {
   /**
-   * The project's setting: Play's referrer carries the link's address, and nothing else. Undefined
-   * where it is not known.
+   * Whether Google Play passes the link's address to the app, in place of the link's referrer.
+   * Undefined if the project's setting is unknown.
    */
   readonly link_in_referrer?: boolean | undefined;
-  /** The address that is visited, query and all, where it is known. */
+  /** The visited address with its query, if known. */
   readonly address?: string | undefined;
-  /** What of it the web destination is handed on, as it was written (`readQuery`). */
+  /** The part of the query that the destination gets, as it was written. */
   readonly query?: string;
-  /** Whether the same links are served by another host name too, for the Open button alone. */
+  /** Whether the same links have a second host name for the Open button. */
   readonly second_host?: boolean;
 };
 
 /**
- * An http or https address, or one of the platform's own store, safe for a Location header as it
- * stands, and what it comes from.
+ * The address that visitors go to, safe for a Location header, and the field or store that it comes
+ * from.
  */
 export type Destination = {
   readonly to: string;
@@ -66,25 +65,25 @@ export type Destination = {
 };
 
 /**
- * How the preview page's Open button gets into the app. A universal link that is tapped on a page
- * of its own domain stays in the browser, so the button never leads to the link's own address.
+ * How the preview page's Open button opens the app. iOS keeps a universal link in the browser if it
+ * is tapped on a page of its own domain, so the button never uses the link's own address.
  */
 export type OpenButton =
   | { readonly by: "second_host" }
   | { readonly by: "custom_scheme"; readonly scheme: string }
   | { readonly by: "intent"; readonly package_name: string; readonly scheme: string | null };
 
-export type Visit =
+export type VisitDecision =
   | ({ readonly action: "redirect" } & Destination)
   | {
       readonly action: "preview_page";
-      /** Undefined where no button of ours could open the app. */
+      /** Undefined if no button could open the app. */
       readonly open: OpenButton | undefined;
-      /** Where the page leads visitors without the app; undefined is nowhere. */
+      /** Where visitors without the app go from the page; undefined if nowhere. */
       readonly next: Destination | undefined;
     }
   | { readonly action: "default_page" }
-  /** The link's social tags and nothing to follow, for bots; no click is counted. */
+  /** A page for bots with only the link's social tags. No click is counted. */
   | { readonly action: "tags_page" };
 
 export function decideVisit(
@@ -92,7 +91,7 @@ export function decideVisit(
   apps: VisitedApps,
   { platform, bot = false }: Visitor,
   options: VisitOptions = {},
-): Visit {
+): VisitDecision {
   if (bot) return { action: "tags_page" };
   const next = findDestination(link, apps, platform, options);
   if (platform !== "desktop" && link.enable_forced_redirect !== true) {
@@ -104,13 +103,13 @@ export function decideVisit(
   return next === undefined ? { action: "default_page" } : { action: "redirect", ...next };
 }
 
-/** Where visitors without the app go, by themselves or on from the preview page. */
-export function readDestination(visit: Visit): Destination | undefined {
+/** Where visitors without the app go, by a redirect or from the preview page. */
+export function readDestination(visit: VisitDecision): Destination | undefined {
   if (visit.action === "redirect") return visit;
   return visit.action === "preview_page" ? visit.next : undefined;
 }
 
-/** Whether iOS can open the app: the association file needs a valid bundle ID and Team ID. */
+/** Whether iOS can open the app. The association file needs a valid bundle ID and Team ID. */
 export function canIosOpen(app: IosAppFields): boolean {
   const { problems } = checkIosApp(app);
   if (findTeamIdWarning(app) !== undefined) return false;
@@ -121,7 +120,7 @@ export function canAndroidOpen(app: AndroidAppFields): boolean {
   return readPackageName(app) !== undefined && selectSha256(app).length > 0;
 }
 
-/** The first address that there is: the platform's fallback, its store, then `url`. */
+/** The first available address: the platform's fallback, its store, then `url`. */
 function findDestination(
   link: VisitedLink,
   apps: VisitedApps,
@@ -143,9 +142,8 @@ function findDestination(
 }
 
 /**
- * The address verbatim, unless a header could not carry it, with what the visit's query adds to a
- * web page's; a store makes nothing of that. What the rules refuse now counts as missing, even if
- * it was stored once.
+ * The address as stored, with the visit's query added unless it is a store's. An address that
+ * today's rules reject counts as missing, even if it was stored earlier.
  */
 function readAddress(
   link: VisitedLink,
@@ -166,7 +164,7 @@ function buildAppStoreAddress(
   const id = app === undefined ? null : checkIosApp(app).values.app_store_id;
   if (id === null) return undefined;
   const store = `https://apps.apple.com/app/id${id}`;
-  // Apple counts a campaign by both tokens; one alone says nothing.
+  // Apple counts a campaign only if both tokens are present.
   if (isBlank(provider_token) || isBlank(campaign_token)) return store;
   return `${store}?pt=${encode(provider_token)}&ct=${encode(campaign_token)}&mt=8`;
 }
@@ -189,13 +187,12 @@ function buildPlayAddress(
 }
 
 /**
- * The service's own Android SDK reads `_url` since 1.0.2, and React Native's has 1.0.0 inside,
- * which reads `url`. Google tells no limit; the second goes last, and only into an address of a
- * length that is taken everywhere.
+ * The public Android SDK reads `_url` since version 1.0.2. React Native's SDK contains 1.0.0, which
+ * reads `url`. So the address is sent twice if the result has a length that works everywhere.
  */
 const mostTwice_characters = 2048;
 
-/** A second host comes first: a custom scheme shows an error where the app is missing. */
+/** A second host is preferred, because a custom scheme shows an error if the app is missing. */
 function chooseButton(
   { ios_app, android_app }: VisitedApps,
   platform: Mobile,
@@ -219,18 +216,18 @@ function readPackageName(app: AndroidAppFields): string | undefined {
   return problems.some(({ field }) => field === "package_name") ? undefined : values.package_name;
 }
 
-/** A scheme that the rules refuse would run code in the page, so it counts as missing. */
+/** A scheme that the rules reject could run code in the page, so it counts as missing. */
 function readScheme(app: Checked<{ readonly custom_scheme: string | null }>): string | null {
   const isRefused = app.problems.some(({ field }) => field === "custom_scheme");
   return isRefused ? null : app.values.custom_scheme;
 }
 
-/** Half a surrogate pair cannot be encoded; it becomes the replacement character. */
+/** Half a surrogate pair cannot be encoded and becomes the replacement character. */
 function encode(text: string | null | undefined): string {
   return encodeURIComponent((text ?? "").toWellFormed());
 }
 
-/** As the service's own Android SDK reads it: URL-safe, without padding. */
+/** The encoding that the public Android SDK reads: URL-safe and without padding. */
 function toBase64Url(text: string): string {
   const bytes = Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte));
   return btoa(bytes.join("")).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
@@ -244,8 +241,8 @@ type DeviceVisit = {
 };
 
 /**
- * Whether a link's page has the script that describes the device, so that an install can be
- * matched. Deferred deep linking needs the Pro plan, and only iPhones need a script for it.
+ * Whether a preview page has the script that describes the device, so that an install can be
+ * matched. Deferred deep linking needs the Pro plan, and only iPhones need the script.
  */
 export function namesDevice({ link, apps, project, platform }: DeviceVisit): boolean {
   if (platform !== "ios" || apps.ios_app === undefined || link.enable_forced_redirect === true) {

@@ -9,27 +9,27 @@ import {
 import { readExplainedLink, type ExplainedLink } from "./explained-link.ts";
 import { findButtonKind } from "./page-buttons.ts";
 
-/** Whether an app that is installed after a visit is told of the link, and why not. */
-type InstallTold = {
+/** Whether an app that is installed after a visit gets the link, and why. */
+type InstallOutcome = {
   readonly matched: "exactly" | "by_likeness" | "never" | "not_known";
   readonly why: string;
 };
 
 export type InstallOptions = VisitOptions & {
-  /** Undefined where it is not known. */
+  /** Undefined if it is unknown. */
   readonly plan?: "free" | "pro" | undefined;
-  /** Whether the App Store button hands the address over by the clipboard. */
+  /** Whether the App Store button copies the link's address. */
   readonly clipboard?: boolean | undefined;
 };
 
-/** What holds inside other apps, and what an install is told, beside what each visitor meets. */
+/** Explains in-app browsers and installs, in addition to what visitors see. */
 export function explainInstalls(
   link: VisitedLink,
   apps: VisitedApps,
   options: InstallOptions = {},
 ): {
   readonly in_app_browsers: string;
-  readonly installs: { readonly ios: InstallTold; readonly android: InstallTold };
+  readonly installs: { readonly ios: InstallOutcome; readonly android: InstallOutcome };
 } {
   const explained = readExplainedLink(link, apps, options);
   return {
@@ -41,7 +41,7 @@ export function explainInstalls(
   };
 }
 
-/** Which visitors have a page at all follows from what each of them meets outside. */
+/** Which visitors see a page follows from the visits outside of in-app browsers. */
 function explainInside(explained: ExplainedLink): string {
   const [ios, android] = [describeInside(explained, "ios"), describeInside(explained, "android")];
   const ways = ios === android ? `${ios}.` : `on iOS ${ios}; on Android ${android}.`;
@@ -52,7 +52,7 @@ function describeInside({ link, apps, options, appSources }: ExplainedLink, plat
   const visit = decideVisit(link, apps, { platform }, options);
   if (visit.action === "redirect") return "visitors are redirected at once";
   if (visit.action !== "preview_page") return "visitors see the project's default page";
-  // There, only Android lets a button open another app.
+  // In an in-app browser, only Android lets a button open another app.
   const hasButton = visit.open !== undefined || appSources.android === "unknown";
   const isOpening = platform === "android" && hasButton;
   const opens = isOpening ? ", and has a button that opens the app" : "";
@@ -61,15 +61,15 @@ function describeInside({ link, apps, options, appSources }: ExplainedLink, plat
 
 const needsPlan = "Deferred deep linking needs the Pro plan.";
 
-function never(why: string): InstallTold {
+function never(why: string): InstallOutcome {
   return { matched: "never", why };
 }
 
-function notKnown(why: string): InstallTold {
+function notKnown(why: string): InstallOutcome {
   return { matched: "not_known", why };
 }
 
-function explainIos(explained: ExplainedLink, options: InstallOptions): InstallTold {
+function explainIos(explained: ExplainedLink, options: InstallOptions): InstallOutcome {
   const { link, appSources } = explained;
   if (link.ios_deferred_deep_linking_enabled !== true) {
     return never("ios_deferred_deep_linking_enabled is off.");
@@ -96,7 +96,7 @@ const pasting =
   " If the app reads the clipboard, the match is exact, because the App Store button copies the " +
   "link's address.";
 
-/** What is pressed must be the button of the App Store, and no fallback's. */
+/** Only the App Store button copies the address, not a button to another fallback. */
 function explainPasting({ link, apps, appSources }: ExplainedLink, options: VisitOptions): string {
   const next = readDestination(decideVisit(link, apps, { platform: "ios" }, options));
   if (next !== undefined && findButtonKind(next) === "app_store") {
@@ -112,7 +112,7 @@ function explainPasting({ link, apps, appSources }: ExplainedLink, options: Visi
 function explainAndroid(
   { link, apps, appSources }: ExplainedLink,
   options: InstallOptions,
-): InstallTold {
+): InstallOutcome {
   const visit = decideVisit(link, apps, { platform: "android" }, options);
   const reason = readDestination(visit)?.reason;
   const where = reason === undefined ? "do not go to a store" : `go to ${reason}`;

@@ -13,15 +13,15 @@ import {
 import { readExplainedLink, systemNames, type ExplainedLink } from "./explained-link.ts";
 import { findLinkProblems, linkProblem } from "./find-link-problems.ts";
 
-/** Explains a link to a model, before or after it is saved: what visitors meet, what is wrong. */
+/** Explains a link to assistants, saved or not: what visitors see and what is wrong with it. */
 
 const outcome = z.looseObject({
   action: z.enum(["open_app", "preview_page", "redirect", "default_page"]),
-  /** Where a redirect goes, or where the preview page leads visitors without the app. */
+  /** Where the visitor is redirected, or goes from the preview page without the app. */
   to: z.string().optional(),
   why: z.string(),
 });
-type Outcome = z.output<typeof outcome>;
+type VisitOutcome = z.output<typeof outcome>;
 const outcomes = z.looseObject({ with_app: outcome, without_app: outcome });
 
 export const explanation = z.looseObject({
@@ -53,7 +53,7 @@ const destinationNames: Readonly<Record<Destination["reason"], string>> = {
   url: "the link's url",
 };
 
-/** No header tells an iPad's Safari from a desktop's (`read-platform.ts`). */
+/** Safari on an iPad sends the same headers as on a Mac (see `read-platform.ts`). */
 const safariOnIpad = "and Safari on an iPad";
 
 function describeMobile(explained: ExplainedLink, platform: Mobile): z.output<typeof outcomes> {
@@ -72,19 +72,19 @@ function describeMobile(explained: ExplainedLink, platform: Mobile): z.output<ty
   return { with_app: { action: "open_app", why }, without_app };
 }
 
-/** The association files name every app, and exclude the paths of links without any. */
+/** The association files contain every app, and exclude paths of links without apps. */
 function explainOtherApps({ appSources: { ios, android } }: ExplainedLink): string {
   if (ios !== "none" || android !== "none") return ", but another app in the project may open it.";
   return ". Links without any app stay in the browser.";
 }
 
-/** An app whose record is not at hand counts as one that can be opened. */
+/** An app without a known record is assumed to work. */
 function canOpen({ apps: { ios_app, android_app } }: ExplainedLink, platform: Mobile): boolean {
   if (platform === "ios") return ios_app === undefined || canIosOpen(ios_app);
   return android_app === undefined || canAndroidOpen(android_app);
 }
 
-function describeVisit(explained: ExplainedLink, platform: Platform): Outcome {
+function describeVisit(explained: ExplainedLink, platform: Platform): VisitOutcome {
   const { link, apps, options, appSources } = explained;
   const visit = decideVisit(link, apps, { platform }, options);
   const system = systemNames[platform];
@@ -109,7 +109,7 @@ function describeVisit(explained: ExplainedLink, platform: Platform): Outcome {
       const why = `The preview page has ${button} and ${way}.`;
       return { action, ...(next && { to: next.to }), why };
     }
-    // Tags are for bots, which are not described.
+    // Pages with only tags are for bots, which are not described.
     case "default_page":
     case "tags_page": {
       const why = `${system} visitors have no destination, so they see the project's default page.`;

@@ -3,7 +3,7 @@ import { checkLink } from "../contract/rules/link-rules.ts";
 import { isBlank } from "../contract/text.ts";
 import type { Mobile, VisitedApps, VisitedLink, VisitOptions } from "./decide-visit.ts";
 
-/** A link to be explained, with what is known of its apps and what the API would refuse in it. */
+/** A link to explain, with what is known of its apps and which fields the API would reject. */
 export type ExplainedLink = {
   readonly link: VisitedLink;
   readonly apps: VisitedApps;
@@ -12,7 +12,10 @@ export type ExplainedLink = {
   readonly faults: readonly FieldProblem[];
 };
 
-/** Where an app's fields come from. An unknown app is on the link, but its record is missing. */
+/**
+ * Where an app's fields come from. `unknown` means that the link has an app whose record is
+ * missing.
+ */
 type AppSource = "none" | "record" | "draft" | "unknown";
 
 export const systemNames = { ios: "iOS", android: "Android", desktop: "Desktop" } as const;
@@ -28,7 +31,7 @@ export function readExplainedLink(
   const android_app = apps.android_app ?? readDraft(android, android?.package_name);
   const ios_app_id = link.ios_app_id ?? ios?.id ?? null;
   const android_app_id = link.android_app_id ?? android?.id ?? null;
-  // A stored path was accepted by its deployment, whatever our own rules would say of it.
+  // The path of a saved link was accepted by its server, so our rules do not matter.
   const faults = isSaved(link)
     ? checkLink({ ...link, path: undefined }, "update").problems
     : checkLink(link, "create").problems;
@@ -44,7 +47,7 @@ function isSaved(link: VisitedLink): boolean {
   return link.id !== undefined;
 }
 
-/** The app that a draft would create on the fly. */
+/** The app that saving the draft would register. */
 function readDraft<Fields extends { readonly id?: string | null | undefined }>(
   fields: Fields | null | undefined,
   identifier: string | null | undefined,

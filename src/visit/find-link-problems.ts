@@ -17,7 +17,7 @@ import {
 } from "./decide-visit.ts";
 import { systemNames, type ExplainedLink } from "./explained-link.ts";
 
-/** What is missing in a link or contradicts itself, each with a way to mend it. */
+/** Finds missing and contradictory fields of a link, each with a way to fix it. */
 
 export const linkProblem = z.looseObject({
   field: z.string().optional(),
@@ -25,7 +25,7 @@ export const linkProblem = z.looseObject({
   fix: z.string().optional(),
 });
 
-/** What kind of fault it is, for whoever counts them; to read one, its message is enough. */
+/** The kind of a problem, for counting. Readers need only its message. */
 export type LinkFault =
   | "invalid_field"
   | "app_invalid"
@@ -46,7 +46,7 @@ export type LinkFault =
 
 type LinkProblem = z.output<typeof linkProblem> & { readonly code: LinkFault };
 
-/** Apple's rule for `ct`; spaces at its ends are refused as well (link-services.md §3). */
+/** Apple's limit for campaign tokens. */
 const campaignTokenCharacters = 30;
 
 export function findLinkProblems(explained: ExplainedLink): readonly LinkProblem[] {
@@ -70,7 +70,7 @@ export function findLinkProblems(explained: ExplainedLink): readonly LinkProblem
   ];
 }
 
-/** What the API would refuse, in its own words. */
+/** The problems that the API would report, in its words. */
 function findRuleFaults(explained: ExplainedLink): readonly LinkProblem[] {
   const { provider_token, campaign_token } = explained.link;
   const isOneMissing = isBlank(provider_token) !== isBlank(campaign_token);
@@ -101,7 +101,7 @@ function findUnknownApp(explained: ExplainedLink, platform: Mobile): readonly Li
   return [describe("app_unknown", field, message, fix)];
 }
 
-/** api-spec.md, "Link": beside its name, an app's fields are given only to create it. */
+/** The fields of an app have no effect on an app that is already registered. */
 function findIgnoredAppFields(explained: ExplainedLink, platform: Mobile): readonly LinkProblem[] {
   if (explained.appSources[platform] !== "record") return [];
   const ignored = platform === "ios" ? listIosChanges(explained) : listAndroidChanges(explained);
@@ -125,7 +125,7 @@ function listAndroidChanges({ link, apps }: ExplainedLink): readonly string[] {
   return draft === "" || draft === record ? [] : ["fingerprints"];
 }
 
-/** Visitors who arrive nowhere, or not where an app on the link lets one expect. */
+/** Visitors without a destination, or with another one than a link with an app suggests. */
 function findMissingDestination(
   explained: ExplainedLink,
   platform: Mobile,
@@ -133,7 +133,7 @@ function findMissingDestination(
   const field = `${platform}_fallback_url` as const;
   const code = `no_${platform}_destination` as const;
   const source = explained.appSources[platform];
-  // An address that is refused is mended first, and an unknown app may have a store page.
+  // A rejected address must be fixed first, and an unknown app may have a store page.
   if (source === "unknown" || isFaulty(explained, field) || isFaulty(explained, "url")) return [];
   const visitors = `${systemNames[platform]} visitors`;
   const destination = findDestination(explained, platform);
@@ -164,7 +164,7 @@ function findMissingUrl(explained: ExplainedLink): readonly LinkProblem[] {
   return [describe("no_desktop_destination", "url", message, "set url")];
 }
 
-/** Why a universal link on its own domain is no button: see `OpenButton`. */
+/** `OpenButton` explains why the page cannot use the link's own address. */
 function findMissingButton({ link, apps, options }: ExplainedLink): readonly LinkProblem[] {
   const visit = decideVisit(link, apps, { platform: "ios" }, options);
   const isMissing = apps.ios_app && visit.action === "preview_page" && visit.open === undefined;
@@ -186,7 +186,7 @@ function findDeferredLinkingProblems(explained: ExplainedLink): readonly LinkPro
     return [describe("deferred_linking_without_app", field, message, fix)];
   }
   if (link.enable_forced_redirect !== true) return [];
-  // What a visitor's device looks like is collected by the page (link-services.md §1).
+  // The script of the preview page describes the visitor's device.
   const message =
     "Deferred deep linking needs the preview page, which enable_forced_redirect skips.";
   const fix = "set only one of the two to true";
@@ -261,7 +261,7 @@ function findAddressProblems(explained: ExplainedLink): readonly LinkProblem[] {
   return problems;
 }
 
-/** Query and fragment lead back to the same link. */
+/** Addresses that differ only in query or fragment are the same link. */
 function isSamePage(one: string | null | undefined, other: string | undefined): boolean {
   const [first, second] = [one, other].map((address) => (address ? readUrl(address) : undefined));
   return first !== undefined && first.host === second?.host && first.pathname === second.pathname;
@@ -278,13 +278,13 @@ function isFaulty({ faults }: ExplainedLink, name: string): boolean {
   return faults.some(({ field }) => field === name);
 }
 
-/** What belongs to an app only its maker knows: a model that is told to set it makes it up. */
+/** Only the app's maker knows these values, and assistants would invent them. */
 function fixOnApp({ appSources }: ExplainedLink, platform: Mobile, what: string): string {
   const isDraft = appSources[platform] === "draft";
   return `ask the user for ${what}, then ${isDraft ? `correct ${platform}_app` : "update the app"}`;
 }
 
-/** A problem with the ways to mend it, if there are any, in one sentence. */
+/** Adds the fixes to a problem, in one sentence. */
 function describe(
   code: LinkFault,
   field: string,

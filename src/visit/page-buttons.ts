@@ -5,19 +5,19 @@ import {
   type Destination,
   type OpenButton,
   type Platform,
-  type Visit,
+  type VisitDecision,
   type VisitedApps,
   type VisitedLink,
   type VisitOptions,
 } from "./decide-visit.ts";
 
 /**
- * The buttons of a link's page, for the link host and for the preview alike: what `decideVisit`
- * decided, as addresses that a browser can follow.
+ * The buttons of a preview page, for the link host and for previews: the decision of `decideVisit`
+ * as addresses for a browser.
  */
-export type PageButton = {
+export type VisitButton = {
   readonly kind: "open" | "app_store" | "play_store" | "continue";
-  /** The name of the app that it opens, if that is known. */
+  /** The display name of the app that it opens, if known. */
   readonly app: string | null;
   readonly href: string;
 };
@@ -25,17 +25,20 @@ export type PageButton = {
 export type PageButtonOptions = {
   readonly platform: Platform;
   readonly apps: VisitedApps;
-  /** The link's whole address, as it is visited. */
+  /** The whole visited address. */
   readonly address: string;
-  /** The same address under the second host name, where there is one. */
+  /** The same address under the second host name, if it exists. */
   readonly second_address?: string | undefined;
 };
 
-export function listPageButtons(visit: Visit, options: PageButtonOptions): readonly PageButton[] {
+export function listPageButtons(
+  visit: VisitDecision,
+  options: PageButtonOptions,
+): readonly VisitButton[] {
   if (visit.action !== "preview_page") return [];
   const { open, next } = visit;
   const href = open && buildOpenAddress(open, next?.to, options);
-  const buttons: PageButton[] = [];
+  const buttons: VisitButton[] = [];
   if (href !== undefined) {
     buttons.push({ kind: "open", app: nameApp(options) ?? null, href });
   }
@@ -46,19 +49,19 @@ export function listPageButtons(visit: Visit, options: PageButtonOptions): reado
 }
 
 /**
- * The stores that phones are led to, for who meets a link on a computer and has nowhere to go
- * there. Undefined where no phone has anywhere to go either.
+ * The store pages for phones, for visitors on a computer without a destination. Undefined if phones
+ * have no destination either.
  */
 export function listPhoneStores(
   link: VisitedLink,
   apps: VisitedApps,
   options: VisitOptions = {},
-): readonly PageButton[] | undefined {
+): readonly VisitButton[] | undefined {
   const visits = phones.map((platform) => decideVisit(link, apps, { platform }, options));
   if (visits.every(({ action }) => action === "default_page")) return undefined;
   return visits.flatMap((visit) => {
     const href = readDestination(visit)?.to;
-    // A computer knows the stores' web pages alone.
+    // Computers can open only the stores' web pages.
     if (href === undefined || !/^https?:/i.test(href)) return [];
     const kind = findStoreKind(href);
     return kind === undefined ? [] : [{ kind, app: null, href }];
@@ -67,8 +70,8 @@ export function listPhoneStores(
 
 const phones = ["ios", "android"] as const;
 
-/** A fallback may be the store's own address. */
-export function findButtonKind({ to, reason }: Destination): Exclude<PageButton["kind"], "open"> {
+/** A fallback may be the address of a store. */
+export function findButtonKind({ to, reason }: Destination): Exclude<VisitButton["kind"], "open"> {
   const isStore = reason === "app_store" || reason === "play_store";
   return isStore ? reason : (readStore(to)?.kind ?? "continue");
 }
@@ -92,7 +95,7 @@ function buildOpenAddress(
     case "intent": {
       const place = open.scheme === null ? `${host}/${path}` : path;
       const parts = [`scheme=${open.scheme ?? scheme}`, `package=${open.package_name}`];
-      // Chrome takes a page alone here, and without one it opens the app's page in the store.
+      // Chrome accepts only web pages here. Without one, it opens the app's page in the store.
       if (fallback !== undefined && /^https?:/i.test(fallback)) {
         parts.push(`S.browser_fallback_url=${encode(fallback)}`);
       }
@@ -101,7 +104,7 @@ function buildOpenAddress(
   }
 }
 
-/** A semicolon would end the value. */
+/** An unescaped semicolon would end the value. */
 function encode(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }

@@ -1,34 +1,33 @@
 import type { Platform } from "./decide-visit.ts";
 
-/** Browsers send less, and each search of a longer text would cost every visitor's time. */
+/** Browsers send shorter texts, and searching longer ones would slow down every visit. */
 const agent_characters = 512;
 
-/** What a browser or a program calls itself, as far as it is classified. */
+/** The User-Agent header, shortened. */
 export function readAgent(headers: { readonly "user-agent"?: string | undefined }): string {
   return (headers["user-agent"] ?? "").slice(0, agent_characters);
 }
 
 /**
- * The system that a browser says it runs on. Safari on an iPad says that it is a Macintosh unless
- * it is told otherwise, and no header tells the two apart: it counts as one. Other browsers of an
- * iPad say so too, by names that they have on no Macintosh.
+ * The system of a browser. Safari on an iPad sends the headers of a Mac, so it counts as desktop.
+ * Other browsers on an iPad do so too, but their names exist only on iOS.
  */
 export function readPlatform(agent: string): Platform {
-  // The last phones of Windows said that they were everything at once.
+  // The last Windows phones claimed to be every other system.
   if (agent.includes("Windows Phone")) return "desktop";
   if (/iPhone|iPad|iPod|\b(?:CriOS|FxiOS|EdgiOS|OPiOS)\//.test(agent)) return "ios";
   return /Android/i.test(agent) ? "android" : "desktop";
 }
 
 /**
- * The app within which a browser says that it shows the page, by the name that people know, where
- * such browsers keep pages from opening other apps; undefined for every other browser.
+ * The app whose in-app browser shows the page, if such browsers do not open other apps; undefined
+ * for other browsers.
  */
 export function readInAppBrowser(agent: string): string | undefined {
   return browsers.find(({ pattern }) => pattern.test(agent))?.name;
 }
 
-/** Of two that fit, the first counts: Meta's other apps name Facebook's browser as well. */
+/** The first match counts, because Meta's other apps also name Facebook's browser. */
 const browsers: readonly { readonly name: string; readonly pattern: RegExp }[] = [
   { name: "Instagram", pattern: /\bInstagram\b/ },
   { name: "Threads", pattern: /\bBarcelona \d/ },

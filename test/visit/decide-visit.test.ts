@@ -5,7 +5,7 @@ import {
   type Destination,
   type OpenButton,
   type Platform,
-  type Visit,
+  type VisitDecision,
   type VisitedApps,
   type VisitedLink,
   type VisitOptions,
@@ -27,14 +27,14 @@ const intentButton: OpenButton = {
   scheme: null,
 };
 
-function redirect(to: string, reason: Destination["reason"]): Visit {
+function redirect(to: string, reason: Destination["reason"]): VisitDecision {
   return { action: "redirect", to, reason };
 }
 
-type Row = readonly [string, Platform, VisitedLink, VisitedApps, Visit];
+type Row = readonly [string, Platform, VisitedLink, VisitedApps, VisitDecision];
 
 describe("a visitor", () => {
-  const nowhere: Visit = { action: "default_page" };
+  const nowhere: VisitDecision = { action: "default_page" };
   const forced = { enable_forced_redirect };
   const rows: readonly Row[] = [
     [
@@ -358,11 +358,11 @@ test("nobody is sent anywhere but to the web and the own store, whatever the fie
   );
 });
 
-function readNext(visit: Visit): Destination | undefined {
+function readNext(visit: VisitDecision): Destination | undefined {
   return visit.action === "preview_page" ? visit.next : undefined;
 }
 
-function readAddress(visit: Visit): string | undefined {
+function readAddress(visit: VisitDecision): string | undefined {
   return visit.action === "redirect" ? visit.to : readNext(visit)?.to;
 }
 

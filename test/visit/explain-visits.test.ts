@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decideVisit, type Visit } from "../../src/visit/decide-visit.ts";
+import { decideVisit, type VisitDecision } from "../../src/visit/decide-visit.ts";
 import { explainVisits, explanation } from "../../src/visit/explain-visits.ts";
 import { hostileApps, hostileLink, hostileOptions } from "../contract/hostile-link.ts";
 import {
@@ -190,7 +190,7 @@ describe("whatever the fields hold", () => {
   });
 });
 
-function readAddress(visit: Visit): string | undefined {
+function readAddress(visit: VisitDecision): string | undefined {
   if (visit.action === "redirect") return visit.to;
   return visit.action === "preview_page" ? visit.next?.to : undefined;
 }
