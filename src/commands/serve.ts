@@ -38,7 +38,7 @@ import { watchHost, watchMcp, watchWork, type Watches } from "../app/process/wat
 import { openDeliverer } from "../app/process/webhooks.ts";
 import { withDeployment } from "../app/process/with-deployment.ts";
 import type { Config } from "../config.ts";
-import { createHost, type Host, type HostOptions } from "../host/host.ts";
+import { createHost, type LinkHost, type HostOptions } from "../host/host.ts";
 import { approvalPath, type PageOptions } from "../mcp/approval/approval-page.ts";
 import { previewPath } from "../mcp/previews/preview-pages.ts";
 import type { Toolbox } from "../mcp/tools/toolbox.ts";
@@ -194,7 +194,7 @@ function prepareAnswers(
 function openHost(
   own: NonNullable<Deployment["own"]>,
   { addresses, config, report, log, findCountry }: Serving,
-): Host {
+): LinkHost {
   return createHost({
     ...own,
     linkOrigin: addresses.links ?? "",

@@ -6,10 +6,12 @@ import { associationPaths } from "../visit/association-files.ts";
 import type { QrPictures } from "./answer-qr.ts";
 import type { AnswerAssociationFile } from "./association-files.ts";
 import type { HostedLinks } from "./hosted-links.ts";
-import { asText, makeAnswer, redirectHeaders, type Answer } from "./http-answer.ts";
+import { asText, makeAnswer, redirectHeaders, type HostAnswer } from "./http-answer.ts";
 import type { Site } from "./sites.ts";
 
-/** What the host answers at a path that no link has. */
+/**
+ * Answers paths that no link has: association files, QR codes, and the pages for unknown addresses.
+ */
 
 type OwnParts = {
   readonly links: HostedLinks;
@@ -25,7 +27,7 @@ type OwnRequest = {
   readonly findClient: () => string;
 };
 
-export async function answerOwn(parts: OwnParts, asked: OwnRequest): Promise<Answer> {
+export async function answerOwn(parts: OwnParts, asked: OwnRequest): Promise<HostAnswer> {
   return (await answerFile(parts, asked)) ?? answerElse(asked);
 }
 
@@ -33,7 +35,7 @@ export async function answerOwn(parts: OwnParts, asked: OwnRequest): Promise<Ans
 async function answerFile(
   { links, answerQr, answerAssociationFile }: OwnParts,
   { site, path, target, headers, findClient }: OwnRequest,
-): Promise<Answer | undefined> {
+): Promise<HostAnswer | undefined> {
   const ifNoneMatch = headers["if-none-match"];
   const system = associationFiles.get(path);
   if (system !== undefined) return answerAssociationFile(site, system, ifNoneMatch);
@@ -51,20 +53,21 @@ const associationFiles = new Map(
 
 const cachedForDay = { "cache-control": "public, max-age=86400" };
 
-const plainFiles: ReadonlyMap<string, Answer> = new Map([
-  // Services that show links to people must read the tags; pages tell search engines to stay out.
+const plainFiles: ReadonlyMap<string, HostAnswer> = new Map([
+  // Link previews of other services must read the tags. The pages themselves tell search engines
+  // not to index them.
   ["robots.txt", makeAnswer(200, { ...asText, ...cachedForDay }, "User-agent: *\nAllow: /\n")],
   ["favicon.ico", makeAnswer(204, cachedForDay)],
 ]);
 
 /**
- * Without a link, a visitor is redirected where the project says, or sees a quiet page with its
- * name. It is the same whether a link was deleted or never made, and the next visit looks again, so
- * that a link that is made meanwhile works at once.
+ * Without a link, visitors are redirected to the project's own page, or see a plain page with its
+ * name. Deleted and unknown links look the same. The page is not cached, so a link that is created
+ * meanwhile works at once.
  */
-async function answerElse({ site, path, headers }: OwnRequest): Promise<Answer> {
+async function answerElse({ site, path, headers }: OwnRequest): Promise<HostAnswer> {
   const field = path === "" ? "home_url" : "not_found_url";
-  // Programs that ask for such files take the page that they are redirected to for the file.
+  // Programs that request such files would take the page behind the redirect for the file.
   const to = isReservedPath(path) ? undefined : readPage(site, field);
   if (to !== undefined) return makeAnswer(302, { location: to, ...redirectHeaders });
   const { makeQuietPage } = await import("./quiet-page.ts");
@@ -73,8 +76,8 @@ async function answerElse({ site, path, headers }: OwnRequest): Promise<Answer> 
 }
 
 /**
- * What the rules refuse now counts as missing, even if it was stored once: the project's host may
- * have another name since then.
+ * An address that today's rules reject counts as missing, even if it was stored earlier, because
+ * the project's host name may have changed.
  */
 function readPage(site: Site, field: "home_url" | "not_found_url"): string | undefined {
   const address = site.project[field];

@@ -5,25 +5,25 @@ import { addScanMark } from "../contract/rules/scan-mark.ts";
 import { drawPng, drawSvg } from "../qr/draw-qr.ts";
 import { createCache } from "../store/cache.ts";
 import { answerFile, makeTag } from "./cached-file.ts";
-import { makeAnswer, type Answer } from "./http-answer.ts";
+import { makeAnswer, type HostAnswer } from "./http-answer.ts";
 import { createClientLimit } from "./limit-clients.ts";
 import type { Site } from "./sites.ts";
 
-/** Another encoder draws another picture of the same address: counted up, caches ask for it. */
+/** Increase this number if the encoder draws other pictures, so that caches reload them. */
 const drawing = 3;
 
-/** A large picture takes 200 kB, and a usual one 5 kB. */
+/** A large picture takes 200 kB, a usual one 5 kB. */
 const mostBytes = 8 * 1024 * 1024;
 
 /**
- * A stranger can make up any number of queries, and a picture takes as long as hundreds of visits:
- * so long they are, and so many are drawn in a second for one client address.
+ * Strangers can invent any number of queries, and a picture takes as long as hundreds of visits. So
+ * the length of queries and the number of new pictures per client address are limited.
  */
 const mostQuery_characters = 500;
 const drawn = { window_ms: 1000, findMost: () => 10 } as const;
 
-/** What a picture shows, and who asks for it. */
-type Pictured = {
+/** The content of a picture, and the client that requests it. */
+type QrRequest = {
   readonly site: Pick<Site, "origin">;
   readonly path: string;
   readonly query: string;
@@ -31,42 +31,42 @@ type Pictured = {
   readonly client: string;
 };
 
-/** Pictures of links' addresses; undefined where the address is longer than any code. */
+/** Pictures of links' addresses; undefined if the address is too long for a QR code. */
 export type QrPictures = {
-  /** With the query that was asked for beside the picture's format. */
+  /** Answers a request for a picture, with its query except `format`. */
   readonly answer: (
-    pictured: Pictured,
+    pictured: QrRequest,
     ifNoneMatch: string | undefined,
-  ) => Promise<Answer | undefined>;
-  /** An SVG to stand in a page, with the visit's query where there is time for it. */
+  ) => Promise<HostAnswer | undefined>;
+  /** An SVG for a page, with the visit's query if the client's limit allows it. */
   readonly drawForPage: DrawForPage;
 };
 
-export type DrawForPage = (pictured: Pictured) => Promise<string | undefined>;
+export type DrawForPage = (pictured: QrRequest) => Promise<string | undefined>;
 
-type Picture = string | Uint8Array;
-type Draw<Drawn = Picture> = (address: string) => Promise<Drawn | undefined>;
+type QrPicture = string | Uint8Array;
+type DrawQr<Drawn = QrPicture> = (address: string) => Promise<Drawn | undefined>;
 
 const tooMany = makeAnswer(503, { "cache-control": "no-store", "retry-after": "1" });
 
-/** Whoever asks for a picture costs its drawing, so that the last ones are kept. */
+/** Draws QR codes and keeps the latest ones in memory. */
 export function createQrPictures(
   clock: Pick<Clock, "monotonic">,
-  draws: Readonly<{ png: Draw; svg: Draw<string> }> = drawers,
+  draws: Readonly<{ png: DrawQr; svg: DrawQr<string> }> = drawers,
 ): QrPictures {
-  const pictures = createCache<Picture>(mostBytes, ({ length }) => length);
+  const pictures = createCache<QrPicture>(mostBytes, ({ length }) => length);
   const limit = createClientLimit(clock, drawn);
 
-  async function read(name: string, draw: Draw, address: string): Promise<Picture | undefined> {
+  async function read(name: string, draw: DrawQr, address: string): Promise<QrPicture | undefined> {
     const picture = pictures.find(name) ?? (await draw(address));
     if (picture !== undefined) pictures.set(name, picture);
     return picture;
   }
 
   async function answer(
-    { site: { origin }, path, query, client }: Pictured,
+    { site: { origin }, path, query, client }: QrRequest,
     ifNoneMatch: string | undefined,
-  ): Promise<Answer | undefined> {
+  ): Promise<HostAnswer | undefined> {
     const own = dropParameter(query, "format");
     if (own.length > mostQuery_characters) return undefined;
     const address = addScanMark(writeAddress(origin, path) + (own === "" ? "" : `?${own}`));
@@ -84,7 +84,7 @@ export function createQrPictures(
     path,
     query,
     client,
-  }: Pictured): Promise<string | undefined> {
+  }: QrRequest): Promise<string | undefined> {
     const bare = writeAddress(origin, path);
     const plain = addScanMark(bare);
     const whole = query === "" ? plain : addScanMark(`${bare}?${query}`);

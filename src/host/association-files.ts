@@ -13,9 +13,9 @@ const mostApps = 5000;
 
 export type AnswerAssociationFile = ReturnType<typeof createAssociationFiles>;
 
-/** Answers the association files of a site. */
+/** Answers requests for the association files of a site. */
 export function createAssociationFiles() {
-  // A change of a project's apps or links makes another site of it, for which they are built anew.
+  // A change to a project's apps or links creates a new site object, so its files are rebuilt.
   const files = { ios: createFiles(), android: createFiles() };
   return async (site: Site, system: AssociationSystem, ifNoneMatch: string | undefined) => {
     const file = files[system].get(site) ?? (await buildFile(site.tenant, system));

@@ -1,13 +1,15 @@
 import { createHash } from "node:crypto";
-import { makeAnswer, type Answer } from "./http-answer.ts";
+import { makeAnswer, type HostAnswer } from "./http-answer.ts";
 
-/** Association files and QR pictures, which browsers may cache for an hour and then revalidate. */
+/**
+ * Files that browsers may cache for an hour and then revalidate: association files and QR codes.
+ */
 
 export type CachedFile = {
   readonly type: string;
   /** Changes with the content. */
   readonly etag: string;
-  /** Undefined where there is no such file. */
+  /** Undefined if the file does not exist. */
   readonly read: () => Promise<string | Uint8Array | undefined>;
 };
 
@@ -15,11 +17,11 @@ export function makeTag(content: string): string {
   return `"${createHash("sha256").update(content).digest("base64url")}"`;
 }
 
-/** A client that has the file already gets 304, and nothing is read for it. */
+/** A client that already has the file gets a 304, and nothing is read. */
 export async function answerFile(
   { type, etag, read }: CachedFile,
   ifNoneMatch: string | undefined,
-): Promise<Answer | undefined> {
+): Promise<HostAnswer | undefined> {
   const headers = { "cache-control": "public, max-age=3600", etag };
   if (matchesTag(ifNoneMatch, etag)) return makeAnswer(304, headers);
   const body = await read();
@@ -28,7 +30,7 @@ export async function answerFile(
 }
 
 const safetyHeaders = {
-  // The style is what browsers put around a picture that is opened by itself.
+  // Browsers need the style to show a picture on its own.
   "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
   "x-content-type-options": "nosniff",
   "x-robots-tag": "noindex",

@@ -4,26 +4,26 @@ import { isbot, isbotPatterns } from "isbot";
 import type { Visitor } from "../visit/decide-visit.ts";
 import { readAgent, readInAppBrowser, readPlatform } from "../visit/read-platform.ts";
 
-/** What a request tells of its visitor. */
+/** What a request says about its visitor. */
 export type IncomingVisitor = Required<Visitor> & {
-  /** Whether a person is at the other end, who will see where the link leads. */
+  /** Whether a person will see the destination. */
   readonly isPerson: boolean;
-  /** The app whose browser it is, where that opens no other app. */
+  /** The app whose in-app browser it is, if that does not open other apps. */
   readonly within: string | undefined;
 };
 
 const mostAgents = 2000;
-/** A part of a longer text holds all of it in memory: those are classified again each time. */
+/** Longer texts are classified each time, because a part of a text keeps all of it in memory. */
 const mostCachedLength = 400;
 
-/** Every browser's header begins with one of these; a program has a name of its own. */
+/** Browsers start their header with one of these; programs use their own names. */
 const browserPattern = /^(?:Mozilla|Opera)\//;
-/** Programs that a person runs, and which isbot takes for bots. */
+/** Programs that people run but isbot takes for bots. */
 const toolPattern = /^(?:curl|wget|httpie|postmanruntime|insomnia|bruno)\b/i;
 
 /**
- * Words in the names of apps that show pages to people, which isbot takes for bots' words. On a
- * phone they do not count: a bot that says it is a phone has other words that tell it.
+ * Words in the names of apps for people that isbot takes for bots. They are ignored on phones,
+ * because a bot that claims to be a phone also has other words.
  */
 const misleadingWords = ["|", " News", "Feed"];
 
@@ -53,7 +53,7 @@ export function createVisitorReader(): (headers: IncomingHttpHeaders) => Incomin
   };
 }
 
-/** A browser fetches ahead, in case its user follows the link, and counts as no click. */
+/** A browser that prefetches a link has not opened it, so this is not a click. */
 function isPrefetch(headers: IncomingHttpHeaders): boolean {
   return (
     isAhead(headers["purpose"]) ||

@@ -13,24 +13,26 @@ import { createFlusher } from "../store/flusher.ts";
 import { OutcomeUnknown, type Store } from "../store/store.ts";
 
 /**
- * Visits, counted in memory and written to the store together: a durable write for each would cost
- * more than all the rest of a visit. A process that is killed loses those of its last second.
+ * Counts visits in memory and writes them to the database together, because a durable write per
+ * visit would cost more than the rest of it. A killed process loses the last second.
  */
 export type Clicks = {
   readonly note: (linkId: string, kind: VisitKind) => void;
-  /** The same for what apps report: that they were opened or installed. */
+  /** The same for the opens and installs that apps report. */
   readonly noteVisit: (visit: CountedVisit) => void;
   /**
-   * Resolves when the visits of a link, or of every link of the project, are in the store. Where
-   * the store refuses them, they stay here and the reader sees less.
+   * Resolves when the visits of a link, or of all links of a project, are in the database. If a
+   * write fails, the visits stay in memory, and the reader sees lower numbers.
    */
   readonly flush: (projectId: string, linkId?: string) => Awaitable<void>;
   readonly measure: () => ClickMeasures;
-  /** Writes the visits that are left. */
+  /** Writes what is left in memory. */
   readonly close: () => Promise<void>;
 };
 
-/** Clicks since the start. Lost ones may have been written, where a commit was not answered. */
+/**
+ * Clicks since the start. Lost ones may have been written, if the result of a commit is unknown.
+ */
 type ClickMeasures = Readonly<Record<"counted" | "written" | "waiting" | "lost", number>>;
 
 type ClicksOptions = {
@@ -42,18 +44,18 @@ type ClicksOptions = {
 };
 
 const flushInterval_ms = 1000;
-/** While the store refuses writes, visits of more links are lost: they would fill the memory. */
+/** While writes fail, visits of more links than this are lost, so that memory does not fill up. */
 const mostLinks = 100_000;
-/** Strangers can make up any number of referring hosts. */
+/** Strangers can invent any number of referring hosts. */
 const mostKindsOfLink = 200;
-/** Links that are written in one transaction, which other writers wait for. */
+/** Links per transaction, because other writers wait for it. */
 const linksAtOnce = 1000;
 
 export function createClicks({ store, clock, setAlarm, report }: ClicksOptions): Clicks {
   const measured = { counted: 0, written: 0, lost: 0 };
   const memory = createMemory((clicks) => (measured.lost += clicks));
   let isFailing = false;
-  /** A write that a reader waits for is urgent; other writers go before any other. */
+  /** A write that a reader waits for is urgent; others let other writers go first. */
   let readers = 0;
 
   async function write(): Promise<void> {
@@ -79,7 +81,7 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
       measured.written += clicks;
     } catch (error) {
       if (!(error instanceof OutcomeUnknown)) throw error;
-      // Counting visits twice would be worse than losing them.
+      // Losing visits is better than counting them twice.
       measured.lost += clicks;
       report(error);
     }
@@ -112,13 +114,13 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
   };
 }
 
-/** The visits of a link, by the keys of their kinds. */
+/** The visits of a link, by the key of their kind. */
 type WaitingLink = Pick<LinkVisits, "projectId" | "linkId"> & {
   clicks: number;
   readonly kinds: Map<string, { readonly kind: VisitKind; count: number }>;
 };
 
-/** Visits that are not in the store; some of them are collected for the write that is running. */
+/** Visits that are not in the database. Some of them are collected for the running write. */
 function createMemory(onLost: (clicks: number) => unknown) {
   let waiting = new Map<string, WaitingLink>();
   let collected: readonly WaitingLink[] = [];
@@ -137,7 +139,7 @@ function createMemory(onLost: (clicks: number) => unknown) {
   return {
     add,
     collect: () => {
-      // Those of one batch lie beside each other in the tables: fewer pages are written.
+      // Sorted, so that rows of one batch are near each other and fewer pages are written.
       collected = [...waiting.values()].toSorted(compareLinks);
       waiting = new Map();
     },

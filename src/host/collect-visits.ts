@@ -7,9 +7,9 @@ import type { Clock, Random } from "../contract/clock.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { limits } from "../contract/limits.ts";
 import { cutQuery } from "../contract/rules/address-query.ts";
-import { findClientAddress, findToldAddress } from "../network/client-address.ts";
+import { findClientAddress, findOwnAddress } from "../network/client-address.ts";
 import { readAtMost } from "../network/read-at-most.ts";
-import { findPlace } from "../network/shared-address.ts";
+import { findClientPlace } from "../network/shared-address.ts";
 import { createTrust, type TrustedProxies } from "../network/trusted-proxies.ts";
 import { findLatestEnd, readSealKey } from "../store/installs.ts";
 import type { Store } from "../store/store.ts";
@@ -22,20 +22,20 @@ import type { HostedLink } from "./hosted-links.ts";
 import type { Site } from "./sites.ts";
 
 /**
- * Notes visits of the pages of links with deferred deep linking, and names each visit: first with
- * what the page's request shows, then with what the page's script reports about the phone.
+ * Records visits that an install may follow, for links with deferred deep linking. A visit gets an
+ * id. First the page's request describes it, then the page's script describes the phone.
  */
 export type VisitCollector = {
   /**
-   * Returns the visit's name for the page's script; undefined if the visit is not noted. The page
-   * does not wait for the visit to be written.
+   * Returns the visit's id for the page's script, or undefined if it is not recorded. The page does
+   * not wait for the write.
    */
-  readonly noteRequest: (visited: Visited) => Promise<string | undefined>;
-  /** False where the message says nothing that could be noted. */
-  readonly noteScript: (visited: Visited) => Promise<boolean>;
+  readonly noteRequest: (visited: VisitedPage) => Promise<string | undefined>;
+  /** False if the message is invalid. */
+  readonly noteScript: (visited: VisitedPage) => Promise<boolean>;
 };
 
-type Visited = {
+type VisitedPage = {
   readonly request: IncomingMessage;
   readonly site: Pick<Site, "project">;
   readonly hosted: Pick<HostedLink, "link">;
@@ -47,24 +47,24 @@ export type CollectorOptions = {
   readonly clock: Clock;
   readonly random: Random;
   readonly deferredVisits: Pick<DeferredVisits, "note">;
-  /** Who is believed what they say of their clients' addresses. */
+  /** The proxies that are trusted to report their clients' addresses. */
   readonly trustedProxies?: TrustedProxies | undefined;
   readonly report: (error: unknown) => unknown;
 };
 
-/** What a visit is called, and when it began. */
-type Named = { readonly id: string; readonly visitedAt: number; readonly seal: Seal };
+/** The id of a visit and its time. */
+type NamedVisit = { readonly id: string; readonly visitedAt: number; readonly seal: Seal };
 
-/** Apps need a few parameters; a stranger could send 8,000 characters with each visit. */
+/** Apps need few parameters, but strangers could send thousands of characters. */
 const mostQuery_characters = 2000;
 
-/** The empty text represents all addresses that are shared or unknown. */
+/** The empty text represents all shared and unknown addresses. */
 const notedVisits = {
   window_ms: 60_000,
   findMost: (client: string) => (client === "" ? 6000 : 120),
 } as const;
 
-/** A script's message has a tenth of it. */
+/** A script's message is far smaller. */
 const mostBytes = 4096;
 
 export function createVisitCollector(options: CollectorOptions): VisitCollector {
@@ -72,12 +72,16 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
   const trusts = createTrust(options.trustedProxies);
   const limit = createClientLimit(clock, notedVisits);
 
-  async function note(visited: Visited, named: Named, told: Marks | undefined): Promise<void> {
+  async function note(
+    visited: VisitedPage,
+    named: NamedVisit,
+    told: Marks | undefined,
+  ): Promise<void> {
     const { request, site, hosted, query } = visited;
     const { headers } = request;
-    const address = findToldAddress(findClientAddress(request, trusts), headers);
-    const place = findPlace(address);
-    // Many people behind one shared address must not use up each other's share.
+    const address = findOwnAddress(findClientAddress(request, trusts), headers);
+    const place = findClientPlace(address);
+    // People behind one shared address must not use up each other's limit.
     if (!limit.takes(place === undefined || place.isShared ? "" : place.group)) return;
     const requested = readRequest(readAgent(headers), headers["accept-language"]);
     const marks = joinMarks(told ?? {}, requested);
@@ -97,7 +101,7 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
     await deferredVisits.note({ visit, isWhole: told !== undefined });
   }
 
-  async function findSeal({ site, hosted }: Visited) {
+  async function findSeal({ site, hosted }: VisitedPage) {
     const seal = createSeal(await readSealKey(store, random), site.project.id);
     return { seal, linkId: hosted.link.id };
   }
@@ -108,12 +112,12 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
         const by = await findSeal(visited);
         const visitedAt = clock.now();
         const id = nameVisit(by, visitedAt, random);
-        // A HEAD request is nobody who reads the page.
+        // A HEAD request does not show the page to anyone.
         const isRead = visited.request.method !== "HEAD";
         if (isRead) note(visited, { id, visitedAt, seal: by.seal }, undefined).catch(report);
         return id;
       } catch (error) {
-        // The page is worth more than the visit.
+        // The page is more important than the visit.
         report(error);
         return undefined;
       }
@@ -131,13 +135,13 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
   };
 }
 
-/** A message that comes late, or again, makes no visit longer. */
+/** A late or repeated message does not extend a visit. */
 function isOpen(visitedAt: number, now: number): boolean {
   const ends_at = visitedAt + limits.deferred_visit_ms;
   return ends_at > now && ends_at <= findLatestEnd(now);
 }
 
-/** A page of another site may send no JSON here: it would have to ask first, and gets no answer. */
+/** Pages of other sites cannot send JSON here: browsers ask first, and get no permission. */
 export function isScriptMessage({ method, headers }: IncomingMessage): boolean {
   if (method !== "POST") return false;
   const type = headers["content-type"] ?? "";
@@ -156,9 +160,9 @@ async function readMessage(request: IncomingMessage): Promise<JsonObject | undef
 }
 
 /**
- * A visit's name has its time, random characters, and a proof that this server made the name for
- * this link. A visit is matched exactly by what comes with its name, so without the proof a
- * stranger could make up a visit or restart an old one.
+ * A visit's id contains its time, random characters, and a proof that this server made it for this
+ * link. An id gives an exact match, so without the proof a stranger could invent visits or renew
+ * old ones.
  */
 
 const [time_characters, random_characters, proof_characters] = [8, 7, 7];
@@ -178,7 +182,7 @@ function nameVisit({ seal, linkId }: SealedLink, visitedAt: number, random: Rand
   return begin + prove(seal, linkId, begin);
 }
 
-/** Undefined for a name that is none of ours, or of another link's visit. */
+/** Undefined if we did not make the id for this link. */
 function readVisitTime({ seal, linkId }: SealedLink, id: string): number | undefined {
   const [, time = "", bytes = "", proof = ""] = name.exec(id) ?? [];
   const isOurs = isSameSecret(proof, prove(seal, linkId, time + bytes));

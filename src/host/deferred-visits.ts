@@ -3,27 +3,31 @@ import { createFlusher } from "../store/flusher.ts";
 import { writeVisits, type Noted } from "../store/installs.ts";
 import type { Store } from "../store/store.ts";
 
-/** Visits that an install may follow, written to the store a few at a time. */
+/** Writes visits that an install may follow, several at a time. */
 export type DeferredVisits = {
-  /** Resolves when the visit is written, or cannot be. */
+  /** Resolves when the visit was written or could not be. */
   readonly note: (noted: Noted) => Promise<void>;
-  /** Writes the visits that are left. */
+  /** Writes what is left in memory. */
   readonly close: () => Promise<void>;
 };
 
-type Options = {
+type DeferredVisitsOptions = {
   readonly store: Pick<Store, "write">;
   readonly setAlarm: SetAlarm;
   /** Reports a failed write to the operator. */
   readonly report: (error: unknown) => unknown;
 };
 
-/** Pages report their visits by themselves and at once: those of one moment share a write. */
+/** Pages report their visits at once, so visits within this time share a write. */
 const moment_ms = 50;
-/** A store that takes no write must not fill the memory: from here on, nothing is noted. */
+/** Beyond this number visits are dropped, so that failing writes do not fill the memory. */
 const mostGathered = 2000;
 
-export function createDeferredVisits({ store, setAlarm, report }: Options): DeferredVisits {
+export function createDeferredVisits({
+  store,
+  setAlarm,
+  report,
+}: DeferredVisitsOptions): DeferredVisits {
   let gathered = new Map<string, Noted>();
   let isFailing = false;
 
@@ -35,7 +39,7 @@ export function createDeferredVisits({ store, setAlarm, report }: Options): Defe
       await store.write((db) => writeVisits(db, batch));
       isFailing = false;
     } catch (error) {
-      // They are lost; one report is enough.
+      // The visits are lost; one report is enough.
       if (!isFailing) report(error);
       isFailing = true;
     }

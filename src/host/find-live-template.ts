@@ -5,22 +5,23 @@ import type { CompiledTemplate, TemplateSource } from "../template/link-page.ts"
 import type { MakePage } from "../template/page-time-slice.ts";
 import type { Site } from "./sites.ts";
 
+/** Finds and compiles the published page template of a project. */
 export type TemplateFinder = (site: Site) => Promise<CompiledTemplate | undefined>;
 
 type LiveTemplate = TemplateSource & { readonly id: string };
-type Pages = typeof linkPage;
-type Shown = { readonly template: CompiledTemplate | undefined };
+type LinkPageModule = typeof linkPage;
+type CachedTemplate = { readonly template: CompiledTemplate | undefined };
 
-/** Parsed, a template may be many times as large as its text. */
+/** A compiled template can be many times larger than its text. */
 const mostTemplates = 100;
 
-/** Finds the template of a project's pages; undefined is the default design. */
+/** Undefined means the default design. */
 export function createTemplateFinder(makePage: MakePage): TemplateFinder {
   // A published version never changes.
-  const compiled = createCache<Shown>(mostTemplates);
+  const compiled = createCache<CachedTemplate>(mostTemplates);
 
-  /** Looks again, for another visitor may have had the same one compiled meanwhile. */
-  function compile(live: LiveTemplate, pages: Pages): Shown {
+  /** Checks the cache again, because another visitor may have had it compiled meanwhile. */
+  function compile(live: LiveTemplate, pages: LinkPageModule): CachedTemplate {
     const known = compiled.find(live.id) ?? { template: tryCompile(live, pages) };
     compiled.set(live.id, known);
     return known;
@@ -36,10 +37,10 @@ export function createTemplateFinder(makePage: MakePage): TemplateFinder {
   };
 }
 
-/** A version that today's rules refuse does not take its project's pages down. */
+/** A version that today's rules reject must not break the project's pages. */
 function tryCompile(
   source: TemplateSource,
-  { compileTemplate, TemplateRefused }: Pages,
+  { compileTemplate, TemplateRefused }: LinkPageModule,
 ): CompiledTemplate | undefined {
   try {
     return compileTemplate(source);

@@ -17,7 +17,7 @@ import type { Clicks } from "./clicks.ts";
 import { createVisitCollector, isScriptMessage, type CollectorOptions } from "./collect-visits.ts";
 import { createTemplateFinder } from "./find-live-template.ts";
 import { createHostedLinks, type HostedLink } from "./hosted-links.ts";
-import { asText, makeAnswer, redirectHeaders, uncached, type Answer } from "./http-answer.ts";
+import { asText, makeAnswer, redirectHeaders, uncached, type HostAnswer } from "./http-answer.ts";
 import { createClientFinder } from "./limit-clients.ts";
 import { notFoundPage } from "./not-found-page.ts";
 import { createKindReader, type KindOptions } from "./read-kind.ts";
@@ -25,8 +25,8 @@ import { isCollected, showPage } from "./show-page.ts";
 import { createSites, type Site, type SitesOptions } from "./sites.ts";
 
 /** The link host: answers browsers, bots and phones at the addresses of links. */
-export type Host = {
-  /** Answers a request to a link host name; for any other name `otherwise` is called. */
+export type LinkHost = {
+  /** Answers a request to a link host name, and calls `otherwise` for other names. */
   readonly answer: (
     request: IncomingMessage,
     response: ServerResponse,
@@ -41,22 +41,22 @@ export type HostOptions = SitesOptions &
   CollectorOptions & {
     readonly findCountry?: KindOptions["findCountry"];
     readonly clicks: Pick<Clicks, "note">;
-    /** Notes an unexpected error where the operator looks. */
+    /** Reports an unexpected error to the operator. */
     readonly report: (error: unknown) => unknown;
   };
 
-export function createHost(options: HostOptions): Host {
+export function createHost(options: HostOptions): LinkHost {
   const sites = createSites(options);
   const parts = createParts(options);
   return {
     isServed: async (hostname) => (await sites.find(hostname)) !== undefined,
     answer: (request, response, hostname, otherwise) => {
-      // To a HEAD request Node sends only the headers.
-      const send = ({ status, headers, body }: Answer) =>
+      // For a HEAD request, Node sends only the headers.
+      const send = ({ status, headers, body }: HostAnswer) =>
         void response.writeHead(status, headers).end(body);
       const fail = (error: unknown) => send(answerError(error, options.report));
       try {
-        // Most answers are there at once.
+        // Most answers are available at once.
         const answered = andThen(sites.find(hostname), (site) => {
           if (site === undefined && !sites.isLinkHost(hostname)) return otherwise();
           return andThen(answerRequest(parts, request, site), send);
@@ -69,7 +69,7 @@ export function createHost(options: HostOptions): Host {
   };
 }
 
-type Parts = ReturnType<typeof createParts>;
+type HostParts = ReturnType<typeof createParts>;
 
 const nonce_bytes = 16;
 
@@ -93,26 +93,26 @@ function createParts(options: HostOptions) {
   };
 }
 
-/** What a request asks for on a project's host. */
+/** A request to a project's host. */
 type HostedRequest = {
   readonly request: IncomingMessage;
   readonly site: Site;
   readonly path: string;
-  /** Path and query, from the first slash on. */
+  /** Path and query, including the first slash. */
   readonly target: string;
   /** Whether the visitor scanned the link's QR code. */
   readonly isScanned: boolean;
 };
 
 function answerRequest(
-  parts: Parts,
+  parts: HostParts,
   request: IncomingMessage,
   site: Site | undefined,
-): Awaitable<Answer> {
+): Awaitable<HostAnswer> {
   const isMessage = isScriptMessage(request);
   if (!isMessage && !isRead(request)) return methodNotAllowed;
   if (site === undefined || site.project.suspended) return notFoundPage;
-  const asked = readAsked(request.url ?? "");
+  const asked = readTarget(request.url ?? "");
   if (asked === undefined) return notFoundPage;
   const { path, target, isScanned } = asked;
   const hostedRequest = { request, site, path, target, isScanned };
@@ -126,16 +126,16 @@ function answerRequest(
 
 /** Answers a visit of a link, and counts it. */
 function answerVisit(
-  parts: Parts,
+  parts: HostParts,
   { request, site, target, isScanned }: HostedRequest,
   hosted: HostedLink,
-): Awaitable<Answer> {
+): Awaitable<HostAnswer> {
   const { headers, method } = request;
   const { link, apps } = hosted;
   const visitor = parts.readVisitor(headers);
   const { query, target: visited } = readVisited(hosted, target);
   const address = site.visitedOrigin + visited;
-  // A visitor under the second name left the preview page by its Open button and lacks the app.
+  // Visitors under the second name pressed the Open button and do not have the app.
   const decided = site.isSecond ? { ...link, enable_forced_redirect: true } : link;
   const visit = decideVisit(decided, apps, visitor, {
     link_in_referrer: site.project.link_in_referrer,
@@ -160,7 +160,7 @@ function answerVisit(
         });
   return andThen(answer, (made) => {
     if (visitor.isPerson && method === "GET") {
-      // A visitor under the second host name was counted before the preview page.
+      // Visits under the second host name were already counted at the preview page.
       const source = site.isSecond ? "button" : isScanned ? "qr" : hosted.source;
       const { platform } = visitor;
       parts.clicks.note(link.id, parts.readKind({ request, site, platform, source }));
@@ -171,48 +171,48 @@ function answerVisit(
 
 const ownHeaders = makeAnswer(302, { ...redirectHeaders, ...uncached }).headers;
 
-function redirectTo(address: string): Answer {
+function redirectTo(address: string): HostAnswer {
   return { status: 302, headers: ["location", address, ...ownHeaders], body: "" };
 }
 
-/** The query that is handed on, and the link's path with it, as an app reads them. */
+/** The query for the destination, and the link's path with it, as an app reads them. */
 function readVisited(
   { query: own, link }: HostedLink,
   target: string,
 ): { readonly query: string; readonly target: string } {
   const joined = joinQueries(own, readQuery(target));
   const query = joined.length > limits.web_address_characters ? own : joined;
-  // A short path that stands for a query is visited as its link with that query.
+  // A short path with a query counts as its link with that query.
   const path = own === "" ? dropQuery(target) : `/${encodePath(link.path ?? "")}`;
   return { query, target: query === "" ? path : `${path}?${query}` };
 }
 
-/** What the script of a link's page reports: at its own address, so that the link is known. */
+/** The script of a preview page reports to the page's own address, which identifies the link. */
 async function answerMessage(
-  { readVisitor, collector }: Parts,
+  { readVisitor, collector }: HostParts,
   { request, site, target }: HostedRequest,
   hosted: HostedLink | undefined,
-): Promise<Answer> {
+): Promise<HostAnswer> {
   const visitor = readVisitor(request.headers);
   if (hosted === undefined || !isCollected({ site, hosted, visitor })) return methodNotAllowed;
   const { query } = readVisited(hosted, target);
   return (await collector.noteScript({ request, site, hosted, query })) ? noted : methodNotAllowed;
 }
 
-/** Undefined if an address is not one that the link host serves. */
-function readAsked(url: string): Pick<HostedRequest, "path" | "target" | "isScanned"> | undefined {
-  // What names a host of its own, as requests to a proxy do, is not for us.
+/** Undefined if the link host does not serve such an address. */
+function readTarget(url: string): Pick<HostedRequest, "path" | "target" | "isScanned"> | undefined {
+  // Addresses with a host are requests to a proxy, which this is not.
   if (!/^\/[\x21-\x7e]*$/.test(url)) return undefined;
   const asked = url.split("#", 1)[0] ?? url;
   const unscanned = asked.includes(scanMark) ? dropScanMark(asked) : asked;
   const target = dropPasteMark(unscanned);
   const written = dropQuery(target);
-  // What cannot be decoded has a percent sign, and no link's path has one.
+  // A text that cannot be decoded contains a percent sign, and no link's path does.
   const path = decodePath(written) ?? written.slice(1);
   return { path, target, isScanned: unscanned !== asked };
 }
 
-function answerError(error: unknown, report: HostOptions["report"]): Answer {
+function answerError(error: unknown, report: HostOptions["report"]): HostAnswer {
   if (readOutage(error) !== undefined) return storeBusy;
   report(error);
   return unexpectedError;
@@ -220,7 +220,7 @@ function answerError(error: unknown, report: HostOptions["report"]): Answer {
 
 const asPlainText = { ...asText, "cache-control": "no-store" } as const;
 const noted = makeAnswer(204, { "cache-control": "no-store" });
-/** The connection is closed, so that no body is read to its end. */
+/** Closes the connection, so that the body need not be read. */
 const methodNotAllowed = makeAnswer(
   405,
   { ...asPlainText, allow: "GET, HEAD", connection: "close" },

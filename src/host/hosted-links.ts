@@ -9,15 +9,15 @@ import { findVisited } from "../store/links.ts";
 import type { Tenant } from "../store/tables.ts";
 import type { Site } from "./sites.ts";
 
-/** Where a link is visited. */
-export type Place = { readonly site: Site; readonly path: string };
+/** A path on a project's host. */
+export type LinkPlace = { readonly site: Site; readonly path: string };
 
-/** A link with the apps on it. */
+/** A link with its apps. */
 export type HostedLink = {
   readonly link: Link;
-  /** What the path that was visited stands for beside the link. */
+  /** The query that the visited short path stands for, if any. */
   readonly query: string;
-  /** By which of its addresses the link was visited. */
+  /** Which of its addresses was visited. */
   readonly source: Extract<VisitSource, "address" | "short">;
   readonly apps: {
     readonly ios_app: IosApp | undefined;
@@ -30,13 +30,16 @@ const mostApps = 1000;
 
 export type HostedLinks = ReturnType<typeof createHostedLinks>;
 
-/** The links of sites. Any change of a project makes another site, with another serial number. */
+/**
+ * Finds links and caches them. A change to a project creates a new site object with another serial
+ * number, so old entries are no longer found.
+ */
 export function createHostedLinks() {
   const links = createCache<HostedLink>(mostLinks);
   const iosApps = createCache<IosApp>(mostApps);
   const androidApps = createCache<AndroidApp>(mostApps);
 
-  async function readLink(key: string, { site, path }: Place): Promise<HostedLink | undefined> {
+  async function readLink(key: string, { site, path }: LinkPlace): Promise<HostedLink | undefined> {
     if (findPathFault(path) !== undefined) return undefined;
     const found = await findVisited(site.tenant, path);
     if (found === undefined) return undefined;
@@ -47,13 +50,13 @@ export function createHostedLinks() {
     };
     const source = path === link.path ? "address" : "short";
     const hosted = { link, query, source, apps } as const;
-    // A copy, because a part of the request's address keeps all of it in memory.
+    // Copied, because a part of the request's address keeps all of it in memory.
     links.set(Buffer.from(key).toString(), hosted);
     return hosted;
   }
 
   return {
-    findLink: ({ site, path: visited }: Place): Awaitable<HostedLink | undefined> => {
+    findLink: ({ site, path: visited }: LinkPlace): Awaitable<HostedLink | undefined> => {
       const path = dropEndSlashes(visited);
       const key = `${site.serial} ${path}`;
       return links.find(key) ?? readLink(key, { site, path });
@@ -61,7 +64,7 @@ export function createHostedLinks() {
   };
 }
 
-/** Many links have the same app: all of them share one record. */
+/** Links with the same app share one record. */
 async function findApp<App>(
   cache: Cache<App>,
   apps: { readonly find: (tenant: Tenant, id: string) => Promise<App | undefined> },

@@ -1,14 +1,16 @@
-/** What is sent back to a visitor. */
-export type Answer = {
+/** The answer to a visitor's request. */
+export type HostAnswer = {
   readonly status: number;
-  /** Each name is followed by its value: Node writes such a list as it is. */
+  /** Names and values alternate, because Node writes such a list without copying it. */
   readonly headers: string[];
   readonly body: string | Uint8Array;
 };
 
-export type Headers = Readonly<Record<string, string>>;
+export type HostHeaders = Readonly<Record<string, string>>;
 
-/** Of a page of ours that has no link's content; a link that is made a moment from now works. */
+/**
+ * The headers of pages without a link's content. Not cached, because a link may be created soon.
+ */
 export const quietHeaders = {
   "content-type": "text/html; charset=utf-8",
   "cache-control": "private, no-store",
@@ -22,21 +24,22 @@ export const asText = {
   "x-content-type-options": "nosniff",
 } as const;
 
-/**
- * Of a visit: before the next one the link may change or go, and another device gets another
- * answer.
- */
+/** For visits: the link may change before the next one, and other devices get other answers. */
 export const uncached = { "cache-control": "private, no-store", vary: "user-agent" } as const;
 
 export const redirectHeaders = {
   "cache-control": "private, no-store",
-  // What browsers do by themselves: the destination learns from which site people came, no more.
+  // The browsers' default: the destination gets only the origin of the referring page.
   "referrer-policy": "strict-origin-when-cross-origin",
   "x-robots-tag": "noindex",
 } as const;
 
-export function makeAnswer(status: number, headers: Headers, body: Answer["body"] = ""): Answer {
-  // These two have no body, not even an empty one.
+export function makeAnswer(
+  status: number,
+  headers: HostHeaders,
+  body: HostAnswer["body"] = "",
+): HostAnswer {
+  // These statuses have no body, not even an empty one.
   const hasBody = status !== 204 && status !== 304;
   const length = hasBody && { "content-length": String(Buffer.byteLength(body)) };
   const all = { ...headers, ...length };

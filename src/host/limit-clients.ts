@@ -4,19 +4,19 @@ import { findClientAddress } from "../network/client-address.ts";
 import { findAddressGroup } from "../network/ip-address.ts";
 import { createTrust, type TrustedProxies } from "../network/trusted-proxies.ts";
 
-/** At this many clients, all are forgotten, so that no one can fill the memory. */
+/** Beyond this number all clients are forgotten, so that no one can fill the memory. */
 const mostClients = 20_000;
 
-type Limit = {
+type ClientLimit = {
   readonly window_ms: number;
   /** How often a client may do it within a window. */
   readonly findMost: (client: string) => number;
 };
 
-/** Limits what one client address costs, so that a stranger leaves room for others. */
+/** Limits how often one client address may do something expensive. */
 export function createClientLimit(
   { monotonic }: Pick<Clock, "monotonic">,
-  { window_ms, findMost }: Limit,
+  { window_ms, findMost }: ClientLimit,
 ) {
   const counts = new Map<string, number>();
   let endsAt = -Infinity;
@@ -37,7 +37,7 @@ export function createClientLimit(
 
 export type FindClient = (request: IncomingMessage) => string;
 
-/** The address by which a client is limited: behind a proxy that is not trusted, the proxy's. */
+/** The address for limits. Behind an untrusted proxy, it is the proxy's. */
 export function createClientFinder(trustedProxies: TrustedProxies | undefined): FindClient {
   const trusts = createTrust(trustedProxies);
   return (request) => {

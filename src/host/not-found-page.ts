@@ -3,8 +3,8 @@ import { colours, font } from "../look/tokens.ts";
 import { makeAnswer, quietHeaders } from "./http-answer.ts";
 
 /**
- * The one page for an unknown project and a suspended one, whatever is asked for there. Byte for
- * byte the same, so that it does not tell which.
+ * The page for unknown and suspended projects. It is identical for both, so that it does not reveal
+ * which one it is.
  */
 
 const { ground, ink, soft } = colours;

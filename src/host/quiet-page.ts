@@ -4,9 +4,9 @@ import { pageStyle } from "../template/page-style.ts";
 import { pageTexts, type PageTexts } from "../template/page-texts.ts";
 import { starter } from "../template/starter-template.ts";
 import { escapeText } from "../text/escape-html.ts";
-import { makeAnswer, quietHeaders, type Answer } from "./http-answer.ts";
+import { makeAnswer, quietHeaders, type HostAnswer } from "./http-answer.ts";
 
-/** A page of a project's host that has nothing but the project's name, in the starter's design. */
+/** A plain page with only the project's name, in the starter template's design. */
 
 const style = `${pageStyle}${starter.css}`;
 const styleHash = createHash("sha256").update(style).digest("base64");
@@ -23,7 +23,7 @@ export function makeQuietPage(
   page: "home" | "not_found",
   name: string,
   languages: string | undefined,
-): Answer {
+): HostAnswer {
   const language = chooseLanguage(languages);
   const title = page === "home" ? name : pageTexts[language].not_found;
   const html = [

@@ -6,7 +6,7 @@ import { createCache } from "../store/cache.ts";
 import type { Platform } from "../visit/decide-visit.ts";
 import type { Site } from "./sites.ts";
 
-/** Two capital letters of the country that a request comes from, where that can be told. */
+/** Two capital letters of the country of a request, if known. */
 type FindCountry = (request: IncomingMessage) => string | undefined;
 
 export type KindOptions = {
@@ -14,7 +14,7 @@ export type KindOptions = {
   readonly findCountry?: FindCountry | undefined;
 };
 
-type Seen = {
+type KindRequest = {
   readonly request: IncomingMessage;
   readonly site: Pick<Site, "serial" | "project" | "hostnames">;
   readonly platform: Platform;
@@ -28,10 +28,13 @@ const mostKinds = 5000;
 const mostCachedLength = 300;
 
 /**
- * Returns the kind that a visit is counted as. Kinds are cached for an hour, because parsing the
- * headers takes a tenth of a redirect's time.
+ * Decides how a visit is counted. The result is cached for an hour, because parsing the headers
+ * takes a tenth of a redirect's time.
  */
-export function createKindReader({ clock, findCountry }: KindOptions): (seen: Seen) => VisitKind {
+export function createKindReader({
+  clock,
+  findCountry,
+}: KindOptions): (seen: KindRequest) => VisitKind {
   const kinds = createCache<VisitKind>(mostKinds);
 
   return ({ request, site, platform, source }) => {
@@ -39,7 +42,7 @@ export function createKindReader({ clock, findCountry }: KindOptions): (seen: Se
     const at = clock.now();
     const hour = Math.floor(at / hour_ms);
     const country = findCountry?.(request);
-    // Visits of different kinds have different keys: no part but the last contains spaces.
+    // Different kinds have different keys, because only the last part can contain spaces.
     const key = `${hour} ${platform} ${source} ${site.serial} ${country} ${referer}`;
     const known = kinds.find(key);
     if (known !== undefined) return known;
@@ -56,8 +59,8 @@ export function createKindReader({ clock, findCountry }: KindOptions): (seen: Se
 }
 
 /**
- * Browsers send a web page's address, and on Android also the name of the app. A single word is no
- * host that anybody else knows, and might be one of those that are told in place of a host.
+ * The host of a referring page, or the name of an Android app. Single words are ignored: they are
+ * not public hosts, and could be confused with names such as "direct".
  */
 function readHost(header: string): string {
   const [, app] = /^android-app:\/\/([\w.]+)/i.exec(header) ?? [];
@@ -67,7 +70,7 @@ function readHost(header: string): string {
   return isNamed && host.length <= longestHost && /^[\w.:[\]-]+$/.test(host) ? host : "";
 }
 
-/** As it is told: both names of a host are most often one site, but they may be two projects'. */
+/** Without `www.`, because both names of a host are usually one site. */
 function dropWww(host: string): string {
   return host.replace(/^www\./, "");
 }

@@ -5,12 +5,12 @@ import { addPasteMark } from "../contract/rules/paste-mark.ts";
 import type { CompiledTemplate, PageInput } from "../template/link-page.ts";
 import type { PhoneWays } from "../template/page-input.ts";
 import type { MakePage } from "../template/page-time-slice.ts";
-import { namesDevice, type Platform, type Visit } from "../visit/decide-visit.ts";
+import { namesDevice, type Platform, type VisitDecision } from "../visit/decide-visit.ts";
 import { listPageButtons, listPhoneStores } from "../visit/page-buttons.ts";
 import type { DrawForPage } from "./answer-qr.ts";
 import type { IncomingVisitor } from "./classify-visitor.ts";
 import type { TemplateFinder } from "./find-live-template.ts";
-import { makeAnswer, uncached, type Answer } from "./http-answer.ts";
+import { makeAnswer, uncached, type HostAnswer } from "./http-answer.ts";
 import type { HostedLink } from "./hosted-links.ts";
 import type { Site } from "./sites.ts";
 
@@ -23,30 +23,30 @@ export type PageParts = {
   readonly monotonic: Clock["monotonic"];
 };
 
-/** A visit that no redirect answers. */
+/** A visit that is answered with a page. */
 export type PageVisit = {
   readonly site: Site;
   readonly hosted: HostedLink;
   readonly visitor: IncomingVisitor;
-  readonly visit: Visit;
-  /** What is handed on: the query that was sent, behind what a short path stands for. */
+  readonly visit: VisitDecision;
+  /** The query for the destination, including the one that a short path stands for. */
   readonly query: string;
-  /** The address that was visited, and the same under the second host name, with that query. */
+  /** The visited address, and the same under the second host name, both with that query. */
   readonly address: string;
   readonly second_address: string | undefined;
-  /** What the visitor's browser says of the languages that they read. */
+  /** The Accept-Language header. */
   readonly languages: string | undefined;
-  /** Notes a visit that an install may follow, and answers what it is called, if it can. */
+  /** Records a visit that an install may follow, and returns its id. */
   readonly collect: () => Promise<string | undefined>;
-  /** Answers the visitor's address. */
+  /** Returns the visitor's address. */
   readonly findClient: () => string;
 };
 
-/** Other visitors wait while a page is made; a template that takes longer is not shown. */
+/** Other visitors wait while a page is made, so a template that takes longer is not used. */
 const most_ms = 25;
 
-/** A link's page, for a visitor who is not redirected at once. */
-export async function showPage(pages: PageParts, page: PageVisit): Promise<Answer> {
+/** Renders a preview page for a visitor who is not redirected at once. */
+export async function showPage(pages: PageParts, page: PageVisit): Promise<HostAnswer> {
   const { site, hosted, visitor, visit, query, second_address } = page;
   const { link, apps } = hosted;
   const { social_title, social_description, social_image_url } = link;
@@ -54,11 +54,11 @@ export async function showPage(pages: PageParts, page: PageVisit): Promise<Answe
   const address = writeAddress(site.origin, path);
   const platform: Platform = visitor.bot ? "desktop" : visitor.platform;
   const template = await pages.findTemplate(site);
-  // Loaded when a page is first shown: a start has no use for it.
+  // Loaded when the first page is shown, to keep the start fast.
   const { renderLinkPage } = await import("../template/link-page.ts");
   const { chooseLanguage } = await import("../template/choose-language.ts");
   const input: PageInput = {
-    // A link's name is internal: visitors get no answer that contains it.
+    // A link's name is internal and must not reach visitors.
     link: { url: link.url, path, address, social_title, social_description, social_image_url },
     apps: { ios: apps.ios_app, android: apps.android_app },
     ...(site.project.link_in_referrer && { opened: addQuery(address, query) }),
@@ -87,7 +87,7 @@ export function isCollected({
   return namesDevice({ link, apps, project, platform: visitor.platform });
 }
 
-/** Notes the visit; what is copied names it, so that it is of use once. */
+/** Records the visit. The copied address contains its id, so it works once. */
 async function collect({ collect: note, site }: PageVisit, address: string) {
   const visit = await note();
   if (visit === undefined) return {};
@@ -97,7 +97,7 @@ async function collect({ collect: note, site }: PageVisit, address: string) {
   };
 }
 
-/** What our own design offers a visitor with a computer who has nowhere to go there. */
+/** The ways to continue on a phone, for visitors on a computer without a destination. */
 async function findPhoneWays(
   { drawForPage }: PageParts,
   { site, hosted, visitor, visit, query, address, findClient }: PageVisit,

@@ -12,40 +12,40 @@ import { findOldestSubdomain, findSite, type SiteProject } from "../store/projec
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tables.ts";
 
-/** A project under one of its host names, as it is now: any change makes another site of it. */
+/** A project under one of its host names. A change to the project creates a new object. */
 export type Site = {
-  /** No two sites have the same number. */
+  /** Different for each site object. */
   readonly serial: number;
   readonly project: SiteProject;
   readonly tenant: Tenant;
   /** The origin of its links' addresses. */
   readonly origin: string;
-  /** The origin that was visited: a project with a domain of its own has its subdomain as well. */
+  /** The visited origin. A project with a custom domain also has its subdomain. */
   readonly visitedOrigin: string;
-  /** The same links under the name that only the Open button leads to, if there is one. */
+  /** The origin of the same links that only the Open button uses, if it exists. */
   readonly secondOrigin: string | undefined;
-  /** Whether this is that second name. */
+  /** Whether the visited name is the second one. */
   readonly isSecond: boolean;
-  /** The names of these origins' hosts. */
+  /** The host names of these origins. */
   readonly hostnames: readonly string[];
 };
 
 export type SitesOptions = {
   readonly store: Store;
   readonly clock: Pick<Clock, "monotonic">;
-  /** With `{subdomain}` in it, or the one origin of the oldest project. */
+  /** Contains `{subdomain}`, or is the only origin, which then belongs to the oldest project. */
   readonly linkOrigin: string;
   readonly secondOrigin?: string | undefined;
 };
 
 const mostSites = 1000;
 
-/** While the row of the project stays the same, so does the site; undefined without a project. */
+/** The site stays the same object while the project's row does not change. */
 type CachedSite = { readonly site: Site | undefined; readonly row: string | undefined };
 
 /**
- * Sites, cached until they change: one ends with its project's generation or its settings, and
- * with it every link that was found on it. Clicks change neither.
+ * Finds sites and caches them until the project's links or settings change. Then the links found on
+ * it are forgotten as well. Clicks change neither.
  */
 export function createSites(options: SitesOptions) {
   const { store, clock } = options;
@@ -86,19 +86,19 @@ export function createSites(options: SitesOptions) {
   }
 
   return {
-    /** Whether a host name is below a link origin, whether a project has it or not. */
+    /** Whether a host name is under a link origin, even if no project has it. */
     isLinkHost: (hostname: string) => readHostname(hostname, options) !== undefined,
 
-    /** Undefined where no project is served under that name. */
+    /** Undefined if no project is served under that name. */
     find: (hostname: string): Awaitable<Site | undefined> =>
       andThen(find(hostname), (cached) => cached?.site),
   };
 }
 
-/** The subdomain is undefined on the one host that all links share. */
+/** The subdomain is undefined if all links share one host. */
 type Hostname = { readonly subdomain: string | undefined; readonly isSecond: boolean };
 
-/** Undefined for a name that neither link origin's pattern covers. */
+/** Undefined if neither link origin contains the name. */
 function readHostname(
   hostname: string,
   { linkOrigin, secondOrigin }: SitesOptions,

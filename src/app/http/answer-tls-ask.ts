@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Host } from "../../host/host.ts";
+import type { LinkHost } from "../../host/host.ts";
 import { isForwardedMessage } from "../../network/client-address.ts";
 import { listNetworks, matchNetworks, normalizeAddress } from "../../network/ip-address.ts";
 import { isRead } from "../../network/read-method.ts";
@@ -18,7 +18,7 @@ type Options = {
   /** The address of the console, the API and MCP. */
   readonly publicUrl: string | undefined;
   /** Undefined where the links are on a remote server. */
-  readonly host: Pick<Host, "isServed"> | undefined;
+  readonly host: Pick<LinkHost, "isServed"> | undefined;
   readonly report: (error: unknown) => unknown;
 };
 

@@ -9,7 +9,7 @@ import {
 } from "node:net";
 import { apiPrefix } from "../../contract/index.ts";
 import { readLlmsText } from "../../help/help-topics.ts";
-import type { Host } from "../../host/host.ts";
+import type { LinkHost } from "../../host/host.ts";
 import { once } from "../../mcp/schemas/once.ts";
 import type { AnswerScrape } from "../../metrics/answer-scrape.ts";
 import { findClientAddress } from "../../network/client-address.ts";
@@ -86,7 +86,7 @@ export type RequestHandlers = {
   /** What a browser is shown where nothing else is asked for; undefined where there is none. */
   readonly console?: HttpFetch | undefined;
   /** Undefined where the links live elsewhere. */
-  readonly links: Host | undefined;
+  readonly links: LinkHost | undefined;
   /** This server's own names: none is a link host, whatever the link origin says. */
   readonly hostnames: readonly string[];
   readonly readUnready: ReadUnready;

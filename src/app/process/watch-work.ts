@@ -1,6 +1,6 @@
 import type { Config } from "../../config.ts";
 import type { EndWatch, WatchCall, WatchHttp, WatchRequest } from "../../contract/watch.ts";
-import type { Host } from "../../host/host.ts";
+import type { LinkHost } from "../../host/host.ts";
 import type { Counts } from "../../metrics/metrics.ts";
 import { requestIdHeader } from "../../text/request-id.ts";
 import { readTraceparent } from "../../text/traceparent.ts";
@@ -73,7 +73,7 @@ export function watchWork(log: Log, { log: level }: Pick<Config, "log">, counts?
 }
 
 /** Watches only what the link host answers itself. */
-export function watchHost(host: Host, watchVisit: WatchHttp | undefined): Host {
+export function watchHost(host: LinkHost, watchVisit: WatchHttp | undefined): LinkHost {
   if (watchVisit === undefined) return host;
   return {
     ...host,
