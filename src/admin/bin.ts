@@ -1,9 +1,23 @@
+import type { AndroidApp, IosApp } from "../contract/apps.ts";
 import { contract } from "../contract/index.ts";
 import type { JsonObject } from "../contract/json.ts";
+import type { Link } from "../contract/links.ts";
+import { notFound } from "../contract/problem.ts";
 import { findKind } from "../contract/resource-kind.ts";
 import { fold } from "../contract/text.ts";
-import { countBin, emptyBin, findInBin, listBin, type BinEntry } from "../store/bin.ts";
-import type { BinKind, Tenant } from "../store/tables.ts";
+import { androidAppKind, iosAppKind } from "../service/app-kinds.ts";
+import { restoreDeletedApp, restoreDeletedLink } from "../service/restore-deleted.ts";
+import {
+  countBin,
+  emptyBin,
+  findBinKind,
+  findInBin,
+  listBin,
+  type BinEntry,
+} from "../store/bin.ts";
+import type { StoredProject } from "../store/projects.ts";
+import type { BinKind, ChoreTable, Tenant } from "../store/tables.ts";
+import { quote } from "../text/show-hidden.ts";
 import { journal, type Operator } from "./operator.ts";
 
 /** The bin of a project: lists and finds deleted links and apps, and empties the bin. */
@@ -126,4 +140,65 @@ export async function emptyProjectBin(
     () => emptyBin(operator.store, project_id, upTo),
     () => ({ id: project_id, name: null, before: { entries: count }, after: { entries: 0 } }),
   );
+}
+
+/** Attaching an app to more links than fit into this time is left to the next `serve`. */
+const longestChore_ms = 60_000;
+
+type RestoredEntry = {
+  readonly kind: BinKind;
+  readonly restored: Link | IosApp | AndroidApp;
+  readonly chore?: ChoreTable | undefined;
+};
+
+/** Restores what has this ID, of whatever kind. Throws if the bin does not have it. */
+export async function restoreFromBin(
+  operator: Operator,
+  project: StoredProject,
+  id: string,
+): Promise<RestoredEntry> {
+  const { store } = operator;
+  const projectId = project.id;
+  const kind = await findBinKind({ db: store.db, projectId }, id);
+  const missing = notFound(
+    `the bin has no entry with the ID ${quote(id)}; waypost bin list shows the IDs`,
+  );
+  if (kind === undefined) throw missing;
+  const entry = await journal(
+    operator,
+    { tool: "bin restore", realm: projectId, kind, id, name: null, isRestore: true },
+    () =>
+      store.write(async (db) => {
+        const now = operator.clock.now();
+        const done = await restoreKind[kind]({ db, projectId }, project, id, now);
+        if (done === undefined) throw missing;
+        return { kind, ...done };
+      }),
+    ({ restored }) => ({ id, name: restored.name, before: null, after: restored }),
+  );
+  if (entry.chore !== undefined) await store.finishChore(entry.chore, longestChore_ms);
+  return entry;
+}
+
+type RestoreKind = (
+  tenant: Tenant,
+  project: StoredProject,
+  id: string,
+  now: number,
+) => Promise<Omit<RestoredEntry, "kind"> | undefined>;
+
+const restoreKind: Readonly<Record<BinKind, RestoreKind>> = {
+  link: async (tenant, project, id, now) => {
+    const restored = await restoreDeletedLink(tenant, project, id, now);
+    return restored && { restored };
+  },
+  ios_app: (tenant, _, id, now) => restoreApp(tenant, iosAppKind.apps, id, now),
+  android_app: (tenant, _, id, now) => restoreApp(tenant, androidAppKind.apps, id, now),
+};
+
+async function restoreApp<App extends IosApp | AndroidApp>(
+  ...given: Parameters<typeof restoreDeletedApp<App>>
+) {
+  const done = await restoreDeletedApp(...given);
+  return done && { restored: done.app, chore: done.chore };
 }

@@ -14,21 +14,31 @@ import { openDatabase } from "../sql/engine.ts";
 import { isFull, isIoFault } from "../sql/faults.ts";
 import { readKnown } from "../sql/migrate.ts";
 import { quote } from "../text/show-hidden.ts";
-import { listenForStop, type StoppableCommand } from "./terminal/listen-for-stop.ts";
-import { Interrupted } from "./terminal/ask-to-go-on.ts";
-import type { FlagsOf } from "./terminal/command-list.ts";
-import type { FlagValues } from "./terminal/flags.ts";
+import { Interrupted, listenForStop } from "./terminal/ask-to-go-on.ts";
+import type { Command, Invocation } from "./terminal/command.ts";
 import { printJson, say } from "./terminal/output.ts";
 
-/** `waypost backup FILE`: all data of a folder in one file, while other processes use it. */
-export async function runBackup(
-  { config, stopped }: StoppableCommand,
-  [file, ...rest]: readonly string[],
-  { json }: FlagValues<FlagsOf<"backup">>,
+const backupFlags = {
+  FILE:
+    "contains projects, keys, links, clicks, apps, templates and the bin; plans, jobs, approvals, " +
+    "history and secrets; `owner.key` and `http.token`. Keep it private. It does not contain " +
+    "exports or files named in other settings, such as the PIN file. For PostgreSQL, use pg_dump",
+  "--json": "print `{backup}`: its size, time and files",
+};
+
+/** All data of a folder in one file. */
+export const backup: Command<typeof backupFlags> = {
+  usages: {
+    "backup FILE": ["copy the data folder into one new file, while Waypost keeps running", run],
+  },
+  flags: backupFlags,
+};
+
+async function run(
+  { config, flags, host }: Invocation<typeof backupFlags>,
+  file: string,
 ): Promise<void> {
-  if (file === undefined || rest.length > 0 || isAddress(file)) {
-    throw new UsageFault("use backup FILE (see waypost --help)");
-  }
+  if (isAddress(file)) throw new UsageFault("use backup FILE (see waypost --help)");
   requireFolder(config);
   const { data } = config;
   if (listDatabases(data).length === 0) requireData(config);
@@ -36,13 +46,13 @@ export async function runBackup(
   await checkPlace(file);
   refuseOtherVersions(config);
   const made_at = clock.now();
-  const signal = listenForStop(stopped);
+  const signal = listenForStop(host.waitForStop());
   const files = await write(data, file, { made_at, signal }).catch((error: unknown) => {
     if (signal.aborted) throw new Interrupted("stopped; no backup was written");
     throw explainFault(error, file);
   });
   const { size: bytes } = await stat(file);
-  if (json === true) {
+  if (flags.json === true) {
     return printJson({ backup: { file, bytes, made_at: new Date(made_at).toISOString(), files } });
   }
   say(`Wrote ${files.join(", ")} to ${quote(file, 200)} (${bytes} bytes).`);

@@ -22,42 +22,59 @@ import {
   type ServerEntry,
 } from "./connect/server-entry.ts";
 import { tomlFormat } from "./connect/toml-format.ts";
-import { confirmUntilStopped, type Terminal } from "./terminal/ask-to-go-on.ts";
-import type { FlagsOf } from "./terminal/command-list.ts";
-import type { FlagValues } from "./terminal/flags.ts";
+import { confirmUntilStopped } from "./terminal/ask-to-go-on.ts";
+import type { Command, Host, Invocation } from "./terminal/command.ts";
+import { yesHelp } from "./terminal/common-flags.ts";
 import { print, say } from "./terminal/output.ts";
 
-type ConnectFlags = FlagValues<FlagsOf<"connect">>;
+const withoutProjectFile = Object.entries<Client>(clients).flatMap(([name, { workspaceFile }]) =>
+  workspaceFile === undefined ? [name] : [],
+);
 
-type ConnectOptions = Terminal & {
-  readonly config: Config;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** The path of `waypost.js`. */
-  readonly program: string;
+const connectFlags = {
+  CLIENT: `one of ${Object.keys(clients).join(", ")}`,
+  "--write": "add the entry to the client's file, and keep everything else in it",
+  "--remove": "remove the entry from the file",
+  "--workspace":
+    "use the project's file in this folder instead of the user's; " +
+    `${withoutProjectFile.join(" and ")} have none`,
+  "--yes": yesHelp,
 };
 
-/** `waypost connect CLIENT`. Returns false if the person rejected the change. */
-export async function runConnect(
-  options: ConnectOptions,
-  positionals: readonly string[],
-  flags: ConnectFlags,
-): Promise<boolean | void> {
-  const client = chooseClient(positionals);
+export const connect: Command<typeof connectFlags> = {
+  usages: {
+    "connect CLIENT": [
+      "print the settings entry for an MCP client, or write it into the client's file",
+      run,
+    ],
+  },
+  flags: connectFlags,
+  notes:
+    "`--data` and `--base-url` become arguments of the entry. To add a key, set " +
+    "`WAYPOST_API_KEY_FILE`.",
+};
+
+type ConnectInvocation = Invocation<typeof connectFlags>;
+
+/** False if the person rejected the change. */
+async function run(invocation: ConnectInvocation, name: string): Promise<boolean | void> {
+  const { config, flags, host } = invocation;
+  const client = chooseClient(name);
   if (flags.write === true && flags.remove === true) {
     throw new UsageFault("connect takes --write or --remove, not both");
   }
   const isWorkspace = flags.workspace === true;
-  const named = findFile(client, options, isWorkspace);
+  const named = findFile(client, host.env, isWorkspace);
   const key = isWorkspace ? client.workspaceKey : undefined;
   const entry = {
     ...(client.type !== undefined && { type: client.type }),
-    ...createEntry(options.config, await realpath(options.program), key),
+    ...createEntry(config, await realpath(host.program), key),
   };
-  if (flags.remove === true) return edit(options, client, named, flags);
-  if (flags.write === true) return edit(options, client, named, flags, entry);
+  if (flags.remove === true) return edit(invocation, client, named);
+  if (flags.write === true) return edit(invocation, client, named, entry);
   print(formats[client.format].write(client.key, entry).trimEnd());
   say(`Add this to ${named}, or run the command again with --write.`);
-  sayRest(options.config, client, entry, named, isWorkspace);
+  sayRest(config, client, entry, named, isWorkspace);
 }
 
 const formats: Readonly<Record<Client["format"], FileFormat>> = {
@@ -65,16 +82,16 @@ const formats: Readonly<Record<Client["format"], FileFormat>> = {
   toml: tomlFormat,
 };
 
-function chooseClient([name = "", ...rest]: readonly string[]): Client {
+function chooseClient(name: string): Client {
   const known: Readonly<Record<string, Client>> = clients;
   const client = Object.hasOwn(known, name) ? known[name] : undefined;
-  if (client !== undefined && rest.length === 0) return client;
+  if (client !== undefined) return client;
   throw new UsageFault(
     `use connect with one of ${Object.keys(clients).join(", ")} (see waypost --help)`,
   );
 }
 
-function findFile(client: Client, { env }: ConnectOptions, isWorkspace: boolean): string {
+function findFile(client: Client, env: Host["env"], isWorkspace: boolean): string {
   if (isWorkspace) {
     if (client.workspaceFile !== undefined) return resolve(client.workspaceFile);
     throw new UsageFault(`${client.title} has no per-project settings file; omit --workspace`);
@@ -86,10 +103,9 @@ function findFile(client: Client, { env }: ConnectOptions, isWorkspace: boolean)
 
 /** Writes the entry, or takes it out where there is none to write. */
 async function edit(
-  options: ConnectOptions,
+  { config, flags: { yes = false, workspace }, host }: ConnectInvocation,
   client: Client,
   named: string,
-  { yes = false, workspace }: ConnectFlags,
   entry?: ServerEntry,
 ): Promise<boolean> {
   const file = await readClientFile(named);
@@ -106,14 +122,14 @@ async function edit(
   await requireWritable(file);
   const changed = change(file, client, wanted);
   say(describeChange(path, client, old, wanted));
-  if (!yes && !(await confirmUntilStopped(options))) {
+  if (!yes && !(await confirmUntilStopped(host))) {
     say("Nothing was changed.");
     return false;
   }
   const backup = await replaceClientFile(file, changed);
   print(`${wanted === undefined ? "Removed" : "Wrote"} the entry ${serverName} in ${path}.`);
   if (backup !== undefined) say(`The old file is saved as ${backup}.`);
-  if (wanted !== undefined) sayRest(options.config, client, wanted, path, workspace === true);
+  if (wanted !== undefined) sayRest(config, client, wanted, path, workspace === true);
   say(`Restart ${client.title} for the change to take effect.`);
   return true;
 }

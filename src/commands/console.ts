@@ -3,16 +3,16 @@ import { makeConsoleAddress } from "../app/console/address.ts";
 import { createLazyState } from "../app/process/lazy-state.ts";
 import { findStatement } from "../app/listening/ask-listener.ts";
 import { UsageFault, type Config } from "../config.ts";
+import type { Command, Invocation } from "./terminal/command.ts";
+import { nameCommand, writeCommand } from "./terminal/command-name.ts";
 import { isReadByPerson, print } from "./terminal/output.ts";
 
-type Options = {
-  readonly config: Config;
-  /** What a person types to have the console served. */
-  readonly serveCommand: string;
+export const consoleCommand: Command = {
+  usages: { console: ["print a one-time address that signs you in to the console", run] },
+  flags: {},
 };
 
-/** Prints an address that signs in at the console, once, within ten minutes. */
-export async function runConsole({ config, serveCommand }: Options): Promise<void> {
+async function run({ config, host }: Invocation<object>): Promise<void> {
   if (!config.console) throw new UsageFault("the console is off; set WAYPOST_CONSOLE to on");
   if (!isReadByPerson()) {
     throw new UsageFault(
@@ -21,7 +21,8 @@ export async function runConsole({ config, serveCommand }: Options): Promise<voi
   }
   const url = await findUrl(config);
   if (url === undefined) {
-    throw new UsageFault(`the console is not running; start it with ${serveCommand}`);
+    const serve = writeCommand(config, nameCommand(host.program), "serve");
+    throw new UsageFault(`the console is not running; start it with ${serve}`);
   }
   const state = createLazyState(config);
   try {

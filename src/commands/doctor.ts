@@ -29,25 +29,26 @@ import { writeHosts } from "../contract/rules/destinations.ts";
 import { describeDatabase } from "../network/database-url.ts";
 import { NotMigrated } from "../sql/faults.ts";
 import { askDeployment, openClient, tryKey } from "./doctor/ask-deployment.ts";
-import type { FlagsOf } from "./terminal/command-list.ts";
-import { nameMakeKey } from "./terminal/command-name.ts";
-import type { FlagValues } from "./terminal/flags.ts";
+import type { Command, Invocation } from "./terminal/command.ts";
+import { nameCommand, nameMakeKey } from "./terminal/command-name.ts";
 import { print } from "./terminal/output.ts";
 
-type DoctorOptions = {
-  readonly config: Config;
-  readonly version: string;
-  /** What the person types to start another command. */
-  readonly command: string;
-  readonly flags: FlagValues<FlagsOf<"doctor">>;
+const doctorFlags = {
+  "--public":
+    "also check the link hosts over the internet, as phones see them: the same checks as the tool " +
+    "`check_domain`",
 };
 
-/**
- * Checks everything that has to be right, prints a line about each and what to do about it, and
- * changes nothing. Returns false if something has to be fixed.
- */
-export async function runDoctor(options: DoctorOptions): Promise<boolean> {
-  const { config, version } = options;
+export const doctor: Command<typeof doctorFlags> = {
+  usages: { doctor: ["check the whole setup, without changing anything", run] },
+  flags: doctorFlags,
+};
+
+type DoctorOptions = Invocation<typeof doctorFlags>;
+
+/** Prints a line about each check, and how to fix a fault. False if something must be fixed. */
+async function run(options: DoctorOptions): Promise<boolean> {
+  const { config, host } = options;
   const findings: Finding[] = [];
   const note = (finding: Finding) => {
     findings.push(finding);
@@ -55,7 +56,7 @@ export async function runDoctor(options: DoctorOptions): Promise<boolean> {
     const word = fault === undefined ? (warning === undefined ? "ok" : "WARN") : "FAULT";
     print(`${word.padEnd(5)} ${about.padEnd(13)} ${fault ?? warning ?? said ?? ""}`);
   };
-  note(describeConfiguration(config, version));
+  note(describeConfiguration(config, host.version));
   if (!trySettings(config, note)) return false;
   await noteCountries(config, note);
   const deployment = await tryOpen(options, note);
@@ -163,14 +164,15 @@ function noteFirstStart(config: Config, note: Note): void {
 const keptLater = "can be stored (the first approval creates the file)";
 
 async function examine(options: DoctorOptions, deployment: Deployment, note: Note): Promise<void> {
-  const { config, version, command } = options;
+  const { config, host, flags } = options;
+  const { version } = host;
   const ownerKey = await findUselessKey(config, deployment);
-  if (ownerKey !== undefined) noteOwnerKey(ownerKey, { config, command, note });
+  if (ownerKey !== undefined) noteOwnerKey(ownerKey, { config, program: host.program, note });
   const key = ownerKey === undefined ? tryKey(config, note) : undefined;
   if (ownerKey?.state !== "wrong" && (await askDeployment(deployment, key, note))) {
     const inspected = await inspectTools({ config, version, key, deployment, isLook: true });
     note({ about: "access", said: describeAccess(inspected) });
-    if (options.flags.public === true) {
+    if (flags.public === true) {
       if (ownerKey === undefined) await noteHosts(deployment, key, inspected, note);
       else note({ about: "domain", warning: noKeyForHosts });
     }
@@ -237,12 +239,12 @@ async function findUselessKey(
   return key.state === "opens" ? undefined : key;
 }
 
-type Noting = { readonly config: Config; readonly command: string; readonly note: Note };
+type Noting = { readonly config: Config; readonly program: string; readonly note: Note };
 
 /** If another machine has the key, this one is probably only used for `serve`, without a key. */
-function noteOwnerKey(key: OwnerKey, { config, command, note }: Noting): void {
+function noteOwnerKey(key: OwnerKey, { config, program, note }: Noting): void {
   const about = "key";
-  const where = explainOwnerKey(key, nameMakeKey(config, command));
+  const where = explainOwnerKey(key, nameMakeKey(config, nameCommand(program)));
   if (key.state === "wrong") note({ about, fault: where });
   else if (key.elsewhere === undefined) {
     note({

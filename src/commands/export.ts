@@ -16,17 +16,32 @@ import { UsageFault } from "../config.ts";
 import { contract } from "../contract/index.ts";
 import type { ReadLink } from "../contract/links.ts";
 import { quote } from "../text/show-hidden.ts";
-import { withKnownBulk, type BulkSessionOptions } from "./bulk/bulk-session.ts";
+import { withKnownBulk } from "./bulk/bulk-session.ts";
 import { readFilters, readSearchText } from "./bulk/read-filters.ts";
-import type { FlagsOf } from "./terminal/command-list.ts";
-import type { FlagValues } from "./terminal/flags.ts";
+import type { Command, Invocation } from "./terminal/command.ts";
 import { claimStdout, printJson, say } from "./terminal/output.ts";
-import { readChoice } from "./terminal/read-choice.ts";
+import { readChoice } from "./terminal/read-flags.ts";
 
-type ExportFlags = FlagValues<FlagsOf<"export">>;
+const exportFlags = {
+  "--format csv|json": "csv or json (default: the extension of `--output`, otherwise csv)",
+  "--filter NAME=VALUE":
+    "a field, a condition and a value, such as `name_cont=spring`; `_in` takes a list (`a,b`), " +
+    "and `_null`, `_present` and `_empty` take true or false; with several filters, all must match",
+  "--search TEXT":
+    "words from a link's name, path, destination or social title, or the link's address",
+  "--output FILE": "write to FILE instead of stdout; a failed export leaves no file",
+  "--force": "overwrite FILE",
+  "--json": "print `{export: {file, count, format}}`, with `--output`",
+};
 
-/** `waypost export`: every link, or those that filters name, as one file. */
-export async function runExport(options: BulkSessionOptions, flags: ExportFlags): Promise<void> {
+export const exportCommand: Command<typeof exportFlags> = {
+  usages: { export: ["write all links, or those that match filters, to one file", run] },
+  flags: exportFlags,
+};
+
+type ExportInvocation = Invocation<typeof exportFlags>;
+
+async function run({ config, flags, host }: ExportInvocation): Promise<void> {
   const { output: file, json } = flags;
   const filters = readFilters(flags.filter ?? []);
   const search = readSearchText(flags.search);
@@ -35,6 +50,7 @@ export async function runExport(options: BulkSessionOptions, flags: ExportFlags)
     throw new UsageFault("--json needs --output FILE; to export links as JSON, use --format json");
   }
   if (file !== undefined) await checkPlace(file, flags.force === true);
+  const options = { config, stopped: host.waitForStop() };
   const counted = await withKnownBulk(options, async ({ owner: { call, linkHost }, signal }) => {
     // Nothing is written before the server takes the key.
     await call(contract.links.index, { limit: 1 }, signal);
@@ -59,7 +75,7 @@ export async function runExport(options: BulkSessionOptions, flags: ExportFlags)
   say(`${links}${file === undefined ? "" : ` in ${quote(file, 200)}`}.`);
 }
 
-function readFormat({ format, output = "" }: ExportFlags): ExportFormat {
+function readFormat({ format, output = "" }: ExportInvocation["flags"]): ExportFormat {
   if (format === undefined) return /\.json$/i.test(output) ? "json" : "csv";
   return readChoice("--format", format, exportFormats);
 }

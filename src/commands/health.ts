@@ -1,10 +1,18 @@
-import { UsageFault, type Config } from "../config.ts";
+import { UsageFault } from "../config.ts";
+import type { Command, Invocation } from "./terminal/command.ts";
 import { say } from "./terminal/output.ts";
 
 const within_ms = 3000;
 
-/** `waypost health`: whether `waypost serve` on this machine is ready. Containers run it. */
-export async function runHealth({ host, port }: Pick<Config, "host" | "port">): Promise<boolean> {
+/** Containers run it. */
+export const health: Command = {
+  usages: {
+    health: ["check that `serve` is ready at `--host` and `--port`; exit code 0 or 1", run],
+  },
+  flags: {},
+};
+
+async function run({ config: { host, port } }: Invocation<object>): Promise<boolean> {
   if (port === 0) throw new UsageFault("health needs the port of waypost serve; pass --port");
   const fault = await findFault(findAddress(host, port));
   say(fault === undefined ? `Waypost is ready on port ${port}.` : `Not ready: ${fault}.`);

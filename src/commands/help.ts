@@ -1,9 +1,7 @@
-import { commandList, type Command } from "./terminal/command-list.ts";
+import type { Command } from "./terminal/command.ts";
 import { settingGroups, settingList, type Setting } from "../config/settings.ts";
 
-const commands: readonly Command[] = Object.values(commandList);
-
-export function renderHelp(): string {
+export function renderHelp(commands: readonly Command[]): string {
   return [
     "Waypost: dynamic links that an assistant can manage and that you host yourself.",
     commands.flatMap(renderUsages).join("\n"),
@@ -32,7 +30,7 @@ const variableColumn = 25;
 const settingColumn = 52;
 
 function renderUsages({ usages }: Command): readonly string[] {
-  return Object.entries(usages).flatMap(([usage, help]) =>
+  return Object.entries(usages).flatMap(([usage, [help]]) =>
     indent(`  waypost ${usage}`, help, usageColumn),
   );
 }
@@ -52,14 +50,13 @@ function renderSetting({ flag, value, variable, help, ...setting }: Setting): re
 }
 
 /** A section for a command that has flags. */
-function renderFlags({ usages, operand, flags, notes }: Command): readonly string[] {
-  const rows = Object.entries(flags).flatMap(([name, { value, help }]) =>
-    indent(`  --${name}${value === undefined ? "" : ` ${value}`}`, help, flagColumn),
+function renderFlags({ usages, flags, notes }: Command): readonly string[] {
+  const rows = Object.entries(flags).flatMap(([flag, help]) =>
+    indent(`  ${flag}`, help, flagColumn),
   );
   if (rows.length === 0) return [];
-  const operands = operand === undefined ? [] : indent(`  ${operand[0]}`, operand[1], flagColumn);
   const last = notes === undefined ? [] : indent("", notes, 2);
-  return [[Object.keys(usages).join(", "), ...operands, ...rows, ...last].join("\n")];
+  return [[Object.keys(usages).join(", "), ...rows, ...last].join("\n")];
 }
 
 /** Wraps the text in a column of its own, on a line of its own if the head is too long. */

@@ -9,29 +9,41 @@ import { UsageFault } from "../config.ts";
 import { isNestedTooDeep } from "../contract/json.ts";
 import { planOperations } from "../state/plans.ts";
 import { quote } from "../text/show-hidden.ts";
-import { refuseReadOnly, withBulk, type BulkSessionOptions } from "./bulk/bulk-session.ts";
+import { refuseReadOnly, withBulk } from "./bulk/bulk-session.ts";
 import { confirmAndApply } from "./bulk/confirm-and-apply.ts";
-import type { FlagsOf } from "./terminal/command-list.ts";
-import type { FlagValues } from "./terminal/flags.ts";
+import type { Command, Invocation } from "./terminal/command.ts";
+import { yesHelp } from "./terminal/common-flags.ts";
 import { say } from "./terminal/output.ts";
-import { readChoice } from "./terminal/read-choice.ts";
+import { readChoice } from "./terminal/read-flags.ts";
 
-type ImportFlags = FlagValues<FlagsOf<"import">>;
+const importFlags = {
+  FILE:
+    "CSV with columns named like the fields of a link, a JSON list of links, or an export of " +
+    "Firebase Dynamic Links, Bitly, Branch or Short.io; `-` is stdin",
+  "--operation NAME": "upsert (create, or overwrite the link with the same path), update or delete",
+  "--yes": yesHelp,
+  "--json": "print `{plan, job}`",
+};
 
-/** `waypost import FILE`. False where not everything in the file is done. */
-export async function runImport(
-  /** `input` is the file itself, or where the person answers. */
-  options: BulkSessionOptions & { readonly input: NodeJS.ReadStream },
-  [file, ...rest]: readonly string[],
-  flags: ImportFlags,
+export const importCommand: Command<typeof importFlags> = {
+  usages: {
+    "import FILE": ["change many links from CSV or JSON; shows the plan and asks first", run],
+  },
+  flags: importFlags,
+  notes:
+    "If a row is invalid, nothing is changed. Ctrl-C stops after the rows already in progress.",
+};
+
+/** False where not everything in the file is done. */
+async function run(
+  { config, flags, host }: Invocation<typeof importFlags>,
+  file: string,
 ): Promise<boolean> {
-  const { config, input } = options;
-  if (file === undefined || rest.length > 0) {
-    throw new UsageFault("import needs one FILE, or - for stdin (see waypost --help)");
-  }
+  // The file itself, or where the person answers.
+  const { input } = host;
   const operation = readChoice("--operation", flags.operation ?? "upsert", planOperations);
   refuseReadOnly(config, "import");
-  return withBulk(options, async (session) => {
+  return withBulk({ config, stopped: host.waitForStop() }, async (session) => {
     const { source, unit } = await openRows(file, input, session.signal);
     say("Comparing the file with the existing links. Nothing is changed yet.");
     const wanted = { operation, source, ...(file !== "-" && { file: basename(file) }) };

@@ -7,22 +7,34 @@ import { UsageFault, type Config } from "../config.ts";
 import { countRows } from "../copies/copy-database.ts";
 import { databaseUrlRule, isAddress, isDatabaseUrl } from "../network/database-url.ts";
 import { quote } from "../text/show-hidden.ts";
-import { Interrupted } from "./terminal/ask-to-go-on.ts";
-import { listenForStop, type StoppableCommand } from "./terminal/listen-for-stop.ts";
-import type { FlagsOf } from "./terminal/command-list.ts";
-import type { FlagValues } from "./terminal/flags.ts";
-import { formatTable, openScreen, print, printJson, say } from "./terminal/output.ts";
+import { Interrupted, listenForStop } from "./terminal/ask-to-go-on.ts";
+import type { Command, Invocation } from "./terminal/command.ts";
+import { openScreen, printJson, printTable, say } from "./terminal/output.ts";
 import { createProgress } from "./terminal/progress-bar.ts";
 
-/** `waypost migrate --to URL`: everything into another folder or database. */
-export async function runMigrate(
-  { config, stopped }: StoppableCommand,
-  { to, json }: FlagValues<FlagsOf<"migrate">>,
-): Promise<void> {
-  const place = readTarget(to, config);
+const migrateFlags = {
+  "--to URL":
+    "`sqlite:FOLDER`, an empty data folder (Waypost writes two database files there), or " +
+    "`postgres://user@host:5432/name`, an empty database. Pass its password in `PGPASSWORD`, " +
+    "where other users cannot read it. If the copy stops, run it again",
+  "--json": "print `{migrate}`: the tables with their row counts",
+};
+
+export const migrate: Command<typeof migrateFlags> = {
+  usages: {
+    "migrate --to URL": [
+      "move everything to another folder or database, while Waypost is stopped",
+      run,
+    ],
+  },
+  flags: migrateFlags,
+};
+
+async function run({ config, flags, host }: Invocation<typeof migrateFlags>): Promise<void> {
+  const place = readTarget(flags.to, config);
   requireOwn(config);
   requireData(config);
-  const signal = listenForStop(stopped);
+  const signal = listenForStop(host.waitForStop());
   const target = describePlace(place);
   let isFilled = false;
   const fill = async (sources: readonly Source[]) => {
@@ -37,9 +49,10 @@ export async function runMigrate(
     if (signal.aborted) throw new Interrupted("stopped; nothing was copied");
     throw explainUnfilled(error, place.data);
   });
-  if (json === true) return printJson({ migrate: { to: target, tables } });
+  if (flags.json === true) return printJson({ migrate: { to: target, tables } });
   const filled = tables.filter(({ rows }) => rows > 0);
-  print(formatTable([["TABLE", "ROWS"], ...filled.map((one) => [one.table, String(one.rows)])]));
+  const cells = filled.map(({ table, rows }) => [table, String(rows)]);
+  printTable(["TABLE", "ROWS"], cells);
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
   say(`Copied ${rows} rows to ${target}. ${nextStep(place)}`);
   say("The old data is marked as moved: Waypost does not start with it any more.");

@@ -5,7 +5,7 @@ import { findRecordFault, writeDomainRecord } from "../app/process/domain-record
 import { withKnownEmbedded } from "../app/process/embedded.ts";
 import { requireProject } from "../app/process/find-project.ts";
 import { withOperator } from "../app/process/with-operator.ts";
-import { UsageFault, type Config } from "../config.ts";
+import { UsageFault } from "../config.ts";
 import { paging } from "../contract/limits.ts";
 import { plans } from "../contract/pricing-plans.ts";
 import type { ProjectFields } from "../contract/projects.ts";
@@ -15,48 +15,77 @@ import { isBlank } from "../contract/text.ts";
 import { listProjects, type ProjectSettings, type StoredProject } from "../store/projects.ts";
 import type { Db } from "../store/tables.ts";
 import { quote, showHidden } from "../text/show-hidden.ts";
-import type { FlagsOf } from "./terminal/command-list.ts";
-import type { FlagValues } from "./terminal/flags.ts";
-import { formatTable, print, say } from "./terminal/output.ts";
+import type { Command, Invocation } from "./terminal/command.ts";
+import { jsonHelp } from "./terminal/common-flags.ts";
+import { print, printJson, printTable, say } from "./terminal/output.ts";
+import { pickGiven } from "./terminal/read-flags.ts";
 
-type ProjectFlags = FlagValues<FlagsOf<"projects">>;
+const projectFlags = {
+  "--name NAME": "the name, which visitors see on the home page",
+  "--subdomain NAME":
+    "the first part of the link host; after a change, the old addresses stop working",
+  "--plan free|pro": "the plan (default: pro)",
+  "--max-links N": "how many links the free plan allows (default: 1000)",
+  "--templates on|off": "whether the project has page templates (default: on)",
+  "--suspend on|off":
+    "whether the project is suspended, which stops its links and keys (default: off)",
+  "--custom-domain DOMAIN": "your own domain for the project's links",
+  "--verify-domain":
+    "update: verify the custom domain by its TXT record, which `--custom-domain` prints",
+  "--assume-verified": "mark the custom domain as verified without checking its TXT record",
+  "--link-in-referrer on|off": "send the link to Android apps through Google Play (default: off)",
+  "--clipboard on|off":
+    "on iPhones, the App Store button of the preview page copies an address that a newly " +
+    "installed app can use once to find its link (default: off)",
+  "--destinations A,*.B": "the only hosts that new or changed links may redirect to (default: any)",
+  "--home URL": 'the address that the root of the link host redirects to; `""` clears it',
+  "--not-found URL": 'the address that unknown paths redirect to; `""` clears it',
+  "--json": jsonHelp,
+};
 
-/** `waypost projects create|list|update`. */
-export async function runProjects(
-  config: Config,
-  [subcommand, name, ...rest]: readonly string[],
-  flags: ProjectFlags,
-): Promise<void> {
-  const fields = readFields(flags);
-  const settings = readSettings(flags);
-  const linkOrigins = listLinkOrigins(config);
-  const written = { fields, settings, linkOrigins };
-  if (subcommand === "list" && name === undefined) return showProjects(config, flags);
-  if (subcommand === "create" && name === undefined) {
-    if (flags["verify-domain"] === true) throw new UsageFault(verifyLater);
-    requireDomain(settings, fields.custom_domain);
-    const create = (operator: Operator) => createProject(operator, written);
-    const after = await withOperator(config, create, { mayCreate: true });
-    return showWritten({ before: undefined, after }, linkOrigins, flags);
-  }
-  if (subcommand === "update" && name !== undefined && rest.length === 0) {
-    const update = async (operator: Operator) => {
-      const project = await requireProject(operator.store.db, name);
-      const domain = readDomain(fields, project);
-      if (flags["verify-domain"] === true) await requireRecord(project.id, domain);
-      requireDomain(settings, domain);
-      return updateProject(operator, project, written, (after) => {
-        // Another process may have changed the domain since its record was looked up.
-        const isOther = flags["verify-domain"] === true && after.custom_domain !== domain;
-        if (isOther) throw new UsageFault("another process changed the custom domain; try again");
-      });
-    };
-    const changed = await withOperator(config, update, { mayCreate: true });
-    return showWritten(changed, linkOrigins, flags);
-  }
-  throw new UsageFault(
-    "use projects create, projects list or projects update ID-OR-SUBDOMAIN (see waypost --help)",
-  );
+export const projects: Command<typeof projectFlags> = {
+  usages: {
+    "projects create": ["create a project", create],
+    "projects list": ["list the projects and their settings", list],
+    "projects update ID-OR-SUBDOMAIN": ["change a project", update],
+  },
+  flags: projectFlags,
+};
+
+type ProjectInvocation = Invocation<typeof projectFlags>;
+
+async function create(invocation: ProjectInvocation): Promise<void> {
+  const { config, flags } = invocation;
+  const written = readWrite(invocation);
+  if (flags["verify-domain"] === true) throw new UsageFault(verifyLater);
+  requireDomain(written.settings, written.fields.custom_domain);
+  const make = (operator: Operator) => createProject(operator, written);
+  const after = await withOperator(config, make, { mayCreate: true });
+  showWritten({ before: undefined, after }, invocation);
+}
+
+async function update(invocation: ProjectInvocation, name: string): Promise<void> {
+  const { config, flags } = invocation;
+  const written = readWrite(invocation);
+  const verifies = flags["verify-domain"] === true;
+  const change = async (operator: Operator) => {
+    const project = await requireProject(operator.store.db, name);
+    const domain = readDomain(written.fields, project);
+    if (verifies) await requireRecord(project.id, domain);
+    requireDomain(written.settings, domain);
+    return updateProject(operator, project, written, (after) => {
+      // Another process may have changed the domain since its record was looked up.
+      const isOther = verifies && after.custom_domain !== domain;
+      if (isOther) throw new UsageFault("another process changed the custom domain; try again");
+    });
+  };
+  showWritten(await withOperator(config, change, { mayCreate: true }), invocation);
+}
+
+function readWrite({ config, flags }: ProjectInvocation) {
+  const { name, subdomain, "custom-domain": custom_domain } = flags;
+  const fields: ProjectFields = pickGiven({ name, subdomain, custom_domain });
+  return { fields, settings: readSettings(flags), linkOrigins: listLinkOrigins(config) };
 }
 
 function requireDomain(
@@ -95,19 +124,19 @@ type Written = { readonly before: StoredProject | undefined; readonly after: Sto
 
 function showWritten(
   { before, after: project }: Written,
-  [origin = ""]: readonly string[],
-  flags: ProjectFlags,
+  { config, flags }: ProjectInvocation,
 ): void {
   const { id, custom_domain, custom_domain_verified } = project;
   const isWaiting = custom_domain !== null && !custom_domain_verified;
   const record = isWaiting ? writeDomainRecord(id, custom_domain) : undefined;
   if (flags.json === true) {
-    return print(JSON.stringify({ ...project, ...(record && { domain_record: record }) }));
+    return printJson({ ...project, ...(record && { domain_record: record }) });
   }
   print(id);
   say(`Project ${nameProject(project)}: ${describe(project)}.`);
   if (before !== undefined) say(describeChanges(before, project));
   if (before !== undefined && before.subdomain !== project.subdomain) {
+    const [origin = ""] = listLinkOrigins(config);
     const [old, current] = [before, project].map((each) => fillSubdomain(origin, each));
     if (old !== current) {
       say(`Its links are now at ${current}. Their old addresses at ${old} no longer work.`);
@@ -141,17 +170,16 @@ function showValue(value: unknown): string {
   return typeof value === "string" ? quote(value) : JSON.stringify(value);
 }
 
-async function showProjects(config: Config, flags: ProjectFlags): Promise<void> {
-  const projects = await withKnownEmbedded(config, (store) => readAll(store.db));
-  if (flags.json === true) return print(JSON.stringify({ projects }));
-  const rows = projects.map((project) => [
-    project.id,
-    project.subdomain,
-    showHidden(project.name),
-    String(project.links_count),
-    describe(project),
-  ]);
-  print(formatTable([["ID", "SUBDOMAIN", "NAME", "LINKS", "SETTINGS"], ...rows]));
+async function list({ config, flags }: ProjectInvocation): Promise<void> {
+  const all = await withKnownEmbedded(config, (store) => readAll(store.db));
+  if (flags.json === true) return printJson({ projects: all });
+  printTable(
+    ["ID", "SUBDOMAIN", "NAME", "LINKS", "SETTINGS"],
+    all.map((project) => {
+      const { id, subdomain, name, links_count } = project;
+      return [id, subdomain, showHidden(name), String(links_count), describe(project)];
+    }),
+  );
 }
 
 async function readAll(db: Db): Promise<readonly StoredProject[]> {
@@ -187,28 +215,22 @@ function describe(project: StoredProject): string {
   ].join(", ");
 }
 
-function readFields(flags: ProjectFlags): ProjectFields {
-  const { name, subdomain, "custom-domain": custom_domain } = flags;
-  return {
-    ...(name !== undefined && { name }),
-    ...(subdomain !== undefined && { subdomain }),
-    ...(custom_domain !== undefined && { custom_domain }),
-  };
-}
-
-function readSettings(flags: ProjectFlags): Partial<ProjectSettings> {
-  const { plan, "max-links": max_links, destinations, home: home_url } = flags;
-  const typed = { plan, max_links, destinations, home_url, not_found_url: flags["not-found"] };
-  const switches = Object.entries(switchFlags).flatMap(([field, flag]) => {
-    const text = flags[flag];
-    return text === undefined ? [] : [[field, readSwitch(flag, text)] as const];
-  });
+function readSettings(flags: ProjectInvocation["flags"]): Partial<ProjectSettings> {
   const isVerified = flags["verify-domain"] === true || flags["assume-verified"] === true;
-  const { settings, faults } = readProjectSettings({
-    ...Object.fromEntries(Object.entries(typed).filter(([, text]) => text !== undefined)),
-    ...Object.fromEntries(switches),
-    ...(isVerified && { custom_domain_verified: true }),
-  });
+  const { settings, faults } = readProjectSettings(
+    pickGiven({
+      plan: flags.plan,
+      max_links: flags["max-links"],
+      destinations: flags.destinations,
+      home_url: flags.home,
+      not_found_url: flags["not-found"],
+      templates_enabled: readSwitch("templates", flags.templates),
+      link_in_referrer: readSwitch("link-in-referrer", flags["link-in-referrer"]),
+      clipboard: readSwitch("clipboard", flags.clipboard),
+      suspended: readSwitch("suspend", flags.suspend),
+      custom_domain_verified: isVerified || undefined,
+    }),
+  );
   const [first] = faults;
   if (first === undefined) return settings;
   const { field, fault } = first;
@@ -221,14 +243,8 @@ const accepted: Readonly<Record<string, string>> = {
   max_links: "takes a whole number",
 };
 
-const switchFlags = {
-  templates_enabled: "templates",
-  link_in_referrer: "link-in-referrer",
-  clipboard: "clipboard",
-  suspended: "suspend",
-} as const;
-
-function readSwitch(flag: string, text: string): boolean {
+function readSwitch(flag: string, text: string | undefined): boolean | undefined {
+  if (text === undefined) return undefined;
   if (text !== "on" && text !== "off") throw new UsageFault(`--${flag} takes on or off`);
   return text === "on";
 }

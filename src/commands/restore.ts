@@ -17,25 +17,29 @@ import { isFull, isIoFault, StoreUnusable } from "../sql/faults.ts";
 import { readKnown } from "../sql/migrate.ts";
 import { quote } from "../text/show-hidden.ts";
 import { explainUnfilled } from "../app/process/explain-unfilled.ts";
-import { Interrupted } from "./terminal/ask-to-go-on.ts";
-import { listenForStop, type StoppableCommand } from "./terminal/listen-for-stop.ts";
-import type { FlagsOf } from "./terminal/command-list.ts";
-import type { FlagValues } from "./terminal/flags.ts";
+import { Interrupted, listenForStop } from "./terminal/ask-to-go-on.ts";
+import type { Command, Invocation } from "./terminal/command.ts";
 import { printJson, say } from "./terminal/output.ts";
 
-/** `waypost restore FILE`: the data of a backup, in a folder that is empty. */
-export async function runRestore(
-  { config, stopped }: StoppableCommand,
-  [file, ...rest]: readonly string[],
-  { json }: FlagValues<FlagsOf<"restore">>,
+const restoreFlags = {
+  "--json": "print `{restore}`: the folder, the backup's time and files",
+};
+
+export const restore: Command<typeof restoreFlags> = {
+  usages: { "restore FILE": ["restore a backup into an empty data folder", run] },
+  flags: restoreFlags,
+  notes: "`--data` names an empty folder. If the restore is interrupted, run it again.",
+};
+
+async function run(
+  { config, flags, host }: Invocation<typeof restoreFlags>,
+  file: string,
 ): Promise<void> {
-  if (file === undefined || rest.length > 0 || isAddress(file)) {
-    throw new UsageFault("use restore FILE (see waypost --help)");
-  }
+  if (isAddress(file)) throw new UsageFault("use restore FILE (see waypost --help)");
   requireFolder(config);
   const { data } = config;
-  const signal = listenForStop(stopped);
-  const headers = await restore(file, data, signal).catch((error: unknown) => {
+  const signal = listenForStop(host.waitForStop());
+  const headers = await extract(file, data, signal).catch((error: unknown) => {
     if (signal.aborted) throw new Interrupted("stopped; nothing was copied");
     if (!(error instanceof CopyFault)) throw explainUnfilled(error, data);
     const message = `${quote(file, 200)} cannot be restored: ${error.message}. Nothing was written`;
@@ -43,7 +47,7 @@ export async function runRestore(
   });
   const files = headers.map(({ name }) => name);
   const made_at = new Date((headers[0]?.mtime_s ?? 0) * 1000).toISOString();
-  if (json === true) return printJson({ restore: { data, made_at, files } });
+  if (flags.json === true) return printJson({ restore: { data, made_at, files } });
   say(`Restored ${files.join(", ")} to ${quote(data, 200)}, as of ${made_at}.`);
 }
 
@@ -57,7 +61,7 @@ function requireFolder(config: Config): void {
   );
 }
 
-async function restore(
+async function extract(
   file: string,
   data: string,
   signal: AbortSignal,

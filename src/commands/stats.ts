@@ -8,44 +8,49 @@ import { readAnswer } from "../contract/server-answer.ts";
 import { normalizeForSearch } from "../contract/rules/link-path.ts";
 import { quote, showHidden } from "../text/show-hidden.ts";
 import { isTimeZone } from "../text/time-zone.ts";
-import { withKnownBulk, type BulkSession, type BulkSessionOptions } from "./bulk/bulk-session.ts";
+import { withKnownBulk, type BulkSession } from "./bulk/bulk-session.ts";
 import { readFilters, readSearchText } from "./bulk/read-filters.ts";
-import type { FlagsOf } from "./terminal/command-list.ts";
-import type { FlagValues } from "./terminal/flags.ts";
+import type { Command, Invocation } from "./terminal/command.ts";
 import { print, printJson } from "./terminal/output.ts";
+import { pickGiven } from "./terminal/read-flags.ts";
 
-type StatsFlags = FlagValues<FlagsOf<"stats">>;
+const statsFlags = {
+  "--from DATE": "the first day, such as `2026-11-16`, or a time (default: seven days up to today)",
+  "--to DATE": "the last day, which is included (default: today)",
+  "--by NAME": "group by hour, day, week, month, platform, referrer, country, source or link",
+  "--compare": "compare with the previous period of the same length",
+  "--filter NAME=VALUE": "same as for `export`",
+  "--search TEXT": "same as for `export`",
+  "--json": "print `{stats}`",
+};
+
+export const stats: Command<typeof statsFlags> = {
+  usages: {
+    "stats [PATH]": ["clicks on one link, on those that match filters, or on all links", run],
+  },
+  flags: statsFlags,
+};
 
 const { links, linkStats } = contract;
 
-/** `waypost stats`: how often links were visited, as bars for whoever looks at them. */
-export async function runStats(
-  options: BulkSessionOptions,
-  positionals: readonly string[],
-  flags: StatsFlags,
+async function run(
+  { config, flags, host }: Invocation<typeof statsFlags>,
+  path?: string,
 ): Promise<void> {
-  const [path, ...more] = positionals;
-  if (more.length > 0) throw new UsageFault("stats takes one path, or none for all links");
+  const { from, to, by } = flags;
   const filters = readFilters(flags.filter ?? []);
   const search = readSearchText(flags.search);
-  const { name: zone } = readTimeZone(options.config);
-  const stats = await withKnownBulk(options, async (session) => {
+  const { name: zone } = readTimeZone(config);
+  const options = { config, stopped: host.waitForStop() };
+  const { stats: counted } = await withKnownBulk(options, async (session) => {
     const id = path === undefined ? undefined : await findId(path, session);
-    const asked = {
-      filters,
-      search,
-      ...(id !== undefined && { id }),
-      ...(flags.from !== undefined && { from: flags.from }),
-      ...(flags.to !== undefined && { to: flags.to }),
-      ...(flags.by !== undefined && { by: flags.by }),
-      ...(flags.compare === true && { compare: "true" }),
-      ...(isTimeZone(zone) && { time_zone: zone }),
-    };
-    const body = await session.owner.call(linkStats.show, asked).catch(refuseWithout);
-    return body.stats;
+    const compare = flags.compare === true ? "true" : undefined;
+    const time_zone = isTimeZone(zone) ? zone : undefined;
+    const query = { filters, search, ...pickGiven({ id, from, to, by, compare, time_zone }) };
+    return session.owner.call(linkStats.show, query).catch(refuseWithout);
   });
-  if (flags.json === true) return printJson({ stats });
-  print([stats.sentence, "", ...drawRows(stats)].join("\n"));
+  if (flags.json === true) return printJson({ stats: counted });
+  print([counted.sentence, "", ...drawRows(counted)].join("\n"));
 }
 
 /** By its path, as the list finds it. */

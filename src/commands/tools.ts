@@ -10,9 +10,16 @@ import { describeTools } from "../mcp/protocol/server.ts";
 import { listVisible } from "../mcp/tools/toolbox.ts";
 import { showHidden } from "../text/show-hidden.ts";
 import { openClient } from "./doctor/ask-deployment.ts";
-import { formatTable, print, say } from "./terminal/output.ts";
+import type { Command, Invocation } from "./terminal/command.ts";
+import { jsonHelp } from "./terminal/common-flags.ts";
+import { printJson, printTable, say } from "./terminal/output.ts";
 
-type ToolsOptions = { readonly config: Config; readonly version: string; readonly json: boolean };
+const toolsFlags = { "--json": jsonHelp };
+
+export const tools: Command<typeof toolsFlags> = {
+  usages: { tools: ["list the tools, whether your key may use them, and their token cost", run] },
+  flags: toolsFlags,
+};
 
 type Row = {
   readonly tool: string;
@@ -23,16 +30,15 @@ type Row = {
 
 type Shown = ReturnType<typeof describeTools>[number];
 
-/** The tools that this configuration shows, what the key may do with each, and what it costs. */
-export async function showTools({ config, version, json }: ToolsOptions): Promise<void> {
-  const rows = await readTools(config, version);
+async function run({ config, flags, host }: Invocation<typeof toolsFlags>): Promise<void> {
+  const rows = await readTools(config, host.version);
   const tokens = rows.reduce((sum, row) => sum + row.tokens, 0);
-  if (json) return print(JSON.stringify({ tools: rows, tokens }));
-  const cells = rows.map(({ tool, state, tokens, reason = "" }) => {
-    return [tool, state, String(tokens), reason];
-  });
+  if (flags.json === true) return printJson({ tools: rows, tokens });
   const count = rows.length === 1 ? "1 tool" : `${rows.length} tools`;
-  print(formatTable([["TOOL", "ACCESS", "TOKENS", "WHY"], ...cells]));
+  printTable(
+    ["TOOL", "ACCESS", "TOKENS", "WHY"],
+    rows.map((row) => [row.tool, row.state, String(row.tokens), row.reason ?? ""]),
+  );
   say(`${count}, about ${tokens} tokens in a model's context.`);
 }
 

@@ -4,57 +4,61 @@ import { clock, setAlarm, withKnownEmbedded } from "../app/process/embedded.ts";
 import { requireProject } from "../app/process/find-project.ts";
 import { findStatement } from "../app/listening/ask-listener.ts";
 import { readDatabaseUrl } from "../app/data/secrets.ts";
-import { readTimeZone } from "../app/process/time-zone.ts";
 import { withOperator } from "../app/process/with-operator.ts";
 import { UsageFault, type Config } from "../config.ts";
-import { writeLocalTime } from "../contract/local-time.ts";
 import { webhookEvents, type WebhookEvent } from "../contract/webhook-events.ts";
 import { dropBrackets, normalizeAddress } from "../network/ip-address.ts";
 import { listWebhooks, sendAgain, type Webhook } from "../store/webhooks.ts";
-import type { Store } from "../store/store.ts";
+import type { Db } from "../store/tables.ts";
 import { findFix, findUrlFault } from "../webhooks/reach.ts";
-import type { FlagsOf } from "./terminal/command-list.ts";
-import type { FlagValues } from "./terminal/flags.ts";
-import { formatTable, print, printJson, say } from "./terminal/output.ts";
+import type { Command, Invocation } from "./terminal/command.ts";
+import { projectHelp } from "./terminal/common-flags.ts";
+import {
+  createWriteTime,
+  presentRecord,
+  print,
+  printJson,
+  printTable,
+  say,
+} from "./terminal/output.ts";
+import { readList } from "./terminal/read-flags.ts";
 
-type WebhookFlags = FlagValues<FlagsOf<"webhooks">>;
+const webhookFlags = {
+  "--project NAME": projectHelp,
+  "--url URL": "create: an https address, or http in a network listed in `--webhook-private`",
+  "--events A,B": `create: ${webhookEvents.join(", ")} (default: all)`,
+  "--json":
+    "print `{id, project_id, url, events, secret}`, `{webhooks}`, `{revoked}`, `{test}` or " +
+    "`{resent}`",
+};
 
-/** `waypost webhooks create|list|revoke|test|resend`. False where a test was not taken. */
-export async function runWebhooks(
-  config: Config,
-  [subcommand, id, ...rest]: readonly string[],
-  flags: WebhookFlags,
-): Promise<boolean | void> {
-  if (subcommand === "create" && id === undefined) return create(config, flags);
-  if ((flags.url ?? flags.events) !== undefined) {
-    throw new UsageFault(
-      "only webhooks create takes --url and --events; revoke the webhook and create another",
-    );
-  }
-  if (subcommand === "list" && id === undefined) return list(config, flags);
-  const act = acts[subcommand ?? ""];
-  if (act === undefined || id === undefined || rest.length > 0) {
-    throw new UsageFault(
-      "use webhooks create, list, or revoke, test or resend with an ID (see waypost --help)",
-    );
-  }
-  return withOperator(config, async (operator) => {
-    const webhook = await findNamed(operator.store, id, flags.project);
-    return act({ config, operator, webhook, isJson: flags.json === true });
-  });
-}
+export const webhooks: Command<typeof webhookFlags> = {
+  usages: {
+    "webhooks create": ["send events to a web address; the webhook's secret is shown once", create],
+    "webhooks list": ["list the webhooks, their last delivery and their failed events", list],
+    "webhooks test ID": ["send a test message", test],
+    "webhooks resend ID": ["send failed events again", resend],
+    "webhooks revoke ID": ["revoke a webhook", revoke],
+  },
+  flags: webhookFlags,
+  notes:
+    "`webhooks test` uses the `--webhook-private` of this command. `waypost serve` sends all " +
+    "other messages, with its own settings.",
+};
 
-async function create(config: Config, flags: WebhookFlags): Promise<void> {
-  const { url } = flags;
+type WebhookInvocation = Invocation<typeof webhookFlags>;
+
+async function create({ config, flags }: WebhookInvocation): Promise<void> {
+  const { url, project, json } = flags;
   if (url === undefined) throw new UsageFault("webhooks create needs --url");
   const fault = findUrlFault(url, config.webhook_private);
   if (fault !== undefined) throw new UsageFault(`--url ${fault}`);
   const events = readEvents(flags.events);
   const made = await withOperator(config, async (operator) => {
-    const { id: project_id } = await requireProject(operator.store.db, flags.project);
+    const { id: project_id } = await requireProject(operator.store.db, project);
     return createWebhook(operator, { project_id, url, events });
   });
-  if (flags.json === true) printJson(made);
+  if (json === true) printJson(made);
   else {
     print(made.secret);
     say(
@@ -85,101 +89,90 @@ async function sayWhoDelivers(config: Config): Promise<void> {
 
 function readEvents(text: string | undefined): readonly WebhookEvent[] {
   if (text === undefined) return webhookEvents;
-  const names = text.split(",").flatMap((name) => name.trim() || []);
-  const events = readEventNames(names);
+  const events = readEventNames(readList(text));
   if (events !== undefined && events.length > 0) return events;
   throw new UsageFault(`--events takes ${webhookEvents.join(", ")}`);
 }
 
-async function list(config: Config, flags: WebhookFlags): Promise<void> {
-  const webhooks = await withKnownEmbedded(config, async ({ db }) => {
-    const { project } = flags;
-    return listWebhooks(db, {
-      project_id: project && (await requireProject(db, project)).id,
-    });
-  });
-  if (webhooks.some(({ waiting }) => waiting > 0)) await sayWhoDelivers(config);
-  sayMends(webhooks);
-  if (flags.json === true) return printJson({ webhooks: webhooks.map(present) });
-  const zone = readTimeZone(config);
-  const rows = webhooks.map((webhook) => [
-    webhook.id,
-    webhook.project_id,
-    webhook.url,
-    webhook.events.length === webhookEvents.length ? "(all)" : webhook.events.join(","),
-    webhook.last_at === null ? "(never)" : writeLocalTime(webhook.last_at, zone),
-    webhook.last_fault ?? (webhook.last_at === null ? "" : "delivered"),
-    String(webhook.waiting),
-    String(webhook.dead),
-    String(webhook.dropped),
-  ]);
-  const heads = ["ID", "PROJECT", "URL", "EVENTS", "LAST ATTEMPT", "OUTCOME", "WAITING", "FAILED"];
-  print(formatTable([[...heads, "DROPPED"], ...rows]));
-}
-
-/** Once of all that have the same fault. */
-function sayMends(webhooks: readonly Webhook[]): void {
-  for (const fault of new Set(webhooks.map(({ last_fault }) => last_fault))) {
+async function list({ config, flags }: WebhookInvocation): Promise<void> {
+  refuseCreateFlags(flags);
+  const listed = await withKnownEmbedded(config, ({ db }) => findWebhooks(db, flags.project));
+  if (listed.some(({ waiting }) => waiting > 0)) await sayWhoDelivers(config);
+  for (const fault of new Set(listed.map(({ last_fault }) => last_fault))) {
     const next = findFix(fault);
     if (next !== undefined) say(`${fault}: ${next}.`);
   }
+  if (flags.json === true) return printJson({ webhooks: listed.map(presentRecord) });
+  const writeTime = createWriteTime(config);
+  printTable(
+    [
+      ...["ID", "PROJECT", "URL", "EVENTS", "LAST ATTEMPT", "OUTCOME"],
+      ...["WAITING", "FAILED", "DROPPED"],
+    ],
+    listed.map(({ id, project_id, url, events, last_at, last_fault, ...webhook }) => [
+      ...[id, project_id, url],
+      events.length === webhookEvents.length ? "(all)" : events.join(","),
+      writeTime(last_at),
+      last_fault ?? (last_at === null ? "" : "delivered"),
+      ...[webhook.waiting, webhook.dead, webhook.dropped].map(String),
+    ]),
+  );
 }
 
-type Acting = {
-  readonly config: Config;
-  readonly operator: Operator;
-  readonly webhook: Webhook;
-  readonly isJson: boolean;
-};
-
-const acts: Readonly<Record<string, (acting: Acting) => Promise<boolean | void>>> = {
-  revoke,
-  test,
-  resend,
-};
-
-/** Where a project is named, another one's is none. */
-async function findNamed({ db }: Store, id: string, project?: string): Promise<Webhook> {
+async function findWebhooks(db: Db, project: string | undefined, id?: string) {
   const project_id = project && (await requireProject(db, project)).id;
-  const [webhook] = await listWebhooks(db, { project_id, id });
-  if (webhook === undefined) throw noSuchWebhook(id, project);
-  return webhook;
+  return listWebhooks(db, { project_id, ...(id !== undefined && { id }) });
 }
 
-async function revoke({ operator, webhook, isJson }: Acting): Promise<void> {
-  const { id } = webhook;
-  await revokeWebhook(operator, webhook);
-  if (isJson) printJson({ revoked: id });
+function refuseCreateFlags({ url, events }: WebhookInvocation["flags"]): void {
+  if ((url ?? events) === undefined) return;
+  throw new UsageFault(
+    "only webhooks create takes --url and --events; revoke the webhook and create another",
+  );
+}
+
+/** Opens the webhook with this ID. A webhook of another project than the named one is refused. */
+function withWebhook<Result>(
+  { config, flags }: WebhookInvocation,
+  id: string,
+  work: (operator: Operator, webhook: Webhook) => Promise<Result>,
+): Promise<Result> {
+  refuseCreateFlags(flags);
+  const { project } = flags;
+  return withOperator(config, async (operator) => {
+    const [webhook] = await findWebhooks(operator.store.db, project, id);
+    if (webhook !== undefined) return work(operator, webhook);
+    const where = project === undefined ? "does not exist" : `is not in the project ${project}`;
+    const advice = "waypost webhooks list shows all webhooks";
+    throw new UsageFault(`the webhook ${id} ${where}; ${advice}`);
+  });
+}
+
+async function revoke(invocation: WebhookInvocation, id: string): Promise<void> {
+  await withWebhook(invocation, id, revokeWebhook);
+  if (invocation.flags.json === true) printJson({ revoked: id });
   else say(`Webhook ${id} is revoked. Its unsent events are dropped.`);
 }
 
-async function test({ config, operator, webhook, isJson }: Acting): Promise<boolean> {
-  const sending = { networks: config.webhook_private, setAlarm, clock };
-  const tested = await testWebhook(operator.store.db, webhook, sending);
+/** False if the test message was not delivered. */
+async function test(invocation: WebhookInvocation, id: string): Promise<boolean> {
+  const networks = invocation.config.webhook_private;
+  const tested = await withWebhook(invocation, id, ({ store }, webhook) =>
+    testWebhook(store.db, webhook, { networks, setAlarm, clock }),
+  );
   const { delivered, fault, next } = tested;
-  if (isJson) printJson({ test: tested });
+  if (invocation.flags.json === true) printJson({ test: tested });
   else if (delivered) say("The receiver accepted the test message.");
   else say(`The test message was not delivered: ${fault}${next === undefined ? "" : `. ${next}`}.`);
   return delivered;
 }
 
-async function resend({ config, operator, webhook, isJson }: Acting): Promise<void> {
-  const count = await operator.store.write((db) => sendAgain(db, webhook, undefined, clock.now()));
-  if (isJson) printJson({ resent: count });
+async function resend(invocation: WebhookInvocation, id: string): Promise<void> {
+  const count = await withWebhook(invocation, id, ({ store }, webhook) =>
+    store.write((db) => sendAgain(db, webhook, undefined, clock.now())),
+  );
+  if (invocation.flags.json === true) printJson({ resent: count });
   else if (count === 0) say("This webhook has no failed events.");
   else say(`waypost serve will send ${count === 1 ? "1 event" : `${count} events`} again.`);
-  if (count > 0) await sayWhoDelivers(config);
-}
-
-function noSuchWebhook(id: string, project?: string): UsageFault {
-  const where = project === undefined ? "does not exist" : `is not in the project ${project}`;
-  return new UsageFault(`the webhook ${id} ${where}; waypost webhooks list shows all webhooks`);
-}
-
-function present({ created_at, failing_since, last_at, ...webhook }: Webhook) {
-  const times = { created_at, failing_since, last_at };
-  const told = Object.entries(times).map(([name, time]) => {
-    return [name, time === null ? null : new Date(time).toISOString()] as const;
-  });
-  return { ...webhook, ...Object.fromEntries(told) };
+  if (count > 0) await sayWhoDelivers(invocation.config);
 }

@@ -130,8 +130,8 @@ describe("emptying the bin", () => {
 });
 
 test.each([
-  [["empty", "all"], "use bin list"],
-  [["restore"], "use bin list"],
+  [["empty", "all"], "use bin [list]"],
+  [["restore"], "use bin [list]"],
   [["list", "--page", "0"], "--page must be"],
 ])("bin %j is refused with what to use", async (words, said) => {
   const { code, stderr } = await run(bin(...words));

@@ -276,8 +276,8 @@ describe("a file", () => {
   test.each([
     [["none.csv"], 'the file "none.csv" does not exist'],
     [["src"], '"src" is a folder'],
-    [[], "import needs one FILE"],
-    [["a.csv", "b.csv"], "import needs one FILE"],
+    [[], "use import FILE"],
+    [["a.csv", "b.csv"], "use import FILE"],
     [["package.json", "--operation", "drop"], "choose one of upsert, update, delete"],
     [["package.json", "--mode", "read-only"], "read-only"],
     [["package.json", "--format", "csv"], "unknown flag --format"],

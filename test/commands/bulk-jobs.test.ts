@@ -282,9 +282,9 @@ describe("where there is no job yet", () => {
   });
 
   test.each([
-    [["show"], "use jobs list, jobs show ID"],
-    [["frob", none], "use jobs list, jobs show ID"],
-    [["show", none, none], "use jobs list, jobs show ID"],
+    [["show"], "use jobs [list], jobs show ID"],
+    [["frob", none], "use jobs [list], jobs show ID"],
+    [["show", none, none], "use jobs [list], jobs show ID"],
     [["show", none], `this key has no job "${none}"`],
     [["undo", none], `this key has no job "${none}"`],
     [["list", "--page", "0"], "--page must be a whole number"],

@@ -54,7 +54,7 @@ test.each([
   [["--from", "yesterday"], /from must be a date such as .*, not "yesterday"\n$/],
   [["--by", "weak"], /^waypost: by must be one of .*, not "weak"; did you mean week\?\n$/],
   [["--from", ""], /from must be a date such as .*, not ""\n$/],
-  [["a", "b"], /stats takes one path, or none/],
+  [["a", "b"], /use stats \[PATH\]/],
 ])("%j is refused with what would do, and nothing else", async (more, said) => {
   const { code, stderr } = await run(words(...more));
   expect([code, stderr]).toEqual([2, expect.stringMatching(said)]);

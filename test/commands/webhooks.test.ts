@@ -226,7 +226,8 @@ test.each([
   ],
   [
     ["show"],
-    "use webhooks create, list, or revoke, test or resend with an ID (see waypost --help)",
+    "use webhooks create, webhooks list, webhooks test ID, webhooks resend ID or " +
+      "webhooks revoke ID (see waypost --help)",
   ],
 ])("refuses %j with the cause", async (words, message) => {
   expect(await run(webhooks(...words))).toMatchObject({ code: 2, stderr: `waypost: ${message}\n` });

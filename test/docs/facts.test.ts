@@ -5,6 +5,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, test } from "vitest";
 import { formats } from "../../src/bulk/files/foreign.ts";
 import { renderHelp } from "../../src/commands/help.ts";
+import { commands as commandList } from "../../src/commands/run-command.ts";
 import { settingList } from "../../src/config/settings.ts";
 import { bundle, createFolder, startServe } from "../support/command.ts";
 import { listFiles } from "../support/folders.ts";
@@ -14,7 +15,7 @@ import { renderManifest } from "../tools/manifest.ts";
 /** What the documents say, held against what is true. */
 
 const readme = readFileSync("README.md", "utf8");
-const help = renderHelp();
+const help = renderHelp(Object.values(commandList));
 const tools = readFileSync("docs/reference/tools.md", "utf8");
 const commands = ["npm ci && npm start", "npm ci && npm test"];
 

@@ -1,6 +1,7 @@
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { UsageFault } from "../../config.ts";
+import type { Host } from "./command.ts";
 import { openScreen } from "./output.ts";
 import type { Screen } from "./progress-bar.ts";
 
@@ -17,13 +18,6 @@ export type Confirmation = {
 export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }
-
-/** Where a person answers, and how they stop what they have asked for. */
-export type Terminal = {
-  readonly input: NodeJS.ReadStream;
-  /** Resolves when the person stops the command. */
-  readonly stopped: Promise<void>;
-};
 
 type Person = Pick<Confirmation, "count" | "signal"> & {
   /** Where a person types; undefined where no person can be asked. */
@@ -44,11 +38,20 @@ export async function confirmAtTerminal({ input, count, signal }: Person): Promi
 }
 
 /** The same for a command that holds nothing open: whoever stops it is not waited for. */
-export function confirmUntilStopped({ input, stopped }: Terminal): Promise<boolean> {
+export function confirmUntilStopped({ input, waitForStop }: Host): Promise<boolean> {
+  const person = input.isTTY ? input : undefined;
+  return confirmAtTerminal({
+    input: person,
+    count: undefined,
+    signal: listenForStop(waitForStop()),
+  });
+}
+
+/** Aborted when the person stops the command. */
+export function listenForStop(stopped: Promise<void>): AbortSignal {
   const stop = new AbortController();
   void stopped.then(() => stop.abort());
-  const person = input.isTTY ? input : undefined;
-  return confirmAtTerminal({ input: person, count: undefined, signal: stop.signal });
+  return stop.signal;
 }
 
 /** Asks whether to go on. Anything but the very answer means no. */

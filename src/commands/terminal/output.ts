@@ -1,5 +1,8 @@
 import { Console } from "node:console";
 import type { Writable } from "node:stream";
+import { readTimeZone } from "../../app/process/time-zone.ts";
+import type { Config } from "../../config.ts";
+import { writeLocalTime } from "../../contract/local-time.ts";
 
 /**
  * The one place that writes for people. stdout carries what a command was asked for, and nothing
@@ -55,13 +58,33 @@ export function claimStdout(): Writable {
   return process.stdout;
 }
 
-/** Rows as aligned columns, the first row being the heads. */
-export function formatTable(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => (row[column] ?? "").length)),
+/** Rows as aligned columns below their heads. */
+export function printTable(heads: readonly string[], rows: readonly (readonly string[])[]): void {
+  const all = [heads, ...rows];
+  const widths = heads.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
+  const lines = all.map((row) => row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join("  "));
+  print(lines.map((line) => line.trimEnd()).join("\n"));
+}
+
+/** Writes the times of a table in the time zone of the settings. */
+export function createWriteTime(config: Config): (time: number | null) => string {
+  const zone = readTimeZone(config);
+  return (time) => (time === null ? "(never)" : writeLocalTime(time, zone));
+}
+
+/** A record as JSON shows it: its times are ISO 8601 texts. */
+export function presentRecord(record: object): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(record).map(([name, value]) => {
+      const isTime = typeof value === "number" && /(?:_at|_since|^until)$/.test(name);
+      return [name, isTime ? new Date(value).toISOString() : value];
+    }),
   );
-  return rows
-    .map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  "))
-    .map((line) => line.trimEnd())
-    .join("\n");
+}
+
+type PageMeta = { readonly page: number; readonly last: number; readonly count: number };
+
+export function sayPage({ page, count, last }: PageMeta, things: string): void {
+  if (last <= 1) return;
+  say(`Page ${page} of ${last}, ${count} ${things} in total. Use --page N to see another page.`);
 }

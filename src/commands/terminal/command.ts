@@ -1,0 +1,151 @@
+import { parseArgs } from "node:util";
+import { readConfig, settingFlags, UsageFault, type Config } from "../../config.ts";
+import { findNearest } from "../../text/nearest-name.ts";
+
+/**
+ * A command, declared once. Parsing, the help text and docs/reference/commands.md are made from
+ * the declaration.
+ */
+export type Command<Flags extends FlagHelp = FlagHelp> = {
+  /**
+   * Each way to call it, what that does, and the function that does it. A word in capitals is an
+   * operand, and a word in brackets may be omitted.
+   */
+  readonly usages: Readonly<Record<string, readonly [help: string, run: RunUsage<Flags>]>>;
+  /** The command's own flags, and its operand, in the order of the help. */
+  readonly flags: Flags;
+  readonly notes?: string;
+};
+
+/**
+ * `--name VALUE`, `--name` or `OPERAND`, and what it means. A flag with a value `NAME=VALUE` may be
+ * repeated. The terminal shows the texts without their backticks.
+ */
+export type FlagHelp = Readonly<Record<string, string>>;
+
+/** Resolves with an exit code, or with false if the command found a fault. */
+type RunUsage<Flags> = (
+  invocation: Invocation<Flags>,
+  ...operands: string[]
+) => Promise<boolean | number | void>;
+
+export type Invocation<Flags> = {
+  readonly config: Config;
+  readonly flags: FlagValues<Flags>;
+  readonly host: Host;
+};
+
+/** What a command takes from the process that runs it. */
+export type Host = {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The path of the program, as the person typed it. */
+  readonly program: string;
+  readonly input: NodeJS.ReadStream;
+  /** Resolves when the command is asked to stop. */
+  readonly waitForStop: () => Promise<void>;
+  readonly version: string;
+  readonly keepCompiled: () => void;
+};
+
+type FlagValues<Flags> = {
+  readonly [Text in keyof Flags as NameOf<Text>]?: ValueOf<Text> | undefined;
+};
+
+type NameOf<Text> = Text extends `--${infer Name} ${string}`
+  ? Name
+  : Text extends `--${infer Name}`
+    ? Name
+    : never;
+
+type ValueOf<Text> = Text extends `${string}=${string}`
+  ? readonly string[]
+  : Text extends `${string} ${string}`
+    ? string
+    : boolean;
+
+/** Runs the usage that the words after the command's name match. */
+export async function runUsage(
+  name: string,
+  { usages, flags }: Command,
+  words: readonly string[],
+  host: Host,
+): Promise<boolean | number | void> {
+  const own = listOptions(flags);
+  const options = { ...settingFlags, ...own };
+  const { values, positionals } = parse(words, options);
+  // A command's own flag may have the name of a setting: then it is not the setting.
+  const settings = Object.entries(values).filter(([flag]) => !Object.hasOwn(own, flag));
+  // parseArgs gives a text for every flag of type string, and settings are all of that type.
+  const config = readConfig(host.env, Object.fromEntries(settings) as Record<string, string>);
+  for (const [usage, [, run]] of Object.entries(usages)) {
+    const operands = readOperands(usage, positionals);
+    if (operands !== undefined) return run({ config, flags: values, host }, ...operands);
+  }
+  const known = Object.keys(usages);
+  const takesNone = known.length === 1 && listPlaces(known[0] ?? "").length === 0;
+  throw new UsageFault(
+    takesNone
+      ? `${name} does not take "${positionals[0]}"`
+      : `use ${joinWithOr(known)} (see waypost --help)`,
+  );
+}
+
+type Options = Readonly<Record<string, { type: "string" | "boolean"; multiple?: boolean }>>;
+
+export function listOptions(flags: FlagHelp): Options {
+  const texts = Object.keys(flags).filter((text) => text.startsWith("--"));
+  return Object.fromEntries(
+    texts.map((text) => {
+      const [name = "", value] = text.slice(2).split(" ");
+      const type = value === undefined ? "boolean" : "string";
+      return [name, { type, multiple: text.includes("=") }] as const;
+    }),
+  );
+}
+
+/** Undefined if the words are not of this usage. */
+export function readOperands(usage: string, words: readonly string[]): string[] | undefined {
+  const places = listPlaces(usage);
+  const required = places.filter((place) => !place.startsWith("["));
+  if (words.length < required.length || words.length > places.length) return undefined;
+  const isOperand = (at: number) => /^\[?[A-Z]/.test(places[at] ?? "");
+  const fits = words.every((word, at) => isOperand(at) || places[at]?.match(/\w+/)?.[0] === word);
+  return fits ? words.filter((_, at) => isOperand(at)) : undefined;
+}
+
+/** The words after the command's name: `show` and `ID`. */
+function listPlaces(usage: string): readonly string[] {
+  const [words = ""] = usage.split(" --");
+  return words.split(" ").slice(1);
+}
+
+function joinWithOr(texts: readonly string[]): string {
+  const last = texts.at(-1) ?? "";
+  return texts.length < 2 ? last : `${texts.slice(0, -1).join(", ")} or ${last}`;
+}
+
+function parse(words: readonly string[], options: Options) {
+  try {
+    return parseArgs({ args: [...words], options, allowPositionals: true });
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    const fault = explainFlag(error.message, options);
+    throw new UsageFault(`${fault} (see waypost --help)`, { cause: error });
+  }
+}
+
+/** The error of parseArgs without its advice for programmers. */
+function explainFlag(found: string, options: Options): string {
+  const [sentence = ""] = found.split(/\. |\.?\n/);
+  const [, name = "", value] = /^Option '(--[\w-]+)( <value>)?'/.exec(sentence) ?? [];
+  const [, unknown] = /^Unknown option '([^']+)'$/.exec(sentence) ?? [];
+  if (sentence.endsWith(" does not take an argument")) return `${name} takes no value`;
+  if (value !== undefined || sentence.endsWith(" is ambiguous")) return `${name} needs a value`;
+  if (unknown === undefined) return sentence;
+  const nearest = findNearest(unknown.replace(/^-+/, ""), Object.keys(options));
+  return `unknown flag ${unknown}${suggest(nearest && `--${nearest}`)}`;
+}
+
+export function suggest(nearest: string | undefined): string {
+  return nearest ? `; did you mean ${nearest}?` : "";
+}

@@ -1,0 +1,31 @@
+import { UsageFault } from "../../config.ts";
+
+/** The text of a flag as one of the names that it takes. */
+export function readChoice<Name extends string>(
+  flag: string,
+  text: string,
+  names: readonly Name[],
+): Name {
+  const found = names.find((name) => name === text);
+  if (found !== undefined) return found;
+  throw new UsageFault(`${flag} cannot be "${text}"; choose one of ${names.join(", ")}`);
+}
+
+/** The names in `a, b`. */
+export function readList(text: string): readonly string[] {
+  return text.split(",").flatMap((name) => name.trim() || []);
+}
+
+export function readPage(text = "1"): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new UsageFault("--page must be a whole number, 1 or more");
+}
+
+/** The flags that are given. */
+export function pickGiven<Flags extends object>(flags: Flags): Given<Flags> {
+  const given = Object.entries(flags).filter(([, value]) => value !== undefined);
+  // Object.fromEntries forgets which member has which type.
+  return Object.fromEntries(given) as Given<Flags>;
+}
+
+type Given<Flags> = { readonly [Name in keyof Flags]?: Exclude<Flags[Name], undefined> };
