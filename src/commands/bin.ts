@@ -70,10 +70,10 @@ async function list(invocation: BinInvocation): Promise<void> {
   const writeTime = createWriteTime(config);
   printTable(
     ["KIND", "ID", "NAME", "PATH OR IDENTIFIER", "DELETED", "KEPT UNTIL"],
-    items.map(({ kind, id, name, identifier, deleted_at, until }) => [
-      ...[kind, id, name === null ? "" : quote(name), quote(identifier)],
-      ...[deleted_at, until].map(writeTime),
-    ]),
+    items.map(({ kind, id, name, identifier, deleted_at, until }) => {
+      const texts = [name === null ? "" : quote(name), quote(identifier)];
+      return [kind, id, ...texts, writeTime(deleted_at), writeTime(until)];
+    }),
   );
   sayPage(meta, "entries");
 }
@@ -101,15 +101,14 @@ async function restore(invocation: BinInvocation, id: string): Promise<void> {
 /** False if the person rejects it. */
 function empty(invocation: BinInvocation): Promise<boolean> {
   const { flags, host } = invocation;
-  const isJson = flags.json === true;
+  const conclude = (emptied: number, sentence: string) => {
+    if (flags.json === true) printJson({ emptied });
+    (flags.json === true ? say : print)(sentence);
+  };
   return withProject(invocation, async (operator, { id, subdomain }) => {
     // Entries that are deleted while the person thinks are not part of the question.
     const upTo = clock.now();
     const count = await countBin({ db: operator.store.db, projectId: id }, upTo);
-    const conclude = (emptied: number, sentence: string) => {
-      if (isJson) printJson({ emptied });
-      (isJson ? say : print)(sentence);
-    };
     if (count === 0) {
       conclude(0, "The bin is empty.");
       return true;

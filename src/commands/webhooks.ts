@@ -104,18 +104,15 @@ async function list({ config, flags }: WebhookInvocation): Promise<void> {
   }
   if (flags.json === true) return printJson({ webhooks: listed.map(presentRecord) });
   const writeTime = createWriteTime(config);
+  const heads = ["ID", "PROJECT", "URL", "EVENTS", "LAST ATTEMPT", "OUTCOME", "WAITING", "FAILED"];
   printTable(
-    [
-      ...["ID", "PROJECT", "URL", "EVENTS", "LAST ATTEMPT", "OUTCOME"],
-      ...["WAITING", "FAILED", "DROPPED"],
-    ],
-    listed.map(({ id, project_id, url, events, last_at, last_fault, ...webhook }) => [
-      ...[id, project_id, url],
-      events.length === webhookEvents.length ? "(all)" : events.join(","),
-      writeTime(last_at),
-      last_fault ?? (last_at === null ? "" : "delivered"),
-      ...[webhook.waiting, webhook.dead, webhook.dropped].map(String),
-    ]),
+    [...heads, "DROPPED"],
+    listed.map(({ id, project_id, url, events, last_at, last_fault, ...webhook }) => {
+      const names = events.length === webhookEvents.length ? "(all)" : events.join(",");
+      const outcome = last_fault ?? (last_at === null ? "" : "delivered");
+      const counts = [webhook.waiting, webhook.dead, webhook.dropped].map(String);
+      return [id, project_id, url, names, writeTime(last_at), outcome, ...counts];
+    }),
   );
 }
 
