@@ -20,9 +20,10 @@ import { printJson, say } from "./terminal/output.ts";
 
 const backupFlags = {
   FILE:
-    "contains projects, keys, links, clicks, apps, templates and the bin; plans, jobs, approvals, " +
-    "history and secrets; `owner.key` and `http.token`. Keep it private. It does not contain " +
-    "exports or files named in other settings, such as the PIN file. For PostgreSQL, use pg_dump",
+    "contains projects, keys, links, clicks, apps, templates and the bin; plans, jobs, " +
+    "approvals, history and secrets; `owner.key` and `http.token`. Keep it private. It does not " +
+    "contain exports or files named in other settings, such as the PIN file. For PostgreSQL, use " +
+    "pg_dump",
   "--json": "print `{backup}`: its size, time and files",
 };
 

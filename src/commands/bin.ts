@@ -8,6 +8,7 @@ import {
 import type { Operator } from "../admin/operator.ts";
 import { clock } from "../app/process/embedded.ts";
 import { requireProject } from "../app/process/find-project.ts";
+import { readTimeZone } from "../app/process/time-zone.ts";
 import { withOperator } from "../app/process/with-operator.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { findKindNamed } from "../contract/resource-kind.ts";
@@ -17,7 +18,7 @@ import type { StoredProject } from "../store/projects.ts";
 import { quote } from "../text/show-hidden.ts";
 import { confirmUntilStopped } from "./terminal/ask-to-go-on.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
-import { projectHelp } from "./terminal/common-flags.ts";
+import { projectHelp } from "./terminal/shared-flags.ts";
 import {
   createWriteTime,
   presentRecord,
@@ -67,7 +68,7 @@ async function list(invocation: BinInvocation): Promise<void> {
   );
   if (flags.json === true) return printJson({ bin: items.map(present), meta });
   if (meta.count === 0) return say("The bin is empty.");
-  const writeTime = createWriteTime(config);
+  const writeTime = createWriteTime(readTimeZone(config));
   printTable(
     ["KIND", "ID", "NAME", "PATH OR IDENTIFIER", "DELETED", "KEPT UNTIL"],
     items.map(({ kind, id, name, identifier, deleted_at, until }) => {

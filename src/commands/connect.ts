@@ -24,7 +24,7 @@ import {
 import { tomlFormat } from "./connect/toml-format.ts";
 import { confirmUntilStopped } from "./terminal/ask-to-go-on.ts";
 import type { Command, Host, Invocation } from "./terminal/command.ts";
-import { yesHelp } from "./terminal/common-flags.ts";
+import { yesHelp } from "./terminal/shared-flags.ts";
 import { print, say } from "./terminal/output.ts";
 
 const withoutProjectFile = Object.entries<Client>(clients).flatMap(([name, { workspaceFile }]) =>

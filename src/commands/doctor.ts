@@ -35,8 +35,8 @@ import { print } from "./terminal/output.ts";
 
 const doctorFlags = {
   "--public":
-    "also check the link hosts over the internet, as phones see them: the same checks as the tool " +
-    "`check_domain`",
+    "also check the link hosts over the internet, as phones see them: the same checks as the " +
+    "tool `check_domain`",
 };
 
 export const doctor: Command<typeof doctorFlags> = {

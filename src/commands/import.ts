@@ -12,7 +12,7 @@ import { quote } from "../text/show-hidden.ts";
 import { refuseReadOnly, withBulk } from "./bulk/bulk-session.ts";
 import { confirmAndApply } from "./bulk/confirm-and-apply.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
-import { yesHelp } from "./terminal/common-flags.ts";
+import { yesHelp } from "./terminal/shared-flags.ts";
 import { say } from "./terminal/output.ts";
 import { readChoice } from "./terminal/read-flags.ts";
 

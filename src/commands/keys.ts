@@ -1,13 +1,14 @@
 import { createClientKey, createKey, revokeClientKey, revokeKey } from "../admin/keys.ts";
 import { withKnownEmbedded } from "../app/process/embedded.ts";
 import { requireProject } from "../app/process/find-project.ts";
+import { readTimeZone } from "../app/process/time-zone.ts";
 import { withOperator } from "../app/process/with-operator.ts";
 import { UsageFault } from "../config.ts";
 import { roles, scopes, type Scope } from "../contract/scopes-and-roles.ts";
 import { listClientKeys, listKeys } from "../store/keys.ts";
 import { describeKeyAccess } from "../text/name-key.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
-import { projectHelp } from "./terminal/common-flags.ts";
+import { projectHelp } from "./terminal/shared-flags.ts";
 import {
   createWriteTime,
   presentRecord,
@@ -86,7 +87,7 @@ async function list({ config, flags: { project: name, json } }: KeyInvocation): 
     const client_keys = clientKeys.map(presentRecord);
     return printJson({ keys: listed.map(presentRecord), client_keys });
   }
-  const writeTime = createWriteTime(config);
+  const writeTime = createWriteTime(readTimeZone(config));
   printTable(
     ["ID", "PROJECT", "ROLE", "SCOPES", "CREATED", "LAST USED"],
     [

@@ -16,7 +16,7 @@ import { listProjects, type ProjectSettings, type StoredProject } from "../store
 import type { Db } from "../store/tables.ts";
 import { quote, showHidden } from "../text/show-hidden.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
-import { jsonHelp } from "./terminal/common-flags.ts";
+import { jsonHelp } from "./terminal/shared-flags.ts";
 import { print, printJson, printTable, say } from "./terminal/output.ts";
 import { pickGiven } from "./terminal/read-flags.ts";
 

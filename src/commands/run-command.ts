@@ -45,8 +45,8 @@ export const commands: Readonly<Record<string, Command>> = {
   serve: {
     usages: {
       serve: [
-        "serve links on their own hosts, MCP at `/mcp`, the REST API at `/api/v1`, `/healthz` and " +
-          "`/readyz`, approval pages, and the console for a browser",
+        "serve links on their own hosts, MCP at `/mcp`, the REST API at `/api/v1`, `/healthz` " +
+          "and `/readyz`, approval pages, and the console for a browser",
         startServe,
       ],
     },

@@ -4,6 +4,7 @@ import { clock, setAlarm, withKnownEmbedded } from "../app/process/embedded.ts";
 import { requireProject } from "../app/process/find-project.ts";
 import { findStatement } from "../app/listening/ask-listener.ts";
 import { readDatabaseUrl } from "../app/data/secrets.ts";
+import { readTimeZone } from "../app/process/time-zone.ts";
 import { withOperator } from "../app/process/with-operator.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { webhookEvents, type WebhookEvent } from "../contract/webhook-events.ts";
@@ -12,7 +13,7 @@ import { listWebhooks, sendAgain, type Webhook } from "../store/webhooks.ts";
 import type { Db } from "../store/tables.ts";
 import { findFix, findUrlFault } from "../webhooks/reach.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
-import { projectHelp } from "./terminal/common-flags.ts";
+import { projectHelp } from "./terminal/shared-flags.ts";
 import {
   createWriteTime,
   presentRecord,
@@ -103,7 +104,7 @@ async function list({ config, flags }: WebhookInvocation): Promise<void> {
     if (next !== undefined) say(`${fault}: ${next}.`);
   }
   if (flags.json === true) return printJson({ webhooks: listed.map(presentRecord) });
-  const writeTime = createWriteTime(config);
+  const writeTime = createWriteTime(readTimeZone(config));
   const heads = ["ID", "PROJECT", "URL", "EVENTS", "LAST ATTEMPT", "OUTCOME", "WAITING", "FAILED"];
   printTable(
     [...heads, "DROPPED"],

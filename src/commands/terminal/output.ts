@@ -1,8 +1,6 @@
 import { Console } from "node:console";
 import type { Writable } from "node:stream";
-import { readTimeZone } from "../../app/process/time-zone.ts";
-import type { Config } from "../../config.ts";
-import { writeLocalTime } from "../../contract/local-time.ts";
+import { writeLocalTime, type TimeZone } from "../../contract/local-time.ts";
 
 /**
  * The one place that writes for people. stdout carries what a command was asked for, and nothing
@@ -66,9 +64,8 @@ export function printTable(heads: readonly string[], rows: readonly (readonly st
   print(lines.map((line) => line.trimEnd()).join("\n"));
 }
 
-/** Writes the times of a table in the time zone of the settings. */
-export function createWriteTime(config: Config): (time: number | null) => string {
-  const zone = readTimeZone(config);
+/** Writes the times of a table. */
+export function createWriteTime(zone: TimeZone): (time: number | null) => string {
   return (time) => (time === null ? "(never)" : writeLocalTime(time, zone));
 }
 
