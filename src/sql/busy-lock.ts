@@ -3,17 +3,17 @@ import { isBusy, StoreBusy } from "./faults.ts";
 import type { WriteSignal } from "./sql.ts";
 
 /**
- * Between processes SQLite has one lock and no queue, so a writer that finds it taken waits a
- * random moment outside the driver (storage.md §0).
+ * Retries while another process holds SQLite's write lock. SQLite has no queue for the lock, and
+ * the driver must not block the thread, so writers wait for random moments here.
  */
 
-/** How time is measured and waited for; only a test has another one. */
-export type Time = {
+/** The clock; tests use their own. */
+export type WaitingClock = {
   readonly monotonic: () => number;
   readonly sleep: (milliseconds: number) => Promise<unknown>;
 };
 
-export const realTime: Time = {
+export const realTime: WaitingClock = {
   monotonic: () => performance.now(),
   sleep: (milliseconds) => setTimeout(milliseconds),
 };
@@ -21,13 +21,13 @@ export const realTime: Time = {
 export const longestPause_ms = 2;
 const longestWait_ms = 5_000;
 
-/** Tries until the lock is free, the caller has gone, or it has taken too long. */
+/** Tries until the lock is free, the caller has left, or the wait was too long. */
 export async function retryWhileBusy<Result>(
   attempt: () => Result | Promise<Result>,
   {
     signal,
     time = realTime,
-  }: { readonly signal?: WriteSignal | undefined; readonly time?: Time } = {},
+  }: { readonly signal?: WriteSignal | undefined; readonly time?: WaitingClock } = {},
 ): Promise<Result> {
   const started = time.monotonic();
   for (;;) {

@@ -1,14 +1,14 @@
 import { createRequire } from "node:module";
 
 /**
- * One synchronous SQLite API from two places: the runtime's own `node:sqlite` where its SQLite is
- * sound, else `@photostructure/sqlite`, which offers the same API with a newer SQLite inside. The
- * build copies that package into `dist`.
+ * Loads SQLite: the runtime's own `node:sqlite` if its version is safe, else
+ * `@photostructure/sqlite`, which has the same synchronous API and a newer SQLite. The build copies
+ * that package into `dist`.
  */
 
 export type SqlValue = null | number | bigint | string | Uint8Array;
 
-export type Statement = {
+export type SqlStatement = {
   all(...parameters: SqlValue[]): unknown[];
   run(...parameters: SqlValue[]): { changes: number | bigint };
   columns(): readonly { readonly name: string }[];
@@ -17,37 +17,37 @@ export type Statement = {
 
 export type Database = {
   exec(sql: string): void;
-  prepare(sql: string): Statement;
+  prepare(sql: string): SqlStatement;
   function(name: string, work: (value: SqlValue) => SqlValue): void;
   readonly isTransaction: boolean;
   close(): void;
 };
 
-type Engine = { readonly DatabaseSync: new (path: string, options: object) => Database };
+type SqliteModule = { readonly DatabaseSync: new (path: string, options: object) => Database };
 
-/** The build sets it. Two copies of SQLite in one process would undo each other's file locks. */
+/** Set by the build. Two copies of SQLite in one process would release each other's file locks. */
 declare const WAYPOST_SQLITE: string;
 const packaged =
   typeof WAYPOST_SQLITE === "undefined" ? "../../dist/sqlite/lib/index.cjs" : WAYPOST_SQLITE;
 
-/** Earlier ones can corrupt a file that several processes write (storage.md, "Decisive traps"). */
+/** Earlier versions can corrupt a file that several processes write. */
 const soundVersion = "3.51.3";
 
 export class NoEngine extends Error {
   override readonly name = "NoEngine";
 }
 
-let loaded: Engine | undefined;
+let loaded: SqliteModule | undefined;
 
-/** Opens a file. The driver is synchronous, so it must never wait for a lock: timeout is 0. */
+/** Opens a file. The driver is synchronous, so it must not wait for locks: its timeout is 0. */
 export function openDatabase(path: string, { readOnly = false } = {}): Database {
   loaded ??= isSound(process.versions["sqlite"]) ? loadBuiltIn() : loadPackaged();
   return new loaded.DatabaseSync(path, { timeout: 0, readOnly });
 }
 
 /**
- * Gives a connection the function by which a long statement asks whether anybody still waits for
- * it (`whileAwaited`). An error is what ends it: no engine offers SQLite's own interrupt.
+ * Adds the SQL function by which a long statement checks whether its caller still waits (see
+ * `whileAwaited`). An error ends the statement, because no driver offers SQLite's own interrupt.
  */
 export function defineIsAwaited(database: Database, isAwaited: () => boolean): void {
   database.function("is_awaited", () => {
@@ -60,8 +60,10 @@ function isSound(version = "0"): boolean {
   return soundVersion.localeCompare(version, "en", { numeric: true }) <= 0;
 }
 
-/** Node says on every start that `node:sqlite` is experimental; a user can do nothing about it. */
-function loadBuiltIn(): Engine {
+/**
+ * Hides Node's warning that `node:sqlite` is experimental, because users can do nothing about it.
+ */
+function loadBuiltIn(): SqliteModule {
   const emitWarning = process.emitWarning.bind(process);
   process.emitWarning = () => undefined;
   try {
@@ -71,7 +73,7 @@ function loadBuiltIn(): Engine {
   }
 }
 
-function loadPackaged(): Engine {
+function loadPackaged(): SqliteModule {
   try {
     return requireEngine(packaged);
   } catch (cause) {
@@ -82,7 +84,8 @@ function loadPackaged(): Engine {
   }
 }
 
-function requireEngine(name: string): Engine {
-  // Both modules export the same class; neither can be imported where it does not exist.
-  return createRequire(import.meta.url)(name) as Engine;
+function requireEngine(name: string): SqliteModule {
+  // Both modules export the same class. Neither can be imported statically, because it may be
+  // missing.
+  return createRequire(import.meta.url)(name) as SqliteModule;
 }

@@ -2,25 +2,27 @@ import { StoreBusy } from "./faults.ts";
 import type { ReadSignal } from "./sql.ts";
 
 /**
- * Runs a bounded number of works at a time. Those of one line wait for each other, and lines take
- * turns: a project with many long reads does not keep the others waiting.
+ * Runs a limited number of tasks at a time. Tasks of one line wait for each other, and lines take
+ * turns, so a project with many long reads does not delay the others.
  */
 export type FairTurns = {
-  /** Rejects at once when the caller leaves. A work that has begun keeps its turn to its end. */
+  /**
+   * Rejects at once when the caller leaves. A task that has started keeps its turn until it ends.
+   */
   readonly run: <Result>(
     work: () => Promise<Result>,
     options: { readonly line: string; readonly signal?: ReadSignal },
   ) => Promise<Result>;
-  /** Refuses everything that comes later. Resolves when every work that waited or ran has ended. */
+  /** Rejects all later tasks. Resolves when every waiting or running task has ended. */
   readonly finish: () => Promise<void>;
-  /** Refuses also what waits. */
+  /** Also rejects the waiting tasks. */
   readonly refuseWaiting: () => void;
 };
 
-type Turn = { readonly begin: () => Promise<void>; readonly refuse: () => void };
+type WaitingTurn = { readonly begin: () => Promise<void>; readonly refuse: () => void };
 
 export function createFairTurns(most: number, mostWaitingInLine = Infinity): FairTurns {
-  const lines = new Map<string, Turn[]>();
+  const lines = new Map<string, WaitingTurn[]>();
   const running = new Set<Promise<void>>();
   let isOver = false;
 
@@ -67,8 +69,8 @@ export function createFairTurns(most: number, mostWaitingInLine = Infinity): Fai
   };
 }
 
-/** Takes the first of the line whose turn it is, and puts that line last. */
-function takeNext(lines: Map<string, Turn[]>): Turn | undefined {
+/** Takes the first task of the next line, and moves that line to the end. */
+function takeNext(lines: Map<string, WaitingTurn[]>): WaitingTurn | undefined {
   for (const [line, waiting] of lines) {
     lines.delete(line);
     const first = waiting.shift();

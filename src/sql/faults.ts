@@ -1,66 +1,66 @@
-/** What an engine's errors mean to the rooms that use a store, whichever engine it is. */
+/** Errors of databases, the same for both engines, and what they mean to callers. */
 
 /**
- * Why nothing was written now and a later try may work: another writer holds the store (`busy`),
- * another transaction has locked a table or row (`locked`), or the store cannot be reached or has
- * no room (`away`).
+ * Why nothing was written, although a later try may work. `busy`: another writer holds the
+ * database. `locked`: another transaction has locked a table or row. `away`: the database is
+ * unreachable or has no free connection.
  */
-type Cause = "busy" | "locked" | "away";
+type BusyCause = "busy" | "locked" | "away";
 
 /** Nothing was written. */
 export class StoreBusy extends Error {
   override readonly name = "StoreBusy";
-  readonly outage: Cause;
+  readonly outage: BusyCause;
 
-  constructor(message: string, options: ErrorOptions & { readonly outage?: Cause } = {}) {
+  constructor(message: string, options: ErrorOptions & { readonly outage?: BusyCause } = {}) {
     super(message, options);
     this.outage = options.outage ?? "busy";
   }
 }
 
-/** The answer to a commit was lost: the write may have happened, and nothing can tell. */
+/** The reply to a commit was lost, so it is unknown whether the write happened. */
 export class OutcomeUnknown extends Error {
   override readonly name = "OutcomeUnknown";
 }
 
-/** What was committed may be lost: nobody reads it, and takes it for kept, nor writes after it. */
+/** A failed disk may lose what was committed. Nothing may be read or written after this. */
 export class DiskFailed extends Error {
   override readonly name = "DiskFailed";
 }
 
-/** The store cannot be opened; the message is for the person who starts the process. */
+/** The database cannot be opened. The message is for the person who starts the process. */
 export class StoreUnusable extends Error {
   override readonly name = "StoreUnusable";
 }
 
-type Outage = Cause | "unknown";
+type StoreOutage = BusyCause | "unknown";
 
 /**
- * Why a store gives no answer that it may give later. Undefined for any other error. Everything
- * that reports an outage to a user asks here.
+ * Why a database cannot answer now but may later. Undefined for other errors. All reports of
+ * outages to users depend on this.
  */
-export function readOutage(error: unknown): Outage | undefined {
+export function readOutage(error: unknown): StoreOutage | undefined {
   if (error instanceof OutcomeUnknown) return "unknown";
-  // What cannot be opened while it is away can be opened later.
+  // A database that cannot be opened during an outage can be opened later.
   if (error instanceof StoreUnusable) return readOutage(error.cause);
   return error instanceof StoreBusy ? error.outage : undefined;
 }
 
-/** Neither waiting nor free space helps: the operator has to restore the file. */
+/** Neither waiting nor free disk space helps: the operator must restore the file. */
 export function isUnusable(error: unknown): boolean {
   const isUnopened = error instanceof StoreUnusable;
   return isUnopened && !isFull(error) && readOutage(error) === undefined;
 }
 
-/** The tables do not exist yet, and the caller may change nothing. */
+/** The tables do not exist yet, and the caller must not create them. */
 export class NotMigrated extends Error {
   override readonly name = "NotMigrated";
 }
 
-/** A write broke a unique constraint of this table. */
+/** A write violated a unique constraint. */
 export class Duplicate extends Error {
   override readonly name = "Duplicate";
-  /** "table.column" of the constraint's columns. */
+  /** The constraint's columns, as "table.column". */
   readonly columns: readonly string[];
 
   constructor(columns: readonly string[], options: ErrorOptions) {
@@ -80,37 +80,39 @@ export function isBusy(error: unknown): boolean {
   return (readSqliteCode(error) ?? -1) % 256 === sqliteBusy;
 }
 
-/** The disk is full or a file limit is met: what was written before stays. */
+/** Whether the disk is full or a file limit was reached. Earlier writes are kept. */
 export function isFull(error: unknown): boolean {
-  // A file cannot even be opened then.
+  // With a full disk, a file cannot even be opened.
   if (error instanceof StoreUnusable) return isFull(error.cause);
   if (error instanceof Error && "code" in error && error.code === postgresFull) return true;
   return (readSqliteCode(error) ?? -1) % 256 === sqliteFull;
 }
 
-/** The disk or the way to it fails. */
+/** Whether the disk or the connection to it failed. */
 export function isIoFault(error: unknown): boolean {
   return error instanceof DiskFailed || (readSqliteCode(error) ?? -1) % 256 === sqliteIo;
 }
 
-/** Whether a write that failed so may be kept all the same. */
+/** Whether a write that failed with this error may have been kept. */
 export function isInDoubt(error: unknown): boolean {
   return readOutage(error) === "unknown" || isIoFault(error);
 }
 
-/** The bytes are not, or no longer, a database. */
+/** Whether the file's content is not a valid database. */
 export function isDamage(error: unknown): boolean {
   return sqliteDamage.has((readSqliteCode(error) ?? -1) % 256);
 }
 
-/** Turns a broken unique constraint into `Duplicate`; everything else stays what it is. */
+/** Turns a violated unique constraint into `Duplicate`; other errors stay. */
 export function translateFault(error: unknown): unknown {
   if (!(error instanceof Error) || !sqliteUnique.has(readSqliteCode(error) ?? -1)) return error;
   const [, columns = ""] = /UNIQUE constraint failed: (.*)$/.exec(error.message) ?? [];
   return new Duplicate(columns.split(", "), { cause: error });
 }
 
-/** `@photostructure/sqlite` leaves the code out when rows are read; SQLite's words are the same. */
+/**
+ * `@photostructure/sqlite` omits the code when rows are read, but SQLite's messages are the same.
+ */
 const codesByMessage: readonly (readonly [string, number])[] = [
   ["database is locked", sqliteBusy],
   ["disk I/O error", sqliteIo],
@@ -127,11 +129,11 @@ function readSqliteCode(error: unknown): number | undefined {
   return codesByMessage.find(([message]) => error.message.startsWith(message))?.[1];
 }
 
-/** For what may have happened already: closing, rolling back, merging the log. */
+/** For steps that may already have happened: closing, rolling back, merging the log. */
 export function ignoreFault(work: () => void): void {
   try {
     work();
   } catch {
-    // It is as it was to be, or another process does it.
+    // The step already happened, or another process does it.
   }
 }

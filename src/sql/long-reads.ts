@@ -2,33 +2,33 @@ import { Worker } from "node:worker_threads";
 import { sql, type RawBuilder, type SqlBool } from "kysely";
 import { createFairTurns } from "./fair-turns.ts";
 import { StoreBusy } from "./faults.ts";
-import type { Query, Ran } from "./run-statements.ts";
+import type { SqlQuery, StatementResult } from "./run-statements.ts";
 import type { ReadOptions, ReadSignal } from "./sql.ts";
 
 /**
- * Reads of a SQLite file that may take long, one after the other in a thread of their own, which
- * starts with the first of them. There is one: a second would take a processor from the thread that
- * serves visitors, and many machines have two.
+ * Runs long reads of a SQLite file, one after the other, in a thread that starts with the first
+ * one. There is only one, because a second would take a processor from the thread that serves
+ * visitors.
  */
 export type LongReads = {
-  /** All statements of `work` see the store as of one moment. */
+  /** All statements of `work` see the database as of one moment. */
   readonly read: <Result>(work: () => Promise<Result>, options: ReadOptions) => Promise<Result>;
-  /** Runs a statement of the work that has its turn. */
-  readonly run: (query: Query) => Promise<Ran>;
-  /** Runs a statement of no caller when the thread is free. */
-  readonly runAside: (query: Query) => Promise<Ran>;
+  /** Runs a statement of the current read. */
+  readonly run: (query: SqlQuery) => Promise<StatementResult>;
+  /** Runs a statement without a caller when the thread is free. */
+  readonly runAside: (query: SqlQuery) => Promise<StatementResult>;
   readonly close: () => Promise<void>;
 };
 
-/** Of one project; those behind them would be answered too late. */
+/** For each project. Reads behind them would be answered too late. */
 const mostWaiting = 100;
-/** No project has such an id. */
+/** No project has this id. */
 const asideLine = "aside";
 
 /**
- * A condition that always holds, but ends the statement when no caller waits for it any more. It is
- * checked for one row in a thousand, and first, so that no other condition keeps it from being
- * checked: a hundredth of the time of what goes through all rows.
+ * A condition that is always true, but ends the statement if its caller has left. It comes first,
+ * so that no other condition skips it, and checks only one row in about a thousand. That costs a
+ * hundredth of the time of a full scan.
  */
 export function whileAwaited(rowkey: RawBuilder<unknown>): RawBuilder<SqlBool> {
   return sql<SqlBool>`(${rowkey} & 1023 or is_awaited())`;
@@ -36,11 +36,11 @@ export function whileAwaited(rowkey: RawBuilder<unknown>): RawBuilder<SqlBool> {
 
 export function createLongReads(path: string): LongReads {
   const turns = createFairTurns(1, mostWaiting);
-  let thread: Thread | undefined;
-  /** Of the read that has its turn. */
+  let thread: ReaderThread | undefined;
+  /** The signal of the current read. */
   let current: ReadSignal | undefined;
 
-  function run(query: Query): Promise<Ran> {
+  function run(query: SqlQuery): Promise<StatementResult> {
     if (thread === undefined || thread.hasEnded()) thread = startThread(path);
     return thread.run(query);
   }
@@ -81,59 +81,59 @@ export function createLongReads(path: string): LongReads {
   };
 }
 
-/** What the thread begins with. */
+/** The data that the thread starts with. */
 export type ReaderStart = {
   readonly path: string;
-  /** In the memory of both threads; the one number in it is 1 when no caller waits any more. */
+  /** Memory that both threads share. Its number becomes 1 when no caller waits any longer. */
   readonly unwanted: Int32Array;
 };
 
-/** An error loses its code between two threads; its message has the same in it (`faults.ts`). */
-export type ReaderReply = { readonly ran: Ran } | { readonly fault: Error };
+/** Errors lose their code between threads, but their message says the same (see `faults.ts`). */
+export type ReaderReply = { readonly ran: StatementResult } | { readonly fault: Error };
 
-type Waiting = {
-  readonly resolve: (ran: Ran) => void;
+type PendingQuery = {
+  readonly resolve: (ran: StatementResult) => void;
   readonly reject: (error: unknown) => void;
 };
 
-type Thread = {
+type ReaderThread = {
   /** One after the other. */
-  readonly run: (query: Query) => Promise<Ran>;
-  /** Ends the statement that is running. */
+  readonly run: (query: SqlQuery) => Promise<StatementResult>;
+  /** Ends the running statement. */
   readonly interrupt: () => void;
   readonly hasEnded: () => boolean;
   readonly close: () => Promise<void>;
 };
 
 /**
- * It is never terminated and its memory is not limited: V8 would stop it in the middle of a
- * statement, and the packaged engine then takes the whole process down.
+ * Starts the thread. It is never terminated and has no memory limit, because V8 would stop it
+ * within a statement, and the packaged SQLite would then crash the process.
  */
-function startThread(path: string): Thread {
+function startThread(path: string): ReaderThread {
   const unwanted = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  // Node 20 starts no thread from TypeScript: it is built for those who run the source, too.
+  // Node 20 cannot start a thread from TypeScript, so the built file is used from source as well.
   const folder = import.meta.url.endsWith(".ts") ? "../../dist" : ".";
   const file = new URL(`${folder}/reader-thread.js`, import.meta.url);
   const workerData: ReaderStart = { path, unwanted };
-  // What the process was told to load before it starts is not for a thread that reads.
+  // The process's own `--import` and similar options are not for this thread.
   const worker = new Worker(file, { workerData, execArgv: [] });
-  // It keeps a process alive only while somebody waits for it.
+  // Keeps the process alive only while a caller waits.
   worker.unref();
-  let waiting: Waiting | undefined;
+  let waiting: PendingQuery | undefined;
   let cause: unknown;
   let ended: Error | undefined;
   let isClosing = false;
 
-  function take(): Waiting | undefined {
+  function take(): PendingQuery | undefined {
     const taken = waiting;
     waiting = undefined;
     if (!isClosing) worker.unref();
     return taken;
   }
 
-  // The rule is about windows.
+  // The rule is meant for browser windows.
   // oxlint-disable-next-line unicorn/require-post-message-target-origin
-  const send = (query: Query | undefined) => worker.postMessage(query);
+  const send = (query: SqlQuery | undefined) => worker.postMessage(query);
   const interrupt = () => Atomics.store(unwanted, 0, 1);
   worker.on("message", (reply: ReaderReply) => {
     if ("ran" in reply) take()?.resolve(reply.ran);
@@ -150,7 +150,7 @@ function startThread(path: string): Thread {
 
   return {
     run: (query) =>
-      new Promise<Ran>((resolve, reject) => {
+      new Promise<StatementResult>((resolve, reject) => {
         if (ended !== undefined) throw ended;
         Atomics.store(unwanted, 0, 0);
         waiting = { resolve, reject };

@@ -11,12 +11,12 @@ import {
 } from "kysely";
 import { retryWhileBusy } from "./busy-lock.ts";
 import { isBusy, translateFault } from "./faults.ts";
-import type { Query, RunStatement } from "./run-statements.ts";
+import type { SqlQuery, RunStatement } from "./run-statements.ts";
 import type { Engine } from "./sql.ts";
 
-/** Kysely over whatever runs statements on SQLite; `sqlite.ts` has the transactions around them. */
+/** Creates a Kysely instance for SQLite. The transactions are in `sqlite.ts`. */
 export function openKysely<Tables>(runStatement: RunStatement): Kysely<Tables> {
-  const runAgain = (query: Query) =>
+  const runAgain = (query: SqlQuery) =>
     retryWhileBusy(() => runStatement(query)).catch(throwTranslated);
   const run: RunStatement = (query) => {
     try {
@@ -27,8 +27,8 @@ export function openKysely<Tables>(runStatement: RunStatement): Kysely<Tables> {
     }
   };
   const connection: DatabaseConnection = {
-    // Named, the rows have the shape of the query that Kysely typed.
-    executeQuery: async <Row>(query: Query) => (await run(query)) as QueryResult<Row>,
+    // The rows have the shape of the query, which Kysely has typed.
+    executeQuery: async <Row>(query: SqlQuery) => (await run(query)) as QueryResult<Row>,
     streamQuery: () => {
       throw new Error("streaming is not supported");
     },
@@ -49,12 +49,12 @@ export function openKysely<Tables>(runStatement: RunStatement): Kysely<Tables> {
   return db;
 }
 
-/** Which engine is below: its adapter says so, whatever plugins are around it. */
+/** The engine of a database, read from its adapter, which plugins do not hide. */
 export function readEngine<Tables>(db: Kysely<Tables>): Engine {
   return db.getExecutor().adapter instanceof PostgresAdapter ? "postgres" : "sqlite";
 }
 
-/** Of pg_class, the tables in the schema where ours are made, whatever its name is. */
+/** A condition on pg_class for tables in our own schema, whatever its name is. */
 export const inOwnSchema =
   "relnamespace = to_regnamespace(quote_ident(current_schema())) and relkind in ('r', 'p')";
 
@@ -66,7 +66,7 @@ const selectNames = {
   `,
 };
 
-/** The names of all tables, including those that no migration made. */
+/** The names of all tables, including those of other programs. */
 export async function listTables<Tables>(db: Kysely<Tables>): Promise<readonly string[]> {
   const { rows } = await selectNames[readEngine(db)].execute(db);
   return rows.map(({ name }) => name);
@@ -75,8 +75,8 @@ export async function listTables<Tables>(db: Kysely<Tables>): Promise<readonly s
 const runners = new WeakMap<object, RunStatement>();
 
 /**
- * Runs statements past Kysely, and has answered when it returns. Undefined for a server, whose
- * answers take time, and for a database seen through plugins.
+ * Runs statements without Kysely, synchronously. Undefined for PostgreSQL, whose answers take time,
+ * and for a database with plugins.
  */
 export function findDirectRunner(db: object): RunStatement | undefined {
   return runners.get(db);

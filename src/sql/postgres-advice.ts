@@ -3,7 +3,7 @@ import { StoreBusy, StoreUnusable } from "./faults.ts";
 import { inOwnSchema, readEngine } from "./open-kysely.ts";
 import { findCause, readCode } from "./postgres-faults.ts";
 
-/** What has to be done where a server or a role in it does not do what Waypost needs. */
+/** Explains what to do if a PostgreSQL server or role does not meet Waypost's needs. */
 
 export type DatabaseFacts = {
   readonly version: number;
@@ -12,7 +12,7 @@ export type DatabaseFacts = {
   readonly has_tables: boolean;
   readonly role: string;
   readonly database: string;
-  /** Where tables are made; null where the role can use no schema of its search path. */
+  /** The schema for new tables; null if the role cannot use any schema of its search path. */
   readonly schema: string | null;
   readonly may_create: boolean | null;
   readonly is_read_only: boolean;
@@ -46,10 +46,10 @@ export async function readFacts<Tables>(db: Kysely<Tables>): Promise<DatabaseFac
   return facts;
 }
 
-/** PostgreSQL supports no older version. */
+/** PostgreSQL itself supports no older version. */
 const oldestVersion = 130_000;
 
-/** Why a database is not for Waypost. */
+/** Why Waypost cannot use a database. */
 export function findOpeningFault(facts: DatabaseFacts): string | undefined {
   if (facts.version < oldestVersion) return "is too old: Waypost needs PostgreSQL 13 or newer.";
   if (facts.encoding !== "UTF8") {
@@ -60,7 +60,7 @@ export function findOpeningFault(facts: DatabaseFacts): string | undefined {
   return "contains tables of another program. Nothing was changed. Use a separate database.";
 }
 
-/** Why a store that can be read cannot be written. Opening a file reports this by itself. */
+/** Why a readable database cannot be written. For a file, opening it reports this. */
 export async function findWriteFault<Tables>(db: Kysely<Tables>): Promise<string | undefined> {
   return readEngine(db) === "sqlite" ? undefined : explainWriteFault(await readFacts(db));
 }
@@ -81,7 +81,7 @@ const noRight = "42501";
 const noSchema = "3F000";
 const readOnly = "25006";
 
-/** An error that waiting does not fix becomes StoreUnusable with advice. Others stay. */
+/** Turns an error that waiting does not fix into StoreUnusable with advice. Other errors stay. */
 export function explainRights(error: unknown, facts: DatabaseFacts, place: string): unknown {
   const refuse = (fault: string) => new StoreUnusable(`${place} ${fault}`, { cause: error });
   const code = readCode(error);
@@ -127,7 +127,7 @@ function grantAll({ role, schema }: DatabaseFacts): string {
   );
 }
 
-/** Why a server refuses a connection: its own words, and what to do. */
+/** Why a server rejects a connection: its message, and what to do. */
 export function explainOpening(error: unknown, url: string): string {
   const { message } = findCause(error);
   if (message.includes("client password must be")) {
@@ -136,7 +136,7 @@ export function explainOpening(error: unknown, url: string): string {
       "WAYPOST_DATABASE_URL_FILE), or set PGPASSWORD"
     );
   }
-  // The driver's own words have no code.
+  // The driver's own errors have no code.
   const advice = listAdvice(url)[readCode(error) || message];
   return advice === undefined ? message : `${message}. ${advice}`;
 }
@@ -150,7 +150,7 @@ const checkLogin =
 
 function listAdvice(url: string): Readonly<Record<string, string>> {
   const { username, pathname } = new URL(url);
-  // The driver takes both from the environment where the address leaves them out.
+  // The driver reads both from the environment if the address omits them.
   const role = username === "" ? "the role" : quoteName(decodeURIComponent(username));
   const database = quoteName(decodeURIComponent(pathname.slice(1)));
   return {

@@ -7,32 +7,35 @@ import { refuseNul } from "./run-statements.ts";
 import type { PoolMeasures } from "./sql.ts";
 
 /**
- * A bounded number of connections, as Kysely's own dialect takes them. Nothing is kept in a session
- * and no statement has a name: behind PgBouncer each transaction may get another connection.
+ * A limited number of PostgreSQL connections for Kysely. It uses no session state and no named
+ * statements, because behind PgBouncer each transaction may get another connection.
  */
 export type PostgresPool = {
-  readonly openKysely: <Tables>(limits: Limits) => Kysely<Tables>;
+  readonly openKysely: <Tables>(limits: StatementLimits) => Kysely<Tables>;
   readonly measure: () => PoolMeasures;
-  /** Ends the statements that are running. */
+  /** Ends the running statements. */
   readonly close: () => Promise<void>;
 };
 
-type Limits = {
-  /** A statement without an answer by then closes its connection. */
+type StatementLimits = {
+  /** A statement that takes longer closes its connection. */
   readonly longest_ms: number;
-  /** For single statements outside transactions: one that met a broken connection runs again. */
+  /** For statements outside of transactions: repeats one that met a broken connection. */
   readonly isRepeating?: boolean;
 };
 
 const longestConnect_ms = 5_000;
 const longestIdle_ms = 30_000;
-/** bigint and numeric: the driver would return text, though our numbers fit. */
+/** bigint and numeric, which the driver would return as text. */
 const numberTypes = [20, 1700];
 
-/** By the name of its connections, `waypost migrate` finds a process that uses a database. */
+/**
+ * The name of this process's connections, by which `waypost migrate` finds processes that use a
+ * database.
+ */
 export const connectionName = `waypost ${process.pid} ${hostname()}`;
 
-/** `explain` turns an error of the server or the network into one that the rooms above know. */
+/** `explain` turns an error of the server or network into one that callers understand. */
 export function openPostgresPool(
   url: string,
   most: number,
@@ -62,9 +65,9 @@ export function openPostgresPool(
   let ended: Promise<void> | undefined;
 
   return {
-    openKysely: <Tables>(limits: Limits) => {
+    openKysely: <Tables>(limits: StatementLimits) => {
       const connect = () => holdConnection(() => pool.connect(), limits, explain);
-      // Kysely's type also has cursors, which need a package of their own.
+      // Kysely's type includes cursors, which need another package.
       const adapted = { connect, end: () => Promise.resolve() } as unknown as PoolOfKysely;
       return new Kysely<Tables>({ dialect: new PostgresDialect({ pool: adapted }) });
     },
@@ -74,23 +77,23 @@ export function openPostgresPool(
     },
     close: () => {
       ended ??= pool.end();
-      // The driver forgets a connection whose login failed, and it would keep the process alive.
+      // The driver forgets connections whose login failed, and they would keep the process alive.
       for (const socket of sockets) socket.destroy();
       return ended;
     },
   };
 }
 
-type Connection = {
+type HeldConnection = {
   readonly query: (text: string, values: readonly unknown[]) => Promise<QueryResult>;
   readonly release: () => void;
 };
 
 async function holdConnection(
   connect: () => Promise<PoolClient>,
-  { longest_ms, isRepeating = false }: Limits,
+  { longest_ms, isRepeating = false }: StatementLimits,
   explain: (error: unknown) => unknown,
-): Promise<Connection> {
+): Promise<HeldConnection> {
   const throwExplained = (error: unknown): never => {
     throw explain(error);
   };
@@ -104,7 +107,7 @@ async function holdConnection(
   async function run(text: string, values: readonly unknown[]): Promise<QueryResult> {
     if (client === undefined) throw new Error("a statement came after the end of its transaction");
     try {
-      // The driver's types leave the time-out out.
+      // The driver's types lack the timeout.
       const query = { text, values: [...values], query_timeout: longest_ms };
       return await client.query(query);
     } catch (error) {
@@ -138,7 +141,7 @@ async function holdConnection(
   };
 }
 
-/** The driver takes these for what they become here, and warns of that on every start. */
+/** The driver treats these modes like verify-full, and warns about it at every start. */
 function nameSslMode(url: string): string {
   if (/[?&]uselibpqcompat=true/.test(url)) return url;
   return url.replace(/([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/, "$1verify-full");

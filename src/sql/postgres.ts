@@ -15,34 +15,36 @@ import { isBroken, isLost, isRepeatable, translatePostgresFault } from "./postgr
 import { openPostgresPool, type PostgresPool } from "./postgres-pool.ts";
 import type { PoolMeasures, Sql, WriteOptions, WriteSignal } from "./sql.ts";
 
-/** Long reads and writes have connections of their own, so that a short read waits for neither. */
+/** Long reads and writes have their own connections, so that short reads wait for neither. */
 const mostConnections = { reads: 7, scans: 2, writes: 1 };
-/** Of one project; those behind them would be answered too late. */
+/** For each project. Reads behind them would be answered too late. */
 const mostWaitingScans = 100;
 const longestStatement_ms = 10_000;
 const longestScan_ms = 60_000;
-/** The usual 4 MB are too few to group the visits of 100,000 links in memory. */
+/** PostgreSQL's default of 4 MB is too little to group the visits of 100,000 links in memory. */
 const scanMemory_kb = 32 * 1024;
-/** A migration goes through tables of many millions of rows, and other processes wait for it. */
+/** A migration may go through tables with millions of rows, while other processes wait for it. */
 const longestMigration_ms = 60 * 60_000;
 const longestLock_ms = 5_000;
-/** The server ends a transaction in which nothing happens for so long. */
+/** The server ends a transaction that is idle for this long. */
 const longestPause_ms = 30_000;
-/** When the server has not ended a statement by so much later, the connection counts as broken. */
+/**
+ * If the server does not end a statement within this extra time, the connection counts as broken.
+ */
 const patience_ms = 2_000;
 
-/** How often a write is repeated that lost its connection before COMMIT was sent. */
+/** How often a write is repeated if its connection broke before COMMIT was sent. */
 const mostBreaks = 5;
 /**
- * How long a write is repeated that the server took back for another one. A number of times would
- * not do: where two processes write to one project all the time, one of them often loses.
+ * How long a write is repeated after serialization failures. A number of tries would not be fair:
+ * if two processes constantly write to one project, one of them often loses.
  */
 const longestRepeats_ms = 5_000;
 const mostBackoff_ms = 100;
 
 /**
- * Opens a PostgreSQL database, or what speaks its protocol. A database with tables of another
- * program is refused and left as it is.
+ * Opens a PostgreSQL database, or one with the same protocol. A database with tables of another
+ * program is rejected unchanged.
  */
 export async function openPostgres<Tables>(url: string): Promise<Sql<Tables>> {
   const place = describeDatabase(url);
@@ -88,7 +90,7 @@ async function requireUsable<Tables>(db: Kysely<Tables>, url: string): Promise<D
   return facts;
 }
 
-/** Reads in one transaction, and so as of one moment. */
+/** Reads in one transaction, as of one moment. */
 function scan<Tables, Result>(
   scanning: Kysely<Tables>,
   work: (db: Kysely<Tables>) => Promise<Result>,
@@ -105,9 +107,8 @@ function scan<Tables, Result>(
 }
 
 /**
- * The writes of this process go one after the other: nearly every one counts in its project's
- * tally, so that two at a time would only be repeated for each other's sake. Those of other
- * processes come between.
+ * Runs the writes of this process one after the other. Nearly every write updates its project's
+ * counts, so concurrent writes would only fail and be repeated. Other processes write in between.
  */
 function createWrites<Tables>(pool: PostgresPool) {
   const turns = createFairTurns(mostConnections.writes);
@@ -139,7 +140,8 @@ function createWrites<Tables>(pool: PostgresPool) {
         if (!isLost(error)) throw error;
         throw new OutcomeUnknown("the answer to a commit was lost", { cause: error });
       });
-      // Before the caller gets its answer: a cache must not miss a write that somebody knows of.
+      // Counted before callers get their answers, because caches must notice every write that a
+      // caller knows of.
       commits += 1;
       return result;
     });
@@ -159,7 +161,7 @@ function createWrites<Tables>(pool: PostgresPool) {
   };
 }
 
-/** A write whose caller has little time left waits no longer than that for a lock. */
+/** Limits the wait for a lock to the time that the caller still waits. */
 function findLongestLock(signal: WriteSignal | undefined): number {
   const left_ms = signal?.left_ms?.() ?? longestLock_ms;
   // Zero would mean no limit.
@@ -187,7 +189,7 @@ async function repeatWrite<Result>(
   }
 }
 
-/** One message: behind PgBouncer a setting must not outlive its transaction. */
+/** Sent as one message, because behind PgBouncer a setting must not outlive its transaction. */
 async function begin(
   db: QueryExecutorProvider,
   mode: string,
@@ -197,14 +199,14 @@ async function begin(
   await sql.raw([`begin isolation level ${mode}`, ...limits].join("; ")).execute(db);
 }
 
-/** When the connection is broken, the server rolls back by itself. */
+/** If the connection is broken, the server rolls back by itself. */
 async function rollback(db: QueryExecutorProvider): Promise<void> {
   await sql`rollback`.execute(db).catch(() => undefined);
 }
 
 /**
- * The server's snapshot is another one after any process has committed something. The start of the
- * server tells it from the snapshot of a standby that took over.
+ * Returns a number that changes after any commit. The server's snapshot shows commits. Its start
+ * time distinguishes it from a standby that took over.
  */
 function createVersionReader(db: QueryExecutorProvider): () => Promise<number> {
   let known = "";

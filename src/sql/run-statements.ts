@@ -1,28 +1,28 @@
-import type { Database, SqlValue, Statement } from "./engine.ts";
+import type { Database, SqlValue, SqlStatement } from "./engine.ts";
 
-/** Statements on synchronous connections, each prepared once on each. */
+/** Runs statements on synchronous connections, and keeps recent ones prepared. */
 
-export type Query = { readonly sql: string; readonly parameters: readonly unknown[] };
+export type SqlQuery = { readonly sql: string; readonly parameters: readonly unknown[] };
 
-/** What a statement has found, or how many rows it has changed. */
-export type Ran = {
+/** The rows of a statement, or the number of rows that it changed. */
+export type StatementResult = {
   readonly rows: readonly Readonly<Record<string, SqlValue | undefined>>[];
   readonly numAffectedRows?: bigint;
 };
 
-/** What it found is there when it returns, except where it comes from another thread. */
-export type RunStatement = (query: Query) => Ran | Promise<Ran>;
+/** Returns the result directly, except from another thread. */
+export type RunStatement = (query: SqlQuery) => StatementResult | Promise<StatementResult>;
 
-/** Filters make many different statements; the most recently used ones stay prepared. */
+/** Filters create many different statements, so only recent ones stay prepared. */
 const mostPrepared = 200;
 
-type Prepared = { readonly statement: Statement; readonly names: readonly string[] };
+type PreparedStatement = { readonly statement: SqlStatement; readonly names: readonly string[] };
 
-/** Runs statements on one connection, at once. */
-export function createStatementRunner(database: Database): (query: Query) => Ran {
-  const preparedBySql = new Map<string, Prepared>();
+/** Runs statements on one connection, synchronously. */
+export function createStatementRunner(database: Database): (query: SqlQuery) => StatementResult {
+  const preparedBySql = new Map<string, PreparedStatement>();
 
-  function findPrepared(sql: string): Prepared {
+  function findPrepared(sql: string): PreparedStatement {
     const known = preparedBySql.get(sql);
     const prepared = known ?? prepareStatement(database, sql);
     if (known !== undefined) preparedBySql.delete(sql);
@@ -33,34 +33,34 @@ export function createStatementRunner(database: Database): (query: Query) => Ran
   }
 
   return ({ sql, parameters }) => {
-    // The rows of our tables hold such values; Kysely types parameters as unknown.
+    // Our tables hold only such values; Kysely types parameters as unknown.
     const values = parameters as readonly SqlValue[];
     refuseNul(values);
     const { statement, names } = findPrepared(sql);
     if (names.length === 0) {
       return { rows: [], numAffectedRows: BigInt(statement.run(...values).changes) };
     }
-    // Arrays were asked for.
+    // The statement returns arrays, as set below.
     const rows = statement.all(...values) as (readonly SqlValue[])[];
     return { rows: rows.map((cells) => nameCells(names, cells)) };
   };
 }
 
-function prepareStatement(database: Database, sql: string): Prepared {
+function prepareStatement(database: Database, sql: string): PreparedStatement {
   const statement = database.prepare(sql);
-  // The engine's own row objects have no prototype, and are slow to make and to copy.
+  // The engine's own row objects have no prototype, and are slow to create and copy.
   statement.setReturnArrays(true);
   return { statement, names: statement.columns().map(({ name }) => name) };
 }
 
 function nameCells(names: readonly string[], cells: readonly SqlValue[]) {
   const row: Record<string, SqlValue | undefined> = {};
-  // Counted, for an iterator over the names takes five times as long.
+  // A counted loop, because an iterator over the names takes five times as long.
   for (let at = 0; at < names.length; at += 1) row[names[at] ?? ""] = cells[at];
   return row;
 }
 
-/** A driver would end the text at the NUL and find rows that were not asked for. */
+/** A driver would end the text at the NUL and match other rows. */
 export function refuseNul(values: readonly unknown[]): void {
   if (values.some(hasNul)) throw new Error("a text with a NUL reached the database");
 }

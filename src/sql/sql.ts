@@ -1,57 +1,61 @@
 import type { Kysely } from "kysely";
 
-/** A caller that waits. Once it has left, the write does not begin any more. */
+/**
+ * The interface to databases, the same for SQLite and PostgreSQL.
+ *
+ * A `WriteSignal` is a caller that waits. Once it has left, its write does not start.
+ */
 export type WriteSignal = {
   readonly hasLeft: () => boolean;
-  /** How long it still waits; none, or less, where a write that has begun may only just end. */
+  /** The remaining time. At zero or less, a started write may finish but nothing may start. */
   readonly left_ms?: () => number;
-  /** Called when the write begins. */
+  /** Called when the write starts. */
   readonly noteWriting?: () => void;
 };
 
 export type WriteOptions = {
   readonly signal?: WriteSignal | undefined;
-  /** Others may go first: nobody waits for this write, as for a job's or a chore's. */
+  /** Other writes go first, because no one waits for this one. */
   readonly isPatient?: boolean | undefined;
-  /** Its statements go through whole tables, as a migration's: no time limits them. */
+  /** The statements may go through whole tables, as a migration's do, so no time limit applies. */
   readonly isLong?: boolean | undefined;
 };
 
-/** A caller that waits for something long. */
+/** A caller that waits for a long read. */
 export type ReadSignal = WriteSignal & {
-  /** Has `end` called when the caller leaves. */
+  /** Calls `end` when the caller leaves. */
   readonly onAbort: (end: () => void) => void;
 };
 
 export type ReadOptions = {
   readonly signal: ReadSignal;
-  /** Those of one line wait for each other, and lines take turns: a project's. */
+  /** Reads of one line, usually of one project, wait for each other, and lines take turns. */
   readonly line: string;
 };
 
 export type Engine = "sqlite" | "postgres";
 
-/** Connections to a server: those that are open, those of them that are idle, and who waits. */
+/** The connections to a server: open ones, idle ones among them, and waiting requests. */
 export type PoolMeasures = Readonly<Record<"open" | "idle" | "waiting", number>>;
 
-/** A database as the rooms above see it, whichever engine is below. */
+/** A database, independent of its engine. */
 export type Sql<Tables> = {
   readonly engine: Engine;
-  /** Reads what is committed, and never what is still being written. */
+  /** Reads committed data only. */
   readonly db: Kysely<Tables>;
   /**
-   * Reads what may take long without holding up anybody else: `work` sees the store as of one
-   * moment. A caller that leaves ends its read, and where too many wait already, it is StoreBusy.
+   * Runs a long read without blocking others. `work` sees the database as of one moment. If the
+   * caller leaves, the read ends. If too many reads wait already, it throws StoreBusy.
    */
   readonly readLong: <Result>(
     work: (db: Kysely<Tables>) => Promise<Result>,
     options: ReadOptions,
   ) => Promise<Result>;
   /**
-   * Runs `work` so that all of it is durable when the promise resolves, or none of it happened.
-   * While it waits for its turn, it is taken back if its caller leaves. A SQLite file may run it in
-   * one transaction with others, and it sees what they have written; PostgreSQL may run it again,
-   * so it changes nothing but the tables.
+   * Runs `work` in a transaction. When the promise resolves, all of it is durable. If it rejects,
+   * nothing happened, unless the error is OutcomeUnknown. A write that waits for its turn is
+   * dropped if its caller leaves. On SQLite it may share a transaction with other writes and see
+   * their changes. On PostgreSQL it may run again, so it must change nothing but tables.
    */
   readonly write: <Result>(
     work: (db: Kysely<Tables>) => Promise<Result>,
@@ -59,9 +63,9 @@ export type Sql<Tables> = {
   ) => Promise<Result>;
   /** How many transactions this process has committed. */
   readonly countWrites: () => number;
-  /** A number that is another one after any process has committed something. */
+  /** A number that changes after any process has committed something. */
   readonly readVersion: () => Promise<number>;
-  /** Of an engine that has more than the connections of its own. */
+  /** Only for engines with a pool of connections. */
   readonly measurePool?: () => PoolMeasures;
   readonly close: () => Promise<void>;
 };

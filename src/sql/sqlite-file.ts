@@ -15,9 +15,9 @@ import { pathToFileURL } from "node:url";
 import { openDatabase } from "./engine.ts";
 import { isDamage, StoreUnusable } from "./faults.ts";
 
-/** A SQLite file before it is opened: made, or checked that it is one of ours. */
+/** Creates SQLite files, and checks that existing ones are Waypost's, before they are opened. */
 
-/** Reads the bytes before SQLite does, so that nothing is written into a file that is not ours. */
+/** Reads the header before SQLite does, so that nothing is written into another program's file. */
 export function refuseForeignFile(path: string, applicationId: number): void {
   if (!existsSync(path)) return;
   if (!statSync(path).isFile()) throw new StoreUnusable(notOurs(path));
@@ -32,16 +32,16 @@ export function refuseForeignFile(path: string, applicationId: number): void {
   }
 }
 
-/** Reads a column of texts, and leaves the file and its log as they are, byte for byte. */
+/** Reads a column of texts without changing a byte of the file or its log. */
 export function readUnchanged(path: string, column: string, source: string): readonly string[] {
-  // Without a log, SQLite would leave an empty one there.
+  // Without a log, SQLite would create an empty one.
   const hasLog = existsSync(`${path}-wal`);
   const address = hasLog ? path : `${pathToFileURL(path).href}?immutable=1`;
   const database = openDatabase(address, { readOnly: true });
   const texts: string[] = [];
   database.function("note", (text) => texts.push(String(text)));
   try {
-    // A prepared statement would hold the file until its memory is freed.
+    // A prepared statement would hold the file open until its memory is freed.
     database.exec(`select note(${column}) from ${source}`);
     return texts;
   } finally {
@@ -62,8 +62,9 @@ function openReadable(path: string): number {
 }
 
 /**
- * Makes the file before SQLite does, so that it is private from its first moment; SQLite gives its
- * mode to -wal and -shm. It appears with our mark in it: something else has emptied an empty one.
+ * Creates the file before SQLite does, so that it is private from the start. SQLite uses its mode
+ * for -wal and -shm. It appears with our mark inside, so an empty file was emptied by something
+ * else.
  */
 export function makePrivateFile(path: string, applicationId: number): void {
   if (existsSync(path)) return;
@@ -73,17 +74,17 @@ export function makePrivateFile(path: string, applicationId: number): void {
     const database = openDatabase(draft);
     database.exec(`PRAGMA application_id = ${applicationId}`);
     database.close();
-    appear(draft, path);
+    moveIntoPlace(draft, path);
   } catch (error) {
-    // Another process may have been faster.
+    // Another process may have created it first.
     if (!existsSync(path)) throw refuseFault(path, error);
   } finally {
     rmSync(draft, { force: true });
   }
 }
 
-/** At once and whole, except on file systems without hard links. */
-function appear(draft: string, path: string): void {
+/** Moves the file into place as a whole, except on file systems without hard links. */
+function moveIntoPlace(draft: string, path: string): void {
   try {
     linkSync(draft, path);
   } catch {
@@ -91,7 +92,7 @@ function appear(draft: string, path: string): void {
   }
 }
 
-/** Whether something else has emptied it. */
+/** Whether something else has emptied the file. */
 export function isEmptied(path: string): boolean {
   return existsSync(path) && statSync(path).size === 0;
 }

@@ -7,22 +7,22 @@ import { DiskFailed, StoreBusy, StoreUnusable, ignoreFault, isBusy, isDamage } f
 import { createGroupCommit } from "./group-commit.ts";
 import { createLongReads } from "./long-reads.ts";
 import { openKysely } from "./open-kysely.ts";
-import { type Query, createStatementRunner } from "./run-statements.ts";
+import { type SqlQuery, createStatementRunner } from "./run-statements.ts";
 import type { Sql } from "./sql.ts";
 import { damaged, makePrivateFile, refuseFault, refuseForeignFile } from "./sqlite-file.ts";
 
 type OpenOptions = {
-  /** Four bytes in the file's header that say which program the file is of. */
+  /** Four bytes in the file's header that identify the program. */
   readonly applicationId: number;
-  /** Looks at every page, however many there are. */
+  /** Checks every page, even of a large file. */
   readonly checksAll?: boolean | undefined;
 };
 
 /**
- * Opens a SQLite file, or makes one. A file that is not ours or is damaged is refused and left as
- * it is. Two connections: while a transaction is open on the one that writes, the other one reads,
- * so that no reader sees half of it. At other times the first one reads, too: it keeps the pages
- * that it has read over its own commits, and any other connection drops all of them.
+ * Opens or creates a SQLite file. A file that is damaged or not Waypost's is rejected unchanged.
+ * There are two connections: while one has an open write transaction, the other one reads, so no
+ * reader sees half of a write. Otherwise the writing connection also reads, because its cache
+ * survives its own commits, while other connections must drop theirs.
  */
 export async function openSqlite<Tables>(path: string, options: OpenOptions): Promise<Sql<Tables>> {
   const { writer, reader, log } = await openConnections(path, options);
@@ -31,7 +31,7 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
   const onWriter = createStatementRunner(writer);
   const onReader = createStatementRunner(reader);
   const db = openKysely<Tables>((query) => {
-    // What a disk that fails has not kept must not be shown as kept.
+    // A failed disk may have lost data that looks committed.
     log.requireSound();
     return writer.isTransaction ? onReader(query) : onWriter(query);
   });
@@ -60,28 +60,28 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
     countWrites: groups.countCommits,
     readVersion: async () => {
       log.requireSound();
-      // It reports only the commits of other connections, so it is always read on the same one.
+      // Always read on this connection, because it reports only commits of other connections.
       const { rows } = await retryWhileBusy(() => onReader(selectVersion));
       return Number(rows[0]?.["data_version"]);
     },
     close: async () => {
       await groups.finish();
       await log.close();
-      // Its connection would hold the log back. Whatever is carried over just now ends before.
+      // An open connection would keep the log. A running checkpoint ends first.
       await longReads.close();
-      // The log goes into the file now: an engine that keeps statements open would leave it behind.
-      // Where another process holds the file, the last one to close merges the log.
+      // Merges the log now, because an engine with open statements would leave it behind. If
+      // another process uses the file, the last one to close it merges the log.
       ignoreFault(() => writer.exec("PRAGMA wal_checkpoint(TRUNCATE)"));
       for (const connection of [reader, writer]) ignoreFault(() => connection.close());
     },
   };
 }
 
-const selectVersion: Query = { sql: "PRAGMA data_version", parameters: [] };
+const selectVersion: SqlQuery = { sql: "PRAGMA data_version", parameters: [] };
 
 /**
- * Runs `work` in a transaction during which no other process can open the file. StoreBusy if one
- * has it open already.
+ * Runs `work` in a transaction during which no other process can open the file. Throws StoreBusy if
+ * one has it open.
  */
 export async function lockSqlite<Result>(
   path: string,
@@ -128,9 +128,9 @@ async function openConnections(path: string, options: OpenOptions) {
   }
 }
 
-/** How much of the file each connection may keep in memory. */
+/** How much of the file each connection may cache. */
 const cache_mb = 64;
-/** Looking at every page of a larger file would hold up the start for too long. */
+/** Checking every page of a larger file would delay the start too much. */
 const checkedBytes = 16 * 1024 * 1024;
 
 const lookAtSchema = "SELECT 'ok' FROM (SELECT count(*), max(sql) FROM sqlite_schema)";
@@ -154,39 +154,40 @@ function prepareConnection(database: Database, { applicationId }: OpenOptions): 
   const wasEmpty = Object.values(owner ?? {})[0] === 0;
   if (wasEmpty) database.exec(`PRAGMA application_id = ${applicationId}`);
   database.exec("PRAGMA journal_mode = WAL");
-  // `openLogSync` syncs each commit before a caller gets its answer.
+  // `openLogSync` syncs each commit before its caller gets an answer.
   database.exec("PRAGMA synchronous = NORMAL");
-  // `createCheckpoints` carries nearly all of the log over before this is reached.
+  // `createCheckpoints` merges nearly all of the log before it reaches this length.
   database.exec(`PRAGMA wal_autocheckpoint = ${longestLog_pages}`);
   database.exec("PRAGMA foreign_keys = ON");
   database.exec(`PRAGMA cache_size = -${cache_mb * 1024}`);
   database.exec("PRAGMA temp_store = MEMORY");
-  // In this thread nothing can come between: whoever asks is still there.
+  // In this thread nothing can happen in between, so the caller is always waiting.
   defineIsAwaited(database, () => true);
 }
 
-/** SQLite's write-ahead log: when it is synced, and when it is carried over into the file. */
+/** Syncs SQLite's write-ahead log to disk, and merges it into the file. */
 
 /**
- * Waits until what was committed is on the disk, as the engine would with `synchronous=FULL`: the
- * same file, after each commit and before any caller gets an answer. The engine would wait in the
- * thread that serves everybody; Node waits in another. Beside 200 creates a second on a busy disk,
- * a visitor's p99 was 40 ms and more, and is 1 to 2.
+ * Waits until commits are on disk, like SQLite with `synchronous=FULL`: it syncs the same file
+ * after each commit, before any caller gets an answer. SQLite would block the thread that serves
+ * everyone, while Node waits in another thread.
  *
- * Until then others may read what was committed. If the power fails they have seen what is lost,
- * but what they wrote after it is lost with it: the log counts up to its first gap.
+ * Other callers may read a commit before it is on disk. If the power fails, they have seen lost
+ * data. But everything they wrote after it is lost as well, because the log is valid only up to its
+ * first gap.
  */
 export type LogSync = {
-  /** Resolves when everything that any process committed is on the disk. */
+  /** Resolves when everything that any process committed is on disk. */
   readonly sync: () => Promise<void>;
-  /** Throws `DiskFailed` when the disk has failed before. */
+  /** Throws `DiskFailed` if the disk has failed before. */
   readonly requireSound: () => void;
   readonly close: () => Promise<void>;
 };
 
-/** The engine makes the log with the first read or write of a connection. */
+/** The log exists once a connection has read or written. */
 export async function openLogSync(path: string): Promise<LogSync> {
-  // For writing, or Windows would not sync it. No lock is on the log, so that closing drops none.
+  // Opened for writing, because Windows syncs no read-only file. There are no locks on the log, so
+  // closing it releases none.
   const file = await open(`${path}-wal`, "r+");
   let last: Promise<void> = Promise.resolve();
   let next: Promise<void> | undefined;
@@ -206,13 +207,13 @@ export async function openLogSync(path: string): Promise<LogSync> {
 
   return {
     sync: () => {
-      // One that is running may have begun too early. The next serves everybody who waits by then.
+      // A running sync may have started too early. The next one serves everyone who waits by then.
       next ??= syncAfter(last);
       last = next;
       return last;
     },
     requireSound: () => {
-      // A disk that lost something may report a later sync as good.
+      // After a loss, a disk may report later syncs as successful.
       if (failed !== undefined) throw failed;
     },
     close: async () => {
@@ -227,12 +228,11 @@ const commitsApart = 50;
 const longestLog_pages = 10_000;
 
 /**
- * Carries the log over into the file after each fifty commits, in the thread of the long reads: it
- * syncs both, and would hold everybody up for as long. A log starts from its beginning only when
- * all of it was carried over. Where writers leave no gap, the engine does the rest at a commit once
- * the log is long, and only waits for what came since.
+ * Merges the log into the file after every few commits, in the thread for long reads, because it
+ * syncs both files and would block other work. A log restarts only after all of it was merged. If
+ * writers leave no gap, SQLite merges the rest at a commit once the log is long.
  */
-export function createCheckpoints(runAside: (query: Query) => Promise<unknown>): () => void {
+export function createCheckpoints(runAside: (query: SqlQuery) => Promise<unknown>): () => void {
   let commits = 0;
   let isRunning = false;
   return () => {
@@ -241,7 +241,7 @@ export function createCheckpoints(runAside: (query: Query) => Promise<unknown>):
     commits = 0;
     isRunning = true;
     void runAside({ sql: "PRAGMA wal_checkpoint(PASSIVE)", parameters: [] })
-      // It is tried again after as many commits.
+      // Tried again after as many commits.
       .catch(() => undefined)
       .finally(() => (isRunning = false));
   };
