@@ -5,52 +5,54 @@ import type { Sql } from "../sql/sql.ts";
 import { digestNotice, insertNotice } from "./kept-values.ts";
 import type { Db, StateTables } from "./tables.ts";
 
-/** Approvals that wait for a person, and their answers: each lets one request through once. */
+/**
+ * Stores approvals that wait for a person, and the answers. An approval allows one request once.
+ */
 
-type Row = StateTables["approvals"];
+type ApprovalRow = StateTables["approvals"];
 
 export type Approval = Readonly<
-  Pick<Row, "id" | "status" | "preview" | "key_print" | "pin" | "created_at" | "expires_at">
+  Pick<ApprovalRow, "id" | "status" | "preview" | "key_print" | "pin" | "created_at" | "expires_at">
 >;
 
-type TokenRequest = Pick<Row, "digest" | "preview">;
+type TokenRequest = Pick<ApprovalRow, "digest" | "preview">;
 type PageRequest = TokenRequest &
-  Pick<Row, "key_print"> & {
-    /** The hash of the PIN that the page asks for. */
+  Pick<ApprovalRow, "key_print"> & {
+    /** The hash of the PIN that the page requires. */
     readonly pin?: string | undefined;
-    /** The approval that this request has waited for. It opens no second page. */
+    /** The approval for which this request has waited. If it ended, no second page is opened. */
     readonly waited?: string | undefined;
-    /** What the project's webhooks receive when a page is opened; nothing when left out. */
+    /** The data for the project's webhooks when a page is opened; omitted to send nothing. */
     readonly told?: { readonly realm: string; readonly headline: string } | undefined;
   };
 
 export type Approvals = {
-  /** A new approval whose token travels through the client. */
+  /** Creates an approval whose token travels through the client. */
   readonly openForToken: (request: TokenRequest) => Promise<Approval>;
-  /** Uses a token's approval: true once, and only for the request that it was opened for. */
+  /** Uses up a token's approval. True only once, and only for the original request. */
   readonly takeForToken: (id: string, digest: string) => Promise<boolean>;
   /** Whether an approval, of any channel, is for this request and has not expired. */
   readonly isCurrent: (id: string, digest: string) => Promise<boolean>;
   /**
-   * A person's answer on this request's page. Reading the answer uses it, for one of the requests
-   * that wait for it. A request without an answer gets its page, which is opened when it is new.
+   * Returns the answer to this request, and uses it up for one of the requests that wait for it.
+   * Without an answer, returns the request's page, which is created if necessary.
    */
   readonly askPage: (
     request: PageRequest,
-  ) => Promise<Said | { readonly said: "used" } | { readonly waits: Approval }>;
-  /** Those of a key that wait for a person. */
+  ) => Promise<PersonAnswer | { readonly said: "used" } | { readonly waits: Approval }>;
+  /** The approvals of a key that wait for a person. */
   readonly listWaiting: (keyPrint: string) => Promise<readonly Approval[]>;
   readonly findPage: (id: string) => Promise<Approval | undefined>;
-  /** Without the preview, which may be long: a waiting call reads the status often. */
+  /** Excludes the preview, which may be long, because waiting calls read the status often. */
   readonly readStatus: (id: string) => Promise<Approval["status"] | undefined>;
-  /** Saves a person's answer; false when the approval no longer waits. */
-  readonly decidePage: (id: string, said: Said["said"]) => Promise<boolean>;
+  /** Saves a person's answer. False if the approval no longer waits. */
+  readonly decidePage: (id: string, said: PersonAnswer["said"]) => Promise<boolean>;
   readonly removeEnded: () => Promise<void>;
-  /** How many this process asked for, and how many it found expired before they were used. */
+  /** How many approvals this process requested, and how many expired unused. */
   readonly measure: () => Readonly<Record<"asked" | "expired", number>>;
 };
 
-type Said = { readonly said: "approved" | "declined" };
+type PersonAnswer = { readonly said: "approved" | "declined" };
 
 const idBytes = 20;
 
@@ -111,7 +113,7 @@ export function createApprovals({ db, write }: Sql<StateTables>, given: ClockAnd
       const removed = await write((inner) =>
         inner.deleteFrom("approvals").where("expires_at", "<=", now).returning("status").execute(),
       );
-      // No one answered, or the request that asked did not come back for the answer.
+      // No one answered, or the request did not return for the answer.
       const unspent = removed.filter(({ status }) => status === "waiting" || status === "approved");
       measured.expired += unspent.length;
     },
@@ -119,10 +121,10 @@ export function createApprovals({ db, write }: Sql<StateTables>, given: ClockAnd
   };
 }
 
-/** Uses up the approval whatever the request; true only for the request it was opened for. */
+/** Uses up the approval for any request; true only for the original one. */
 async function useUp(
   db: Db,
-  { id, digest }: Pick<Row, "id" | "digest">,
+  { id, digest }: Pick<ApprovalRow, "id" | "digest">,
   now: number,
 ): Promise<boolean> {
   const current = selectCurrent(db, "sealed", now).select("digest");
@@ -131,13 +133,15 @@ async function useUp(
   return isFirst && row.digest === digest;
 }
 
-type Opened = TokenRequest & Pick<Row, "channel"> & Partial<Pick<PageRequest, "key_print" | "pin">>;
+type NewApproval = TokenRequest &
+  Pick<ApprovalRow, "channel"> &
+  Partial<Pick<PageRequest, "key_print" | "pin">>;
 
 async function open(
   db: Db,
-  { key_print = "", pin, ...request }: Opened,
+  { key_print = "", pin, ...request }: NewApproval,
   { clock, random }: ClockAndRandom,
-): Promise<Row> {
+): Promise<ApprovalRow> {
   const id = Buffer.from(random.bytes(idBytes)).toString("base64url");
   const created_at = clock.now();
   const times = { created_at, expires_at: created_at + limits.approval_ms };
@@ -147,7 +151,7 @@ async function open(
   return row;
 }
 
-/** Undefined when nobody was asked yet. */
+/** Undefined if no one was asked yet. */
 async function readAnswer(
   db: Db,
   { digest, pin, waited }: PageRequest,
@@ -161,7 +165,7 @@ async function readAnswer(
   if (ended?.status === "used") return { said: "used" };
   if (ended?.status === "told") return { said: "declined" };
   const unused = current.filter(({ status }) => status !== "used" && status !== "told");
-  // An approval that was given without this PIN, to another process, does not count here.
+  // An approval without this PIN, given to another process, does not count.
   const row = unused.find((approval) => approval.pin === (pin ?? null));
   if (row === undefined) return undefined;
   if (row.status === "waiting") return { waits: row };
@@ -170,7 +174,7 @@ async function readAnswer(
   return { said };
 }
 
-/** Webhooks never receive the approval's own id, which opens its page. */
+/** Webhooks get a digest and not the approval's id, because the id opens its page. */
 async function noteOpened(
   db: Db,
   { id, created_at, expires_at }: Approval,
@@ -182,7 +186,7 @@ async function noteOpened(
   await insertNotice(db, notice, "");
 }
 
-function selectCurrent(db: Db, channel: Row["channel"], now: number) {
+function selectCurrent(db: Db, channel: ApprovalRow["channel"], now: number) {
   return selectOpen(db, now).where("channel", "=", channel);
 }
 
@@ -191,17 +195,17 @@ function selectOpen(db: Db, now: number) {
     db
       .selectFrom("approvals")
       .where("expires_at", ">", now)
-      // One that was opened in the future was opened before the clock was set back.
+      // Approvals from the future were opened before a clock was set back.
       .where("created_at", "<=", now + mostSkew_ms)
   );
 }
 
-/** True for only one of several callers that change the same status at once. */
+/** If several callers change the same status at once, only one of them gets true. */
 async function setStatus(
   db: Db,
   id: string,
-  from: Row["status"],
-  to: Row["status"],
+  from: ApprovalRow["status"],
+  to: ApprovalRow["status"],
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable("approvals")

@@ -4,30 +4,33 @@ import type { Sql } from "../sql/sql.ts";
 import type { Db, StateTables } from "./tables.ts";
 
 /**
- * How often something was done within a window of time, over all processes of the folder or
- * database. Each use is a row until its window has passed, so no window of that length, whenever it
- * begins, has more uses than the limit.
+ * Limits how often something happens within a window of time, across all processes. Each use is a
+ * row until its window has passed, so no window of that length has more uses than the limit.
  */
 export type Counters = {
-  /** Counts a use of each. When one has reached its limit, counts none and returns undefined. */
-  readonly take: (subjects: Partial<Record<CounterName, string>>) => Promise<Use | undefined>;
-  /** How many uses are left and, when none is, when the next one is free. */
+  /** Counts one use of each limit. If one is reached, counts none and returns undefined. */
+  readonly take: (
+    subjects: Partial<Record<CounterName, string>>,
+  ) => Promise<CountedUse | undefined>;
+  /** How many uses are left, and when the next one is free if none is. */
   readonly readLeft: (
     name: CounterName,
     subject: string,
   ) => Promise<{ readonly left: number; readonly free_at: number | undefined }>;
-  /** A place in a line whose uses wait until the limit allows them. */
-  readonly queue: (line: Line) => Place;
+  /** Takes a place in a line whose uses wait until the limit allows them. */
+  readonly queue: (line: UseLine) => LinePlace;
 };
 
-/** A use that was given back does not count. */
-type Use = { readonly giveBack: () => Promise<void> };
-type Line = { readonly kind: string; readonly subject: string; readonly window_ms: number };
+/** Giving a use back removes it from the count. */
+type CountedUse = { readonly giveBack: () => Promise<void> };
+type UseLine = { readonly kind: string; readonly subject: string; readonly window_ms: number };
 
-type Place = {
-  /** How long the use has to wait. Places are taken in the order in which they were asked for. */
+type LinePlace = {
+  /** How long the use must wait. Places are served in the order of their requests. */
   readonly readWait_ms: (most: number) => Promise<number>;
-  /** A use that happened counts from now on, because a remote server counted it some time ago. */
+  /**
+   * A use counts from the end of the call, because a remote server counted it some time earlier.
+   */
   readonly leave: (isUsed: boolean) => Promise<void>;
 };
 
@@ -35,17 +38,19 @@ const hour_ms = 60 * 60_000;
 export const longestWindow_ms = hour_ms;
 
 const limits = {
-  /** Per key. Many single overwrites must not be a way around the approval of a plan. */
+  /** For each key. Many single overwrites must not bypass the approval of a plan. */
   overwrite: { most: unaskedOverwrites.most, window_ms: unaskedOverwrites.window_ms },
-  /** Per approval of more overwrites. */
+  /** For each approval of more overwrites. */
   approved_overwrite: { most: unaskedOverwrites.granted, window_ms: unaskedOverwrites.window_ms },
   pin_of_approval: { most: 5, window_ms: hour_ms },
-  /** Each new approval has new tries, so the tries of all approvals of a key are limited too. */
+  /**
+   * Each approval has its own tries, so the tries of all approvals of a key are limited as well.
+   */
   pin_of_key: { most: 20, window_ms: hour_ms },
-  /** Per address. A wrong API key leaves the tries of the PIN, and the other way round. */
+  /** For each address. Wrong API keys do not use up the tries of the PIN, and the reverse. */
   sign_in_by_key: { most: 20, window_ms: hour_ms },
   sign_in_by_pin: { most: 20, window_ms: hour_ms },
-  /** Requests to hosts that a key names. */
+  /** Requests to hosts that a key's calls name. */
   host_request: { most: 1000, window_ms: hour_ms },
 } as const satisfies Record<string, { readonly most: number; readonly window_ms: number }>;
 type CounterName = keyof typeof limits;
@@ -90,19 +95,19 @@ export function createCounters(
   };
 }
 
-function queue(write: Sql<StateTables>["write"], line: Line, now: Clock["now"]): Place {
+function queue(write: Sql<StateTables>["write"], line: UseLine, now: Clock["now"]): LinePlace {
   const { kind, subject, window_ms } = line;
   let id: number | undefined;
   return {
     readWait_ms: async (most) => {
       const placed = await write(async (db) => {
         const time = now();
-        // A place further ahead was taken before the clock was set back.
+        // A place further in the future was taken before a clock was set back.
         await deleteOld(db, line, time, time + Math.max(2 * window_ms, 60_000));
         const at = await findFree(db, line, most, time, id);
         return { id: await writePlace(db, { kind, subject, at }, id), wait_ms: at - time };
       });
-      // The id of a write that was not committed may belong to another place by now.
+      // If the write was not committed, its id may belong to another place.
       ({ id } = placed);
       return placed.wait_ms;
     },
@@ -120,7 +125,7 @@ function queue(write: Sql<StateTables>["write"], line: Line, now: Clock["now"]):
 
 async function deleteOld(
   db: Db,
-  line: Line,
+  line: UseLine,
   now: number,
   latest = Number.MAX_SAFE_INTEGER,
 ): Promise<void> {
@@ -132,7 +137,7 @@ async function deleteOld(
     .execute();
 }
 
-function selectNewest(db: Db, { kind, subject, window_ms }: Line, now: number) {
+function selectNewest(db: Db, { kind, subject, window_ms }: UseLine, now: number) {
   return db
     .selectFrom("uses")
     .select("at")
@@ -141,10 +146,10 @@ function selectNewest(db: Db, { kind, subject, window_ms }: Line, now: number) {
     .orderBy("at", "desc");
 }
 
-/** When the next use fits into the limit: now, or later. For a place, earlier places count. */
+/** When the next use is allowed. For a place, only earlier places count. */
 async function findFree(
   db: Db,
-  line: Line,
+  line: UseLine,
   most: number,
   now: number,
   id?: number,

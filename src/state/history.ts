@@ -6,48 +6,48 @@ import { createPrefixedId } from "./ids.ts";
 import { findValue, saveValue } from "./kept-values.ts";
 import type { Db, StateTables } from "./tables.ts";
 
-/** What was written, by whom, and what was there before: so that it can be put back. */
+/** Stores what was changed, by which key, and the state before it, so that it can be undone. */
 
-type Row = Selectable<StateTables["changes"]>;
+type ChangeRow = Selectable<StateTables["changes"]>;
 
-/** In place of a key: who sits at the terminal has none. No key's print is as short. */
+/** Stands for the key of an operator, who has none. Real prints of keys are longer. */
 export const operatorPrint = "operator";
 
-/** One thing that a change did. An undo goes through them from the last to the first. */
+/** One effect of a change. Undo processes them from last to first. */
 export type Effect = {
   readonly kind: string;
-  /** Null where it is not known, for the end of the call is not. */
+  /** Null if it is unknown, because the end of the call is. */
   readonly id: string | null;
   /**
-   * The fields that changed, as they were; null where there was nothing, and left out where that
-   * is not known. Of what was deleted it is the whole record.
+   * The changed fields before the change, or the whole record if it was deleted. Null if the record
+   * did not exist, omitted if this is unknown.
    */
   readonly before?: JsonObject | null;
-  /** Fields that changed too, or went, of which nobody knows what they were. */
+  /** Further changed or deleted fields whose former values are unknown. */
   readonly unknown?: readonly string[];
-  /** The fields as they became, of what was made all of them; null for what was deleted. */
+  /** The changed fields after the change, all fields of a new record, null for a deleted one. */
   readonly after: JsonObject | null;
 };
 
 export type Target = {
   readonly kind: string;
   readonly target_id: string | null;
-  /** What else identifies it: a path or a bundle id. */
+  /** Another identifier: a path or a bundle ID. */
   readonly target_key: string | null;
   readonly name: string | null;
 };
 
 export type Change = Target &
-  Readonly<Omit<Row, "number" | "effects" | "size" | "state">> & {
-    /** Begun is what was sent, or about to be, and whose end was never seen. */
+  Readonly<Omit<ChangeRow, "number" | "effects" | "size" | "state">> & {
+    /** A change that was sent, or was about to be, stays `begun` until its end is known. */
     readonly state: "begun" | "done";
     readonly effects: readonly Effect[];
   };
 
-/** Who writes: their key, what they call themselves, and the project that they write in. */
-export type Writer = Readonly<Pick<Row, "realm" | "key_print" | "client">>;
+/** Who makes a change: key, client name and project. */
+export type Writer = Readonly<Pick<ChangeRow, "realm" | "key_print" | "client">>;
 
-type Begun = Writer &
+type StartedChange = Writer &
   Target & {
     readonly tool: string;
     readonly effects: readonly Effect[];
@@ -56,29 +56,29 @@ type Begun = Writer &
     readonly undoes?: string | undefined;
   };
 
-/** Whose changes are read: a project's, or only those of one key in it. */
+/** The changes to read: a project's, or only those of one of its keys. */
 export type Readers = { readonly realm: string; readonly key_print?: string | undefined };
 
 type ChangeFilter = {
-  /** An id, or a path or the like that the target had at the time. */
+  /** An id, or another identifier that the target had at the time. */
   readonly target?: string | undefined;
-  /** What it was done to. */
+  /** The kind of resource. */
   readonly kind?: string | undefined;
 };
 
 type ChangeList = ChangeFilter & { readonly from: number; readonly limit: number };
 
 export type History = {
-  /** Written before the request is sent. A row that stays "begun" has an unknown result. */
-  readonly begin: (begun: Begun) => Promise<Change>;
-  /** Writes the result. */
+  /** Called before the request is sent. A row that stays "begun" has an unknown result. */
+  readonly begin: (begun: StartedChange) => Promise<Change>;
+  /** Saves the result. */
   readonly note: (change: ChangeId, ended: Partial<Ended>) => Promise<void>;
-  /** A change that was refused leaves no row. */
+  /** Deletes a change whose request was rejected. */
   readonly drop: (change: ChangeId) => Promise<void>;
   readonly find: (readers: Readers, id: string) => Promise<Change | undefined>;
   readonly list: (readers: Readers, listed: ChangeList) => Promise<readonly Change[]>;
   readonly count: (readers: Readers, filter: ChangeFilter) => Promise<number>;
-  /** The newest that is not undone, and undoes nothing itself. */
+  /** The newest change that was not undone and is not an undo itself. */
   readonly findLast: (readers: Readers) => Promise<Change | undefined>;
   /** The newest change of a target within this time. */
   readonly findRecent: (
@@ -86,17 +86,17 @@ export type History = {
     target: string,
     within_ms: number,
   ) => Promise<Change | undefined>;
-  /** Whether the project's history has every change since a time, or had to drop some for room. */
+  /** Whether the project's history is complete since a time. Old changes may have been dropped. */
   readonly isWhole: (realm: string, since: number) => Promise<boolean>;
-  /** Ids and paths of the links written since a time, one by one or by jobs. */
+  /** Ids and paths of the links that were written since a time, by single calls or jobs. */
   readonly listWritten: (realm: string, since: number) => Promise<ReadonlySet<string>>;
-  /** What had the first id was deleted, and was created again with the second one. */
+  /** Saves that a deleted record was created again with another id. */
   readonly noteSuccessor: (realm: string, id: string, successor_id: string) => Promise<void>;
   readonly findSuccessor: (realm: string, id: string) => Promise<string>;
 };
 
-/** A change is found by its project and its id. */
-type ChangeId = Readonly<Pick<Row, "realm" | "id">>;
+/** A change is identified by project and id. */
+type ChangeId = Readonly<Pick<ChangeRow, "realm" | "id">>;
 
 export type Ended = Target & Pick<Change, "state" | "effects"> & Partial<Pick<Change, "note">>;
 
@@ -150,16 +150,16 @@ export function createHistory(sql: Sql<StateTables>, given: ClockAndRandom): His
   };
 }
 
-/** The history keeps changes for a month, and of each key so many changes and characters. */
+/** How long changes are kept. */
 export const historyLasts_ms = 30 * 24 * 60 * 60_000;
 const mostOfKey = 10_000;
 const mostCharactersOfKey = 64 * 1024 * 1024;
-/** Other writers need not wait long for so many rows. */
+/** Few enough rows that other writers do not wait long. */
 const mostAtOnce = 200;
-/** Adding the sizes up takes longer than writing a change, so it is not done for each. */
+/** Adding up sizes takes longer than writing a change, so only every 64th change checks them. */
 const checkedEach = 64;
 
-/** Deletes a key's oldest changes when it has too many, and notes the gap. */
+/** Deletes a key's oldest changes beyond its limit, and records the gap. */
 async function dropSurplus(
   { db, write }: Sql<StateTables>,
   { realm, key_print }: Pick<Writer, "realm" | "key_print">,
@@ -223,10 +223,10 @@ async function noteEnd(db: Db, change: ChangeId, ended: Partial<Ended>): Promise
   if (state === "done") await markUndone(db, change);
 }
 
-/** A job is one change, which is written together with the job itself. */
+/** Inserts a change within the caller's transaction, as a job does for its own change. */
 export async function insertChange(
   db: Db,
-  begun: Begun,
+  begun: StartedChange,
   state: Change["state"],
   { clock, random }: ClockAndRandom,
 ): Promise<Change> {
@@ -244,15 +244,16 @@ export async function insertChange(
 }
 
 /**
- * The beginning of a text, as it is stored and searched in an index: PostgreSQL refuses an indexed
- * value over 2.7 KB, and a path may be one that is about to be refused for its length.
+ * The start of a text for an index: PostgreSQL rejects indexed values over 2.7 KB, and a path may
+ * be too long to be accepted later.
  */
 function fitIndex(text: string): string {
   return text.slice(0, 500).toWellFormed();
 }
 
 /**
- * What a change undoes is not in effect any more; and what that one had undone is in effect again.
+ * Marks the change that this one undoes. If that one was an undo itself, what it had undone is in
+ * effect again, and so on.
  */
 async function markUndone(db: Db, { realm, id }: ChangeId): Promise<void> {
   const findUndone = async (undoing: string) => {
@@ -266,11 +267,11 @@ async function markUndone(db: Db, { realm, id }: ChangeId): Promise<void> {
   }
 }
 
-/** What is undefined stays as it is. */
+/** Undefined columns keep their value. */
 async function setOne(
   db: Db,
   { realm, id }: ChangeId,
-  changed: { readonly [Column in keyof Row]?: Row[Column] | undefined },
+  changed: { readonly [Column in keyof ChangeRow]?: ChangeRow[Column] | undefined },
 ): Promise<void> {
   const ofRealm = db.updateTable("changes").set(changed).where("realm", "=", realm);
   await ofRealm.where("id", "=", id).execute();
@@ -306,10 +307,10 @@ async function findSuccessor(db: Db, realm: string, id: string, now: number): Pr
   return current;
 }
 
-/** Nothing is deleted and restored more often than this while a change is kept. */
+/** More than a record can be deleted and restored while its changes are kept. */
 const mostSuccessors = 1000;
 
-function readChange({ number: _number, size: _size, effects, ...row }: Row): Change {
-  // What `insertChange` and `note` wrote as JSON is read back as the same.
+function readChange({ number: _number, size: _size, effects, ...row }: ChangeRow): Change {
+  // Reads back the JSON that `insertChange` and `note` wrote.
   return { ...row, effects: JSON.parse(effects) as readonly Effect[] };
 }

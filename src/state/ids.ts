@@ -1,8 +1,9 @@
 import type { Random } from "../contract/clock.ts";
 
+/** Creates ids for plans, jobs, exports and changes. */
 const idBytes = 16;
 
-/** Cannot be guessed. It begins with its kind, so it is never mistaken for another id or a flag. */
+/** Random, so that ids cannot be guessed. The prefix prevents confusion with other ids. */
 export function createPrefixedId(
   kind: "plan" | "job" | "export" | "change",
   random: Random,

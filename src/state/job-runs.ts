@@ -9,8 +9,8 @@ import { readRow, writeActions, type PlanRow } from "./plans.ts";
 import type { Db, StateTables } from "./tables.ts";
 
 /**
- * The run of a job. Only one process runs it, for as long as it renews its lease. What becomes of
- * each row is written before its request is sent, and after.
+ * Runs of jobs. Only one process runs a job, as long as it renews its lease. The result of each row
+ * is written before and after its request.
  */
 
 type JobRow = Selectable<StateTables["jobs"]>;
@@ -20,31 +20,31 @@ export type Run = { readonly id: string; readonly runner: string };
 type RunEnd = "done" | "interrupted";
 
 export type JobRuns = {
-  /** False while another process has a lease on the job, and for a cancelled or finished job. */
+  /** False while another process has the lease, and for cancelled and finished jobs. */
   readonly take: (run: Run) => Promise<boolean>;
-  /** False when the job was cancelled, or another process has the lease by now. */
+  /** False if the job was cancelled or another process now has the lease. */
   readonly renew: (run: Run) => Promise<boolean>;
-  /** A job that is not done may be resumed; the message says why it was interrupted. */
+  /** A job that is not done can be resumed. The message says why it was interrupted. */
   readonly release: (run: Run, end: RunEnd, message?: string) => Promise<void>;
-  /** No more rows begin, not even in a process that waits for the lease. */
+  /** Prevents further rows, also in other processes. */
   readonly cancel: (id: string) => Promise<void>;
-  /** Lets a cancelled job be taken again. */
+  /** Allows a cancelled job to run again. */
   readonly revive: (id: string) => Promise<void>;
   /**
-   * Written before the request is sent: a row that stays "sent" has an unknown result. False when
-   * nothing may be sent any more: the job was cancelled, or another process runs it by now.
+   * Called before a row's request is sent: a row that stays "sent" has an unknown result. False if
+   * nothing may be sent, because the job was cancelled or another process runs it.
    */
   readonly noteSent: (run: Run, position: number) => Promise<boolean>;
-  /** Writes nothing when another process runs the job: it has read the link by itself. */
+  /** Writes nothing if another process runs the job, because that one reads the link itself. */
   readonly noteEnd: (run: Run, position: number, end: RowEnd) => Promise<void>;
-  /** The rows of the job's plan that write, from a position on, or back from one. */
+  /** Rows of the job's plan that write, starting at a position or ending before one. */
   readonly listReceipts: (
     job: { readonly id: string },
     page: ReceiptPage,
   ) => Promise<readonly Receipt[]>;
 };
 
-/** A process that has not renewed its lease for this long is considered dead. */
+/** A process that does not renew its lease for this long counts as dead. */
 export const lease_ms = 10_000;
 
 export function createJobRuns(
@@ -80,7 +80,7 @@ export function createJobRuns(
       note(run, { position, status: "sent", result_id: null, result: null, made: null }),
     noteEnd: async (run, position, end) => {
       const { status, link_id: result_id = null, message: result = null } = end;
-      // It would fail the other rows that are written together with it.
+      // A NUL would make the other rows of the same transaction fail.
       refuseNul([result_id, result]);
       const made = end.made === undefined ? null : JSON.stringify(end.made);
       await note(run, { position, status, result_id, result, made });
@@ -89,7 +89,7 @@ export function createJobRuns(
   };
 }
 
-/** A lease that ends later than a new one was written before the clock was set back. */
+/** A lease that ends later than a new one was written before a clock was set back. */
 export function isLeased(
   { runner, runs_until }: Pick<JobRow, "runner" | "runs_until">,
   now: number,
@@ -112,8 +112,8 @@ async function take(db: Db, { id, runner }: Run, now: number): Promise<boolean> 
 }
 
 /**
- * Undefined when the runner has lost the job. It keeps the lease of a cancelled job until the rows
- * that were sent have ended.
+ * Undefined if the runner has lost the job. The lease of a cancelled job is kept until its sent
+ * rows have ended.
  */
 async function renewLease(
   db: Db,
@@ -143,7 +143,7 @@ async function release(db: Db, { id, runner }: Run, released: Release): Promise<
   if (job !== undefined) await noteEnd(db, job, now);
 }
 
-/** A job is one change of the history. */
+/** A job is one change in the history. */
 async function noteInHistory(
   db: Db,
   { id, realm }: Pick<JobRow, "id" | "realm">,
@@ -154,7 +154,7 @@ async function noteInHistory(
   await change.where("kind", "=", "job").where("target_id", "=", id).execute();
 }
 
-/** For webhooks. The job's counts are read later, when all rows that were sent have ended. */
+/** Creates the notice for webhooks. The counts are read later, when all sent rows have ended. */
 async function noteEnd(
   db: Db,
   { id, realm, state }: Pick<JobRow, "id" | "realm" | "state">,
@@ -166,25 +166,25 @@ async function noteEnd(
 
 type Status = NonNullable<StateTables["plan_rows"]["status"]>;
 
-/** A row of the plan and its result. Without a status it was not sent. */
+/** A row of the plan with its result. Rows without a status were not sent. */
 export type Receipt = {
   readonly planned: PlanRow;
   readonly status: Status | null;
-  /** The existing or the new link. */
+  /** The existing or new link. */
   readonly link_id: string | null;
-  /** Fields of the written link that the row does not set: an undo compares them as well. */
+  /** Fields of the written link that the row does not set. Undo compares them as well. */
   readonly made: JsonObject | null;
   readonly message: string | null;
 };
 
 export type ReceiptPage = {
   readonly offset?: number;
-  /** The rows from this position on. */
+  /** Rows from this position on. */
   readonly from?: number;
-  /** The rows before this position, the last ones first. */
+  /** Rows before this position, last ones first. */
   readonly before?: number;
   readonly limit: number;
-  /** Only rows whose result is unknown, or those that failed. */
+  /** Only rows with an unknown result, or failed ones. */
   readonly only?: keyof typeof kinds;
 };
 
@@ -197,27 +197,30 @@ export type RowEnd = {
   readonly message?: string | undefined;
 };
 
-type Row = Pick<StateTables["plan_rows"], "position" | "status" | "result_id" | "result" | "made">;
+type ResultRow = Pick<
+  StateTables["plan_rows"],
+  "position" | "status" | "result_id" | "result" | "made"
+>;
 
-type Note = {
-  readonly row: Row;
+type WaitingRow = {
+  readonly row: ResultRow;
   readonly resolve: (isRunning: boolean) => void;
   readonly reject: (error: unknown) => void;
 };
 
 /**
- * Rows of a run that wait at the same time share one transaction: each renews the lease, so that
- * transactions of their own would wait for each other. They are written in the order given.
+ * Writes waiting rows of a run in one transaction, in the given order. Each write renews the lease,
+ * so separate transactions would wait for each other.
  */
 function shareWrites(
-  write: (run: Run, takeRows: () => readonly Row[]) => Promise<boolean>,
-): (run: Run, row: Row) => Promise<boolean> {
-  /** By run: those that no transaction has taken yet. */
-  const waiting = new Map<string, Note[]>();
+  write: (run: Run, takeRows: () => readonly ResultRow[]) => Promise<boolean>,
+): (run: Run, row: ResultRow) => Promise<boolean> {
+  /** The rows of each run that are not in a transaction yet. */
+  const waiting = new Map<string, WaitingRow[]>();
 
   async function writeWaiting(run: Run, name: string): Promise<void> {
-    let taken: readonly Note[] | undefined;
-    // Rows that came before the transaction began are part of it, also when it is repeated.
+    let taken: readonly WaitingRow[] | undefined;
+    // Rows that arrive before the transaction starts are included, also if it is repeated.
     const take = () => {
       if (taken !== undefined) return taken;
       taken = waiting.get(name) ?? [];
@@ -242,12 +245,17 @@ function shareWrites(
 }
 
 /** Returns whether more rows may be sent. */
-async function writeRows(db: Db, run: Run, all: readonly Row[], now: number): Promise<boolean> {
+async function writeRows(
+  db: Db,
+  run: Run,
+  all: readonly ResultRow[],
+  now: number,
+): Promise<boolean> {
   const job = await renewLease(db, run, now);
   if (job === undefined) return false;
   const isRunning = job.state === "open";
   for (const { position, ...result } of all) {
-    // The results of rows that were sent before the job was cancelled count.
+    // Results of rows that were sent before the cancellation still count.
     if (!isRunning && result.status === "sent") continue;
     const rows = db.updateTable("plan_rows").set(result).where("plan_id", "=", job.plan_id);
     await rows.where("position", "=", position).execute();

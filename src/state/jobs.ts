@@ -7,7 +7,7 @@ import { countEnds, createJobRuns, isLeased, type JobRuns } from "./job-runs.ts"
 import { countPlannedWrites, readPlan, type Plan } from "./plans.ts";
 import type { Db, StateTables } from "./tables.ts";
 
-/** Plans that are being applied. */
+/** Stores jobs. A job is a plan that is being applied. */
 
 type JobRow = Selectable<StateTables["jobs"]>;
 
@@ -15,12 +15,12 @@ export type Job = Readonly<
   Pick<JobRow, "id" | "plan_id" | "key_print" | "message" | "created_at" | "updated_at">
 > &
   Pick<Plan, "operation" | "undoes" | "request"> & {
-    /** An interrupted job can be resumed: no process runs it. */
+    /** An interrupted job can be resumed, because no process runs it. */
     readonly state: "running" | "interrupted" | "done" | "cancelled";
-    /** What the plan has to do, by kind. */
+    /** The number of planned rows by action. */
     readonly planned: Plan["counts"];
     readonly counts: JobCounts;
-    /** Whether requests of it may be under way, even when it was cancelled. */
+    /** Whether requests may still be running, even if the job was cancelled. */
     readonly isHeld: boolean;
   };
 
@@ -31,22 +31,22 @@ export type JobCounts = {
   readonly left: number;
 };
 
-/** Who begins a job, and by which tool or command. */
+/** The author of a job, and the tool or command that started it. */
 export type JobWriter = Writer & { readonly tool: string };
 
-/** The name says in the history what the job does. */
+/** The name describes the job in the history. */
 type NamedWriter = JobWriter & { readonly name: string };
 
 export type Jobs = JobRuns & {
-  /** The plan's one job, created when there is none: then it is a change of its writer. */
+  /** Returns the plan's only job, or creates it and its change in the history. */
   readonly open: (plan: Plan, writer?: NamedWriter, keyId?: string) => Promise<Job>;
   readonly find: (id: string) => Promise<Job | undefined>;
   readonly findOfPlan: (planId: string) => Promise<Job | undefined>;
   readonly list: (keyPrint: string, from: number, limit: number) => Promise<readonly Job[]>;
   readonly count: (keyPrint: string) => Promise<number>;
-  /** The keys that have running or interrupted jobs. */
+  /** The keys with running or interrupted jobs. */
   readonly listUnfinished: () => Promise<readonly string[]>;
-  /** Those that were interrupted a short time ago, or run in a process that may have died. */
+  /** Jobs that were interrupted recently, or whose process may have died. */
   readonly listResumable: () => Promise<
     readonly { readonly id: string; readonly key_id: string }[]
   >;
@@ -116,7 +116,7 @@ async function openJob(
   given: ClockAndRandom,
 ): Promise<void> {
   const plans = db.selectFrom("plans").select("id").where("id", "=", plan.id);
-  // A plan that was deleted in the meantime leaves no job behind.
+  // If the plan was deleted meanwhile, no job is created.
   await plans.executeTakeFirstOrThrow();
   const id = createPrefixedId("job", given.random);
   const now = given.clock.now();
@@ -126,11 +126,11 @@ async function openJob(
   const opened = await db
     .insertInto("jobs")
     .values({ ...own, ...whose, ...begun, created_at: now, updated_at: now })
-    // When two processes open it at the same time, the first one's job stays.
+    // If two processes open it at the same time, the first one's job stays.
     .onConflict((conflict) => conflict.column("plan_id").doNothing())
     .executeTakeFirst();
   if (writer === undefined || opened.numInsertedOrUpdatedRows !== 1n) return;
-  // A job is one change of the history. When it undoes another job, it undoes that job's change.
+  // A job is one change in the history. Undoing another job undoes that job's change.
   const undone = await db
     .selectFrom("changes")
     .select("id")
@@ -150,7 +150,7 @@ async function describeJob(
   const plan = readPlan(await plans.executeTakeFirstOrThrow());
   const { operation, undoes, request, counts: planned } = plan;
   const { sent, done, rejected, ...ended } = await countEnds(db, row.plan_id);
-  // When its process died, nobody knows the result of the rows that were sent.
+  // If its process died, the results of the sent rows are unknown.
   const unknown = ended.unknown + (isHeld ? 0 : sent);
   const left = countPlannedWrites(planned) - done - rejected - unknown;
   const counts = { done, rejected, unknown, left };

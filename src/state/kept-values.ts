@@ -7,53 +7,59 @@ import type { JsonObject } from "../contract/json.ts";
 import type { Sql } from "../sql/sql.ts";
 import type { Db, StateTables } from "./tables.ts";
 
-/** Values that all processes share and forget after a while, each found by its kind and a key. */
+/** Stores values that all processes share and that expire, each under a kind and a key. */
 export type KeptValues = {
-  /** Also drops the oldest values of the owner, when the kind limits how many one may have. */
-  readonly save: <K extends Kind>(
+  /** Also drops the owner's oldest values if the kind limits their number. */
+  readonly save: <K extends ValueKind>(
     kind: K,
     key: string,
-    value: Kinds[K],
+    value: ValueTypes[K],
     options?: { readonly owner?: string; readonly at?: number },
   ) => Promise<void>;
-  readonly find: <K extends Kind>(kind: K, key: string) => Promise<Kept<K> | undefined>;
-  /** The same, and removes it: only one of several callers gets it, in whichever process. */
-  readonly take: <K extends Kind>(kind: K, key: string) => Promise<Kept<K> | undefined>;
-  /** It lasts as long as a new one. One that has ended stays ended. */
-  readonly renew: (kind: Kind, key: string) => Promise<void>;
-  /** An owner's values, the oldest first. */
-  readonly list: <K extends Kind>(kind: K, owner?: string) => Promise<readonly Listed<K>[]>;
-  readonly remove: (kind: Kind, keys: readonly string[]) => Promise<void>;
+  readonly find: <K extends ValueKind>(kind: K, key: string) => Promise<Kept<K> | undefined>;
+  /** Finds a value and removes it. Of several callers, in all processes, only one gets it. */
+  readonly take: <K extends ValueKind>(kind: K, key: string) => Promise<Kept<K> | undefined>;
+  /** Extends a value to the lifetime of a new one. An expired value stays expired. */
+  readonly renew: (kind: ValueKind, key: string) => Promise<void>;
+  /** The values of an owner, oldest first. */
+  readonly list: <K extends ValueKind>(
+    kind: K,
+    owner?: string,
+  ) => Promise<readonly ListedValue<K>[]>;
+  readonly remove: (kind: ValueKind, keys: readonly string[]) => Promise<void>;
 };
 
-/** What each kind holds. */
-type Kinds = {
-  /** Sealed by a token that only a browser or a terminal has. */
+/** The type of each kind's values. */
+type ValueTypes = {
+  /** Encrypted with a token that only a browser or a terminal has. */
   console_session: string;
   console_address: string;
-  /** HTML of a page that a person may look at. */
+  /** The HTML of a page for a person. */
   preview: string;
   export_page: { readonly type: string; readonly text: string };
-  /** A client that declares forms and does not show them: each stdio session is a new process. */
+  /**
+   * Clients that claim to support forms but do not show them. Stored because each stdio session is
+   * a new process.
+   */
   hidden_form: true;
   overwrite_grant: true;
-  /** What is known of a key's access to a tool of a remote server (mcp/access). */
+  /** What is known about a key's access to a remote server's tools (see `mcp/access`). */
   known_access: JsonObject;
-  /** What webhooks are still to be sent. */
+  /** An event that webhooks have not received yet. */
   notice: Notice;
-  /** The id of what was restored in place of a deleted record. */
+  /** The id of the record that replaces a deleted one. */
   successor: string;
-  /** When the newest change began that a project's history dropped for room. */
+  /** The time of the newest change that a project's history dropped. */
   history_gap: number;
 };
-type Kind = keyof Kinds;
+type ValueKind = keyof ValueTypes;
 
 /**
- * What webhooks are sent about a job or an approval. It is written in their transaction, which may
- * be in another file than the webhooks. The process that delivers takes it over under the same id.
+ * An event about a job or an approval for webhooks. It is written in their transaction, which may
+ * use another file than the webhooks. The delivering process takes it over under the same id.
  */
 export type Notice = {
-  /** The project, as the history has it. */
+  /** The project, named as in the history. */
   readonly realm: string;
   readonly event: Extract<WebhookEvent, "job.finished" | "approval.waiting">;
   readonly subject: string;
@@ -61,13 +67,16 @@ export type Notice = {
   readonly at: number;
 };
 
-export type Kept<K extends Kind> = { readonly value: Kinds[K]; readonly saved_at: number };
-type Listed<K extends Kind> = { readonly key: string; readonly value: Kinds[K] };
+export type Kept<K extends ValueKind> = {
+  readonly value: ValueTypes[K];
+  readonly saved_at: number;
+};
+type ListedValue<K extends ValueKind> = { readonly key: string; readonly value: ValueTypes[K] };
 
 const minute_ms = 60_000;
 const day_ms = 24 * 60 * minute_ms;
 
-const lasts_ms: Readonly<Record<Kind, number>> = {
+const lasts_ms: Readonly<Record<ValueKind, number>> = {
   console_session: 12 * 60 * minute_ms,
   console_address: 10 * minute_ms,
   preview: 10 * minute_ms,
@@ -75,14 +84,14 @@ const lasts_ms: Readonly<Record<Kind, number>> = {
   hidden_form: day_ms,
   overwrite_grant: unaskedOverwrites.window_ms,
   known_access: day_ms,
-  // Without webhooks, no process takes them.
+  // Without webhooks, no process removes them.
   notice: 7 * day_ms,
   successor: 30 * day_ms,
   history_gap: 30 * day_ms,
 };
 
-/** So that a key cannot fill the disk. Pages of one export were saved at the same time. */
-const mostOfOwner: Partial<Record<Kind, number>> = {
+/** Limits, so that one key cannot fill the disk. Pages of one export are saved at the same time. */
+const mostOfOwner: Partial<Record<ValueKind, number>> = {
   preview: 100,
   export_page: 10,
   hidden_form: 100,
@@ -120,7 +129,7 @@ export function createKeptValues(
           .execute(),
       );
     },
-    list: async <K extends Kind>(kind: K, owner = "") => {
+    list: async <K extends ValueKind>(kind: K, owner = "") => {
       const rows = await db
         .selectFrom("kept_values")
         .select(["key", "value"])
@@ -129,7 +138,7 @@ export function createKeptValues(
         .orderBy("expires_at")
         .limit(mostListed)
         .execute();
-      return rows.map(({ key, value }) => ({ key, value: JSON.parse(value) as Kinds[K] }));
+      return rows.map(({ key, value }) => ({ key, value: JSON.parse(value) as ValueTypes[K] }));
     },
     remove: async (kind, keys) => {
       if (keys.length === 0) return;
@@ -138,18 +147,18 @@ export function createKeptValues(
   };
 }
 
-type Saved<K extends Kind> = {
+type SavedValue<K extends ValueKind> = {
   readonly kind: K;
   readonly key: string;
-  readonly value: Kinds[K];
+  readonly value: ValueTypes[K];
   readonly owner?: string;
   readonly at: number;
 };
 
-/** In the transaction of what it belongs to. */
-export async function saveValue<K extends Kind>(
+/** Saves a value within the caller's transaction. */
+export async function saveValue<K extends ValueKind>(
   db: Db,
-  { kind, key, value, owner = "", at }: Saved<K>,
+  { kind, key, value, owner = "", at }: SavedValue<K>,
 ): Promise<void> {
   const row = { value: JSON.stringify(value), owner, expires_at: at + lasts_ms[kind] };
   await db
@@ -159,7 +168,7 @@ export async function saveValue<K extends Kind>(
     .execute();
 }
 
-export async function findValue<K extends Kind>(
+export async function findValue<K extends ValueKind>(
   db: Db,
   kind: K,
   key: string,
@@ -170,23 +179,23 @@ export async function findValue<K extends Kind>(
     .select(["value", "expires_at"])
     .where((row) => row.and({ kind, key }))
     .where("expires_at", ">", now)
-    // One that would last longer than a new one was saved before the clock was set back.
+    // A value that lasts longer than a new one was saved before a clock was set back.
     .where("expires_at", "<=", now + lasts_ms[kind] + mostSkew_ms)
     .executeTakeFirst();
   if (row === undefined) return undefined;
   // The value was written as JSON of this kind.
-  const value = JSON.parse(row.value) as Kinds[K];
+  const value = JSON.parse(row.value) as ValueTypes[K];
   return { value, saved_at: row.expires_at - lasts_ms[kind] };
 }
 
-function deleteOf(db: Db, kind: Kind, keys: readonly string[]) {
+function deleteOf(db: Db, kind: ValueKind, keys: readonly string[]) {
   return db
     .deleteFrom("kept_values")
     .where("kind", "=", kind)
     .where("key", "in", [...keys]);
 }
 
-async function dropOldest(db: Db, kind: Kind, owner: string, most: number): Promise<void> {
+async function dropOldest(db: Db, kind: ValueKind, owner: string, most: number): Promise<void> {
   const own = db
     .selectFrom("kept_values")
     .select("expires_at")
@@ -198,13 +207,13 @@ async function dropOldest(db: Db, kind: Kind, owner: string, most: number): Prom
   await surplus.where("expires_at", "<=", newest).execute();
 }
 
-/** The same end of the same job or approval has one notice. */
+/** Each end of a job or approval creates only one notice. */
 export async function insertNotice(db: Db, notice: Notice, end: string): Promise<void> {
   const key = `evt_${digestNotice([notice.event, notice.subject, end])}`;
   await saveValue(db, { kind: "notice", key, value: notice, at: notice.at });
 }
 
-/** Does not reveal the words: an approval's id is the address of its page. */
+/** A digest, because an approval's id is the address of its page. */
 export function digestNotice(words: readonly string[]): string {
   return createHash("sha256").update(JSON.stringify(words)).digest("base64url").slice(0, 27);
 }

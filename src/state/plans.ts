@@ -6,13 +6,13 @@ import type { Sql } from "../sql/sql.ts";
 import { createPrefixedId } from "./ids.ts";
 import type { Db, StateTables } from "./tables.ts";
 
-/** What bulk changes would do, until they are applied or too old. */
+/** Stores plans of bulk changes until they are applied or expire. */
 
 export const planOperations = ["upsert", "update", "delete"] as const;
 export type PlanOperation = (typeof planOperations)[number];
 export type PlanAction = "create" | "update" | "unchanged" | "delete" | "conflict" | "invalid";
 
-/** The actions that write; a plan's other rows are only reported. */
+/** The actions that write. Rows with other actions are only reported. */
 export const writeActions = ["create", "update", "delete"] as const;
 
 /** How many links a plan would write. */
@@ -21,8 +21,8 @@ export function countPlannedWrites(counts: Plan["counts"]): number {
 }
 
 /**
- * Whether something is wrong with the plan, so that none of it can be applied. Faulty rows may be
- * left out where that was asked for; what is wrong with the whole source may not.
+ * Whether errors prevent the plan from being applied. Faulty rows may be skipped if the request
+ * says so, but an error of the whole source may not.
  */
 export function isFaulty({
   counts,
@@ -33,27 +33,27 @@ export function isFaulty({
   return problems.some(({ skipped }) => skipped !== true);
 }
 
-/** One row of a plan; rows are numbered from 0 in the order in which they will be done. */
+/** One row of a plan. Positions count from 0, in the order of execution. */
 export type PlanRow = {
   readonly position: number;
-  /** Where it stands in what was given, counted from 1; null where nothing was. */
+  /** The row number in the source, from 1; null if there is no source. */
   readonly row: number | null;
   readonly action: PlanAction;
   readonly link_id: string | null;
   readonly path: string | null;
-  /** What will be sent. */
+  /** The fields to send. */
   readonly fields: JsonObject | null;
   /** The link as it was read. */
   readonly before: JsonObject | null;
-  /** Why it cannot be done. */
+  /** Why the row cannot be applied. */
   readonly message: string | null;
 };
 
 export type Plan = {
   readonly id: string;
-  /** The key that made it: no other key may see it. */
+  /** The key that made it. Other keys cannot see it. */
   readonly key_print: string;
-  /** The deployment that it was made for. */
+  /** The server that the plan is for. */
   readonly origin: string;
   readonly operation: PlanOperation;
   /** The job that it would undo. */
@@ -65,20 +65,20 @@ export type Plan = {
   readonly request: PlanRequest;
 };
 
-/** What was asked for, as far as the rows do not tell it. */
+/** The request, as far as the rows do not show it. */
 export type PlanRequest = {
-  /** What is said of it before and after the number of its links: "set url on", "17 links". */
+  /** The words around the number of links: "set url on", "17 links". */
   readonly words?: { readonly before: string; readonly after?: string };
   readonly rules?: readonly PlanRule[];
-  /** Whether faulty rows are left out, and do not keep the others from being done. */
+  /** Whether faulty rows are skipped. */
   readonly skips_invalid?: true;
-  /** How far the job was that is undone: what it did later, the rows do not put back. */
+  /** The progress of the undone job when the plan was made. Later rows are not undone. */
   readonly undone?: { readonly done: number; readonly left: number };
-  /** What was found of the rows that are not ours; it is known when the last one was read. */
+  /** Facts about the source. They are known once its last row was read. */
   readonly source?: PlanSource;
 };
 
-/** Whose export the rows come from, and what of them was not taken over. */
+/** The service that exported the rows, and the parts that were not used. */
 type PlanSource = {
   readonly format: string | undefined;
   readonly unmapped: readonly {
@@ -89,23 +89,23 @@ type PlanSource = {
   readonly warnings: readonly string[];
 };
 
-/** What is done to a field of every link, and to each in its own way. */
+/** A change to a field of every link that depends on the field's value. */
 export type PlanRule = {
   readonly field: string;
   readonly kind: "host" | "text" | "query" | "prefix";
-  /** What is replaced; of a query the parameter, and of a prefix nothing. */
+  /** The replaced text, or the name of a query parameter; empty for a prefix. */
   readonly from: string;
   readonly to: string;
 };
 
 export type PlanProblem = {
-  /** Left out where the whole source is meant, and of links that filters name. */
+  /** Omitted for problems of the whole source, and for links that filters select. */
   readonly row?: number;
-  /** The link by its path, or its id, where no row of the source names it. */
+  /** The link's path or id, if no row of the source names it. */
   readonly link?: string;
   readonly field?: string;
   readonly message: string;
-  /** Of a row that is left out, and keeps no other from being done. */
+  /** Set for a row that is skipped. */
   readonly skipped?: true;
 };
 
@@ -113,7 +113,7 @@ type NewPlan = Pick<Plan, "key_print" | "origin" | "operation" | "undoes" | "pro
   Partial<Pick<Plan, "request">>;
 
 export type Plans = {
-  /** Saves a plan whose rows come one after another; until the last one is there, it is a draft. */
+  /** Saves a plan with its rows. It is a draft until the last row is saved. */
   readonly save: (plan: NewPlan, rows: AsyncIterable<PlanRow>) => Promise<Plan>;
   readonly find: (id: string) => Promise<Plan | undefined>;
   readonly listRows: (id: string, page: RowPage) => Promise<readonly PlanRow[]>;
@@ -121,26 +121,26 @@ export type Plans = {
 
 export type RowPage = {
   readonly actions?: readonly PlanAction[];
-  /** The rows from this position on. */
+  /** Rows from this position on. */
   readonly from?: number;
-  /** Of these rows so many are passed over. */
+  /** How many of these rows to skip. */
   readonly offset?: number;
   readonly limit: number;
 };
 
-type Write = Sql<StateTables>["write"];
+type WriteState = Sql<StateTables>["write"];
 
-/** A person may think about a plan for this long. */
+/** How long a person may think about a plan. */
 const lasts_ms = 60 * 60_000;
-/** Longer than the slowest server takes to be read. Only a killed process leaves a draft. */
+/** Longer than the slowest server takes to be read. Drafts are left only by killed processes. */
 const draftLasts_ms = 24 * lasts_ms;
-/** A job can be resumed or undone for this long. */
+/** How long a job can be resumed or undone. */
 const jobsLast_ms = 30 * 24 * 60 * 60_000;
-/** Plans of one key that were not applied: a key that only plans must not fill the disk. */
+/** Plans of one key that were not applied. Limits what a key can store. */
 const mostIdle = 20;
-/** In place of a plan's counts, until they are known. */
+/** Replaces a plan's counts until they are known. */
 const draft = "";
-/** Other writers need not wait long for so many rows. */
+/** Few enough rows that other writers do not wait long. */
 const batchRows = 500;
 
 export function createPlans(sql: Sql<StateTables>, { clock, random }: ClockAndRandom): Plans {
@@ -153,7 +153,7 @@ export function createPlans(sql: Sql<StateTables>, { clock, random }: ClockAndRa
         const created_at = clock.now();
         return { created_at, expires_at: created_at + length_ms };
       };
-      // The rows of a plan that is never finished are found by this draft, and deleted with it.
+      // If the plan is never finished, its rows are found through this draft and deleted with it.
       await write((inner) => savePlan(inner, { ...begun, ...startNow(draftLasts_ms) }));
       const counts = await insertRows(write, begun.id, rows).catch(async (error: unknown) => {
         await dropPlan(write, begun.id);
@@ -189,9 +189,9 @@ export function createPlans(sql: Sql<StateTables>, { clock, random }: ClockAndRa
   };
 }
 
-/** Answers how many rows of each action there are. */
+/** Returns the number of rows of each action. */
 async function insertRows(
-  write: Write,
+  write: WriteState,
   plan_id: string,
   rows: AsyncIterable<PlanRow>,
 ): Promise<Plan["counts"]> {
@@ -203,14 +203,18 @@ async function insertRows(
     if (batch.length < batchRows) continue;
     await insertBatch(write, plan_id, batch);
     batch = [];
-    // Rows of a text in memory are there at once, and other work needs the event loop as well.
+    // Rows in memory arrive at once, and other work needs the event loop as well.
     await nextTurn();
   }
   await insertBatch(write, plan_id, batch);
   return counts;
 }
 
-async function insertBatch(write: Write, plan_id: string, rows: readonly PlanRow[]): Promise<void> {
+async function insertBatch(
+  write: WriteState,
+  plan_id: string,
+  rows: readonly PlanRow[],
+): Promise<void> {
   if (rows.length === 0) return;
   const values = rows.map((row) => ({
     ...row,
@@ -222,9 +226,9 @@ async function insertBatch(write: Write, plan_id: string, rows: readonly PlanRow
 }
 
 /** A draft has no counts yet. */
-type Draft = Omit<Plan, "counts"> & Partial<Pick<Plan, "counts">>;
+type PlanDraft = Omit<Plan, "counts"> & Partial<Pick<Plan, "counts">>;
 
-async function savePlan(db: Db, { counts, problems, request, ...plan }: Draft): Promise<void> {
+async function savePlan(db: Db, { counts, problems, request, ...plan }: PlanDraft): Promise<void> {
   const row = {
     ...plan,
     counts: counts === undefined ? draft : JSON.stringify(counts),
@@ -235,7 +239,7 @@ async function savePlan(db: Db, { counts, problems, request, ...plan }: Draft): 
   await insert.onConflict((conflict) => conflict.column("id").doUpdateSet(row)).execute();
 }
 
-/** Before a new plan is saved: plans that are over, and jobs too old to be undone. */
+/** Deletes expired plans, and jobs that are too old to be undone, before a new plan is saved. */
 async function dropOld(
   { db, write }: Sql<StateTables>,
   key_print: string,
@@ -252,8 +256,8 @@ async function dropOld(
   for (const id of [...over.map(({ plan_id }) => plan_id), ...surplus]) await dropPlan(write, id);
 }
 
-/** With its job, if it has one. */
-async function dropPlan(write: Write, id: string): Promise<void> {
+/** Deletes a plan with its rows and its job. */
+async function dropPlan(write: WriteState, id: string): Promise<void> {
   for (let count = batchRows; count === batchRows;) {
     const { numAffectedRows = 0n } = await write((db) =>
       raw`delete from plan_rows where plan_id = ${id} and "position" in
@@ -270,7 +274,7 @@ async function dropPlan(write: Write, id: string): Promise<void> {
 
 export function readPlan(stored: StateTables["plans"]): Plan {
   const { counts, problems, operation, request, ...rest } = stored;
-  // What was written as JSON when the plan was saved is read back as the same.
+  // Reads back the JSON that was written when the plan was saved.
   return {
     ...rest,
     request: JSON.parse(request) as PlanRequest,

@@ -14,7 +14,7 @@ import type { StateTables } from "./tables.ts";
 
 export { isFull, isInDoubt, readOutage } from "../sql/faults.ts";
 
-/** What Waypost itself remembers, in embedded and remote mode alike. */
+/** What Waypost remembers between calls, with its own server or a remote one. */
 export type State = {
   readonly approvals: Approvals;
   readonly counters: Counters;
@@ -22,11 +22,11 @@ export type State = {
   readonly jobs: Jobs;
   readonly history: History;
   readonly kept: KeptValues;
-  /** A secret that every process of this folder or database shares. The first call creates it. */
+  /** Returns a secret that all processes share, and creates it if necessary. */
   readonly readSecret: (name: string) => Promise<Uint8Array>;
-  /** Deletes what has expired. */
+  /** Deletes expired rows. */
   readonly removeEnded: () => Promise<void>;
-  /** Whether its tables are those of this version; throws where they cannot be read. */
+  /** Whether the tables are those of this version. Throws if they cannot be read. */
   readonly isCurrent: () => Promise<boolean>;
   readonly countWrites: Sql<StateTables>["countWrites"];
   readonly close: () => Promise<void>;
@@ -36,7 +36,7 @@ export type State = {
 export const applicationId = 0x57415953;
 const secretBytes = 32;
 
-/** In a file of its own. */
+/** Opens the state in a file of its own. */
 export async function openStateFile(
   path: string,
   given: ClockAndRandom,
@@ -47,12 +47,12 @@ export async function openStateFile(
   return openState(sql, given, isLook);
 }
 
-/** Brings the tables up to date, and opens nothing else. */
+/** Brings the tables up to date without opening the state. */
 export function migrateState(sql: Sql<StateTables>, isLook = false): Promise<void> {
   return migrate(sql, stateMigrations, isLook);
 }
 
-/** Throws NotMigrated for a mere look at a database without tables. */
+/** Opens the state. With `isLook`, throws NotMigrated if the tables do not exist yet. */
 export async function openState(
   sql: Sql<StateTables>,
   given: ClockAndRandom,
@@ -85,7 +85,7 @@ export async function openState(
   };
 }
 
-/** Other writers need not wait long for so many rows. */
+/** Few enough rows that other writers do not wait long. */
 const mostAtOnce = 200;
 
 async function deleteOld(
@@ -113,7 +113,7 @@ async function readSecret(
   const known = await secrets.executeTakeFirst();
   if (known !== undefined) return Buffer.from(known.value, "base64url");
   const value = Buffer.from(random.bytes(secretBytes)).toString("base64url");
-  // When two processes create it at the same time, the first one's secret stays.
+  // If two processes create it at the same time, the first one's secret stays.
   await write(async (inner) => {
     const insert = inner.insertInto("secrets").values({ name, value });
     await insert.onConflict((conflict) => conflict.column("name").doNothing()).execute();
