@@ -1,12 +1,12 @@
 import type { SetAlarm } from "../contract/clock.ts";
 import { createFlusher } from "../store/flusher.ts";
-import { writeVisits, type Noted } from "../store/installs.ts";
+import { writeVisits, type RecordedVisit } from "../store/installs.ts";
 import type { Store } from "../store/store.ts";
 
 /** Writes visits that an install may follow, several at a time. */
 export type DeferredVisits = {
   /** Resolves when the visit was written or could not be. */
-  readonly note: (noted: Noted) => Promise<void>;
+  readonly note: (noted: RecordedVisit) => Promise<void>;
   /** Writes what is left in memory. */
   readonly close: () => Promise<void>;
 };
@@ -28,7 +28,7 @@ export function createDeferredVisits({
   setAlarm,
   report,
 }: DeferredVisitsOptions): DeferredVisits {
-  let gathered = new Map<string, Noted>();
+  let gathered = new Map<string, RecordedVisit>();
   let isFailing = false;
 
   async function write(): Promise<void> {

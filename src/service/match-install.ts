@@ -8,7 +8,13 @@ import type { Waiter } from "../contract/clock.ts";
 import { keepShared } from "../contract/rules/address-query.ts";
 import type { Link } from "../contract/links.ts";
 import { findClientPlace, type ClientPlace } from "../network/shared-address.ts";
-import { findTold, findVisits, findWaiting, takeVisit, readSealKey } from "../store/installs.ts";
+import {
+  findEarlierAnswer,
+  findVisits,
+  findWaiting,
+  takeVisit,
+  readSealKey,
+} from "../store/installs.ts";
 import { queueEvents } from "../store/webhooks.ts";
 import { findLink } from "../store/links.ts";
 import type { DeferredVisitTable, Tenant } from "../store/tables.ts";
@@ -145,7 +151,7 @@ async function findEarlierMatch(
   usedBy: string | undefined,
 ): Promise<MatchedInstall | undefined> {
   if (usedBy === undefined) return undefined;
-  const before = await findTold(tenant, usedBy, services.clock.now());
+  const before = await findEarlierAnswer(tenant, usedBy, services.clock.now());
   if (before === undefined) return undefined;
   const link = await findCounted(services, tenant, before.link_id);
   if (link === undefined) return undefined;

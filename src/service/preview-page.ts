@@ -9,7 +9,7 @@ import { fillLinkOrigin, fillSubdomain, writeAddress } from "../contract/rules/l
 import { drawSvg } from "../qr/draw-qr.ts";
 import { androidAppStore, iosAppStore } from "../store/apps.ts";
 import { findLink, findLinkAt } from "../store/links.ts";
-import { findTemplate, type TemplateText } from "../store/page-templates.ts";
+import { findTemplate, type TemplateTexts } from "../store/page-templates.ts";
 import type { Tenant } from "../store/tables.ts";
 import { longestPiece_ms } from "../template/check-queue.ts";
 import type { PageLink } from "../template/page-input.ts";
@@ -137,9 +137,9 @@ async function describeSample(): Promise<PreviewSubject> {
 /** Omitted texts come from the saved draft, or from the starter template if there is no draft. */
 function fillFromDraft(
   { body, css }: PagePreviewCall["body"],
-  draft: TemplateText | undefined,
-  starter: TemplateText,
-): TemplateText {
+  draft: TemplateTexts | undefined,
+  starter: TemplateTexts,
+): TemplateTexts {
   const isEmpty = draft === undefined || (draft.body === "" && draft.css === "");
   const saved = isEmpty ? starter : draft;
   return { body: body ?? saved.body, css: css ?? saved.css };

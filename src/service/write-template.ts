@@ -12,7 +12,7 @@ import {
 } from "../contract/problem.ts";
 import { judgeBy, restoreDestinations } from "../contract/rules/destinations.ts";
 import { isStorable } from "../contract/text.ts";
-import { findTemplate, type TemplateText } from "../store/page-templates.ts";
+import { findTemplate, type TemplateTexts } from "../store/page-templates.ts";
 import type { Tenant } from "../store/tables.ts";
 import type { RunInTurn } from "../template/check-queue.ts";
 import type { CheckTiming } from "../template/check-template.ts";
@@ -25,7 +25,7 @@ import { requireCondition, type Precondition } from "./precondition.ts";
 
 type DraftChange = { readonly isFirst: boolean; readonly template: PageTemplate };
 
-type WriteDraft = (tenant: Tenant, idAndTime: IdAndTime, text: TemplateText) => Promise<void>;
+type WriteDraft = (tenant: Tenant, idAndTime: IdAndTime, text: TemplateTexts) => Promise<void>;
 
 const mostAttempts = 5;
 
@@ -106,7 +106,7 @@ function applyFields(
   before: PageTemplate | undefined,
   fields: TemplateFields,
   purpose: "save" | "publish",
-): TemplateText {
+): TemplateTexts {
   const isNothing = fields.body === undefined && fields.css === undefined;
   if (before === undefined && purpose === "publish" && isNothing) {
     throw notFound(messages.template_not_found);
@@ -116,7 +116,7 @@ function applyFields(
 
 /** Throws all problems of a template at once, each with its place. */
 export async function requireValidTemplate(
-  text: TemplateText,
+  text: TemplateTexts,
   { take, monotonic }: CheckTiming,
 ): Promise<void> {
   const storageFaults = await take(() => [
@@ -134,7 +134,7 @@ export async function requireValidTemplate(
   throw new Problem(422, message, { problems: [...storageFaults, ...problems] });
 }
 
-type TemplateField = keyof TemplateText;
+type TemplateField = keyof TemplateTexts;
 
 const most_bytes = { body: limits.template_body_bytes, css: limits.template_css_bytes } as const;
 

@@ -6,34 +6,34 @@ import { mostBrowserPaths, readBrowserPath } from "../contract/rules/browser-pat
 import { fold, isBlank } from "../contract/text.ts";
 import { findInBin, putInBin, takeOutOfBin, type Deleted, type Restored } from "./bin.ts";
 import { dropChore, queueChore } from "./chores.ts";
-import { countRows, describeTime, readPage, type ListSource, type Page } from "./lists.ts";
+import { countRows, describeTime, readPage, type ListSource, type ListPage } from "./lists.ts";
 import { attachBatch, detachBatch } from "./links.ts";
 import { tallyWrite } from "./projects.ts";
 import {
   foldTexts,
   tables,
-  type AppKind,
+  type AppKindName,
   type ChoreTable,
-  type Columns,
+  type TableColumns,
   type Tables,
   type Tenant,
 } from "./tables.ts";
 
-/** A queued chore, when the app has more links than a transaction should change. */
+/** A queued chore, if the app has more links than one transaction should change. */
 type MoreWork = { readonly chore?: ChoreTable };
 
-/** One kind of app registration, iOS or Android: they differ only in their columns. */
+/** Stores the apps of one kind. iOS and Android apps differ only in their columns. */
 export type AppStore<App, Values> = ReturnType<typeof createAppStore<App, Values, never>>;
 
 type AppColumns<App, Values, Row> = {
-  readonly kind: AppKind;
+  readonly kind: AppKindName;
   readonly identifier: string;
   readonly toApp: (row: Row) => App;
-  readonly toColumns: (values: Values) => Cells;
+  readonly toColumns: (values: Values) => AppCells;
 };
 
-type Cell = string | number | null;
-type Cells = Readonly<Record<string, Cell>>;
+type AppCell = string | number | null;
+type AppCells = Readonly<Record<string, AppCell>>;
 
 export const iosAppStore = createAppStore<IosApp, IosAppValues, Tables["ios_apps"]>({
   kind: "ios_app",
@@ -49,7 +49,7 @@ export const androidAppStore = createAppStore<AndroidApp, AndroidAppValues, Tabl
     kind: "android_app",
     identifier: "package_name",
     toApp: ({ id, name, package_name, fingerprints, custom_scheme }) => {
-      // We wrote this column ourselves, as the JSON of a list of texts.
+      // We wrote this column, as the JSON of a list of texts.
       const list = JSON.parse(fingerprints) as string[];
       return { id, name, package_name, fingerprints: list, custom_scheme };
     },
@@ -64,7 +64,7 @@ function createAppStore<App, Values, Row>({
   toColumns,
 }: AppColumns<App, Values, Row>) {
   const from = sql.table(`${kind}s`);
-  const withFolded = (cells: Cells): Cells => ({ ...cells, ...foldTexts(`${kind}s`, cells) });
+  const withFolded = (cells: AppCells): AppCells => ({ ...cells, ...foldTexts(`${kind}s`, cells) });
 
   async function findBy({ db, projectId }: Tenant, column: string, value: string) {
     const { rows } = await sql<Row>`
@@ -81,10 +81,10 @@ function createAppStore<App, Values, Row>({
 
   return {
     find: (tenant: Tenant, id: string) => findBy(tenant, "id", id),
-    /** By bundle ID or package name, which is unique in the project. */
+    /** Finds an app by bundle ID or package name, which are unique in the project. */
     findNamed: (tenant: Tenant, name: string) => findBy(tenant, identifier, name),
 
-    list: async (tenant: Tenant, query: ListQuery): Promise<Page<App>> => {
+    list: async (tenant: Tenant, query: ListQuery): Promise<ListPage<App>> => {
       const source = describeApps(tenant, kind);
       const count = await countRows(tenant.db, source, query);
       const { items, meta } = await readPage<Row>(tenant.db, source, query, count);
@@ -106,16 +106,16 @@ function createAppStore<App, Values, Row>({
       return write(tenant, sql`update ${from} set ${sql.join(changes)} where ${which}`);
     },
 
-    /** Puts an app into the bin and detaches its links; undefined when there was none. */
+    /** Puts an app into the bin and detaches its links; undefined if it does not exist. */
     remove: (tenant: Tenant, id: string, now: number) => removeApp(tenant, kind, id, now),
 
-    /** Restores an app, with the links that it was on; undefined when it is not in the bin. */
+    /** Restores an app with its former links; undefined if it is not in the bin. */
     restore: async (
       tenant: Tenant,
       id: string,
       now: number,
     ): Promise<Restored<MoreWork & { readonly app: App }> | undefined> => {
-      const deleted: Deleted<Cells> | undefined = await findInBin(tenant, kind, id, now);
+      const deleted: Deleted<AppCells> | undefined = await findInBin(tenant, kind, id, now);
       if (deleted === undefined) return undefined;
       const name = String(deleted.row[identifier]);
       if ((await findBy(tenant, identifier, name)) !== undefined) return { taken: [identifier] };
@@ -129,7 +129,7 @@ function createAppStore<App, Values, Row>({
 
 async function removeApp(
   tenant: Tenant,
-  kind: AppKind,
+  kind: AppKindName,
   id: string,
   now: number,
 ): Promise<MoreWork | undefined> {
@@ -146,15 +146,15 @@ async function removeApp(
 
 const batches = { attach: attachBatch, detach: detachBatch };
 
-/** Detaches an app from its links or attaches it again; with many, a chore does the rest. */
+/** Detaches an app from its links or attaches it again. A chore continues if there are many. */
 async function changeLinks(
   tenant: Tenant,
-  kind: AppKind,
+  kind: AppKindName,
   id: string,
   act: "attach" | "detach",
 ): Promise<MoreWork> {
   const ofApp = { project_id: tenant.projectId, subject: id };
-  // Links that the opposite chore has not reached yet stay as they are.
+  // Stops the opposite chore, so links that it has not reached yet stay as they are.
   const opposite = act === "attach" ? "detach" : "attach";
   await dropChore(tenant.db, { kind: `${opposite}_${kind}`, ...ofApp });
   if (await batches[act](tenant, kind, id)) return {};
@@ -163,20 +163,20 @@ async function changeLinks(
   return { chore };
 }
 
-function insertInto(kind: AppKind, row: Cells): RawBuilder<unknown> {
+function insertInto(kind: AppKindName, row: AppCells): RawBuilder<unknown> {
   const columns = sql.join(Object.keys(row).map((column) => sql.ref(column)));
   return sql`
     insert into ${sql.table(`${kind}s`)} (${columns}) values (${sql.join(Object.values(row))})
   `;
 }
 
-/** The columns that filter and sort: each has a folded column. */
-function listSearched(kind: AppKind) {
-  const columns: Columns = tables[`${kind}s`];
+/** The columns that can be filtered and sorted. Each has a column with folded text. */
+function listSearched(kind: AppKindName) {
+  const columns: TableColumns = tables[`${kind}s`];
   return Object.entries(columns).filter(([column]) => `${column}_lc` in columns);
 }
 
-function describeApps({ db, projectId }: Tenant, kind: AppKind): ListSource {
+function describeApps({ db, projectId }: Tenant, kind: AppKindName): ListSource {
   const texts = listSearched(kind).map(([column, { type }]) => {
     const isNullable = !type.endsWith("not null");
     return [column, { column, folded: `${column}_lc`, isNullable }] as const;
@@ -191,7 +191,7 @@ function takeOne<Row>(rows: readonly Row[]): Row {
   return row;
 }
 
-/** Whether one of the project's apps is opened by addresses of that scheme. */
+/** Whether one of the project's apps has this custom scheme. */
 export async function hasAppWithScheme(
   { db, projectId: project_id }: Tenant,
   scheme: string,
@@ -205,19 +205,19 @@ export async function hasAppWithScheme(
   return false;
 }
 
-/** What stays in the browser. */
+/** The paths that stay in the browser. */
 export type BrowserPaths = {
   readonly paths: readonly string[];
-  /** Whether these are all paths and short paths of links that name no app. */
+  /** Whether these are all paths and short paths of links without an app. */
   readonly areAll: boolean;
 };
 
 /**
- * The paths and short paths of the oldest links that name no app, then the short paths of their
- * addresses with a query. A new link does not displace older ones.
+ * The paths and short paths of the oldest links without an app, then the short paths for their
+ * addresses with a query. New links do not displace older ones.
  */
 export async function listBrowserPaths({ db, projectId }: Tenant): Promise<BrowserPaths> {
-  // An index has just these.
+  // This query reads only an index.
   const links = await db
     .selectFrom("links")
     .select(["id", "path", "shortened_path"])

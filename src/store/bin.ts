@@ -5,30 +5,30 @@ import { repeatWrite } from "./chores.ts";
 import { dropShortPaths } from "./short-paths.ts";
 import type { BinKind, Tables, Tenant } from "./tables.ts";
 
-/** Deleted links and apps, until they are restored or have been here too long. */
+/** The bin: deleted links and apps, until they are restored or expire. */
 
-/** One deleted row, as its table had it. */
+/** A deleted row with its columns. */
 export type Deleted<Row> = {
   readonly id: string;
   readonly row: Row;
-  /** Visits that were counted before the deletion and written after it. */
+  /** Clicks that were counted before the deletion but written later. */
   readonly clicks: number;
 };
 
-/** Or the fields whose values something else has by now. */
+/** The restored resource, or the fields whose values are taken by now. */
 export type Restored<Resource> =
   { readonly restored: Resource } | { readonly taken: readonly string[] };
 
 export type BinEntry = Omit<Tables["bin"], "project_id" | "record" | "clicks"> & {
   readonly row: Readonly<Record<string, unknown>>;
-  /** When it is deleted permanently. */
+  /** When it will be deleted permanently. */
   readonly until: number;
 };
 
 const kept_ms = limits.bin_days * 24 * 60 * 60 * 1000;
 const batchRows = 1000;
 
-/** In the transaction that deletes the row from its table. */
+/** Called in the transaction that deletes the row from its table. */
 export async function putInBin(
   { db }: Tenant,
   kind: BinKind,
@@ -52,7 +52,7 @@ export async function findInBin<Row>(
     .where((row) => row.and({ project_id: projectId, kind, id }))
     .where("deleted_at", ">", now - kept_ms)
     .executeTakeFirst();
-  // We wrote the record ourselves, from a row of the kind's table.
+  // We wrote the record, from a row of the kind's table.
   return found && { id, row: JSON.parse(found.record) as Row, clicks: found.clicks };
 }
 
@@ -78,11 +78,11 @@ export async function findBinKind(
 type BinPart = {
   readonly offset: number;
   readonly limit: number;
-  /** Left out, every kind. */
+  /** All kinds if omitted. */
   readonly kinds?: readonly BinKind[];
 };
 
-/** What can be brought back, the latest deletion first. */
+/** Lists what can be restored, latest deletion first. */
 export async function listBin(
   tenant: Tenant,
   now: number,
@@ -97,13 +97,13 @@ export async function listBin(
     .limit(limit)
     .execute();
   return entries.map(({ record, ...entry }) => {
-    // We wrote the record ourselves, as the JSON of a row.
+    // We wrote the record, as the JSON of a row.
     const row = JSON.parse(record) as BinEntry["row"];
     return { ...entry, row, until: entry.deleted_at + kept_ms };
   });
 }
 
-/** How many there are, or `most` where there are more. */
+/** Counts the entries, up to `most`. */
 export async function countBin(
   tenant: Tenant,
   now: number,
@@ -125,7 +125,7 @@ function selectKept({ db, projectId }: Tenant, now: number, kinds?: readonly Bin
   return kinds === undefined ? kept : kept.where("kind", "in", kinds);
 }
 
-/** True when nothing is left. */
+/** Deletes some expired entries; true if none are left. */
 async function emptyBatch(tenant: Tenant, upTo: number): Promise<boolean> {
   const { db, projectId } = tenant;
   const { rows } = await sql<Pick<Tables["bin"], "kind" | "id">>`
@@ -142,7 +142,7 @@ async function emptyBatch(tenant: Tenant, upTo: number): Promise<boolean> {
   return rows.length < batchRows;
 }
 
-/** Deletes permanently what was deleted up to a time. */
+/** Permanently deletes everything that was deleted up to a time. */
 export async function emptyBin(
   store: Pick<Sql<Tables>, "write">,
   projectId: string,
@@ -152,7 +152,7 @@ export async function emptyBin(
   await repeatWrite(store, (db) => emptyBatch({ db, projectId }, upTo), signal);
 }
 
-/** Empties the bins of all projects of what has been there too long. */
+/** Removes expired entries from the bins of all projects. */
 export async function dropExpired(
   store: Pick<Sql<Tables>, "db" | "write">,
   now: number,

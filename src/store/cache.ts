@@ -3,33 +3,33 @@ import type { Clock } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
 import type { Tables } from "./tables.ts";
 
-/** Values in bounded memory, and values that last until the store changes. */
+/** Caches: with limited memory, and for values that are valid until the database changes. */
 
 export type Cache<Value> = {
   readonly find: (key: string) => Value | undefined;
   readonly set: (key: string, value: Value) => void;
 };
 
-type Entry<Value> = {
+type CacheEntry<Value> = {
   readonly value: Value;
   isUsed: boolean;
 };
 
 /**
- * A full cache drops its oldest value, unless that was used lately: then it goes to the end of the
- * line. A use only sets a flag, because moving the value would cost a visit more than finding it.
+ * When the cache is full, it drops the oldest value, unless it was used recently; then it moves to
+ * the end. A use only sets a flag, because moving the value would take longer than finding it.
  */
 export function createCache<Value>(
   limit: number,
   /** How much of the limit a value takes. */
   weigh: (value: Value) => number = () => 1,
 ): Cache<Value> {
-  const entries = new Map<string, Entry<Value>>();
-  // Kept, because a new iterator would step over everything that was deleted before.
+  const entries = new Map<string, CacheEntry<Value>>();
+  // Reused, because a new iterator would step over all deleted entries.
   const line = entries.entries();
   let weight = 0;
 
-  function remove(key: string, { value }: Entry<Value>): void {
+  function remove(key: string, { value }: CacheEntry<Value>): void {
     entries.delete(key);
     weight -= weigh(value);
   }
@@ -62,27 +62,27 @@ export function createCache<Value>(
   };
 }
 
-type Store = Pick<Sql<Tables>, "countWrites" | "readVersion">;
+type ChangeSource = Pick<Sql<Tables>, "countWrites" | "readVersion">;
 
-type Options<Value> = {
-  readonly store: Store;
+type FreshCacheOptions<Value> = {
+  readonly store: ChangeSource;
   readonly clock: Pick<Clock, "monotonic">;
   /** How many values are cached. */
   readonly most: number;
-  /** Reads a value; `before` is an outdated one. Undefined is not cached. */
+  /** Reads a value; `before` is the outdated one. Undefined is not cached. */
   readonly read: (key: string, before: Value | undefined) => Awaitable<Value | undefined>;
 };
 
 /**
- * Caches what was read from the store until anything at all is written to it: whatever a value
- * depends on, it is never older than the last change that this process has seen.
+ * Caches values from the database until anything is written to it. So a value is never older than
+ * the last change that this process has seen, whatever it depends on.
  */
-export function createFreshCache<Value>({ store, clock, most, read }: Options<Value>) {
+export function createFreshCache<Value>({ store, clock, most, read }: FreshCacheOptions<Value>) {
   const changes = watchChanges(store, clock);
   const values = createCache<{ readonly epoch: number; readonly value: Value }>(most);
   const reads = new Map<string, Promise<Value | undefined>>();
 
-  /** Requests share a read that has begun, unless something changed after its beginning. */
+  /** Requests share a running read, unless something changed after it started. */
   function readShared(key: string, epoch: number): Awaitable<Value | undefined> {
     const place = `${epoch} ${key}`;
     const begun = reads.get(place);
@@ -93,7 +93,7 @@ export function createFreshCache<Value>({ store, clock, most, read }: Options<Va
     });
     if (!(answer instanceof Promise)) return answer;
     reads.set(place, answer);
-    // A failed read is not shared with later requests.
+    // Later requests do not share a failed read.
     const end = () => void reads.delete(place);
     answer.then(end, end);
     return answer;
@@ -106,14 +106,14 @@ export function createFreshCache<Value>({ store, clock, most, read }: Options<Va
     });
 }
 
-/** How long another process's change may stay unseen. */
+/** How long changes of other processes may stay unnoticed. */
 const trusted_ms = 20;
 
 /**
- * This process's writes are seen at once, another's when the store's version is read again.
- * Requests that come within 20 ms share a look, so that a slow store does not get one from each.
+ * Detects changes: this process's writes at once, others when the database's version is read again.
+ * Requests within a short time share one check, so that a slow database does not get one from each.
  */
-export function watchChanges(store: Store, { monotonic }: Pick<Clock, "monotonic">) {
+export function watchChanges(store: ChangeSource, { monotonic }: Pick<Clock, "monotonic">) {
   let epoch = 0;
   let version = -1;
   let latest: { at: number; writes: number; epoch: Awaitable<number> } | undefined;
@@ -127,7 +127,7 @@ export function watchChanges(store: Store, { monotonic }: Pick<Clock, "monotonic
   }
 
   return {
-    /** A number that is another one after any write. */
+    /** A number that changes after every write. */
     read: (): Awaitable<number> => {
       const [at, writes] = [monotonic(), store.countWrites()];
       if (latest !== undefined && at - latest.at < trusted_ms && writes === latest.writes) {

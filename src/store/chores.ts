@@ -5,20 +5,19 @@ import type { Sql } from "../sql/sql.ts";
 import type { ChoreTable, Db, Tables, Tenant } from "./tables.ts";
 
 /**
- * Long work in short transactions. The transaction that decides on it queues a chore; then it is
- * done batch by batch, so that no other request waits for long, and the next process that starts
- * continues where a killed one stopped. Two processes may work at the same chore: every batch
- * begins with what is left.
+ * Long work in short transactions. A transaction queues a chore, which is then done in batches, so
+ * that other requests do not wait long. If a process is killed, the next one continues. Two
+ * processes can work on the same chore, because every batch starts with what is left.
  */
 
-type Writer = Pick<Sql<Tables>, "write">;
+type BatchWriter = Pick<Sql<Tables>, "write">;
 
-/** Does a batch of each kind of chore; true when nothing is left to do. */
+/** Runs one batch of each kind of chore; true if nothing is left to do. */
 export type ChoreWork = Readonly<
   Record<ChoreTable["kind"], (tenant: Tenant, subject: string) => Promise<boolean>>
 >;
 
-/** Between two batches: the lock is free, and other work of this process has its turn. */
+/** The pause between two batches, for other writers and other work of this process. */
 const pause_ms = 2;
 
 export async function queueChore(db: Db, chore: ChoreTable): Promise<void> {
@@ -26,7 +25,7 @@ export async function queueChore(db: Db, chore: ChoreTable): Promise<void> {
   await insert.onConflict((conflict) => conflict.doNothing()).execute();
 }
 
-/** Ends a chore that is done or no longer needed. */
+/** Removes a chore that is done or no longer needed. */
 export async function dropChore(db: Db, chore: ChoreTable): Promise<void> {
   await db
     .deleteFrom("chores")
@@ -34,14 +33,14 @@ export async function dropChore(db: Db, chore: ChoreTable): Promise<void> {
     .execute();
 }
 
-/** Goes through all chores once. One that fails holds up no other; it is tried again next time. */
+/** Runs all chores once. A failing chore does not stop the others, and is tried again next time. */
 export async function runChores(
   store: Sql<Tables>,
   work: ChoreWork,
   signal: AbortSignal,
   onError: (error: unknown) => void,
 ): Promise<void> {
-  // Another process holds the store, or it is away, and there is nothing to report each time.
+  // Outages are not worth a report each time.
   const note = (error: unknown) => {
     if (!(error instanceof StoreBusy)) onError(error);
   };
@@ -49,16 +48,16 @@ export async function runChores(
   for (const chore of chores ?? []) await runChore(store, work, chore, signal).catch(note);
 }
 
-/** Works at one chore until it is done. */
+/** Runs one chore until it is done. */
 export function runChore(
-  store: Writer,
+  store: BatchWriter,
   work: ChoreWork,
   chore: ChoreTable,
   signal: AbortSignal,
 ): Promise<void> {
   const { kind, project_id: projectId, subject } = chore;
   const runBatch = async (db: Db) => {
-    // Another transaction may have dropped it: a restored app keeps its links.
+    // Another transaction may have removed it: a restored app keeps its links.
     const isLast = !(await isQueued(db, chore)) || (await work[kind]({ db, projectId }, subject));
     if (isLast) await dropChore(db, chore);
     return isLast;
@@ -66,9 +65,9 @@ export function runChore(
   return repeatWrite(store, runBatch, signal);
 }
 
-/** Repeats a write that does a batch of long work until it returns true. */
+/** Repeats a write that does one batch until it returns true. */
 export async function repeatWrite(
-  { write }: Writer,
+  { write }: BatchWriter,
   runBatch: (db: Db) => Promise<boolean>,
   signal?: AbortSignal,
 ): Promise<void> {
@@ -86,7 +85,7 @@ async function isQueued(db: Db, chore: ChoreTable): Promise<boolean> {
   return (await queued.executeTakeFirst()) !== undefined;
 }
 
-/** Repeats work, with a pause between two turns, until the returned function is called. */
+/** Repeats work with pauses until the returned function is called. */
 export function repeatEvery(
   pause_ms: number,
   setAlarm: SetAlarm,

@@ -13,7 +13,7 @@ import { findTally } from "./projects.ts";
 import type { Db, Tenant } from "./tables.ts";
 import { type NewEvent, queueEvents } from "./webhooks.ts";
 
-/** Counts visits in the caller's transaction, together with the clicks that links show. */
+/** Adds visits to the counters, and clicks to the links, within the caller's transaction. */
 export async function countVisits(
   db: Db,
   unsorted: readonly LinkVisits[],
@@ -25,7 +25,7 @@ export async function countVisits(
     const tenant = { db, projectId };
     const own = visits.filter((visit) => visit.projectId === projectId);
     const tally = await findTally(tenant);
-    // A deleted project's last visits: no chore would remove them.
+    // These are the last visits of a deleted project, and no chore would remove them.
     if (tally === undefined) continue;
     await queueEvents(tenant, describeClicks(own), now, tally);
     await addCounters(tenant, own);
@@ -35,7 +35,7 @@ export async function countVisits(
   if (clicked.length > 0) await addClicks(db, clicked);
 }
 
-/** By day, the links with visits from a referring host. */
+/** The links with visits from a referring host, by day. */
 function listReferred(visits: readonly LinkVisits[]): ReadonlyMap<number, readonly string[]> {
   const byDay = new Map<number, Set<string>>();
   for (const { linkId, kinds } of visits) {
@@ -47,7 +47,7 @@ function listReferred(visits: readonly LinkVisits[]): ReadonlyMap<number, readon
   return new Map([...byDay].map(([day, linkIds]) => [day, [...linkIds]]));
 }
 
-/** The reference promises at most this many links in an event. */
+/** The documentation promises at most this many links per event. */
 const clickedAtOnce = 500;
 
 function describeClicks(visits: readonly LinkVisits[]): readonly NewEvent[] {
@@ -58,13 +58,13 @@ function describeClicks(visits: readonly LinkVisits[]): readonly NewEvent[] {
   });
 }
 
-/** Counts the visits of each link, and those of all together. */
+/** Counts the visits of each link, and of all links together. */
 async function addCounters({ db, projectId }: Tenant, visits: readonly LinkVisits[]) {
-  /** The values of rows, by the hour and then by dimension. */
-  const hours = new Map<number, Map<Dimension, Cell[]>>();
+  /** The values of the new rows, by hour and then by dimension. */
+  const hours = new Map<number, Map<Dimension, CounterCell[]>>();
 
-  function findRows(hour: number, dimension: Dimension): Cell[] {
-    const groups = hours.get(hour) ?? new Map<Dimension, Cell[]>();
+  function findRows(hour: number, dimension: Dimension): CounterCell[] {
+    const groups = hours.get(hour) ?? new Map<Dimension, CounterCell[]>();
     hours.set(hour, groups);
     const rows = groups.get(dimension) ?? [];
     groups.set(dimension, rows);
@@ -97,7 +97,7 @@ async function addCounters({ db, projectId }: Tenant, visits: readonly LinkVisit
   }
 }
 
-type Cell = string | number | null;
+type CounterCell = string | number | null;
 
 type ValueCount = {
   readonly kind: LinkVisits["kinds"][number]["kind"];
@@ -106,7 +106,7 @@ type ValueCount = {
   count: number;
 };
 
-/** No two of the same counter. */
+/** Sums equal counters, because one statement cannot update a row twice. */
 function addUpKinds(kinds: LinkVisits["kinds"]): Iterable<ValueCount> {
   const sums = new Map<string, ValueCount>();
   for (const { kind, count } of kinds) {
@@ -124,7 +124,7 @@ function addUpKinds(kinds: LinkVisits["kinds"]): Iterable<ValueCount> {
 type Upsert = ReturnType<typeof prepareUpsert>;
 const upserts = new Map<number, Upsert>();
 
-/** The statement that counts visits of one hour of their days. */
+/** The statement that counts visits in one hour of the day. */
 function findUpsert(hour: number): Upsert {
   const upsert = upserts.get(hour) ?? prepareUpsert(hour);
   upserts.set(hour, upsert);
@@ -155,8 +155,8 @@ type ClickCount = {
 };
 
 /**
- * Adds clicks to their links in the caller's transaction, and outdates the remembered counts of
- * lists filtered by clicks. Clicks of a deleted link are kept in the bin until it is restored.
+ * Adds clicks to their links within the caller's transaction. It also outdates cached counts of
+ * lists that filter by clicks. Clicks of a deleted link are kept in the bin until it is restored.
  */
 export async function addClicks(db: Db, clicks: readonly ClickCount[]): Promise<void> {
   const links = new Set((await addToLinks(db, clicks.flatMap(listValues))).map(({ id }) => id));
@@ -197,19 +197,19 @@ function prepareAdding(
   );
 }
 
-/** Strangers can make up any number of referring hosts, so a day keeps only some of them. */
+/** Strangers can invent any number of referring hosts, so a day keeps only some of them. */
 
 const mostOfLink = 100;
 const mostOfProject = 1000;
-/** The most that are removed in one transaction. */
+/** The most that one transaction removes. */
 const mostRemoved = 5000;
 
 /**
- * Of one day, links keep the hosts with the most visits each, and the project keeps its own: what
- * is made up for one link hides no other link's. The rest is added up as `other`.
+ * For one day, each link keeps its hosts with the most visits, and so does the project. So invented
+ * hosts of one link do not hide those of other links. The rest is summed up as `other`.
  */
 async function limitHosts(tenant: Tenant, day: number, linkIds: readonly string[]): Promise<void> {
-  // A link has no hosts that its project lacks, so on most days no link has to be looked at.
+  // A link has only hosts that its project has, so on most days links need no check.
   const hosts = await findHostsBeyond(tenant, day, [""], mostOfLink);
   if (hosts.length === 0) return;
   const ofLinks = await findHostsBeyond(tenant, day, linkIds, mostOfLink);
@@ -217,15 +217,15 @@ async function limitHosts(tenant: Tenant, day: number, linkIds: readonly string[
   if (beyond.length > 0) await joinHosts(tenant, day, beyond);
 }
 
-type LinkHost = { readonly link_id: string; readonly value: string };
+type ReferringHost = { readonly link_id: string; readonly value: string };
 
 async function findHostsBeyond(
   { db, projectId }: Tenant,
   day: number,
   linkIds: readonly string[],
   most: number,
-): Promise<readonly LinkHost[]> {
-  const { rows } = await sql<LinkHost>`
+): Promise<readonly ReferringHost[]> {
+  const { rows } = await sql<ReferringHost>`
     select link_id, value from (
       select link_id, value,
         row_number() over (partition by link_id order by sum(visits) desc, value) as place
@@ -239,7 +239,7 @@ async function findHostsBeyond(
   return rows;
 }
 
-async function joinHosts({ db, projectId }: Tenant, day: number, hosts: readonly LinkHost[]) {
+async function joinHosts({ db, projectId }: Tenant, day: number, hosts: readonly ReferringHost[]) {
   const columns = ["visits", ...hourColumns].map((column) => sql.ref(column));
   const added = columns.map(
     (column) =>

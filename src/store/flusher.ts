@@ -1,16 +1,16 @@
 import type { SetAlarm } from "../contract/clock.ts";
 
-/** Writes what was noted in memory a moment later, one write at a time. */
+/** Collects changes in memory and writes them a moment later, one write at a time. */
 export type Flusher = {
-  /** Writes what was noted within the given time; resolves when it is written. */
+  /** Writes within the given time, and resolves once that is done. */
   readonly schedule: () => Promise<void>;
-  /** Writes what was noted as soon as the write that is running now has ended. */
+  /** Writes as soon as the running write has ended. */
   readonly flush: () => Promise<void>;
-  /** Writes what is left; nothing is scheduled any more. */
+  /** Writes what is left. Nothing can be scheduled later. */
   readonly close: () => Promise<void>;
 };
 
-/** `write` handles its own errors. What is noted while it runs is for the next write. */
+/** `write` handles its own errors. Changes during a write are left for the next one. */
 export function createFlusher(
   write: () => Promise<void>,
   setAlarm: SetAlarm,

@@ -6,31 +6,32 @@ import type { Sql } from "../sql/sql.ts";
 import type { Db, DeferredVisitTable, Tables, Tenant } from "./tables.ts";
 
 /**
- * Visits of links' pages that an install may follow. Phones and addresses are only here as keyed
- * hashes, and each row is deleted when its time is over. A visit that an install has used stays
- * until then, and for a minute at least: that install may ask again, and no other one gets it.
+ * Stores visits that an install may follow. Phones and addresses are stored only as keyed hashes,
+ * and each row is deleted when its time is over. A used visit stays until then, and at least for a
+ * minute: the same install may ask again, and no other install gets it.
  */
 
-/** A row that ends later was written before a clock was set back, and is over. */
+/** A row that ends later was written before a clock was set back, and counts as expired. */
 export function findLatestEnd(now: number): number {
   return now + limits.deferred_visit_ms + mostSkew_ms;
 }
 
-type Row = ExpressionBuilder<Tables, "deferred_visits">;
+type VisitExpression = ExpressionBuilder<Tables, "deferred_visits">;
 
-const isOpen = (now: number) => (row: Row) => row.between("ends_at", now + 1, findLatestEnd(now));
+const isOpen = (now: number) => (row: VisitExpression) =>
+  row.between("ends_at", now + 1, findLatestEnd(now));
 
-/** What a page's request says of its visit, or its script, which says more. */
-export type Noted = {
+/** What a page's request reports about its visit, or its script, which reports more. */
+export type RecordedVisit = {
   readonly visit: Omit<DeferredVisitTable, "used_by" | "told">;
   readonly isWhole: boolean;
 };
 
 /**
- * What a page's script reports replaces what its request has reported, whichever of the two is
- * written first. A used visit is not changed. No two are of one visit.
+ * Writes visits. The report of a page's script replaces that of its request, in whichever order
+ * they are written. Used visits are not changed. Each visit occurs only once in `noted`.
  */
-export async function writeVisits(db: Db, noted: readonly Noted[]): Promise<void> {
+export async function writeVisits(db: Db, noted: readonly RecordedVisit[]): Promise<void> {
   for (const isWhole of [false, true]) {
     const visits = noted.flatMap((one) => (one.isWhole === isWhole ? [one.visit] : []));
     if (visits.length === 0) continue;
@@ -53,10 +54,10 @@ export async function writeVisits(db: Db, noted: readonly Noted[]): Promise<void
   }
 }
 
-/** With more visits from one address, phones behind it cannot be distinguished. */
+/** With more visits from one address, the phones behind it cannot be distinguished. */
 const mostHere = 100;
 
-/** The unused visits from the address of an install; none where there are too many. */
+/** The unused visits from an install's address; none if there are too many. */
 export async function findVisits(
   tenant: Tenant,
   { address, now }: { readonly address: string; readonly now: number },
@@ -69,7 +70,7 @@ export async function findVisits(
   return found.length > mostHere ? [] : found;
 }
 
-/** An unused visit by the ID that its page has given to the app. */
+/** Finds an unused visit by the id that its page gave to the app. */
 export function findWaiting(
   tenant: Tenant,
   id: string,
@@ -83,8 +84,8 @@ function selectWaiting({ db, projectId }: Tenant, now: number) {
   return visits.where("told", "is", null).where(isOpen(now));
 }
 
-/** What this install was answered before, with the visit's link: the answer may have been lost. */
-export async function findTold(
+/** The earlier answer to the same install, which may have been lost, with the visit's link. */
+export async function findEarlierAnswer(
   { db, projectId }: Tenant,
   usedBy: string,
   now: number,
@@ -101,30 +102,32 @@ export async function findTold(
     .executeTakeFirst();
 }
 
-type Use = {
+type TakeOptions = {
   readonly now: number;
   readonly usedBy: string | undefined;
   /** The answer to the install, as JSON. */
   readonly told: string;
-  /** Whether the app has named that very visit. */
+  /** Whether the app named this very visit. */
   readonly isNamed: boolean;
 };
 
-/** An app that got no answer asks again within this time, even if the visit is over by then. */
+/** How long an app may ask again after it got no answer, even if the visit has expired. */
 const askedAgain_ms = 60_000;
 
 /**
- * Uses a visit, and with it those that look the same and were of the same link, for they may be of
- * the same phone; not with a named one, for they may be of others. True for one caller only,
- * whichever process it is in, and false for an install that has used another visit meanwhile: of
- * two simultaneous requests of one install, the second would take somebody else's visit.
+ * Uses up a visit, and visits of the same link that look the same, because they may come from the
+ * same phone. If the app named the visit, the others may come from other phones and stay. Of
+ * several callers, in all processes, only one gets true. It is false if the install used another
+ * visit meanwhile: otherwise the second of two simultaneous requests would take another person's
+ * visit.
  */
 export async function takeVisit(
   { db, projectId }: Tenant,
   { id, link_id, whole, address }: DeferredVisitTable,
-  { now, usedBy, told, isNamed }: Use,
+  { now, usedBy, told, isNamed }: TakeOptions,
 ): Promise<boolean> {
-  const before = usedBy === undefined ? undefined : await findTold({ db, projectId }, usedBy, now);
+  const before =
+    usedBy === undefined ? undefined : await findEarlierAnswer({ db, projectId }, usedBy, now);
   if (before !== undefined) return false;
   const until = now + askedAgain_ms;
   const ends_at = sql<number>`case when ends_at > ${until} then ends_at else ${until} end`;
@@ -138,17 +141,17 @@ export async function takeVisit(
   if (numUpdatedRows === 0n) return false;
   if (isNamed) return true;
   const alike = use.where("link_id", "=", link_id).where("whole", "=", whole);
-  // The address is a part of the whole: an index finds the few rows by it.
+  // The address is part of the whole mark, and has an index that finds the few rows.
   await alike.where("address", "=", address).execute();
   return true;
 }
 
-/** Deletes visits that no install can be matched with any more. */
+/** Deletes expired visits. */
 export async function dropEndedVisits(
   { write }: Pick<Sql<Tables>, "write">,
   now: number,
 ): Promise<void> {
-  const isOver = (row: Row) =>
+  const isOver = (row: VisitExpression) =>
     row.or([row("ends_at", "<=", now), row("ends_at", ">", findLatestEnd(now))]);
   await write((db) => db.deleteFrom("deferred_visits").where(isOver).execute(), {
     isPatient: true,
@@ -158,7 +161,7 @@ export async function dropEndedVisits(
 const key_bytes = 32;
 const keyName = "deferred visits";
 
-/** The key with which visits are hashed that an install may follow; the first process makes it. */
+/** The key for hashing visits. The first process creates it. */
 export async function readSealKey(
   { db, write }: Pick<Sql<Tables>, "db" | "write">,
   random: Random,
@@ -169,7 +172,7 @@ export async function readSealKey(
     const value = Buffer.from(random.bytes(key_bytes)).toString("base64url");
     const insert = own.insertInto("store_secrets").values({ name: keyName, value });
     await insert.onConflict((conflict) => conflict.doNothing()).execute();
-    // Another process may have been the first.
+    // Another process may have created it first.
     return (await findSealKey(own)) ?? value;
   });
 }

@@ -6,9 +6,9 @@ import { toProject, type ProjectRecord } from "./projects.ts";
 import type { Db, ProjectTable, RequestCountTable, Tables, Tenant } from "./tables.ts";
 
 /**
- * API keys, and the client keys that an app's SDK sends. An app is in everybody's hands, and so is
- * its client key: no API key is looked up in its table. Of both, only the SHA-256 of the token is
- * here.
+ * API keys, and the client keys that SDKs in apps send. Everyone with an app can read its client
+ * key, so client keys have their own table, where no API key is looked up. Only the SHA-256 hash of
+ * a token is stored.
  */
 
 export type Key = {
@@ -18,13 +18,13 @@ export type Key = {
   readonly scopes: readonly Scope[];
   readonly role: Role;
   readonly created_at: number;
-  /** To a few minutes; null for a key that was never used. */
+  /** Exact to a few minutes; null for an unused key. */
   readonly last_used_at: number | null;
 };
 
 export type NewKey = Omit<Key, "last_used_at"> & { readonly token_hash: string };
 
-/** A key and its project, as far as the first checks of a request need them. */
+/** A key with its project, as the first checks of a request need them. */
 export type KeyHolder = {
   readonly key_id: string;
   readonly token_hash: string;
@@ -55,7 +55,7 @@ export function findKeyHolderById(db: Db, id: string): Awaitable<KeyHolder | und
 function readHolder(row: Awaited<ReturnType<typeof selectHolder>>): KeyHolder | undefined {
   if (row === undefined) return undefined;
   const { key_id, token_hash, scopes, role, ...joined } = row;
-  // With an id, the joined columns are those of a whole project.
+  // If the id is set, the joined columns are those of a whole project.
   const project = joined.id === null ? null : toProject(joined as ProjectTable);
   return { key_id, token_hash, scopes: readScopes(scopes), role, project };
 }
@@ -77,9 +77,9 @@ export async function listKeys(db: Db, projectId?: string): Promise<readonly Key
   return rows.map((row) => ({ ...row, scopes: readScopes(row.scopes) }));
 }
 
-/** Another process may have noted a later use already. */
+/** Keeps a later time that another process may have written. */
 export async function noteKeyUses(db: Db, uses: ReadonlyMap<string, number>): Promise<void> {
-  // In the order of their ids, so that two processes never wait for each other.
+  // Sorted by id, so that two processes never deadlock.
   for (const [id, at] of [...uses].toSorted(([one], [other]) => (one < other ? -1 : 1))) {
     await db
       .updateTable("api_keys")
@@ -90,13 +90,13 @@ export async function noteKeyUses(db: Db, uses: ReadonlyMap<string, number>): Pr
   }
 }
 
-/** Revokes a key permanently; false if the key does not exist. */
+/** Permanently revokes a key; false if it does not exist. */
 export async function deleteKey(db: Db, id: string): Promise<boolean> {
   const deleted = db.deleteFrom("api_keys").where("id", "=", id);
   return (await deleted.executeTakeFirst()).numDeletedRows === 1n;
 }
 
-/** We wrote this column ourselves, as the JSON of scopes that were checked. */
+/** We wrote this column, as the JSON of checked scopes. */
 function readScopes(json: string): readonly Scope[] {
   return JSON.parse(json) as Scope[];
 }
@@ -138,15 +138,15 @@ export function listClientKeys(db: Db, projectId?: string): Promise<readonly Cli
     .execute();
 }
 
-/** Revokes a key permanently; false when the project has none of that id. */
+/** Permanently revokes a client key; false if the project has none with this id. */
 export async function deleteClientKey({ db, projectId }: Tenant, id: string): Promise<boolean> {
   const ofProject = db.deleteFrom("client_keys").where("project_id", "=", projectId);
   return (await ofProject.where("id", "=", id).executeTakeFirst()).numDeletedRows === 1n;
 }
 
 /**
- * What requests have spent of the budgets that all processes share. Each process has rows of its
- * own, so that no two of them ever write the same row.
+ * Saves what this process has counted against shared rate limits. Each process has its own rows, so
+ * two processes never write the same row.
  */
 export async function writeCounts(
   { write }: Pick<Sql<Tables>, "write">,
@@ -166,7 +166,7 @@ export async function writeCounts(
   await write(insert);
 }
 
-/** What others have counted in windows that end after this time. */
+/** The counts of other processes in windows that end after this time. */
 export function readOtherCounts(
   db: Db,
   names: readonly string[],
@@ -176,7 +176,7 @@ export function readOtherCounts(
   return others.where("process", "<>", process).where("ends_at", ">", now).execute();
 }
 
-/** A row that ends after `latest` was written before the clock was set back. */
+/** A row that ends after `latest` was written before a clock was set back. */
 export async function dropEndedCounts(
   { write }: Pick<Sql<Tables>, "write">,
   now: number,

@@ -16,31 +16,33 @@ import {
   matchesToSql,
   readPage,
   type AppColumn,
-  type Columns,
+  type ListColumns,
   type ListSource,
-  type Page,
+  type ListPage,
   type TextColumn,
 } from "./lists.ts";
 import { shownColumns, toLink, type ShownLink } from "./links.ts";
 import { readTally, type Tally } from "./projects.ts";
-import type { AppKind, IndexedColumn, LinkTable, Tables, Tenant } from "./tables.ts";
+import type { AppKindName, IndexedColumn, LinkTable, Tables, Tenant } from "./tables.ts";
 import { matchContains, wholeIndex } from "./trigram-index.ts";
 
-/** Lists of links: what they filter and sort by, where they are read, and how they are counted. */
+/** Lists of links: their columns for filters and sorting, and how they are read and counted. */
 
-/** How lists are read, and the counts of filtered lists that are known. */
+/** How lists are read, and the cached counts of filtered lists. */
 type Lists = {
   readonly counts: Cache<number>;
   readonly readLong: Sql<Tables>["readLong"];
 };
 
-/** Lists that an index answers are read at once, all others where they delay no visitor. */
+/**
+ * Lists that an index answers are read at once. Others are long reads, which do not delay visitors.
+ */
 export async function listLinks(
   tenant: Tenant,
   { counts, readLong }: Lists,
   query: ListQuery,
   signal: ReadSignal,
-): Promise<Page<Link>> {
+): Promise<ListPage<Link>> {
   const tally = await readTally(tenant);
   if (isQuickList(query, tally.links)) return readLinks(tenant, counts, query, tally);
   const { projectId } = tenant;
@@ -50,12 +52,12 @@ export async function listLinks(
   );
 }
 
-/** Reading this many rows takes 5 ms at most, and skipping them in an index 2 ms. */
+/** Reading or skipping this many rows takes only a few milliseconds. */
 const few = 2000;
-/** No two links of a project have such a text in common. */
+/** Fields whose values are unique in a project. */
 const unique: ReadonlySet<string> = new Set(["path", "shortened_path", addressField]);
 
-/** Whether a list reads few links, whatever they contain. */
+/** Whether reading a list is fast, whatever its links contain. */
 function isQuickList({ filters, sorts, ...page }: ListQuery, links: number): boolean {
   if (links <= few) return true;
   const [filter, ...others] = filters;
@@ -74,19 +76,20 @@ async function readLinks(
   counts: Lists["counts"],
   query: ListQuery,
   tally: Tally,
-): Promise<Page<Link>> {
+): Promise<ListPage<Link>> {
   const { filters } = query;
   const indexed = describeLinks(tenant, filters, tally.indexed_to === wholeIndex);
   const isWhole = filters.length === 0;
   const count = isWhole ? tally.links : await countFiltered(tenant, counts, indexed, query, tally);
-  // A page read along the order compares each row itself: the index would collect all matches.
+  // A page in index order compares each row itself, because an index of texts would collect all
+  // matches.
   const source =
     isWhole || areCollected(query, count) ? indexed : describeLinks(tenant, filters, false);
   const { items, meta } = await readPage<ShownLink>(tenant.db, source, query, count);
   return { items: items.map(toLink), meta };
 }
 
-/** A count is known until the next write to the project, by whichever process. */
+/** Counts are cached until the next write to the project, by any process. */
 async function countFiltered(
   { db, projectId }: Tenant,
   counts: Lists["counts"],
@@ -109,7 +112,7 @@ function describeLinks(tenant: Tenant, filters: readonly Filter[], isIndexed: bo
     ...describeText(column, isNullable),
     contains: (folded) => (isIndexed ? matchContains(tenant, column, folded) : undefined),
   });
-  const columns: Columns = {
+  const columns: ListColumns = {
     name: text("name"),
     path: text("path", false),
     shortened_path: text("shortened_path"),
@@ -143,7 +146,7 @@ function describeText(column: keyof LinkTable, isNullable = true): TextColumn {
   return { column: `links.${column}`, folded: `links.${column}_lc`, isNullable };
 }
 
-function appText(projectId: string, app: AppKind, field: string): AppColumn {
+function appText(projectId: string, app: AppKindName, field: string): AppColumn {
   return {
     app: { table: `${app}s`, projectId },
     key: `links.${app}_id`,
@@ -151,22 +154,22 @@ function appText(projectId: string, app: AppKind, field: string): AppColumn {
   };
 }
 
-/** An app without a name is called by its identifier. */
-function appName(projectId: string, app: AppKind, identifier: string): AppColumn {
+/** An app without a name is found by its identifier. */
+function appName(projectId: string, app: AppKindName, identifier: string): AppColumn {
   const text = { column: "name", folded: "name_lc", isNullable: true };
   const named = appText(projectId, app, identifier);
   return { ...named, text, otherwise: named.text };
 }
 
-/** Conditions on counters that choose the links whose visits are read. */
+/** Conditions that select the counters of links in statistics. */
 export type LinkScope = {
-  /** For sums of all these links. */
+  /** For one sum of all these links. */
   readonly together: RawBuilder<SqlBool>;
-  /** For one sum of each. */
+  /** For one sum per link. */
   readonly apart: RawBuilder<SqlBool>;
 };
 
-/** All links of a project, the deleted ones too. */
+/** All links of a project, including deleted ones. */
 export const allLinks: LinkScope = {
   together: sql<SqlBool>`link_id = ''`,
   apart: sql<SqlBool>`link_id > ''`,
@@ -178,10 +181,10 @@ export function chooseLinks(ids: readonly string[]): LinkScope {
   return { together: areTheirs, apart: areTheirs };
 }
 
-/** The counters of so many links are looked up one by one. Those of more are found by a scan. */
+/** The counters of this many links are looked up one by one; for more, a scan is faster. */
 const mostLookedUp = 100;
 
-/** The links that match, and how many they are; with an id, that link or none. */
+/** Selects the matching links and counts them. With an id, only that link can match. */
 export async function matchLinks(
   tenant: Tenant,
   filters: readonly Filter[],
@@ -196,7 +199,7 @@ export async function matchLinks(
   const counted = await sql<{ readonly count: number }>`
     select count(*) as count from (${matching}) as matching
   `.execute(tenant.db);
-  // As an expression, so that no engine looks up each of very many links in each hour.
+  // An expression, so that no database looks up each of very many links for each hour.
   const areTheirs = sql<SqlBool>`link_id || '' in (${matching})`;
   return { together: areTheirs, apart: areTheirs, count: counted.rows[0]?.count ?? 0 };
 }

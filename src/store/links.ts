@@ -10,16 +10,16 @@ import {
   foldTexts,
   indexedColumns,
   toFlag,
-  type AppKind,
+  type AppKindName,
   type LinkTable,
   type Tenant,
 } from "./tables.ts";
 import { indexLink, unindexLink } from "./trigram-index.ts";
 import { queueEvents, type NewEvent } from "./webhooks.ts";
 
-/** Links and their addresses: reading, writing, deleting and restoring one, detaching an app. */
+/** Reads, writes, deletes and restores links with their addresses, and detaches apps. */
 
-/** What a new link is made of. */
+/** The values of a new link. */
 export type NewLink = LinkValues & {
   readonly id: string;
   readonly shortened_path: string | null;
@@ -42,8 +42,8 @@ export function findLink({ db, projectId }: Tenant, id: string): Awaitable<Link 
 }
 
 /**
- * Takes an address of the project for a link; false when it is taken. It inserts without asking
- * first, for of two writers that insert, only one succeeds.
+ * Takes an address of the project for a link; false if it is taken. Inserts without checking first,
+ * because only one of two concurrent inserts succeeds.
  */
 export async function claimAddress(
   { db, projectId }: Tenant,
@@ -58,7 +58,7 @@ export async function claimAddress(
   return (await inserted.executeTakeFirst()) !== undefined;
 }
 
-/** Inserts a link whose addresses were claimed before. */
+/** Inserts a link. Its addresses must have been claimed before. */
 export async function insertLink(tenant: Tenant, link: NewLink): Promise<Link> {
   const { now, ...values } = link;
   const tally = await tallyWrite(tenant, 1);
@@ -84,7 +84,7 @@ export async function insertLink(tenant: Tenant, link: NewLink): Promise<Link> {
   return inserted;
 }
 
-/** Changes a link; a new path must have been claimed before, and the old one is released. */
+/** Changes a link and releases its old path. A new path must have been claimed before. */
 export async function updateLink(
   tenant: Tenant,
   before: Link,
@@ -98,13 +98,13 @@ export async function updateLink(
   if (isSearched) await unindexLink(tenant, before.id, indexed_to);
   const row = await db
     .updateTable("links")
-    // A column whose value is undefined is left as it is.
+    // Undefined columns keep their value.
     .set({
       ...changes,
       ...foldTexts("links", changes),
       enable_forced_redirect: toFlag(changes.enable_forced_redirect),
       ios_deferred_deep_linking_enabled: toFlag(changes.ios_deferred_deep_linking_enabled),
-      // Somebody has chosen since: a deleted app that comes back does not come back on this link.
+      // The app was chosen again, so restoring a deleted app does not put it back on this link.
       former_ios_app_id: changes.ios_app_id === undefined ? undefined : null,
       former_android_app_id: changes.android_app_id === undefined ? undefined : null,
       updated_at: now,
@@ -122,7 +122,7 @@ export async function updateLink(
   return link;
 }
 
-/** No event if nothing has changed but clicks, which have an event of their own. */
+/** No event if only clicks have changed, because those have their own event. */
 function describeUpdate(before: Link, link: Link): readonly NewEvent[] {
   const changed = Object.entries(before).filter(([field, value]) => {
     return field !== "clicks" && link[field] !== value;
@@ -131,7 +131,7 @@ function describeUpdate(before: Link, link: Link): readonly NewEvent[] {
   return changed.length === 0 ? [] : [{ event: "link.updated", data }];
 }
 
-/** Puts a link into the bin and frees its addresses; false when there was none. */
+/** Puts a link into the bin and frees its addresses; false if it does not exist. */
 export async function deleteLink(tenant: Tenant, id: string, now: number): Promise<boolean> {
   const { db, projectId } = tenant;
   const query = db.selectFrom("links").selectAll().where("project_id", "=", projectId);
@@ -156,7 +156,7 @@ async function releaseAddresses(
   `.execute(db);
 }
 
-/** All addresses of a link: its own two, and its further short paths. */
+/** All addresses of a link: its path, its short path, and further short paths. */
 function selectAddresses(
   { projectId }: Tenant,
   { id, path, shortened_path }: Pick<LinkTable, "id" | "path" | "shortened_path">,
@@ -167,7 +167,7 @@ function selectAddresses(
   `;
 }
 
-/** The path of each existing link; null where it has none. */
+/** The paths of the existing links among these; null for a link without a path. */
 export async function readPaths(
   { db, projectId }: Tenant,
   ids: readonly string[],
@@ -182,24 +182,24 @@ export async function readPaths(
   return new Map(rows.map(({ id, path }) => [id, path]));
 }
 
-/** A link as it is visited at one of its addresses. */
+/** A link as visited at one of its addresses. */
 export type VisitedAt = {
   readonly link: Link;
   /** The query that its short path adds to a visit; usually empty. */
   readonly query: string;
 };
 
-/** What a visit of a path finds. */
+/** Finds the link for a visit of a path. */
 export async function findVisited(tenant: Tenant, path: string): Promise<VisitedAt | undefined> {
   const link = await findLinkAt(tenant, path);
   if (link === undefined) return undefined;
-  // Every other path of a link belongs to a query, which the visit adds.
+  // Every other path of a link has a query, which the visit adds.
   const isOwnPath = path === link.path || path === link.shortened_path;
   const query = isOwnPath ? "" : await findQueryOf(tenant, { linkId: link.id, path });
   return { link, query };
 }
 
-/** The link that answers at a path or a shortened path. */
+/** The link with this path or short path. */
 export function findLinkAt(
   { db, projectId }: Tenant,
   address: string,
@@ -220,10 +220,10 @@ const selectAt = prepareQuery((db) =>
     .where("addresses.address", "=", ""),
 );
 
-/** A link's row without what belongs to its place in the table. */
+/** A deleted link's row, without the columns that identify its place in the table. */
 export type DeletedLink = Deleted<Omit<LinkTable, "project_id" | "rowkey">>;
 
-/** Brings a link back from the bin, with its addresses. */
+/** Restores a link from the bin, with its addresses. */
 export async function restoreLink(
   tenant: Tenant,
   { id, row, clicks }: DeletedLink,
@@ -253,7 +253,7 @@ export async function restoreLink(
   return { restored };
 }
 
-/** The fields whose addresses another link has by now; where there is one, none is claimed. */
+/** Claims all addresses of a link, or none: then returns the fields whose addresses are taken. */
 async function claimAddresses(
   tenant: Tenant,
   link: DeletedLink["row"],
@@ -274,8 +274,8 @@ async function claimAddresses(
   return [...(isTaken ? ["path"] : []), ...(isShortTaken ? ["shortened_path"] : [])];
 }
 
-/** The app that the link had. An app that was deleted too is kept as its former app. */
-async function findAppOf({ db, projectId }: Tenant, kind: AppKind, row: DeletedLink["row"]) {
+/** The app that the link had. If it was deleted as well, it becomes the former app. */
+async function findAppOf({ db, projectId }: Tenant, kind: AppKindName, row: DeletedLink["row"]) {
   const appId = row[`${kind}_id`] ?? row[`former_${kind}_id`];
   const app = await db
     .selectFrom(`${kind}s`)
@@ -288,8 +288,12 @@ async function findAppOf({ db, projectId }: Tenant, kind: AppKind, row: DeletedL
 
 const batchRows = 1000;
 
-/** Detaches some of the links of an app that is gone; true when none are left. */
-export async function detachBatch(tenant: Tenant, kind: AppKind, appId: string): Promise<boolean> {
+/** Detaches some links of a deleted app; true if none are left. */
+export async function detachBatch(
+  tenant: Tenant,
+  kind: AppKindName,
+  appId: string,
+): Promise<boolean> {
   const key = sql.ref(`${kind}_id`);
   return changeLinks(tenant, {
     changes: sql`${sql.ref(`former_${kind}_id`)} = ${key}, ${key} = null`,
@@ -299,10 +303,14 @@ export async function detachBatch(tenant: Tenant, kind: AppKind, appId: string):
 }
 
 /**
- * Puts an app back on some of the links that it was on, where they have no other one by now; true
- * when none are left.
+ * Attaches a restored app to some of its former links that have no other app now; true if none are
+ * left.
  */
-export async function attachBatch(tenant: Tenant, kind: AppKind, appId: string): Promise<boolean> {
+export async function attachBatch(
+  tenant: Tenant,
+  kind: AppKindName,
+  appId: string,
+): Promise<boolean> {
   const key = sql.ref(`${kind}_id`);
   const former = sql.ref(`former_${kind}_id`);
   return changeLinks(tenant, {
@@ -312,14 +320,17 @@ export async function attachBatch(tenant: Tenant, kind: AppKind, appId: string):
   });
 }
 
-type Changes = {
+type BulkChange = {
   readonly changes: ReturnType<typeof sql>;
   readonly which: ReturnType<typeof sql>;
-  /** The link as it was. */
+  /** Computes the link as it was before. */
   readonly putBack: (link: Link) => Link;
 };
 
-async function changeLinks(tenant: Tenant, { changes, which, putBack }: Changes): Promise<boolean> {
+async function changeLinks(
+  tenant: Tenant,
+  { changes, which, putBack }: BulkChange,
+): Promise<boolean> {
   const { db, projectId } = tenant;
   const { webhooks } = await readTally(tenant);
   const update = sql`
@@ -336,12 +347,12 @@ async function changeLinks(tenant: Tenant, { changes, which, putBack }: Changes)
   if (rows.length === 0) return true;
   await tallyWrite(tenant, 0);
   const changed = rows.map(toLink).flatMap((link) => describeUpdate(putBack(link), link));
-  // Chores have no clock of their own.
+  // Chores have no clock parameter.
   await queueEvents(tenant, changed, Date.now());
   return rows.length < batchRows;
 }
 
-/** The columns that a caller sees, in the order of the spec. */
+/** The columns that callers see, in the order of the API's specification. */
 export const shownColumns = [
   "id",
   "name",
@@ -370,12 +381,12 @@ const flags: ReadonlySet<string> = new Set([
   "ios_deferred_deep_linking_enabled",
 ] satisfies readonly (keyof ShownLink)[]);
 
-/** Takes a whole row or its shown columns. */
+/** Takes a whole row or its visible columns. */
 export function toLink(row: ShownLink): Link {
   const link: Record<string, unknown> = {};
   for (const column of shownColumns) {
     link[column] = flags.has(column) ? row[column] === 1 : row[column];
   }
-  // The columns are the fields, and only flags are stored in another type.
+  // Columns and fields have the same names, and only flags are stored in another type.
   return link as Link;
 }

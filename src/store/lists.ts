@@ -13,26 +13,26 @@ import { readEngine } from "../sql/open-kysely.ts";
 import type { Db } from "./tables.ts";
 
 /**
- * Lists as SQL: pages with the envelope as pagy numbers it, filters and sorting
- * (link-services.md §2). Column names come from our own code, and values are always bound.
+ * Turns list queries into SQL: filters, sorting and pages. Column names come from our own code, and
+ * values are always bound as parameters.
  */
 
-export type Page<Item> = { readonly items: readonly Item[]; readonly meta: Meta };
+export type ListPage<Item> = { readonly items: readonly Item[]; readonly meta: Meta };
 
 export type ListSource = {
   readonly table: string;
-  /** The columns to read; all of them where this is left out. */
+  /** The columns to read; all if omitted. */
   readonly shown?: readonly string[];
-  readonly columns: Columns;
-  /** Which rows belong to the list before any filter: the project's. */
+  readonly columns: ListColumns;
+  /** Selects the rows that belong to the list before filtering: the project's. */
   readonly ownRows: RawBuilder<SqlBool>;
-  /** A filter has an index that finds its rows sooner than an index of the project's rows. */
+  /** A filter has an index that is faster than the index of the project's rows. */
   readonly hasQuickFilter?: boolean;
 };
 
 /**
- * Up to this many matching rows are collected by an index of the filters and then sorted. When
- * more rows match, the page is read along an index of the order, where the next match is near.
+ * Up to this many matching rows are collected with the filters' index and then sorted. If more rows
+ * match, the page is read in index order, because the next match is never far.
  */
 const mostCollected = 10_000;
 
@@ -50,18 +50,18 @@ export async function countRows(db: Db, source: ListSource, query: ListQuery): P
   return rows[0]?.total ?? 0;
 }
 
-/** One page, given how many rows match. */
+/** Reads one page. The number of matching rows is already known. */
 export async function readPage<Row>(
   db: Db,
   source: ListSource,
   query: ListQuery,
   count: number,
-): Promise<Page<Row>> {
+): Promise<ListPage<Row>> {
   const meta = describePage(query, count);
   if (meta.from === 0) return { items: [], meta };
   const table = sql.table(source.table);
   const order = sortsToSql(query.sorts, source.columns);
-  // The ids come first: whole rows would be skipped and sorted at many times the cost.
+  // Ids first, because skipping and sorting whole rows costs many times more.
   const { rows } = await sql<Row>`
     with matching as ${selectMatching(source, query, areCollected(query, count))},
     page as materialized (
@@ -91,14 +91,14 @@ function selectMatching(
   return isCollected ? sql`materialized ${matching}` : sql`not materialized ${matching}`;
 }
 
-/** The list's rows that match the filters. */
+/** The condition for rows of the list that match the filters. */
 export function matchesToSql(source: ListSource, query: ListQuery): RawBuilder<SqlBool> {
   const { columns, ownRows, hasQuickFilter = false } = source;
   const own = hasQuickFilter ? withoutIndex(ownRows) : ownRows;
   return sql<SqlBool>`${own} and ${filtersToSql(query.filters, columns)}`;
 }
 
-/** The same condition, written so that neither engine chooses an index for it. */
+/** The same condition, written so that neither database uses an index for it. */
 function withoutIndex(condition: RawBuilder<SqlBool>): RawBuilder<SqlBool> {
   return sql<SqlBool>`(${condition}) is true`;
 }
@@ -109,35 +109,35 @@ function writeColumns({ shown }: ListSource): RawBuilder<unknown> {
 
 export type TextColumn = {
   readonly column: string;
-  /** The column with the folded text; indexes are on it. */
+  /** The column with folded text, which is indexed. */
   readonly folded: string;
   readonly isNullable: boolean;
-  /** Finds a text inside this column by the trigram index, where the index has this text. */
+  /** Finds a text inside this column with the trigram index; undefined if the index cannot. */
   readonly contains?: (folded: string) => RawBuilder<SqlBool> | undefined;
-  /** No other index has this column. */
+  /** The column has no other index. */
   readonly isUnsorted?: true;
 };
-/** A field of the app that the row names. */
+/** A field of the app that the row refers to. */
 export type AppColumn = {
   readonly app: { readonly table: string; readonly projectId: string };
   readonly key: string;
   readonly text: TextColumn;
-  /** Used when the app has no text in that column. */
+  /** Used if the app has no text in that column. */
   readonly otherwise?: TextColumn;
 };
-/** All paths of a project's links, which are in a table of their own. */
+/** All paths of a project's links, which are in another table. */
 type AddressColumn = { readonly addressesOf: string };
 /** A column of numbers or times, and the text by which `cont` and `start` compare it. */
 type PlainColumn = { readonly column: string; readonly text: RawBuilder<string> };
-type Column = TextColumn | AppColumn | AddressColumn | PlainColumn;
-export type Columns = Readonly<Record<string, Column>>;
+type ListColumn = TextColumn | AppColumn | AddressColumn | PlainColumn;
+export type ListColumns = Readonly<Record<string, ListColumn>>;
 
 type Expression = RawBuilder<SqlBool>;
 
 const nothing = sql<SqlBool>`1 = 0`;
 
-/** All filters must hold; none at all is true. */
-function filtersToSql(filters: readonly Filter[], columns: Columns): Expression {
+/** All filters must match. Without filters, everything matches. */
+function filtersToSql(filters: readonly Filter[], columns: ListColumns): Expression {
   const parts = filters.map(({ join, tests }) => {
     const alternatives = tests.map((test) => testToSql(test, columns));
     return sql`(${sql.join(alternatives, join === "or" ? sql` or ` : sql` and `)})`;
@@ -146,25 +146,25 @@ function filtersToSql(filters: readonly Filter[], columns: Columns): Expression 
 }
 
 /**
- * Time and id break ties in the direction of the last key, so that every order is total, and is
- * that of an index.
+ * Time and id break ties, in the direction of the last key. So every order is total and matches an
+ * index.
  */
-function sortsToSql(sorts: readonly Sort[], columns: Columns): RawBuilder<unknown> {
+function sortsToSql(sorts: readonly Sort[], columns: ListColumns): RawBuilder<unknown> {
   const keys = findSortKeys(sorts, columns);
   const parts = keys.map(({ column, direction }) => sortKey(column, direction === "asc"));
   parts.push(keys.at(-1)?.direction === "asc" ? sql`id asc` : sql`id desc`);
   return sql.join(parts, sql`, `);
 }
 
-/** The columns that this order is computed from. */
-function sortColumnsToSql(sorts: readonly Sort[], columns: Columns): RawBuilder<unknown> {
+/** The columns that the order depends on. */
+function sortColumnsToSql(sorts: readonly Sort[], columns: ListColumns): RawBuilder<unknown> {
   const names = findSortKeys(sorts, columns).map(({ column }) =>
     "app" in column ? column.key : "folded" in column ? column.folded : column.column,
   );
   return sql.join([...new Set(names)].map((name) => sql.ref(name)));
 }
 
-function findSortKeys(sorts: readonly Sort[], columns: Columns) {
+function findSortKeys(sorts: readonly Sort[], columns: ListColumns) {
   const last = { field: time, direction: sorts.at(-1)?.direction ?? "desc" } as const;
   const keys = sorts.some(({ field }) => field === time) ? sorts : [...sorts, last];
   return keys.flatMap(({ field, direction }) => {
@@ -175,23 +175,23 @@ function findSortKeys(sorts: readonly Sort[], columns: Columns) {
 
 const time = "created_at";
 
-/** As PostgreSQL sorts: nulls last going up, first going down. */
+/** Sorts nulls as PostgreSQL does: last when ascending, first when descending. */
 function sortKey(
-  column: Exclude<Column, AddressColumn>,
+  column: Exclude<ListColumn, AddressColumn>,
   isAscending: boolean,
 ): RawBuilder<unknown> {
   const direction = isAscending ? sql`asc` : sql`desc`;
   const nulls = isAscending ? sql`nulls last` : sql`nulls first`;
   if ("app" in column) return sql`${readAppText(column)} ${direction} ${nulls}`;
   if (!("folded" in column)) return sql`${sql.ref(column.column)} ${direction}`;
-  // Only for columns with nulls: SQLite would not use the index otherwise.
+  // Only for nullable columns, because otherwise SQLite would not use the index.
   return column.isNullable
     ? sql`${sql.ref(column.folded)} ${direction} ${nulls}`
     : sql`${sql.ref(column.folded)} ${direction}`;
 }
 
-/** Whether an index of texts or addresses finds every row of this filter. */
-export function isQuickFilter({ join, tests }: Filter, columns: Columns): boolean {
+/** Whether an index of texts or addresses finds every match of this filter. */
+export function isQuickFilter({ join, tests }: Filter, columns: ListColumns): boolean {
   const isQuick = (test: Test) => {
     const column = columns[test.field];
     if (column === undefined) return false;
@@ -201,7 +201,7 @@ export function isQuickFilter({ join, tests }: Filter, columns: Columns): boolea
   return join === "or" ? tests.every(isQuick) : tests.some(isQuick);
 }
 
-/** Rows that may match, found by the trigram index; undefined where it cannot find them. */
+/** Finds possible matches with the trigram index; undefined if it cannot. */
 function findInside({ condition, value }: Test, column: TextColumn): Expression | undefined {
   const isServed = condition === "cont" || column.isUnsorted === true;
   if (!isServed || column.contains === undefined) return undefined;
@@ -212,10 +212,10 @@ function findInside({ condition, value }: Test, column: TextColumn): Expression 
   return sql<SqlBool>`(${sql.join(found, sql` or `)})`;
 }
 
-/** Conditions on text that the column contains. */
+/** Conditions that require the column to contain a text. */
 const textual: ReadonlySet<string> = new Set(["cont", "start", "eq", "in"]);
 
-function testToSql(test: Test, columns: Columns): Expression {
+function testToSql(test: Test, columns: ListColumns): Expression {
   const column = columns[test.field];
   if (column === undefined) throw new Error(`no column for the field ${test.field}`);
   if ("app" in column) return appTestToSql(test, column);
@@ -225,7 +225,7 @@ function testToSql(test: Test, columns: Columns): Expression {
   return plainTestToSql(test, sql.ref(column.column));
 }
 
-/** A number or a time by its text; an engine's own order of texts plays no part in it. */
+/** Compares a number or time as text, independent of the database's sort order of texts. */
 function printedTestToSql({ condition, value }: Test, { text }: PlainColumn): Expression {
   if (typeof value !== "string") return nothing;
   const folded = fold(value);
@@ -235,7 +235,7 @@ function printedTestToSql({ condition, value }: Test, { text }: PlainColumn): Ex
 
 function appTestToSql(test: Test, column: AppColumn): Expression {
   const key = sql.ref(column.key);
-  // An app always has its identifier, so a link lacks the field exactly when it lacks the app.
+  // An app always has its identifier, so the link lacks the field exactly if it has no app.
   if (test.condition === "null" || test.condition === "present") {
     return plainTestToSql(test, key);
   }
@@ -243,7 +243,7 @@ function appTestToSql(test: Test, column: AppColumn): Expression {
     select id from ${sql.table(column.app.table)}
     where project_id = ${column.app.projectId} and ${appTextToSql(test, column)}
   `;
-  // The identifier is unique, and with one value the index on (app, created_at) gives the order.
+  // The identifier is unique. With a single value, the index on (app, created_at) also sorts.
   return test.condition === "eq" && column.otherwise === undefined
     ? sql<SqlBool>`${key} = (${found})`
     : sql<SqlBool>`${key} in (${found})`;
@@ -259,7 +259,7 @@ function appTextToSql(test: Test, { text, otherwise }: AppColumn): Expression {
 
 function addressTestToSql({ value }: Test, { addressesOf }: AddressColumn): Expression {
   const addresses = [value].flat().filter((item) => typeof item === "string");
-  // The index of ids begins with the project, and the list's own condition may not use an index.
+  // The index of ids starts with the project, and the list's own condition may avoid indexes.
   return sql<SqlBool>`(links.project_id = ${addressesOf} and links.id in (
     select link_id from addresses
     where project_id = ${addressesOf} and address in (${sql.join(addresses)})
@@ -286,7 +286,7 @@ function compareText(test: Test, column: TextColumn): Expression {
     return column.contains?.(fold(value)) ?? likeContains(folded, fold(value));
   }
   if (condition === "start" && typeof value === "string") return startsWith(folded, fold(value));
-  // A text and its folded form are null together, and the indexes are on the folded form.
+  // A text and its folded form are null together, and indexes are on the folded form.
   if (condition === "null" || condition === "present") return plainTestToSql(test, folded);
   return plainTestToSql(test, raw);
 }
@@ -325,7 +325,7 @@ function likeContains(folded: RawBuilder<unknown>, text: string): Expression {
   return sql<SqlBool>`${folded} like ${pattern} escape '\\'`;
 }
 
-/** A range, for LIKE does not use the index (storage.md §2). */
+/** A range, because LIKE does not use the index. */
 function startsWith(folded: RawBuilder<unknown>, text: string): Expression {
   const end = findNextText(text);
   return end === undefined
@@ -333,13 +333,13 @@ function startsWith(folded: RawBuilder<unknown>, text: string): Expression {
     : sql<SqlBool>`(${folded} >= ${text} and ${folded} < ${end})`;
 }
 
-/** The first text after all those that begin with `text`, by code point. */
+/** The first text after all texts that start with `text`, by code point. */
 function findNextText(text: string): string | undefined {
   const points = Array.from(text);
   while (points.length > 0) {
     const point = points.pop()?.codePointAt(0) ?? 0;
     if (point === 0x10ffff) continue;
-    // Surrogates are no characters: the one after U+D7FF is U+E000.
+    // Surrogates are not characters, so U+E000 follows U+D7FF.
     const next = point === 0xd7ff ? 0xe000 : point + 1;
     return points.join("") + String.fromCodePoint(next);
   }
@@ -350,7 +350,7 @@ export function describeNumber(column: string): PlainColumn {
   return { column, text: sql<string>`cast(${sql.ref(column)} as text)` };
 }
 
-/** A time is compared as the API prints it, in lower case: `2026-01-16t00:00:00.000z`. */
+/** Compares a time as the API writes it, in lower case: `2026-01-16t00:00:00.000z`. */
 export function describeTime(db: Db, column: string): PlainColumn {
   return { column, text: timeWriters[readEngine(db)](sql.ref(column)) };
 }

@@ -7,12 +7,12 @@ import type {
 import { tallyWrite } from "./projects.ts";
 import type { Tables, Tenant } from "./tables.ts";
 
-/** A project's one page template: the draft, and the versions that were published of it. */
+/** Stores a project's page template: the draft and its published versions. */
 
-/** "Versions published through the API are recorded as published by the project owner." */
+/** The API's specification says that versions are published by the project owner. */
 const publisher = "owner";
 
-export type TemplateText = { readonly body: string; readonly css: string };
+export type TemplateTexts = { readonly body: string; readonly css: string };
 
 export async function findTemplate(tenant: Tenant): Promise<PageTemplate | undefined> {
   const row = await findRow(tenant);
@@ -31,11 +31,11 @@ export async function findTemplate(tenant: Tenant): Promise<PageTemplate | undef
   };
 }
 
-/** What links show; undefined where they show the default page. */
+/** The template of the project's pages; undefined for the default page. */
 export async function findLiveTemplate({
   db,
   projectId,
-}: Tenant): Promise<(TemplateText & { readonly id: string }) | undefined> {
+}: Tenant): Promise<(TemplateTexts & { readonly id: string }) | undefined> {
   return db
     .selectFrom("page_templates")
     .innerJoin("page_template_versions as versions", (join) =>
@@ -88,11 +88,11 @@ async function readVersion(
   return row && { ...showVersion(row, liveId), body: row.body, css: row.css };
 }
 
-/** Writes the draft. The first one creates the template, with this ID. */
+/** Saves the draft. The first draft creates the template with this id. */
 export async function saveDraft(
   tenant: Tenant,
   { id, now }: { readonly id: string; readonly now: number },
-  { body, css }: TemplateText,
+  { body, css }: TemplateTexts,
 ): Promise<void> {
   await tallyWrite(tenant, 0);
   const { db, projectId } = tenant;
@@ -106,11 +106,11 @@ export async function saveDraft(
     .execute();
 }
 
-/** Makes the draft the version that links show, and deletes the oldest version. */
+/** Publishes the draft, and deletes the oldest version beyond the limit. */
 export async function publishDraft(
   tenant: Tenant,
   { id, now }: { readonly id: string; readonly now: number },
-  { body, css }: TemplateText,
+  { body, css }: TemplateTexts,
 ): Promise<void> {
   const { db, projectId } = tenant;
   const versions = db.selectFrom("page_template_versions").where("project_id", "=", projectId);
@@ -126,7 +126,7 @@ export async function publishDraft(
   await old.where("number", "<=", number - limits.kept_template_versions).execute();
 }
 
-/** Links show this version from now on, or the default page. */
+/** Makes links show this version, or the default page. */
 export async function setLive(tenant: Tenant, id: string | null, now: number): Promise<void> {
   await tallyWrite(tenant, 0);
   await tenant.db

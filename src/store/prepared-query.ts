@@ -6,25 +6,25 @@ import type { Engine } from "../sql/sql.ts";
 import type { Db } from "./tables.ts";
 
 /**
- * Queries that every request makes, built once and then run with other values. Building costs more
- * than running (storage.md §2).
+ * Prepares frequent queries once and runs them with different values, because building a query
+ * takes longer than running it.
  */
 
-type Values = readonly (string | number | null)[];
+type QueryValues = readonly (string | number | null)[];
 type Compilable<Row> = { readonly compile: (db: Db) => CompiledQuery<Row> };
 
 export function prepareQuery<Row>(
   build: (db: Db) => Compilable<Row>,
-): (db: Db, values: Values) => Awaitable<Row | undefined> {
+): (db: Db, values: QueryValues) => Awaitable<Row | undefined> {
   const select = prepareRows(build);
   return (db, values) => andThen(select(db, values), readFirst);
 }
 
-/** As `prepareQuery`, for all rows that are found. */
+/** Like `prepareQuery`, but returns all rows. */
 export function prepareRows<Row>(
   build: (db: Db) => Compilable<Row>,
-): (db: Db, values: Values) => Awaitable<readonly Row[]> {
-  const built = new WeakMap<Db, Run<Row>>();
+): (db: Db, values: QueryValues) => Awaitable<readonly Row[]> {
+  const built = new WeakMap<Db, RunQuery<Row>>();
   return (db, values) => {
     const known = built.get(db);
     const run = known ?? openQuery(db, build(db).compile(db));
@@ -34,15 +34,14 @@ export function prepareRows<Row>(
 }
 
 /**
- * A statement for many rows, built once for each of a few numbers of rows, such as 200, 20 and 1.
- * `row` stands for one of them, and the values of all are given one after the other. Answers all
- * rows that are returned.
+ * Prepares a statement for many rows, for a few numbers of rows such as 200, 20 and 1. `row` is the
+ * pattern of one row, and the values of all rows follow each other. Returns all returned rows.
  */
 export function prepareBatches<Row>(
   sizes: readonly number[],
   row: RawBuilder<unknown>,
   build: (rows: RawBuilder<unknown>) => RawBuilder<Row>,
-): (db: Db, values: Values) => Promise<readonly Row[]> {
+): (db: Db, values: QueryValues) => Promise<readonly Row[]> {
   const { length: width } = row.toOperationNode().parameters;
   const batches = sizes.map((size) => {
     const compiled: Partial<Record<Engine, CompiledQuery<Row>>> = {};
@@ -65,15 +64,15 @@ export function prepareBatches<Row>(
   };
 }
 
-type Run<Row> = (parameters: readonly unknown[]) => Awaitable<readonly Row[]>;
+type RunQuery<Row> = (parameters: readonly unknown[]) => Awaitable<readonly Row[]>;
 
-function openQuery<Row>(db: Db, query: CompiledQuery<Row>): Run<Row> {
+function openQuery<Row>(db: Db, query: CompiledQuery<Row>): RunQuery<Row> {
   const runDirectly = findDirectRunner(db);
   if (runDirectly === undefined) {
     return async (parameters) => (await db.executeQuery<Row>({ ...query, parameters })).rows;
   }
   const { sql } = query;
-  // Its rows have the shape of the query that Kysely typed.
+  // The rows have the shape of the query, which Kysely has typed.
   return (parameters) => andThen(runDirectly({ sql, parameters }), ({ rows }) => rows as Row[]);
 }
 

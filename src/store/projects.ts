@@ -3,7 +3,7 @@ import type { ListQuery } from "../contract/filters.ts";
 import type { Project } from "../contract/projects.ts";
 import type { ProjectPages, ProjectValues } from "../contract/rules/project-rules.ts";
 import { queueChore } from "./chores.ts";
-import { countRows, describeTime, readPage, type Page } from "./lists.ts";
+import { countRows, describeTime, readPage, type ListPage } from "./lists.ts";
 import { prepareQuery, prepareRows } from "./prepared-query.ts";
 import {
   tableList,
@@ -16,12 +16,12 @@ import {
 } from "./tables.ts";
 import { createIndex, dropIndex } from "./trigram-index.ts";
 
-/** What the operator sets and the API does not show (design.md, `waypost projects`). */
+/** Settings that only the operator sees and changes, with `waypost projects`. */
 export type ProjectSettings = Pick<ProjectTable, "plan" | "max_links" | "destinations"> &
   ProjectPages &
   Readonly<Record<ProjectFlag, boolean>>;
 
-/** What requests with a key, and visits, need of their project. */
+/** What requests with a key, and visits, need to know about their project. */
 export type ProjectRecord = ProjectValues & ProjectSettings & { readonly id: string };
 
 export type StoredProject = Project & ProjectRecord;
@@ -42,7 +42,7 @@ export async function findProjectNamed(
   return row && withCount(db, row);
 }
 
-/** The tally is read separately: only the project's ID says where its rows are. */
+/** The count is read separately, because only the project's id says where its rows are. */
 async function withCount(db: Db, row: ProjectTable): Promise<StoredProject> {
   const { links } = await readTally({ db, projectId: row.id });
   return { ...toProject(row), links_count: links };
@@ -53,10 +53,10 @@ export async function countProjects(db: Db): Promise<number> {
   return (await count.executeTakeFirstOrThrow()).count;
 }
 
-/** Bounds the DNS lookups of one doctor run. */
+/** Limits the DNS lookups of one `waypost doctor`. */
 const mostDomains = 50;
 
-/** The projects with a domain of their own, verified or not, by its name. */
+/** The projects with a custom domain, verified or not, sorted by domain. */
 export async function listCustomDomains(db: Db) {
   return db
     .selectFrom("projects")
@@ -68,7 +68,7 @@ export async function listCustomDomains(db: Db) {
     .execute();
 }
 
-export async function listProjects(db: Db, query: ListQuery): Promise<Page<StoredProject>> {
+export async function listProjects(db: Db, query: ListQuery): Promise<ListPage<StoredProject>> {
   const columns = { created_at: describeTime(db, "created_at") };
   const source = { table: "projects", columns, ownRows: sql<SqlBool>`1 = 1` };
   const count = await countRows(db, source, query);
@@ -82,7 +82,7 @@ export async function insertProject(
   given: ProjectValues & ProjectSettings,
   now: number,
 ): Promise<StoredProject> {
-  // All columns are given.
+  // All columns are present.
   const columns = toColumns(given) as Omit<ProjectTable, "id" | "created_at" | "updated_at">;
   const row = { ...columns, id, created_at: now, updated_at: now };
   await db.insertInto("projects").values(row).execute();
@@ -104,11 +104,11 @@ export async function updateProject(
   await db.updateTable("projects").set(row).where("id", "=", id).execute();
 }
 
-/** Ends a project at once: its keys and its name are gone, and a chore deletes the rest. */
+/** Deletes a project. Its keys and name end at once, and a chore deletes the rest. */
 export async function deleteProject(db: Db, id: string): Promise<boolean> {
   const deleted = db.deleteFrom("projects").where("id", "=", id);
   if ((await deleted.executeTakeFirst()).numDeletedRows === 0n) return false;
-  // Without its tally, no write that has begun finds the project. Its other chores are pointless.
+  // Without its tally, running writes no longer find the project. Its other chores are pointless.
   for (const table of ["api_keys", "client_keys", "tallies", "chores"] as const) {
     await db.deleteFrom(table).where("project_id", "=", id).execute();
   }
@@ -118,10 +118,10 @@ export async function deleteProject(db: Db, id: string): Promise<boolean> {
 
 const purgedRows = 1000;
 
-/** Deletes some rows of a deleted project; true when none are left. */
+/** Deletes some rows of a deleted project; true if none are left. */
 export async function purgeBatch({ db, projectId }: Tenant): Promise<boolean> {
   for (const { name, columns, key } of tableList) {
-    // The chore itself ends last.
+    // The chore itself is removed last.
     if (!("project_id" in columns) || name === "chores") continue;
     const ownKey = key.length === 1 ? key : key.filter((column) => column !== "project_id");
     const [table, rest] = [sql.table(name), sql.raw(ownKey.join(", "))];
@@ -136,7 +136,7 @@ export async function purgeBatch({ db, projectId }: Tenant): Promise<boolean> {
   return true;
 }
 
-/** The subdomain of the oldest project, which is served where all links share one host. */
+/** The subdomain of the oldest project, which is served if all links share one host. */
 export async function findOldestSubdomain(db: Db): Promise<string | undefined> {
   const projects = db
     .selectFrom("projects")
@@ -146,7 +146,7 @@ export async function findOldestSubdomain(db: Db): Promise<string | undefined> {
   return (await projects.limit(1).executeTakeFirst())?.subdomain;
 }
 
-/** The generation goes up with every write to the project's links, apps or templates. */
+/** The generation increases with every write to the project's links, apps or templates. */
 export type SiteProject = ProjectRecord & { readonly generation: number };
 
 const selectNamed = prepareRows((db) =>
@@ -161,8 +161,8 @@ const selectGeneration = prepareQuery((db) =>
 );
 
 /**
- * The project whose verified custom domain is this host name, or else the one with the subdomain
- * that the link origin's pattern reads in it; and by which of its names it was found.
+ * Finds the project with this verified custom domain, or else the one with the subdomain in the
+ * host name, and says which of the two matched.
  */
 export async function findSite(
   db: Db,
@@ -175,7 +175,7 @@ export async function findSite(
   );
   const row = own ?? rows.find((each) => each.subdomain === subdomain);
   const tally = row && (await selectGeneration(db, [row.id]));
-  // Without a tally, the project was deleted a moment ago.
+  // A project without a tally was just deleted.
   if (row === undefined || tally === undefined) return undefined;
   const project: SiteProject = { ...toProject(row), generation: tally.generation };
   return { project, by: own === undefined ? "subdomain" : "custom_domain" } as const;
@@ -196,19 +196,19 @@ export function toProject({
   };
 }
 
-/** Each value in the column of its name; a missing one is left as it is. */
+/** Converts fields to columns. Missing fields keep their value. */
 function toColumns(given: ProjectChanges): Partial<ProjectTable> {
   const cells = Object.entries(given).map(
     ([field, value]) => [field, typeof value === "boolean" ? toFlag(value) : value] as const,
   );
-  // The fields are columns, and only flags are stored in another type.
+  // Fields and columns have the same names, and only flags are stored in another type.
   return Object.fromEntries(cells);
 }
 
-/** From this many links on, a project's `cont` filters are worth an index (storage.md §4). */
+/** From this many links on, `cont` filters are slow enough to need an index. */
 export const indexFrom = 20_000;
 
-/** The project was deleted after the caller's key was read: nothing may be written for it. */
+/** The project was deleted after the caller's key was read, so nothing may be written for it. */
 export class ProjectGone extends Error {
   override readonly name = "ProjectGone";
 }
@@ -221,7 +221,7 @@ export async function readTally(tenant: Tenant): Promise<Tally> {
   return (await findTally(tenant)) ?? none;
 }
 
-/** Undefined where the project was deleted. */
+/** Undefined if the project was deleted. */
 export async function findTally({ db, projectId }: Tenant): Promise<Tally | undefined> {
   return selectTally(db, [projectId]);
 }
@@ -234,8 +234,8 @@ const selectTally = prepareQuery((db) =>
 );
 
 /**
- * Counts a write in the transaction that makes it: the number of links stays exact, and every
- * process sees that a count that it kept of this project is old.
+ * Counts a write within its transaction. The number of links stays exact, and every process notices
+ * that its cached counts are outdated.
  */
 export async function tallyWrite(tenant: Tenant, added: -1 | 0 | 1): Promise<Tally> {
   const tally = await countWrite(tenant.db, [added, tenant.projectId]);

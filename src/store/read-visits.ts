@@ -16,20 +16,20 @@ import {
 import type { LinkScope } from "./link-lists.ts";
 import type { Tenant } from "./tables.ts";
 
-/** Sums of visits, added up by the database. An hour counts for the period in which it begins. */
+/** Reads sums of visits. An hour belongs to the period in which it starts. */
 export type VisitScope = {
   readonly period: { readonly from: number; readonly to: number };
   readonly links: LinkScope;
 };
 
-/** Presses of buttons are left out. */
+/** Excludes presses of buttons. */
 export async function readTotal(tenant: Tenant, { period, links }: VisitScope): Promise<Sum> {
   const counters = selectCounters(tenant, "total", period, links.together);
   const { rows } = await sql<Sum>`select ${sums} from ${counters}`.execute(tenant.db);
   return addUp(rows);
 }
 
-/** By the moment at which each hour begins; hours without visits are left out. */
+/** By the start of each hour. Hours without visits are omitted. */
 export async function readByHour(
   tenant: Tenant,
   { period, links }: VisitScope,
@@ -55,7 +55,7 @@ type HourRow = { readonly first_day: number; readonly event: VisitEvent } & {
   readonly [Column in HourColumn]: number | null;
 };
 
-/** By each value that was counted, the usual one too. */
+/** By each value that was counted, and the usual one. */
 export async function readByValue(
   tenant: Tenant,
   fact: VisitFact,
@@ -73,7 +73,7 @@ export async function readByValue(
   return byValue;
 }
 
-/** Those of the links with the most clicks, in order, and not of more than `most` links. */
+/** The sums of the links with the most clicks, sorted, for at most `most` links. */
 export async function readByLink(
   tenant: Tenant,
   { period, links }: VisitScope,
@@ -94,7 +94,10 @@ const sums = sql.join(
   ),
 );
 
-/** Of days that the period cuts, the hours that are in it; of whole days and months their sums. */
+/**
+ * For days that are partly in the period, adds up their hours; for whole days and months, their
+ * sums.
+ */
 function selectCounters(
   { projectId }: Tenant,
   dimension: Dimension,
@@ -129,7 +132,7 @@ function selectCounters(
   return sql`(${sql.join(parts, sql` union all `)}) as counters`;
 }
 
-/** By their first days. */
+/** The first days of months that are completely included. */
 function listWholeMonths(days: readonly number[]): readonly number[] {
   const mostDays = 31;
   return [...new Set(days.map(findMonth))].filter(
@@ -137,7 +140,7 @@ function listWholeMonths(days: readonly number[]): readonly number[] {
   );
 }
 
-/** Those that have some of the period. */
+/** The days that overlap the period. */
 function listDays({ from, to }: VisitScope["period"]): readonly number[] {
   const first = Math.floor(from / day_ms);
   return Array.from({ length: Math.ceil(to / day_ms) - first }, (_, place) => first + place);

@@ -15,20 +15,22 @@ import { indexBatch } from "./trigram-index.ts";
 
 export { Duplicate, isFull, OutcomeUnknown, readOutage, StoreBusy } from "../sql/faults.ts";
 
-/** The service's data: the tables, cached counts of lists, and the work in the background. */
+/** The service's data: the tables, cached counts of lists, and background work. */
 export type Store = Omit<Sql<Tables>, "engine"> & {
-  /** How many links match each filter, by `listLinks`. */
+  /** How many links match each filter, for `listLinks`. */
   readonly counts: Cache<number>;
-  /** Whether its tables are those of this version; throws where it cannot be read. */
+  /** Whether the tables are those of this version. Throws if the database cannot be read. */
   readonly isCurrent: () => Promise<boolean>;
   /**
-   * Until the store is closed, does the chores that this process or another one has queued, and
-   * deletes what is too old.
+   * Until the store is closed, runs the chores that any process has queued, and deletes what has
+   * expired.
    */
   readonly watchChores: (clock: Clock, onError: (error: unknown) => void) => void;
-  /** Does the chores that are queued now. */
+  /** Runs the chores that are queued now. */
   readonly finishChores: () => Promise<void>;
-  /** Works at one chore while its caller waits; what is left after that time is done later. */
+  /**
+   * Runs one chore while its caller waits. After the given time, it continues in the background.
+   */
   readonly finishChore: (chore: ChoreTable, most_ms: number) => Promise<void>;
 };
 
@@ -43,12 +45,12 @@ const work: ChoreWork = {
 
 const mostCounts = 1000;
 const watchEvery_ms = 1000;
-/** How long something may stay after its time. */
+/** How long expired data may remain. */
 const dropEvery_ms = 60_000;
-type Drop = (sql: Sql<Tables>, now: number, signal: AbortSignal) => Promise<void>;
-const dropOld: readonly Drop[] = [dropExpired, dropEndedVisits, tidyOutboxes];
+type DropExpired = (sql: Sql<Tables>, now: number, signal: AbortSignal) => Promise<void>;
+const dropOld: readonly DropExpired[] = [dropExpired, dropEndedVisits, tidyOutboxes];
 
-/** Throws NotMigrated where it is a mere look and there are no tables. */
+/** Opens the store. With `isLook`, throws NotMigrated if the tables do not exist yet. */
 export async function openStore(
   sql: Sql<Tables>,
   setAlarm: SetAlarm,
@@ -77,7 +79,7 @@ export async function openStore(
       const late = new AbortController();
       const stopAlarm = setAlarm(most_ms, () => late.abort());
       const signal = AbortSignal.any([closing.signal, late.signal]);
-      // The deletion itself succeeded, and the chore is queued: an outage only delays it.
+      // The change itself succeeded, and the chore is queued, so an outage only delays it.
       await runChore(sql, work, chore, signal).catch(ignoreOutage).finally(stopAlarm);
     },
     close: async () => {
@@ -94,7 +96,7 @@ function createTurn(
   signal: AbortSignal,
   onError: (error: unknown) => void,
 ): () => Promise<void> {
-  // After an outage, the next turn does it.
+  // After an outage, the next turn does the work.
   const note = (error: unknown) => {
     if (readOutage(error) === undefined) onError(error);
   };
@@ -112,7 +114,7 @@ function ignoreOutage(error: unknown): void {
   if (readOutage(error) === undefined) throw error;
 }
 
-/** The engine with its version: `SQLite 3.51.3`. */
+/** The name of the database with its version: `SQLite 3.51.3`. */
 export async function nameEngine(db: Db): Promise<string> {
   const isFile = readEngine(db) === "sqlite";
   const { version } = await db

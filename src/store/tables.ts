@@ -12,45 +12,48 @@ import type { Engine } from "../sql/sql.ts";
 import { hourColumns, type Dimension, type HourColumn, type VisitEvent } from "../stats/visit.ts";
 
 /**
- * Every table of the store, how it is created, and which of them a copy has. The project is the
- * first column of the keys of a project's data and nothing counts upwards, so that the tables can
- * be distributed by project. Flags are 0 or 1, times are milliseconds since 1970, lists are JSON
- * text. `_lc` columns hold the folded text by which `cont`, `start` and sorting compare.
+ * All tables of the store, how they are created, and which ones a copy contains. Keys start with
+ * the project and are not numbered, so that tables can be distributed by project. Flags are 0 or 1,
+ * times are milliseconds since 1970, and lists are JSON. `_lc` columns contain the folded text by
+ * which `cont`, `start` and sorting compare.
  */
 
-type Column<Value> = {
+type TableColumn<Value> = {
   readonly type: string;
-  /** Only the type of what is in the column. */
+  /** Only exists for its type. */
   readonly value?: Value;
 };
 
-export type Flag = 0 | 1;
-export type AppKind = "ios_app" | "android_app";
-export type BinKind = "link" | AppKind;
+export type StoredFlag = 0 | 1;
+export type AppKindName = "ios_app" | "android_app";
+export type BinKind = "link" | AppKindName;
 
 const text = textOf<string>();
 /** A time or a number that may grow large. */
-const number: Column<number> = { type: "bigint not null" };
-const integer: Column<number> = { type: "integer not null" };
-const flag: Column<Flag> = { type: "smallint not null" };
+const number: TableColumn<number> = { type: "bigint not null" };
+const integer: TableColumn<number> = { type: "integer not null" };
+const flag: TableColumn<StoredFlag> = { type: "smallint not null" };
 
-function textOf<Value extends string>(): Column<Value> {
+function textOf<Value extends string>(): TableColumn<Value> {
   return { type: "text not null" };
 }
 
-function orNull<Value>({ type }: Column<Value>): Column<Value | null> {
+function orNull<Value>({ type }: TableColumn<Value>): TableColumn<Value | null> {
   return { type: type.replace(" not null", "") };
 }
 
-function all<Name extends string, Value>(column: Column<Value>, ...names: readonly Name[]) {
-  // Each of the names, and no other, has the column.
+function all<Name extends string, Value>(column: TableColumn<Value>, ...names: readonly Name[]) {
+  // Exactly these names have the column.
   return Object.fromEntries(names.map((name) => [name, column])) as Readonly<
-    Record<Name, Column<Value>>
+    Record<Name, TableColumn<Value>>
   >;
 }
 
 /** Text columns, each with a column for its folded text. */
-function searched<Name extends string, Value>(column: Column<Value>, ...names: readonly Name[]) {
+function searched<Name extends string, Value>(
+  column: TableColumn<Value>,
+  ...names: readonly Name[]
+) {
   const folded = names.map((name) => `${name}_lc` as const);
   return all<Name | `${Name}_lc`, Value>(column, ...names, ...folded);
 }
@@ -59,7 +62,7 @@ const ofProject = all(text, "project_id", "id");
 const times = all(number, "created_at", "updated_at");
 
 export const tables = {
-  /** The rows of the largest tables come first: they go first with a deleted project. */
+  /** The largest tables are first, because a deleted project's rows are deleted in this order. */
   links: {
     ...ofProject,
     ...searched(text, "path"),
@@ -69,43 +72,45 @@ export const tables = {
     ...all(orNull(text), "provider_token", "campaign_token"),
     ...all(flag, "enable_forced_redirect", "ios_deferred_deep_linking_enabled"),
     ...all(orNull(text), "ios_app_id", "android_app_id"),
-    // The app that the link was taken off when the app was deleted; it may come back.
+    // The app that was deleted and may be restored.
     ...all(orNull(text), "former_ios_app_id", "former_android_app_id"),
     clicks: number,
     created_via: text,
     ...times,
   },
-  /** A project's paths and shortened paths, which share one namespace, and the link of each. */
+  /** The paths and short paths of a project, which must be unique together, and their links. */
   addresses: all(text, "project_id", "address", "link_id"),
-  /** Short paths of a link in addition to its own. */
+  /** Further short paths of a link. */
   short_paths: {
     ...all(text, "project_id", "path", "link_id"),
-    /** What it adds to the link's address, as it was written, without the question mark. */
+    /** The query for the link's address, without the question mark. */
     query: text,
-    /** Counts the short paths of the link with this query, in the order of their creation. */
+    /** Numbers the link's short paths with this query, by creation. */
     place: integer,
   },
-  /** How often a link was visited on one day or in one month of UTC, by one fact of the visits. */
+  /** How many visits a link had on one UTC day or in one month, by one property of the visits. */
   visit_counts: {
     project_id: text,
     dimension: textOf<Dimension>(),
-    /** The day, or the first day of the month; counted since 1970. */
+    /** The day or the first day of the month, in days since 1970. */
     first_day: integer,
     /** Empty for all links of the project together. */
     link_id: text,
-    /** Empty in the dimensions `total` and `month`. */
+    /** Empty for the dimensions `total` and `month`. */
     value: text,
     event: textOf<VisitEvent>(),
     visits: integer,
-    // The visits of one hour of the day; null for none, and for all hours of a month.
+    // The visits in each hour of the day; null for no visits, and always null for months.
     ...all(orNull(integer), ...hourColumns),
   },
-  /** Deleted rows, in a table of their own: no list, count or unique key has to skip them. */
+  /**
+   * Deleted rows are in another table, so that lists, counts and unique keys need not skip them.
+   */
   bin: {
     project_id: text,
     kind: textOf<BinKind>(),
     id: text,
-    /** The row as its table had it, as JSON. */
+    /** The deleted row, as JSON. */
     record: text,
     /** Visits of a link that were written after its deletion. */
     clicks: number,
@@ -132,22 +137,25 @@ export const tables = {
     max_links: number,
     ...all(flag, "custom_domain_verified", "templates_enabled", "link_in_referrer"),
     ...all(flag, "clipboard", "suspended"),
-    /** The hosts that links may redirect to, with commas between them; null is any. */
+    /** The hosts that links may redirect to, separated by commas; null allows all. */
     destinations: orNull(text),
     ...all(orNull(text), "home_url", "not_found_url"),
     ...times,
   },
-  /** What changes with every write to links, kept apart from what people edit. */
+  /** Columns that change with every write to links, separate from what people edit. */
   tallies: {
     project_id: text,
     links: number,
-    /** Goes up with every write to the project's links or apps, which outdates counted lists. */
+    /** Increases with every write to links or apps, which outdates cached counts of lists. */
     generation: number,
-    /** Links up to this id are in the project's trigram index; null without an index. */
+    /** Links up to this id are in the project's trigram index; null if it has no index. */
     indexed_to: orNull(text),
-    /** Goes up when visits are stored, which outdates lists filtered by clicks. */
+    /**
+     * Increases when visits are stored, which outdates cached counts of lists that filter by
+     * clicks.
+     */
     clicked: number,
-    /** How many webhooks the project has; with 0, a write skips the webhook query. */
+    /** The project's number of webhooks. If it is 0, a write skips the query for webhooks. */
     webhooks: integer,
   },
   api_keys: {
@@ -157,7 +165,7 @@ export const tables = {
     token_hash: text,
     scopes: text,
     role: textOf<Role>(),
-    /** To a few minutes; null for a key that was never used. */
+    /** Exact to a few minutes; null for an unused key. */
     last_used_at: orNull(number),
     ...times,
   },
@@ -166,98 +174,101 @@ export const tables = {
     ...ofProject,
     /** The draft. */
     ...all(text, "body", "css"),
-    /** The version that links show; null where they show the default page. */
+    /** The version that links show; null for the default page. */
     live_id: orNull(text),
     ...times,
   },
   page_template_versions: {
     ...ofProject,
-    /** Counts a project's versions from 1: two may be published in the same millisecond. */
+    /** Numbers a project's versions from 1, because two can be published in one millisecond. */
     number,
     ...all(text, "body", "css"),
     published_at: number,
   },
-  /** Long work that was decided on in one transaction and is done in many short ones. */
+  /** Long work that one transaction decided on and many short ones do. */
   chores: {
     project_id: text,
-    kind: textOf<"purge_project" | `${"detach" | "attach"}_${AppKind}` | "index_project">(),
-    /** The app, or empty. */
+    kind: textOf<"purge_project" | `${"detach" | "attach"}_${AppKindName}` | "index_project">(),
+    /** The app's id, or empty. */
     subject: text,
   },
-  /** A visit that an install may follow. What identifies a phone is kept only as keyed hashes. */
+  /** A visit that an install may follow. What identifies a phone is stored only as keyed hashes. */
   deferred_visits: {
     ...ofProject,
     link_id: text,
-    /** What the visit's address added to the link. */
+    /** The query of the visited address. */
     query: text,
-    /** Null where it is not known. */
+    /** Null if it is unknown. */
     address: orNull(text),
     /** 1 for an address that many strangers share. */
     is_shared: flag,
-    /** All marks of the phone as one. */
+    /** One hash of all marks. */
     whole: text,
-    /** Each mark, as JSON. */
+    /** The hash of each mark, as JSON. */
     marks: text,
     ends_at: number,
-    /** The install that used it, as a hash; null for an install that cannot ask again. */
+    /** The hash of the install that used it; null if the install sent no id. */
     used_by: orNull(text),
     /** The answer to that install, as JSON; null until the visit is used. */
     told: orNull(text),
   },
-  /** Where a project's events are sent, with the state of the receiver. */
+  /** The receivers of a project's events, and the state of each. */
   webhooks: {
     ...ofProject,
     url: text,
-    /** What its messages are signed with, as its owner was shown it. */
+    /** The key for signatures, as its owner has seen it. */
     secret: text,
-    /** As JSON. */
+    /** JSON. */
     events: text,
     created_at: number,
-    /** Nothing is sent earlier: a process is sending, or the receiver failed too often. */
+    /**
+     * Nothing is sent before this time, because a process is sending or the receiver failed too
+     * often.
+     */
     next_at: number,
     /** How many attempts in a row have failed, and since when. */
     failures: integer,
     failing_since: orNull(number),
-    /** The last attempt; without a fault, it succeeded. */
+    /** The last attempt. It succeeded if there is no fault. */
     last_event: orNull(text),
     last_at: orNull(number),
     last_fault: orNull(text),
-    /** How many of its events were dropped because the project's outbox was full. */
+    /** How many events were dropped because the project's outbox was full. */
     dropped: number,
   },
-  /** An event for a webhook that waits or was given up. One that arrived has no row. */
+  /** An event for a webhook that waits or was given up. Delivered events have no row. */
   deliveries: {
     ...all(text, "project_id", "webhook_id"),
-    /** The same in every attempt, and for every webhook. */
+    /** The same in every attempt and for every webhook. */
     event_id: text,
     event: textOf<WebhookEvent>(),
-    /** As it is sent. */
+    /** The message as it is sent. */
     body: text,
     state: textOf<"waiting" | "dead">(),
     attempts: integer,
     next_at: number,
-    /** When it is given up; null until an attempt has failed. */
+    /** When it will be given up; null until an attempt has failed. */
     ends_at: orNull(number),
     /** Why the last attempt failed. */
     fault: orNull(text),
     created_at: number,
   },
-  /** What one process has counted, for about a minute. */
+  /** What one process has counted against a rate limit, for a short time. */
   request_counts: {
-    /** The key or address, and the budget. */
+    /** The key or address, and the limit. */
     name: text,
     process: text,
     ...all(number, "spent", "ends_at"),
   },
   store_secrets: all(text, "name", "value"),
-} as const satisfies Readonly<Record<string, Columns>>;
+} as const satisfies Readonly<Record<string, TableColumns>>;
 
-export type Columns = Readonly<Record<string, Column<unknown>>>;
+export type TableColumns = Readonly<Record<string, TableColumn<unknown>>>;
 
 const otherKeys: Readonly<Record<string, readonly string[]>> = {
   addresses: ["project_id", "address"],
   short_paths: ["project_id", "link_id", "path"],
-  // The day comes before the link, so that the rows written now are next to each other.
+  // The day comes before the link, so that rows of the same day are next to each other.
   visit_counts: ["project_id", "dimension", "first_day", "link_id", "value", "event"],
   bin: ["project_id", "kind", "id"],
   projects: ["id"],
@@ -270,19 +281,19 @@ const otherKeys: Readonly<Record<string, readonly string[]>> = {
   store_secrets: ["name"],
 };
 
-/** Each table with its primary key. */
-export const tableList = Object.entries<Columns>(tables).map(([name, columns]) => {
+/** All tables with their primary keys. */
+export const tableList = Object.entries<TableColumns>(tables).map(([name, columns]) => {
   return { name, columns, key: otherKeys[name] ?? ["project_id", "id"] };
 });
 
 type RowOf<Named> = {
-  readonly [Name in keyof Named]: Named[Name] extends Column<infer Value> ? Value : never;
+  readonly [Name in keyof Named]: Named[Name] extends TableColumn<infer Value> ? Value : never;
 };
 
 export type Tables = {
   readonly [Name in keyof typeof tables]: RowOf<(typeof tables)[Name]>;
 } & {
-  /** SQLite's own row number, by which the trigram index finds a link. Never seen outside. */
+  /** SQLite's row number, which the trigram index refers to. It never leaves the store. */
   readonly links: { readonly rowkey?: number };
   readonly visit_counts: Readonly<Record<HourColumn, number | null>>;
 };
@@ -296,7 +307,7 @@ export type DeliveryTable = Tables["deliveries"];
 export type RequestCountTable = Tables["request_counts"];
 export type DeferredVisitTable = Tables["deferred_visits"];
 
-/** What is yes or no of a project. */
+/** Flags of a project. */
 export type ProjectFlag =
   "custom_domain_verified" | "templates_enabled" | "link_in_referrer" | "clipboard" | "suspended";
 
@@ -306,13 +317,13 @@ type FoldedTexts<Row, Table> = {
 
 const searchedColumns: Readonly<Record<string, readonly { column: string; key: string }[]>> =
   Object.fromEntries(
-    Object.entries<Columns>(tables).map(([name, columns]) => {
+    Object.entries<TableColumns>(tables).map(([name, columns]) => {
       const all = Object.keys(columns).map((column) => ({ column, key: `${column}_lc` }));
       return [name, all.filter(({ key }) => key in columns)];
     }),
   );
 
-/** The folded text of each given value of a searched column. */
+/** The folded text of each given value in a searched column. */
 export function foldTexts<Name extends keyof typeof tables, Row extends object>(
   name: Name,
   row: Row,
@@ -324,22 +335,22 @@ export function foldTexts<Name extends keyof typeof tables, Row extends object>(
     const value = cells[column];
     if (value !== undefined) folded[key] = typeof value === "string" ? fold(value) : value;
   }
-  // All searched columns are texts, as their folded columns are.
+  // All searched columns are texts, and so are their folded columns.
   return folded as FoldedTexts<Row, Tables[Name]>;
 }
 
-/** A flag as its column holds it; undefined, for a field that is not changed, stays undefined. */
-export function toFlag(value: boolean): Flag;
-export function toFlag(value: boolean | undefined): Flag | undefined;
-export function toFlag(value: boolean | undefined): Flag | undefined {
+/** Converts a flag for its column. Undefined, for an unchanged field, stays undefined. */
+export function toFlag(value: boolean): StoredFlag;
+export function toFlag(value: boolean | undefined): StoredFlag | undefined;
+export function toFlag(value: boolean | undefined): StoredFlag | undefined {
   return value === undefined ? undefined : value ? 1 : 0;
 }
 
 export type Db = Kysely<Tables>;
 
 /**
- * One project's rows, seen through one connection. Whatever reads or writes a tenant table takes
- * a Tenant, so no query can forget whose rows it means.
+ * The rows of one project in a database. All reads and writes of a project's data take a Tenant, so
+ * no query can forget the project.
  */
 export type Tenant = { readonly db: Db; readonly projectId: string };
 
@@ -348,22 +359,22 @@ const uniqueKeys: Readonly<Record<string, readonly string[]>> = {
   ios_apps: ["project_id, bundle_id"],
   android_apps: ["project_id, package_name"],
   projects: ["subdomain", "custom_domain"],
-  // A token is looked up before its project is known.
+  // The project is unknown when a token is looked up.
   api_keys: ["token_hash"],
   client_keys: ["token_hash"],
   page_template_versions: ["project_id, number"],
 };
 
-/** Their rows are short and read by key, so SQLite keeps them in the index of the key. */
+/** Their rows are short and read by key, so SQLite stores them within the key's index. */
 const keyedTables: ReadonlySet<string> = new Set(["addresses", "visit_counts"]);
 
 const indexes: readonly string[] = [
-  // With time and id as their last columns, these indexes filter a page and put it in order.
+  // These indexes end with time and id, so they both filter and sort a page.
   "create index links_path on links (project_id, path_lc, created_at, id)",
   "create index links_name on links (project_id, name_lc, created_at, id)",
   "create index links_clicks on links (project_id, clicks, created_at, id)",
-  // This one comes last: without an index for a filter, SQLite scans a project by its newest index.
-  // It has the rows as they lie in the file, and any other index takes four times as long.
+  // This one is last: if no index fits a filter, SQLite scans a project by its newest index. This
+  // one has the rows in the order of the file, and any other one takes four times as long.
   "create index links_created on links (project_id, created_at, id)",
   `create index links_short on links (project_id, shortened_path_lc)
     where shortened_path_lc is not null`,
@@ -420,16 +431,16 @@ function writeTable(engine: Engine, { name, columns, key }: (typeof tableList)[n
   return `create table ${name} (\n  ${lines.join(",\n  ")}\n${end}`;
 }
 
-/** The texts of a link that an index of trigrams finds. */
+/** The texts of a link that are in the trigram index. */
 export const indexedColumns = ["name", "path", "shortened_path", "url", "social_title"] as const;
 export type IndexedColumn = (typeof indexedColumns)[number];
 
 export const trigrams = indexedColumns.map((column) => `${column}_lc gin_trgm_ops`).join(", ");
 
 /**
- * Indexes the texts that `cont` looks into, where the server lets us create pg_trgm. Otherwise such
- * lists read every link, and `waypost doctor` says so. With btree_gin the index begins with the
- * project, so that no search reads another project's texts.
+ * Indexes the texts that `cont` searches, if the server allows the extension pg_trgm. Without it,
+ * such lists read every link, and `waypost doctor` reports that. With btree_gin the index starts
+ * with the project, so no search reads texts of other projects.
  */
 async function indexTexts(db: Kysely<unknown>): Promise<void> {
   const hasTrigrams = await tryStatement(db, "create extension if not exists pg_trgm");
@@ -453,7 +464,7 @@ async function tryStatement(db: Kysely<unknown>, statement: string): Promise<boo
   }
 }
 
-/** Counts of running processes, visits that soon end, and the key that only they are read with. */
+/** Counts of running processes, visits that soon expire, and the key that only those need. */
 const left: readonly string[] = ["request_counts", "deferred_visits", "store_secrets"];
 /** A copy numbers its rows itself, and is indexed from the next write on. */
 const leaves: Readonly<Record<string, readonly string[]>> = {
@@ -461,7 +472,7 @@ const leaves: Readonly<Record<string, readonly string[]>> = {
   links: ["rowkey"],
 };
 
-/** What `waypost migrate` copies of the store. */
+/** What `waypost migrate` copies from the store. */
 export const storeCopy: CopiedTables = {
   migrations: storeMigrations,
   tables: tableList

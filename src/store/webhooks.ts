@@ -7,24 +7,24 @@ import type { Tally } from "./projects.ts";
 import type { Db, DeliveryTable, Tables, Tenant, WebhookTable } from "./tables.ts";
 
 /**
- * Webhooks and the outbox of their events. A change queues its events in its own transaction, so
- * that events are sent of committed changes only, and of all of them. `src/webhooks` sends them.
+ * Webhooks and the outbox of their events. A change queues its events within its own transaction,
+ * so that exactly the committed changes have events. `src/webhooks` sends them.
  */
 
 export type WebhookKey = Pick<WebhookTable, "project_id" | "id">;
 
-/** Without the secret, which only signs messages. */
+/** Without the secret, which is needed only for signing. */
 export type Webhook = Omit<WebhookTable, "secret" | "events" | "next_at" | "failures"> & {
   readonly events: readonly WebhookEvent[];
-  /** How many of its events still have to be delivered, and how many were given up. */
+  /** How many of its events are waiting, and how many were given up. */
   readonly waiting: number;
   readonly dead: number;
 };
 
-/** Each event adds a row for each webhook to the transaction of the change. */
+/** Limited because each event adds a row per webhook to the transaction of the change. */
 export const mostWebhooks = 10;
 
-/** False if the project has as many webhooks as it may have. */
+/** Adds a webhook; false if the project already has the maximum. */
 export async function insertWebhook(
   tenant: Tenant,
   webhook: Pick<Webhook, "id" | "url" | "events"> & Pick<WebhookTable, "secret">,
@@ -48,7 +48,7 @@ async function countWebhook({ db, projectId }: Tenant, added: 1 | -1): Promise<b
   return numUpdatedRows > 0n;
 }
 
-/** The webhooks of one project or of all projects; with an id, only that webhook. */
+/** The webhooks of one project or of all projects. With an id, only that webhook. */
 export async function listWebhooks(
   db: Db,
   { project_id, id }: { readonly project_id?: string | undefined; readonly id?: string } = {},
@@ -62,7 +62,7 @@ export async function listWebhooks(
     .orderBy("created_at")
     .orderBy("id")
     .execute();
-  // We wrote this column ourselves, as the JSON of events that were checked.
+  // We wrote this column, as the JSON of checked events.
   return rows.map((row) => ({ ...row, events: JSON.parse(row.events) as WebhookEvent[] }));
 }
 
@@ -79,7 +79,7 @@ export async function readSecret(db: Db, webhook: WebhookKey): Promise<string | 
   return (await found.executeTakeFirst())?.secret;
 }
 
-/** Removes a webhook with its events. */
+/** Deletes a webhook and its events. */
 export async function deleteWebhook({ db, projectId }: Tenant, id: string): Promise<boolean> {
   const webhook = { project_id: projectId, id };
   const deleted = await db.deleteFrom("webhooks").where(isWebhook(webhook)).executeTakeFirst();
@@ -99,13 +99,13 @@ function isFor({ project_id, id: webhook_id }: WebhookKey, which: Partial<Delive
 export type NewEvent = {
   readonly event: WebhookEvent;
   readonly data: JsonObject;
-  /** The event's own id, if it has one; an event that is queued twice is sent once. */
+  /** The event's own id, if it has one. An event that is queued twice is sent once. */
   readonly id?: string;
 };
 
 /**
- * Queues a delivery for each event and each webhook that subscribes to it. With the project's
- * tally, a write costs nothing here while there is no webhook.
+ * Queues each event for each webhook that subscribes to it. Given the project's tally, this costs
+ * nothing for projects without webhooks.
  */
 export async function queueEvents(
   { db, projectId: project_id }: Tenant,
@@ -121,7 +121,7 @@ export async function queueEvents(
     const body = JSON.stringify({ type: event, timestamp, data: { project_id, ...data } });
     return { project_id, event_id, event, body, created_at: now };
   });
-  // Due at once, also for a process whose clock is behind.
+  // Due at once, even for a process with a slow clock.
   const state = { state: "waiting" as const, next_at: 0, attempts: 0 };
   for (const { id: webhook_id, events: subscribed } of webhooks) {
     const own = rows.filter(({ event }) => subscribed.includes(`"${event}"`));
@@ -136,7 +136,7 @@ export function createEventId(): string {
   return `evt_${randomUUID()}`;
 }
 
-/** Webhooks with due events, and when the oldest of these was created. */
+/** The webhooks with due events, and the creation time of their oldest due event. */
 export async function listDueWebhooks(db: Db, now: number, limit: number) {
   const { rows } = await sql<WebhookKey & { readonly since: number }>`
     select project_id, id, since from (
@@ -153,12 +153,13 @@ export async function listDueWebhooks(db: Db, now: number, limit: number) {
   return rows;
 }
 
-/** Longer than an attempt and its two writes, on machines whose clocks differ by seconds. */
+/** Longer than an attempt with its two writes, even if clocks differ by seconds. */
 const claim_ms = 30_000;
 
 /**
- * A webhook with its oldest due events, to which no other process sends for a while. Undefined if
- * one of them does, the receiver rests, the project is suspended, or the webhook was revoked.
+ * Claims a webhook with its oldest due events, so that no other process sends to it for a while.
+ * Undefined if another process has claimed it, the receiver rests, the project is suspended, or the
+ * webhook was revoked.
  */
 export async function claimWebhook(db: Db, key: WebhookKey, now: number, limit: number) {
   const change = { next_at: now + claim_ms };
@@ -176,7 +177,7 @@ function isFree(now: number) {
   )`;
 }
 
-/** Removes an event that arrived, which has no fault, or updates it; and updates its webhook. */
+/** Saves the result of an attempt. A delivered event, which has no fault, is deleted. */
 export async function noteAttempt(db: Db, delivery: DeliveryTable, now: number): Promise<void> {
   const { project_id, webhook_id: id, event_id, event, fault } = delivery;
   const { attempts, state, next_at, ends_at } = delivery;
@@ -193,7 +194,7 @@ export async function noteAttempt(db: Db, delivery: DeliveryTable, now: number):
   await (fault === null ? update.set({ failures: 0, failing_since: null }) : failed).execute();
 }
 
-/** A receiver that has failed this often in a row rests. */
+/** A receiver rests after this many failures in a row. */
 const restsAfter = 10;
 const rest_ms = 60_000;
 
@@ -206,7 +207,7 @@ export async function releaseWebhook(db: Db, claimed: WebhookTable, now: number)
   await update.where("next_at", "=", claimed.next_at).execute();
 }
 
-/** The events of a webhook that were given up, the latest first. */
+/** The events of a webhook that were given up, latest first. */
 export async function listDead(db: Db, webhook: WebhookKey, limit: number) {
   return db
     .selectFrom("deliveries")
@@ -218,7 +219,7 @@ export async function listDead(db: Db, webhook: WebhookKey, limit: number) {
     .execute();
 }
 
-/** Queues events again that were given up, one or all of them; returns how many. */
+/** Queues one or all given-up events again, and returns their number. */
 export async function sendAgain(
   db: Db,
   webhook: WebhookKey,
@@ -234,13 +235,16 @@ export async function sendAgain(
   return Number(numUpdatedRows);
 }
 
-/** A receiver that is down, or a stranger with a client key, must not fill the disk. */
+/**
+ * Limits the outbox, because receivers may be down, and strangers with a client key can cause
+ * events.
+ */
 const mostBytes = 20_000_000;
 const keptDead_ms = 7 * 24 * 60 * 60 * 1000;
 
 /**
- * Removes events that were given up long ago, and the oldest events of a project that has too many
- * of them: clicks first, because links show their number all the same.
+ * Deletes old given-up events, and the oldest events of a project whose outbox is too large. Clicks
+ * go first, because links show their number anyway.
  */
 export async function tidyOutboxes({ write }: Pick<Sql<Tables>, "write">, now: number) {
   await write((db) => tidy(db, now), { isPatient: true });
