@@ -54,7 +54,7 @@ export function readEngine<Tables>(db: Kysely<Tables>): Engine {
   return db.getExecutor().adapter instanceof PostgresAdapter ? "postgres" : "sqlite";
 }
 
-/** A condition on pg_class for tables in our own schema, whatever its name is. */
+/** Restricts queries of `pg_class` to tables in our own schema. */
 export const inOwnSchema =
   "relnamespace = to_regnamespace(quote_ident(current_schema())) and relkind in ('r', 'p')";
 
