@@ -3,12 +3,13 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import type { Browser } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { createPreviews } from "../../../src/mcp/access/saved-previews.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { launchBrowser, openTab, saveShot, sizes } from "../../support/browser.ts";
+import { openForEach } from "../../support/open-for.ts";
 
-/** The page at `preview_url`, in a real Chromium: to be looked at, and nothing else. */
+/** The page at `preview_url` in a real Chromium: it can be read, and does nothing. */
 
 let browser: Browser;
 let server: Server;
@@ -30,14 +31,10 @@ afterAll(async () => {
   server.close();
 });
 
-beforeEach(async () => {
-  assistant = await createAssistantWorld();
-});
+openForEach(createAssistantWorld, (opened) => (assistant = opened));
 
 afterEach(async () => {
   for (const context of browser.contexts()) await context.close();
-  expect(assistant.reported).toEqual([]);
-  await assistant[Symbol.asyncDispose]();
 });
 
 /** The path of a preview of ours. */
@@ -46,12 +43,12 @@ async function preview(args: Record<string, unknown> = {}): Promise<string> {
   return new URL(preview_url).pathname;
 }
 
-/** The path of a page that a deployment elsewhere could have made. */
+/** The path of a preview as a remote server could have made it. */
 async function keep(html: string): Promise<string> {
   return `/preview/${await createPreviews(assistant.state.kept).save("a key", html)}`;
 }
 
-test("is there again and again for ten minutes, and then it is told to be over", async () => {
+test("a preview can be opened for ten minutes, and then it has expired", async () => {
   const path = await preview();
   for (let visits = 0; visits < 3; visits += 1) {
     const response = await fetch(origin + path);
@@ -69,7 +66,7 @@ test("is there again and again for ten minutes, and then it is told to be over",
   expect((await fetch(`${origin}/preview/`)).status).toBe(404);
 });
 
-test("has the headers of a page that is nobody's, and that no cache keeps", async () => {
+test("a preview is sandboxed, and no cache keeps it", async () => {
   const { headers } = await fetch(origin + (await preview()));
   expect(headers.get("content-security-policy")).toMatch(/^sandbox allow-scripts; default-src/);
   expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
@@ -79,7 +76,7 @@ test("has the headers of a page that is nobody's, and that no cache keeps", asyn
   expect(headers.get("set-cookie")).toBeNull();
 });
 
-test("takes nothing, and is shown under no other name", async () => {
+test("a preview accepts only GET and HEAD under its own host name", async () => {
   const path = await preview();
   for (const method of ["POST", "PUT", "DELETE"]) {
     const refused = await fetch(origin + path, { method });
@@ -89,28 +86,33 @@ test("takes nothing, and is shown under no other name", async () => {
   expect(status).toBe(403);
 });
 
-describe("in a browser", () => {
-  test.each(["light", "dark"] as const)("is the whole page, %s", async (colorScheme) => {
-    for (const [size, viewport] of Object.entries(sizes)) {
-      const tab = await openTab(browser, { viewport, colorScheme });
-      const faults: string[] = [];
-      tab.on("console", (message) => faults.push(message.text()));
-      // The sample's picture is nowhere to be had, and from here nothing else is asked for.
-      const picture = {
-        contentType: "image/svg+xml",
-        body: '<svg xmlns="http://www.w3.org/2000/svg"/>',
-      };
-      await tab.route("https://www.example.com/spring.jpg", (route) => route.fulfill(picture));
-      await tab.goto(origin + (await preview({ platform: size === "phone" ? "ios" : "desktop" })));
-      expect(await tab.locator("h1").textContent()).toContain("Spring sale");
-      const style = "getComputedStyle(document.querySelector('.card')).textAlign";
-      expect(await tab.evaluate(style)).toBe("center");
-      await saveShot(tab, `preview ${size} ${colorScheme}`);
-      expect(faults).toEqual([]);
-    }
-  });
+describe("a preview in a browser", () => {
+  test.each(["light", "dark"] as const)(
+    "shows the whole page with its styles, %s",
+    async (colorScheme) => {
+      for (const [size, viewport] of Object.entries(sizes)) {
+        const tab = await openTab(browser, { viewport, colorScheme });
+        const faults: string[] = [];
+        tab.on("console", (message) => faults.push(message.text()));
+        // The sample's picture does not exist; every other request fails the test.
+        const picture = {
+          contentType: "image/svg+xml",
+          body: '<svg xmlns="http://www.w3.org/2000/svg"/>',
+        };
+        await tab.route("https://www.example.com/spring.jpg", (route) => route.fulfill(picture));
+        await tab.goto(
+          origin + (await preview({ platform: size === "phone" ? "ios" : "desktop" })),
+        );
+        expect(await tab.locator("h1").textContent()).toContain("Spring sale");
+        const style = "getComputedStyle(document.querySelector('.card')).textAlign";
+        expect(await tab.evaluate(style)).toBe("center");
+        await saveShot(tab, `preview ${size} ${colorScheme}`);
+        expect(faults).toEqual([]);
+      }
+    },
+  );
 
-  test("has links that lead nowhere when they are pressed", async () => {
+  test("has links that do nothing when they are clicked", async () => {
     const body =
       '<a id="plain" href="https://elsewhere.example/">a</a>' +
       '<a id="blank" href="https://elsewhere.example/" target="_blank">b</a>{% store_buttons %}';
@@ -123,12 +125,12 @@ describe("in a browser", () => {
     const links = tab.locator("a");
     expect(await links.count()).toBeGreaterThan(3);
     for (const link of await links.all()) await link.click();
-    // What a press sets off comes before the answer to what is asked after it.
+    // The requests of a click come before the response to a later one.
     expect(await tab.evaluate("document.title")).toContain("Spring sale");
     expect([tab.url(), asked]).toEqual([address, []]);
   });
 
-  test("lets what a stranger's page runs reach nothing of ours, and send nothing", async () => {
+  test("keeps a hostile script from our data and from the network", async () => {
     const html = `<!doctype html><title>page</title><form method="post" action="/approve/x">
 <button>Go</button></form><iframe src="/approve/x"></iframe><script>
 const told = [];

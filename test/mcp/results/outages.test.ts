@@ -6,12 +6,10 @@ import {
   readToken,
   type AssistantWorld,
 } from "../../support/assistant-world.ts";
+import { createGate } from "../../support/clock.ts";
 import { openForEach } from "../../support/open-for.ts";
 
-/**
- * While what Waypost remembers cannot be read or written: who is told what, by which door. None of
- * it is reported as unexpected (openForEach looks).
- */
+/** While the database does not respond, each door says so. No outage is reported as a fault. */
 
 let assistant: AssistantWorld;
 
@@ -31,11 +29,15 @@ const none = { code: "overloaded", effect: "none", retry: "later", retry_after_s
 
 describe("a call", () => {
   test.each<[string, Error, string]>([
-    ["is away", away, silent],
-    ["cannot be opened, for it is away", new StoreUnusable("at", { cause: away }), silent],
-    ["is held by another process", held, "Request took too long. Try again."],
-    ["has locked it elsewhere", new StoreBusy("lock", { outage: "locked" }), messages.store_locked],
-  ])("is to come again where the database %s, and then it is answered", async (_, fault, said) => {
+    ["does not respond", away, silent],
+    ["cannot be opened", new StoreUnusable("at", { cause: away }), silent],
+    ["is busy", held, "Request took too long. Try again."],
+    [
+      "is locked by another process",
+      new StoreBusy("lock", { outage: "locked" }),
+      messages.store_locked,
+    ],
+  ])("is refused with a retry while the database %s, and then succeeds", async (_, fault, said) => {
     vi.spyOn(assistant.state.history, "list").mockRejectedValueOnce(fault);
     const { isError, structured } = await assistant.callTool("list_changes");
     const next = "Wait a moment, then call list_changes again.";
@@ -44,7 +46,7 @@ describe("a call", () => {
   });
 
   test.each([away, new OutcomeUnknown("lost")])(
-    "that could not ask a person has done nothing (%s)",
+    "that could not ask for approval has changed nothing (%s)",
     async (fault) => {
       vi.spyOn(assistant.state.approvals, "askPage").mockRejectedValueOnce(fault);
       const { structured } = await assistant.callTool("delete_link", { id: "spring" });
@@ -53,7 +55,7 @@ describe("a call", () => {
     },
   );
 
-  test("that could not be noted any more may be done, and is not simply made again", async () => {
+  test("whose end could not be saved has an unknown outcome, and is not repeated", async () => {
     await assistant.callTool("update_link", { id: "spring", name: "Summer" });
     const { note } = assistant.state.history;
     vi.spyOn(assistant.state.history, "note").mockImplementation((id, ended) =>
@@ -71,14 +73,12 @@ describe("a call", () => {
     });
   });
 
-  test("that begins a job may be repeated, whatever became of it", async () => {
-    const rows = [{ path: "one", url: "https://a.example" }];
-    const { structured } = await assistant.callTool("plan_links", { operation: "upsert", rows });
-    const plan_id = structured.plan.id;
+  test("that starts a job may be repeated after an unknown outcome", async () => {
+    const plan_id = await plan();
     const lost = new OutcomeUnknown("the answer to a commit was lost");
     vi.spyOn(assistant.state.jobs, "open").mockRejectedValueOnce(lost);
-    const told = (await assistant.callTool("apply_plan", { plan_id })).structured;
-    expect(told.error).toMatchObject({
+    const first = (await assistant.callTool("apply_plan", { plan_id })).structured;
+    expect(first.error).toMatchObject({
       code: "outcome_unknown",
       effect: "unknown",
       retry: "later",
@@ -88,10 +88,8 @@ describe("a call", () => {
     expect(again.structured.job).toMatchObject({ state: "done", counts: { done: 1 } });
   });
 
-  test("that cancels a task may have done it, and may be repeated", async () => {
-    const rows = [{ path: "one", url: "https://a.example" }];
-    const { structured } = await assistant.callTool("plan_links", { operation: "upsert", rows });
-    const plan_id = structured.plan.id;
+  test("that cancels a task may be repeated after an unknown outcome", async () => {
+    const plan_id = await plan();
     const { job } = (await assistant.callTool("apply_plan", { plan_id })).structured;
     const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
     const cancelling = { method: "tasks/cancel", taskId: job.id, capabilities };
@@ -117,10 +115,36 @@ describe("a call", () => {
     expect((await assistant.callRaw(cancelling)).protocolError).toBeUndefined();
   });
 
-  test("of a resource is refused as a tool's is", async () => {
-    const rows = [{ path: "one", url: "https://a.example" }];
-    const { structured } = await assistant.callTool("plan_links", { operation: "upsert", rows });
-    const uri = `waypost://plans/${structured.plan.id}/1`;
+  test("that waited too long for its turn to write has changed nothing, and is not repeated", async () => {
+    const { store, advance } = assistant.world;
+    const [asked, over] = [createGate(), createGate()];
+    const earlier = store.write(() => over.opened);
+    const { write } = store;
+    const hold: typeof write = (work, options) => {
+      const written = write(work, options);
+      asked.open();
+      return written;
+    };
+    Object.assign(store, { write: hold });
+    const called = assistant.callTool("update_link", { id: "spring", name: "Late" });
+    await asked.opened;
+    advance(10_000);
+    const { structured } = await called;
+    const next = "Wait a moment, then call update_link again.";
+    expect(structured.error).toEqual({
+      ...none,
+      message: messages.not_begun,
+      next,
+    });
+    over.open();
+    await earlier;
+    const { link } = (await assistant.callTool("get_link", { id: "spring" })).structured;
+    expect(link.name).toBe("Spring");
+    expect(assistant.writes).toHaveLength(1);
+  });
+
+  test("of a resource is refused as a tool call is", async () => {
+    const uri = `waypost://plans/${await plan()}/1`;
     vi.spyOn(assistant.state.plans, "find").mockRejectedValueOnce(away);
     const refused = assistant.readResource(uri);
     await expect(refused).rejects.toMatchObject({ message: expect.stringContaining(silent) });
@@ -129,8 +153,8 @@ describe("a call", () => {
   });
 });
 
-describe("a person", () => {
-  test("who opens an approval's page then is asked to open it again", async () => {
+describe("a page", () => {
+  test("that asks for approval asks to be opened again", async () => {
     const url = await ask();
     vi.spyOn(assistant.state.approvals, "findPage").mockRejectedValueOnce(away);
     const page = await assistant.visit(url);
@@ -142,7 +166,7 @@ describe("a person", () => {
     expect((await assistant.visit(url)).status).toBe(200);
   });
 
-  test("whose yes nobody knows of is told so, and sees it when it counted", async () => {
+  test("says that an answer may not have been saved, and later whether it was", async () => {
     const url = await ask();
     const { approvals } = assistant.state;
     const { decidePage } = approvals;
@@ -160,7 +184,7 @@ describe("a person", () => {
     expect(readHeading((await assistant.visit(url)).html)).toBe("Approved");
   });
 
-  test("whose yes counted is told so, whatever cannot be read after it", async () => {
+  test("confirms a saved approval even if nothing can be read after it", async () => {
     const url = await ask();
     const { approvals } = assistant.state;
     const token = readToken((await assistant.visit(url)).html);
@@ -170,7 +194,7 @@ describe("a person", () => {
     expect([page.status, readHeading(page.html)]).toEqual([200, "Approved"]);
   });
 
-  test("who opens a preview then is asked to open it again", async () => {
+  test("with a preview asks to be opened again", async () => {
     const { preview_url } = (await assistant.callTool("preview_template")).structured;
     vi.spyOn(assistant.state.kept, "find").mockRejectedValueOnce(held);
     const page = await assistant.visit(preview_url);
@@ -178,6 +202,12 @@ describe("a person", () => {
     expect((await assistant.visit(preview_url)).status).toBe(200);
   });
 });
+
+async function plan(): Promise<string> {
+  const rows = [{ path: "one", url: "https://a.example" }];
+  const { structured } = await assistant.callTool("plan_links", { operation: "upsert", rows });
+  return structured.plan.id;
+}
 
 async function ask(): Promise<string> {
   const { structured } = await assistant.callTool("delete_link", { id: "spring" });

@@ -3,7 +3,7 @@ import { readAnswer } from "../../../src/contract/server-answer.ts";
 import { answering, openStage, ownerFacts, type Stage } from "../../support/stage.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
-/** A 422 is one sentence for everything that is wrong: each part comes out with its field. */
+/** A 422 lists everything that is wrong in one sentence. Results list each part with its field. */
 
 let world: World;
 let stage: Stage;
@@ -26,6 +26,12 @@ afterAll(async () => {
 
 type Problem = readonly [field: string | undefined, message: string];
 
+/** The problems of a call that a remote server refuses with this body. */
+async function failRemote(body: object, tool = "create_link", args = {}) {
+  await using other = await openStage({ send: answering(422, body) });
+  return await fail(tool, args, other);
+}
+
 async function fail(tool: string, args: Record<string, unknown>, on = stage) {
   const { structured } = await on.callTool(tool, args);
   expect(structured.error).toMatchObject({ code: "validation_failed", status: 422 });
@@ -36,85 +42,42 @@ async function fail(tool: string, args: Record<string, unknown>, on = stage) {
 
 const ios = { bundle_id: "com.example", team_id: "ABCDE12345" };
 const android = { package_name: "com.example", fingerprints: ["AA:BB"] };
+const teamLength = "Team is the wrong length (should be 10 characters)";
 
-/** api-spec.md, "App validation messages", copied by hand. */
-const table: readonly (readonly [tool: string, args: Record<string, unknown>, ...Problem])[] = [
-  ["register_ios_app", { ...ios, bundle_id: "" }, "bundle_id", "Bundle can't be blank"],
-  ["register_ios_app", { ...ios, bundle_id: "a b" }, "bundle_id", "Bundle is invalid"],
-  [
-    "register_ios_app",
-    { ...ios, bundle_id: "com.taken" },
-    "bundle_id",
-    "Bundle has already been taken",
-  ],
-  [
-    "register_ios_app",
-    { ...ios, team_id: "short" },
-    "team_id",
-    "Team is the wrong length (should be 10 characters)",
-  ],
-  [
-    "register_ios_app",
-    { ...ios, clip_bundle_id: "a b" },
-    "clip_bundle_id",
-    "Clip bundle is invalid",
-  ],
-  [
-    "register_android_app",
-    { ...android, package_name: "" },
-    "package_name",
-    "Package name can't be blank",
-  ],
-  [
-    "register_android_app",
-    { ...android, package_name: "app" },
-    "package_name",
-    "Package name is invalid",
-  ],
-  [
-    "register_android_app",
-    { ...android, package_name: "com.taken" },
-    "package_name",
-    "Package name has already been taken",
-  ],
-  [
-    "register_android_app",
-    { ...android, fingerprints: [] },
-    "fingerprints",
-    "Fingerprints can't be blank",
-  ],
-  [
-    "register_android_app",
-    { ...android, fingerprints: ["AABB"] },
-    "fingerprints",
-    "Fingerprints is invalid",
-  ],
-];
-
-describe("every message of the specification comes out with its field", () => {
-  test.each(table)("%s %j", async (tool, args, field, message) => {
-    expect(await fail(tool, args)).toContainEqual([field, message]);
-    // Another deployment's own words for the same end the same way.
-    await using other = await openStage({ send: answering(422, { error: message }) });
-    const valid = tool === "register_ios_app" ? ios : android;
-    expect(await fail(tool, valid, other)).toEqual([[field, message]]);
-  });
+/** The section "App validation messages" of api-spec.md. */
+test.each<readonly [tool: string, field: string, value: unknown, message: string]>([
+  ["register_ios_app", "bundle_id", "", "Bundle can't be blank"],
+  ["register_ios_app", "bundle_id", "a b", "Bundle is invalid"],
+  ["register_ios_app", "bundle_id", "com.taken", "Bundle has already been taken"],
+  ["register_ios_app", "team_id", "short", teamLength],
+  ["register_ios_app", "clip_bundle_id", "a b", "Clip bundle is invalid"],
+  ["register_android_app", "package_name", "", "Package name can't be blank"],
+  ["register_android_app", "package_name", "app", "Package name is invalid"],
+  ["register_android_app", "package_name", "com.taken", "Package name has already been taken"],
+  ["register_android_app", "fingerprints", [], "Fingerprints can't be blank"],
+  ["register_android_app", "fingerprints", ["AABB"], "Fingerprints is invalid"],
+])("%s with %s %j is refused with that field", async (tool, field, value, message) => {
+  const valid = tool === "register_ios_app" ? ios : android;
+  expect(await fail(tool, { ...valid, [field]: value })).toContainEqual([field, message]);
+  // A remote server may refuse a request that our own service accepts.
+  expect(await failRemote({ error: message }, tool, valid)).toEqual([[field, message]]);
 });
 
-describe("a sentence of several parts is taken apart", () => {
-  test("as the specification joins three", async () => {
-    const team = "Team is the wrong length (should be 10 characters)";
-    expect(await fail("register_ios_app", {})).toEqual([
-      ["bundle_id", "Bundle is invalid"],
-      ["bundle_id", "Bundle can't be blank"],
-      ["team_id", team],
-    ]);
-    const error = `Bundle is invalid, Bundle can't be blank, and ${team}`;
-    await using other = await openStage({ send: answering(422, { error }) });
-    expect(await fail("register_ios_app", {}, other)).toHaveLength(3);
+describe("a sentence of several parts is split into problems", () => {
+  test("three parts joined as in the specification", async () => {
+    const parts = ["Bundle is invalid", "Bundle can't be blank", teamLength] as const;
+    const [first, second, third] = parts;
+    const problems = [
+      ["bundle_id", first],
+      ["bundle_id", second],
+      ["team_id", third],
+    ];
+    expect(await fail("register_ios_app", {})).toEqual(problems);
+    const error = `${first}, ${second}, and ${third}`;
+    expect(await failRemote({ error }, "register_ios_app")).toEqual(problems);
   });
 
-  test("for links, with the fields of the apps that they would create", async () => {
+  test("a link's problems name the fields of the apps that it would create", async () => {
     const problems = await fail("create_link", {
       path: "taken",
       url: "ftp://a.example",
@@ -133,7 +96,7 @@ describe("a sentence of several parts is taken apart", () => {
     ]);
   });
 
-  test("for links whose app is not there, or named twice", async () => {
+  test("a link's problems name an app that does not exist or is named twice", async () => {
     const id = "00000000-0000-4000-8000-000000000000";
     expect(await fail("create_link", { path: "taken", ios_app: { id } })).toEqual([
       ["path", "Path has already been taken"],
@@ -149,7 +112,7 @@ describe("a sentence of several parts is taken apart", () => {
     ]);
   });
 
-  test("for projects and short links", async () => {
+  test("problems of projects and short links name their fields", async () => {
     const facts = { ...ownerFacts, kind: "master" } as const;
     await using masters = await openStage({
       send: world.fetch,
@@ -161,87 +124,67 @@ describe("a sentence of several parts is taken apart", () => {
     expect((await fail("shorten_link", { url: "x" })).map(([field]) => field)).toEqual(["url"]);
   });
 
-  test.each<readonly [string, readonly Problem[]]>([
+  test.each<readonly [error: string, ...Problem[]]>([
     [
       "Name is too long and Url is invalid",
-      [
-        ["name", "Name is too long"],
-        ["url", "Url is invalid"],
-      ],
+      ["name", "Name is too long"],
+      ["url", "Url is invalid"],
     ],
     [
       "URL is invalid, and Name is too long",
-      [
-        ["url", "URL is invalid"],
-        ["name", "Name is too long"],
-      ],
+      ["url", "URL is invalid"],
+      ["name", "Name is too long"],
     ],
     [
       "Android fallback url is invalid",
-      [["android_fallback_url", "Android fallback url is invalid"]],
+      ["android_fallback_url", "Android fallback url is invalid"],
     ],
-    ["iOS fallback URL is odd", [["ios_fallback_url", "iOS fallback URL is odd"]]],
-    ["Something, and then more of it", []],
+    ["iOS fallback URL is odd", ["ios_fallback_url", "iOS fallback URL is odd"]],
+    ["Something, and then more of it"],
     [
       "Colour is red, Name is odd, and Shape is round",
-      [
-        [undefined, "Colour is red"],
-        ["name", "Name is odd, and Shape is round"],
-      ],
+      [undefined, "Colour is red"],
+      ["name", "Name is odd, and Shape is round"],
     ],
-    ["Named is no field, and Names neither", []],
-    ["", []],
-  ])("in another deployment's words: %s", async (error, problems) => {
-    await using other = await openStage({ send: answering(422, { error }) });
-    if (error === "") {
-      const { structured } = await other.callTool("create_link", {});
-      return expect(structured.error.code).toBe("bad_response");
-    }
-    expect(await fail("create_link", {}, other)).toEqual(problems);
-  });
-
-  test("where it comes as a list under `errors`, as short links may answer it", async () => {
-    const errors = ["Url is invalid", "Prefix is odd"];
-    await using other = await openStage({ send: answering(422, { errors }) });
-    expect(await fail("shorten_link", { url: "x" }, other)).toEqual([
-      ["url", "Url is invalid"],
-      ["prefix", "Prefix is odd"],
-    ]);
+    ["Named is no field, and Names neither"],
+  ])("a remote server's own words: %s", async (error, ...problems) => {
+    expect(await failRemote({ error })).toEqual(problems);
   });
 });
 
-describe("other forms of a refusal reach the assistant in the same one", () => {
-  const url: Problem = ["url", "Url is invalid"];
+test.each<readonly [form: string, body: object]>([
+  ["a list for each field", { errors: { url: ["is invalid"] } }],
+  ["fields and messages", { errors: [{ field: "url", message: "Url is invalid" }] }],
+  ["texts that name their field", { errors: ["Url is invalid"] }],
+  ["a message", { message: "Url is invalid" }],
+])("a refusal in another form names its field: %s", async (_, body) => {
+  expect(await failRemote(body)).toEqual([["url", "Url is invalid"]]);
+});
 
-  test.each<readonly [string, unknown]>([
-    ["a list for each field", { errors: { url: ["is invalid"] } }],
-    ["fields and messages", { errors: [{ field: "url", message: "Url is invalid" }] }],
-    ["texts, whose fields their words tell", { errors: ["Url is invalid"] }],
-    ["a message", { message: "Url is invalid" }],
-  ])("%s", async (_, body) => {
-    await using other = await openStage({ send: answering(422, body) });
-    expect(await fail("create_link", {}, other)).toEqual([url]);
+test("a refusal in plain text names its field", async () => {
+  await using other = await openStage({
+    send: () => Promise.resolve(new Response("Url is invalid\n", { status: 422 })),
   });
+  expect(await fail("create_link", {}, other)).toEqual([["url", "Url is invalid"]]);
+});
 
-  test("plain text", async () => {
-    await using other = await openStage({
-      send: () => Promise.resolve(new Response("Url is invalid\n", { status: 422 })),
-    });
-    expect(await fail("create_link", {}, other)).toEqual([url]);
-  });
+test("a 422 without words is a bad response", async () => {
+  await using other = await openStage({ send: answering(422, { error: "" }) });
+  const { structured } = await other.callTool("create_link", {});
+  expect(structured.error.code).toBe("bad_response");
+});
 
-  test("a 400 that lists them", async () => {
-    const body = { errors: { url: ["is invalid"] } };
-    await using other = await openStage({ send: answering(400, body) });
-    const { structured } = await other.callTool("create_link", {});
-    expect(structured.error).toMatchObject({
-      code: "bad_request",
-      message: 'The server at deployment.example answered: "Url is invalid"',
-      problems: [
-        { field: "url", message: 'The server at deployment.example answered: "Url is invalid"' },
-      ],
-      effect: "none",
-    });
+test("a 400 with a list of errors shows them as problems", async () => {
+  const body = { errors: { url: ["is invalid"] } };
+  await using other = await openStage({ send: answering(400, body) });
+  const { structured } = await other.callTool("create_link", {});
+  const message = 'The server at deployment.example answered: "Url is invalid"';
+  const problems = [{ field: "url", message }];
+  expect(structured.error).toMatchObject({
+    code: "bad_request",
+    message,
+    problems,
+    effect: "none",
   });
 });
 
@@ -258,7 +201,7 @@ test("only the specification's parts of a remote sentence stay unquoted", async 
   });
 });
 
-test("what is no 422 has no problems", async () => {
+test("a 400 with one sentence has no problems", async () => {
   await using other = await openStage({ send: answering(400, { error: "Name is missing" }) });
   const { structured } = await other.callTool("create_link", {});
   expect(structured.error).not.toHaveProperty("problems");

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { openForAll } from "../../support/open-for.ts";
 
-/** Results carry what a person would read, and no more bytes than they may. */
+/** Results carry what a person would read, within a size limit. */
 
 let assistant: AssistantWorld;
 const links = 45;
@@ -41,13 +41,13 @@ openForAll(createAssistantWorld, async (opened) => {
 const newest = { sort: { field: "path", direction: "asc" } };
 
 describe("a list of 20 links", () => {
-  test("takes at most 4.4 KB of text", async () => {
+  test("a list of 20 links takes at most 4.4 KB of text", async () => {
     const { links: rows, bytes } = await call("list_links", newest);
     expect(rows).toHaveLength(20);
     expect(bytes).toBeLessThanOrEqual(4400);
   });
 
-  test("tells of each what a person would read, and of its apps the names", async () => {
+  test("a list shows each link with its destination and the names of its apps", async () => {
     const { links: rows, address } = await call("list_links", newest);
     expect(rows[0]).toEqual({
       id: expect.any(String),
@@ -62,7 +62,7 @@ describe("a list of 20 links", () => {
     expect(rows[1]).not.toHaveProperty("android_app");
   });
 
-  test("tells the identifier of an app that a filter asked about", async () => {
+  test("a list shows the identifier of an app that a filter names", async () => {
     const filters = [{ field: "ios_app_bundle_id", condition: "cont", value: "acme" }];
     const { links: rows } = await call("list_links", { filters, limit: 1 });
     expect(rows[0]).toMatchObject({ ios_app: "Acme Shop", ios_app_bundle_id: "com.acme.shop" });
@@ -77,7 +77,7 @@ test("a fallback is the destination where a link has no url", async () => {
 });
 
 describe("a link that is written", () => {
-  test("is told with what was sent, its address and what explain_link finds in it", async () => {
+  test("a written link shows the sent fields, its address and the problems of explain_link", async () => {
     const { link, problems } = await call("create_link", { path: "made", name: "Made" });
     expect(link).toEqual({
       id: expect.any(String),
@@ -95,24 +95,24 @@ describe("a link that is written", () => {
     expect(changed.problems).toEqual((await call("explain_link", { id: "made" })).problems);
   });
 
-  test("without anything is made all the same, and its problems name what is missing", async () => {
+  test("a link without any fields is created, and its problems name what is missing", async () => {
     const { link, problems } = await call("create_link");
     expect(link.address).toMatch(/^http:\/\/default.localhost:8787\/./);
     const fields = problems.map(({ field }: { field: string }) => field);
     expect(fields).toEqual(["ios_fallback_url", "android_fallback_url", "url"]);
   });
 
-  test("with nothing amiss has no problems", async () => {
+  test("a link with a valid url has no problems", async () => {
     const url = "https://shop.example.com";
     expect(await call("create_link", { url })).not.toHaveProperty("problems");
   });
 });
 
-test("a job's result is small however many rows it has, and a page has its receipts", async () => {
+test("a job's result is small however many rows it has, and its pages have the receipts", async () => {
   const long = "x".repeat(300);
   const rows = Array.from({ length: 120 }, (_, row) => ({ path: `${long}-${row}`, name: long }));
   const { plan } = await call("plan_links", { operation: "upsert", rows });
-  // Taken meanwhile, so that there is something to tell of each row.
+  // These paths are taken after the plan, so that their rows fail.
   for (const { path } of rows.slice(0, 30)) await assistant.plant("link", { path });
   const { job, bytes } = await call("apply_plan", { plan_id: plan.id });
   expect(bytes).toBeLessThanOrEqual(1500);
@@ -125,9 +125,8 @@ test("a job's result is small however many rows it has, and a page has its recei
   expect(paged.job.receipts[0].path).toHaveLength(304);
 });
 
-test("what a key may do is told in 1.2 KB, with the tools that ask a person", async () => {
+test("explain_access lists granted, asking and denied tools in 1.2 KB", async () => {
   const { access, bytes } = await call("explain_access");
-  // A tool more costs its name in each list that it stands in.
   expect(bytes).toBeLessThanOrEqual(1.2 * 1024);
   expect(access.project).toBe("Default");
   expect(access).toMatchObject({ kind: "project", mode: "guarded", role: "owner", plan: "pro" });
@@ -140,7 +139,7 @@ test("what a key may do is told in 1.2 KB, with the tools that ask a person", as
   ]);
 });
 
-test("one link has its apps by name and id, and all else that is set", async () => {
+test("one link has its apps by name and id, and every other field that is set", async () => {
   const { link } = await call("get_link", { id: "spring/week-210" });
   expect(link).toMatchObject({
     social_title: "Everything for the spring",

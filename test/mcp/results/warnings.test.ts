@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { link } from "../../contract/sample-link.ts";
 import { openStage } from "../../support/stage.ts";
 
-/** What a deployment warns of in a header comes with the success, as a problem of it. */
+/** A Warning header of a remote server appears as a problem of the successful result. */
 
 const page = { page: 1, limit: 20, count: 1, last: 1, from: 1, to: 1 };
 
@@ -18,7 +18,7 @@ async function list(warning: string | undefined) {
   return (await stage.callTool("list_links", {})).structured;
 }
 
-const told = (text: string) => ({ message: `The server warned: ${JSON.stringify(text)}` });
+const warned = (text: string) => ({ message: `The server warned: ${JSON.stringify(text)}` });
 
 test.each([
   ['299 waypost "Ignored filters: url_eq."', ["Ignored filters: url_eq."]],
@@ -27,19 +27,19 @@ test.each([
   ['299 a "Ignored\u00a0b\u00ad."', ["Ignored b\\u{ad}."]],
 ])("a warning is a problem of the result: %s", async (warning, texts) => {
   const result = await list(warning);
-  expect(result).toMatchObject({ links: [{ id: link.id }], problems: texts.map(told) });
+  expect(result).toMatchObject({ links: [{ id: link.id }], problems: texts.map(warned) });
 });
 
 test.each([undefined, "", "299", "anything", '299 a ""', '299 a "open', "299 a 'b'"])(
-  "what is no warning is told of as none: %j",
+  "a malformed or missing Warning header adds no problem: %j",
   async (warning) => {
     expect(await list(warning)).not.toHaveProperty("problems");
   },
 );
 
-test("a warning is cut, of many some are told, and none repeats the key", async () => {
+test("at most five warnings are shown, each cut, and none repeats the key", async () => {
   const many = Array.from({ length: 9 }, (_, index) => `299 a "${index}"`).join(", ");
-  expect(await list(many)).toHaveProperty("problems", ["0", "1", "2", "3", "4"].map(told));
+  expect(await list(many)).toHaveProperty("problems", ["0", "1", "2", "3", "4"].map(warned));
   const long = await list(`299 a "${"x".repeat(3000)}"`);
   expect(JSON.stringify(long).length).toBeLessThan(2000);
   for (const said of ["a-key is bad", "a\\-key is bad"]) {

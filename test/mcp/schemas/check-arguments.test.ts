@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { openStage, ownerFacts, type Stage } from "../../support/stage.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
-/** What is wrong with a call's arguments is told before anything is sent, all of it at once. */
+/** A call with wrong arguments is refused before a request, with all of its problems at once. */
 
 let world: World;
 let stage: Stage;
@@ -26,7 +26,9 @@ afterAll(async () => {
 
 type Args = Record<string, unknown>;
 
-const spring = [{ field: "name", condition: "cont", value: "spring" }];
+const spring = { field: "name", condition: "cont", value: "spring" };
+const byName = { field: "name", direction: "asc" };
+const planned = (changes: Args) => ({ operation: "update", filters: [spring], changes });
 type Problem = { readonly field?: string; readonly message: string; readonly fix?: string };
 
 /** The problems of a call that is refused without a request. */
@@ -45,46 +47,26 @@ async function accept(tool: string, args: Args) {
   return structured;
 }
 
-describe("an unknown argument is refused, and the nearest right one is told", () => {
+describe("an unknown argument is refused with the nearest known one", () => {
   test.each([
     ["create_link", { iosFallbackUrl: "https://a.example" }, "iosFallbackUrl", "ios_fallback_url"],
     ["create_link", { "social-title": "Spring" }, "social-title", "social_title"],
     ["create_link", { ios_app: { bundleId: "com.a" } }, "ios_app.bundleId", "bundle_id"],
     ["create_link", { options: { shortn: true } }, "options.shortn", "shorten"],
     ["update_link", { id: "a", nme: "b" }, "nme", "name"],
-    ["get_link", { id: "a", idd: "b" }, "idd", "id"],
     ["list_links", { filter: [] }, "filter", "filters"],
-    [
-      "list_links",
-      { filters: [{ feld: "name", field: "name", condition: "eq", value: "a" }] },
-      "filters[0].feld",
-      "field",
-    ],
-    [
-      "list_links",
-      { sort: { field: "name", dirction: "asc", direction: "asc" } },
-      "sort.dirction",
-      "direction",
-    ],
+    ["list_links", { filters: [{ ...spring, feld: "name" }] }, "filters[0].feld", "field"],
+    ["list_links", { sort: { ...byName, dirction: "asc" } }, "sort.dirction", "direction"],
     ["register_android_app", { packageName: "com.a" }, "packageName", "package_name"],
     ["explain_link", { social_titel: "a" }, "social_titel", "social_title"],
-    ["plan_links", { operation: "delete", filter: [] }, "filter", "filters"],
-    ["plan_links", { operation: "update", change: {} }, "change", "changes"],
+    ["plan_links", planned({ socialTitle: "a" }), "changes.socialTitle", "social_title"],
     [
       "plan_links",
-      { operation: "update", changes: { socialTitle: "a" } },
-      "changes.socialTitle",
-      "social_title",
-    ],
-    [
-      "plan_links",
-      { operation: "update", changes: { ios_app: { bundleId: "a" } } },
+      planned({ ios_app: { bundleId: "a" } }),
       "changes.ios_app.bundleId",
       "bundle_id",
     ],
     ["apply_plan", { plan_id: "a", planId: "a" }, "planId", "plan_id"],
-    ["get_job", { job_id: "a", pages: 2 }, "pages", "page"],
-    ["cancel_job", { job_id: "a", jobId: "a" }, "jobId", "job_id"],
     ["export_links", { formt: "csv" }, "formt", "format"],
   ])("%s %j", async (tool, args, field, nearest) => {
     const name = field.split(".").at(-1);
@@ -93,7 +75,7 @@ describe("an unknown argument is refused, and the nearest right one is told", ()
     ]);
   });
 
-  test("and where none is near, all of them", async () => {
+  test("an unknown argument that resembles none is refused with the list of all", async () => {
     const [problem] = await refuse("shorten_link", { url: "https://a.example", colour: "red" });
     expect(problem?.fix).toBe("Known arguments: url, prefix.");
     const [other] = await refuse("explain_access", { colour: "red" });
@@ -101,12 +83,12 @@ describe("an unknown argument is refused, and the nearest right one is told", ()
   });
 
   test.each(["__proto__", "constructor", "toString", "hasOwnProperty", "prototype", ""])(
-    "even %j",
+    "an argument with the name %j is unknown too",
     async (name) => {
       const inside = JSON.parse(`{"ios_app":{${JSON.stringify(name)}:{"x":1}}}`);
       const [problem] = await refuse("create_link", inside);
       expect(problem).toMatchObject({ field: `ios_app.${name}`, fix: expect.any(String) });
-      // The protocol's own reader drops this one name before anybody sees it.
+      // The protocol's own reader drops this one name.
       if (name !== "__proto__") {
         const [other] = await refuse("get_link", { id: "a", [name]: { x: 1 } });
         expect(other).toMatchObject({ field: name, fix: expect.stringContaining("id") });
@@ -115,7 +97,7 @@ describe("an unknown argument is refused, and the nearest right one is told", ()
     },
   );
 
-  test("with characters that nobody sees shown in it", async () => {
+  test("an invisible character in an argument's name is escaped", async () => {
     const [problem] = await refuse("get_link", { id: "a", "i\u202ed\n": "b" });
     expect(problem).toMatchObject({
       field: "i\\\\u{202e}d ",
@@ -125,76 +107,57 @@ describe("an unknown argument is refused, and the nearest right one is told", ()
 });
 
 describe("a wrong type or value is refused", () => {
+  // Each message begins with the name of its field.
   test.each([
-    ["get_link", {}, "id", "id is required"],
-    ["get_link", { id: 5 }, "id", "id must be text"],
-    ["get_link", { id: null }, "id", "id must be text"],
-    ["upsert_link", { url: "https://a.example" }, "path", "path is required"],
-    ["upsert_link", { path: null }, "path", "path must be text"],
-    ["create_link", { name: ["a"] }, "name", "name must be text"],
+    ["get_link", {}, "id is required"],
+    ["get_link", { id: 5 }, "id must be text"],
+    ["get_link", { id: null }, "id must be text"],
+    ["upsert_link", { path: null }, "path must be text"],
+    ["create_link", { name: ["a"] }, "name must be text"],
     [
       "create_link",
       { enable_forced_redirect: "perhaps" },
-      "enable_forced_redirect",
       "enable_forced_redirect must be true or false",
     ],
-    ["create_link", { ios_app: "com.a" }, "ios_app", "ios_app must be an object"],
-    ["create_link", { ios_app: [] }, "ios_app", "ios_app must be an object"],
+    ["create_link", { ios_app: "com.a" }, "ios_app must be an object"],
+    ["create_link", { ios_app: [] }, "ios_app must be an object"],
     [
       "create_link",
       { android_app: { fingerprints: "AA:BB" } },
-      "android_app.fingerprints",
       "android_app.fingerprints must be a list",
     ],
     [
       "create_link",
       { android_app: { fingerprints: [1] } },
-      "android_app.fingerprints[0]",
       "android_app.fingerprints[0] must be text",
     ],
-    ["list_links", { page: 0 }, "page", "page must be at least 1"],
-    ["list_links", { page: 1.5 }, "page", "page must be a whole number"],
-    ["list_links", { page: "two" }, "page", "page must be a number"],
-    ["list_links", { limit: 101 }, "limit", "limit must be at most 100"],
-    ["list_links", { filters: {} }, "filters", "filters must be a list"],
-    ["list_links", { filters: [7] }, "filters[0]", "filters[0] must be an object"],
+    ["list_links", { page: 0 }, "page must be at least 1"],
+    ["list_links", { page: 1.5 }, "page must be a whole number"],
+    ["list_links", { page: "two" }, "page must be a number"],
+    ["list_links", { limit: 101 }, "limit must be at most 100"],
+    ["list_links", { filters: {} }, "filters must be a list"],
+    ["list_links", { filters: [7] }, "filters[0] must be an object"],
     [
       "list_links",
-      { filters: [{ field: "name", condition: "eq", value: {} }] },
-      "filters[0].value",
+      { filters: [{ ...spring, value: {} }] },
       "filters[0].value must be text, a number, true or false, or a list",
     ],
-    ["list_links", { sort: "name" }, "sort", "sort must be an object"],
-    ["plan_links", { operation: "upsert", rows: "a" }, "rows", "rows must be a list"],
-    ["plan_links", { operation: "upsert", rows: {} }, "rows", "rows must be a list"],
-    ["plan_links", { operation: "upsert", rows: [7] }, "rows[0]", "rows[0] must be an object"],
-    ["plan_links", { operation: "upsert", csv: 5 }, "csv", "csv must be text"],
-    ["plan_links", { operation: "update", changes: [] }, "changes", "changes must be an object"],
-    [
-      "plan_links",
-      { operation: "create" },
-      "operation",
-      "operation must be one of upsert, update, delete",
-    ],
-    ["plan_links", { undo: 5 }, "undo", "undo must be text"],
-    ["apply_plan", {}, "plan_id", "plan_id is required"],
-    ["apply_plan", { plan_id: null }, "plan_id", "plan_id must be text"],
-    ["get_job", { job_id: "a", page: 0 }, "page", "page must be at least 1"],
-    ["list_jobs", { page: "two" }, "page", "page must be a number"],
-    ["cancel_job", { job_id: 7 }, "job_id", "job_id must be text"],
-    ["export_links", { format: "xml" }, "format", "format must be one of csv, json"],
-  ])("%s %j", async (tool, args, field, message) => {
-    expect(await refuse(tool, args)).toEqual([{ field, message }]);
+    ["plan_links", { operation: "upsert", rows: [7] }, "rows[0] must be an object"],
+    ["plan_links", { operation: "upsert", csv: 5 }, "csv must be text"],
+    ["plan_links", { operation: "create" }, "operation must be one of upsert, update, delete"],
+    ["apply_plan", {}, "plan_id is required"],
+    ["export_links", { format: "xml" }, "format must be one of csv, json"],
+  ])("%s %j", async (tool, args, message) => {
+    expect(await refuse(tool, args)).toEqual([{ field: message.split(" ")[0], message }]);
   });
 
+  const oneSource = "plan_links takes exactly one of rows, csv and filters";
+  const needsChanges =
+    "update by filters needs changes, replace, add_query or path_prefix; delete takes none of them";
   test.each([
     [{}, "operation", "operation is required, except with undo"],
-    [{ operation: "upsert" }, "rows", "plan_links takes exactly one of rows, csv and filters"],
-    [
-      { operation: "upsert", rows: [], csv: "" },
-      "rows",
-      "plan_links takes exactly one of rows, csv and filters",
-    ],
+    [{ operation: "upsert" }, "rows", oneSource],
+    [{ operation: "upsert", rows: [], csv: "" }, "rows", oneSource],
     [
       { operation: "update", rows: [], changes: { name: "a" } },
       "changes",
@@ -207,28 +170,18 @@ describe("a wrong type or value is refused", () => {
       "an empty list would match every link; give at least one filter",
     ],
     [
-      { operation: "upsert", filters: spring },
+      { operation: "upsert", filters: [spring] },
       "operation",
       "filters work with update or delete; upsert takes rows or csv",
     ],
-    [
-      { operation: "update", filters: spring, changes: {} },
-      "changes",
-      "update by filters needs changes, replace, add_query or path_prefix; delete takes " +
-        "none of them",
-    ],
-    [
-      { operation: "delete", filters: spring, changes: { name: "a" } },
-      "changes",
-      "update by filters needs changes, replace, add_query or path_prefix; delete takes " +
-        "none of them",
-    ],
+    [planned({}), "changes", needsChanges],
+    [{ ...planned({ name: "a" }), operation: "delete" }, "changes", needsChanges],
     [{ operation: "upsert", undo: "a" }, "undo", "undo takes no other arguments; leave them out"],
-  ])("and so are arguments of a plan that do not go together: %j", async (args, field, message) => {
+  ])("arguments of a plan contradict each other: %j", async (args, field, message) => {
     expect(await refuse("plan_links", args)).toEqual([{ field, message }]);
   });
 
-  test("and of an enum the nearest member is told", async () => {
+  test("a wrong member of an enum is refused with the nearest one", async () => {
     const problems = await refuse("list_links", {
       filters: [{ field: "nam", condition: "contains", value: "a" }],
       sort: { field: "click", direction: "down" },
@@ -245,7 +198,7 @@ describe("a wrong type or value is refused", () => {
     ]);
   });
 
-  test("with everything that is wrong at once", async () => {
+  test("a refusal lists all problems at once", async () => {
     const problems = await refuse("list_links", {
       pge: 1,
       limit: "many",
@@ -266,7 +219,7 @@ describe("a wrong type or value is refused", () => {
     ]);
   });
 
-  test("and of a million problems the first twenty are told", async () => {
+  test("a refusal lists at most twenty problems", async () => {
     const names = Array.from({ length: 100_000 }, (_, index) => [`strange_${index}`, index]);
     expect(await refuse("get_link", Object.fromEntries(names))).toHaveLength(20);
     const filters = Array.from({ length: 50 }, () => ({ field: 1 }));
@@ -279,7 +232,7 @@ async function count(condition: string, value: unknown): Promise<number> {
   return (await accept("list_links", { filters })).meta.count;
 }
 
-describe("what a client encoded as JSON once more is understood", () => {
+describe("arguments that a client has encoded as JSON twice are understood", () => {
   test("objects, lists, numbers and flags", async () => {
     const { link } = await accept("create_link", {
       path: "encoded",
@@ -321,7 +274,7 @@ describe("what a client encoded as JSON once more is understood", () => {
   });
 
   test.each(['{"a":1}', "[1,2]", "true", "12", "null", '"quoted"'])(
-    "but a text stays the text %s",
+    "but a text argument stays the text %s",
     async (text) => {
       const { link } = await accept("upsert_link", { path: "text", name: text });
       expect(link.name).toBe(text);
@@ -337,20 +290,20 @@ describe("what a client encoded as JSON once more is understood", () => {
     ["create_link", { ios_app: "{broken" }],
     ["create_link", { enable_forced_redirect: "1" }],
     ["create_link", { enable_forced_redirect: "TRUE" }],
-  ])("and what is still something else is refused: %s %j", async (tool, args) => {
+  ])("but a value that is still wrong is refused: %s %j", async (tool, args) => {
     expect(await refuse(tool, args)).toHaveLength(1);
   });
 });
 
-describe("arguments that nobody means", () => {
-  test("of a great depth are refused without a crash", async () => {
+describe("extreme arguments", () => {
+  test("that are nested too deeply are refused", async () => {
     const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
     const [problem] = await refuse("create_link", { ios_app: deep });
     expect(problem?.message).toBe("arguments are nested too deeply: at most 32 levels");
     await refuse("list_links", { filters: [{ field: "name", condition: "in", value: deep }] });
   });
 
-  test("of a great length reach the API, which refuses them", async () => {
+  test("that are too long are refused by the API", async () => {
     const { structured } = await stage.callTool("create_link", { name: "x".repeat(2_000_000) });
     expect(structured.error).toMatchObject({ code: "bad_request", status: 413, effect: "none" });
     const long = await stage.callTool("create_link", { name: "x".repeat(10_000) });
@@ -359,7 +312,7 @@ describe("arguments that nobody means", () => {
     expect(id.structured.error.code).toMatch(/^(not_found|bad_request)$/);
   });
 
-  test("that are no object are refused", async () => {
+  test("that are not an object are refused", async () => {
     const { tools } = await stage.client.listTools();
     expect(tools.length).toBeGreaterThan(10);
     for (const args of [[], "text", 7]) {
@@ -368,12 +321,12 @@ describe("arguments that nobody means", () => {
     }
   });
 
-  test("that are null where null means nothing are left out", async () => {
+  test("that are null count as missing where null has no meaning", async () => {
     await accept("list_links", { filters: null, sort: null, page: null, limit: null });
     await accept("explain_link", { id: null, name: "Spring" });
   });
 
-  test("that are left out are none", async () => {
+  test("may be missing altogether", async () => {
     const result = await stage.client.callTool({ name: "list_links" });
     expect(result.isError ?? false).toBe(false);
   });

@@ -7,7 +7,7 @@ import { readQuery } from "../../../src/service/read-query.ts";
 import { openStage, ownerFacts, type Stage } from "../../support/stage.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
-/** The API ignores a filter that it cannot read and answers with everything: no such is sent. */
+/** The API ignores a filter that it cannot read and lists everything. No such filter is sent. */
 
 let world: World;
 let stage: Stage;
@@ -55,75 +55,41 @@ async function refuse(filters: readonly object[], tool?: string): Promise<readon
   });
 }
 
-/** Many links are named in the same way as a few. */
 const filtering = ["list_links", "plan_links", "export_links"];
 
 describe("a filter that the API would ignore is refused before anything is sent", () => {
+  const needsValue = "needs a value; to find empty fields, use present with false";
+  const needsTime = "needs a date or time such as 2026-03-01T12:00:00Z";
   test.each([
-    [
-      "name",
-      "eq",
-      "",
-      "filters[0] on name needs a value; to find empty fields, use present with false",
-    ],
-    [
-      "name",
-      "cont",
-      " \t",
-      "filters[0] on name needs a value; to find empty fields, use present with false",
-    ],
-    ["name", "eq", ["a"], "filters[0] on name takes one value with eq"],
-    ["name", "eq", true, "filters[0] on name does not take true or false with eq"],
-    ["name", "in", "a", "filters[0] on name needs a list with in"],
-    ["name", "in", 5, "filters[0] on name needs a list with in"],
-    ["name", "in", [], "filters[0] on name needs at least one value"],
-    [
-      "name",
-      "in",
-      ["a", " "],
-      "filters[0] on name needs a value; to find empty fields, use present with false",
-    ],
-    ["name", "present", "yes", "filters[0] on name needs true or false with present"],
-    ["name", "null", 1, "filters[0] on name needs true or false with null"],
-    ["name", "present", ["true"], "filters[0] on name needs true or false with present"],
-    ["name", "eq", "a\u0000b", "filters[0] on name has invalid characters"],
-    ["path", "eq", "a\ud800", "filters[0] on path has invalid characters"],
-    ["clicks", "gt", "many", "filters[0] on clicks needs a whole number"],
-    ["clicks", "gt", "5 or so", "filters[0] on clicks needs a whole number"],
-    ["clicks", "gt", 1.5, "filters[0] on clicks needs a whole number"],
-    ["clicks", "gt", 1e30, "filters[0] on clicks needs a whole number"],
-    ["clicks", "in", [1, "x"], "filters[0] on clicks needs a whole number"],
-    [
-      "created_at",
-      "gteq",
-      "yesterday",
-      "filters[0] on created_at needs a date or time such as 2026-03-01T12:00:00Z",
-    ],
-    [
-      "created_at",
-      "gteq",
-      "2026-02-31",
-      "filters[0] on created_at needs a date or time such as 2026-03-01T12:00:00Z",
-    ],
-    [
-      "created_at",
-      "gteq",
-      "2026-03-01 or so",
-      "filters[0] on created_at needs a date or time such as 2026-03-01T12:00:00Z",
-    ],
-    [
-      "created_at",
-      "gteq",
-      2026,
-      "filters[0] on created_at needs a date or time such as 2026-03-01T12:00:00Z",
-    ],
-  ])("%s %s %j", async (field, condition, value, message) => {
+    ["name", "eq", "", needsValue],
+    ["name", "cont", " \t", needsValue],
+    ["name", "eq", ["a"], "takes one value with eq"],
+    ["name", "eq", true, "does not take true or false with eq"],
+    ["name", "in", "a", "needs a list with in"],
+    ["name", "in", [], "needs at least one value"],
+    ["name", "in", ["a", " "], needsValue],
+    ["name", "present", "yes", "needs true or false with present"],
+    ["name", "null", 1, "needs true or false with null"],
+    ["name", "present", ["true"], "needs true or false with present"],
+    ["name", "eq", "a\u0000b", "has invalid characters"],
+    ["path", "eq", "a\ud800", "has invalid characters"],
+    ["clicks", "gt", "many", "needs a whole number"],
+    ["clicks", "gt", "5 or so", "needs a whole number"],
+    ["clicks", "gt", 1.5, "needs a whole number"],
+    ["clicks", "gt", 1e30, "needs a whole number"],
+    ["clicks", "in", [1, "x"], "needs a whole number"],
+    ["created_at", "gteq", "yesterday", needsTime],
+    ["created_at", "gteq", "2026-02-31", needsTime],
+    ["created_at", "gteq", "2026-03-01 or so", needsTime],
+    ["created_at", "gteq", 2026, needsTime],
+  ])("%s %s %j", async (field, condition, value, problem) => {
     for (const tool of filtering) {
-      expect(await refuse([{ field, condition, value }], tool)).toEqual([message]);
+      const filters = [{ field, condition, value }];
+      expect(await refuse(filters, tool)).toEqual([`filters[0] on ${field} ${problem}`]);
     }
   });
 
-  test("on a field that another list filters by", async () => {
+  test("a filter on a field of another list", async () => {
     const filter = { field: "social_image_url", condition: "eq", value: "a" };
     expect(await refuse([filter])).toEqual([
       expect.stringContaining("filters[0].field must be one"),
@@ -134,7 +100,7 @@ describe("a filter that the API would ignore is refused before anything is sent"
     expect(await refuse([bundle], "list_android_apps")).toHaveLength(1);
   });
 
-  test("when its field and condition are given twice: only one of them would hold", async () => {
+  test("a second filter with the same field and condition", async () => {
     const one = { field: "name", condition: "cont", value: "spring" };
     const other = { ...one, value: "shoes" };
     const message = "filters[1] repeats the field and condition of an earlier filter";
@@ -145,7 +111,7 @@ describe("a filter that the API would ignore is refused before anything is sent"
     expect((await list([one, { ...other, condition: "start" }])).sent).toHaveLength(1);
   });
 
-  test("and there may be no more of them than the API reads", async () => {
+  test("more filters than the API reads", async () => {
     const many = Array.from({ length: 51 }, () => ({ field: "name", condition: "eq", value: "a" }));
     for (const tool of filtering) {
       expect(await refuse(many, tool)).toEqual(["filters has more than 50 items"]);
@@ -154,36 +120,35 @@ describe("a filter that the API would ignore is refused before anything is sent"
 });
 
 describe("a filter that the API understands is sent", () => {
-  test.each([
-    [[{ field: "path", condition: "eq", value: "spring" }], ["spring"]],
-    [[{ field: "path", condition: "eq", value: "/spring" }], ["spring"]],
-    [[{ field: "path", condition: "start", value: "spring" }], ["spring", "spring/shoes"]],
-    [[{ field: "path", condition: "in", value: ["spring", "summer"] }], ["spring", "summer"]],
-    [[{ field: "name", condition: "present", value: false }], ["summer"]],
-    [[{ field: "name", condition: "null", value: true }], ["summer"]],
-    [[{ field: "clicks", condition: "eq", value: 0 }], ["spring", "spring/shoes", "summer"]],
-    [[{ field: "clicks", condition: "gt", value: "-1" }], ["spring", "spring/shoes", "summer"]],
-    [[{ field: "clicks", condition: "gt", value: "+1" }], []],
-    [
-      [{ field: "created_at", condition: "gt", value: "2026-01-01" }],
-      ["spring", "spring/shoes", "summer"],
-    ],
-    [[{ field: "created_at", condition: "lt", value: "2026-01-01T00:00:00+02:00" }], []],
-    [[{ field: "created_at", condition: "start", value: "1999-" }], []],
-    [[{ field: "clicks", condition: "cont", value: 0 }], ["spring", "spring/shoes", "summer"]],
-    [[{ field: "clicks", condition: "cont", value: "x" }], []],
-    [
-      [
-        { field: "path", condition: "cont", value: "spring" },
-        { field: "name", condition: "not_eq", value: "Shoes" },
-      ],
-      ["spring"],
-    ],
-  ])("%j", async (filters, paths) => {
-    expect((await list(filters)).paths.toSorted()).toEqual(paths);
+  const all = ["spring", "spring/shoes", "summer"];
+  test.each<readonly [field: string, condition: string, value: unknown, paths: string[]]>([
+    ["path", "eq", "spring", ["spring"]],
+    ["path", "eq", "/spring", ["spring"]],
+    ["path", "start", "spring", ["spring", "spring/shoes"]],
+    ["path", "in", ["spring", "summer"], ["spring", "summer"]],
+    ["name", "present", false, ["summer"]],
+    ["name", "null", true, ["summer"]],
+    ["clicks", "eq", 0, all],
+    ["clicks", "gt", "-1", all],
+    ["clicks", "gt", "+1", []],
+    ["created_at", "gt", "2026-01-01", all],
+    ["created_at", "lt", "2026-01-01T00:00:00+02:00", []],
+    ["created_at", "start", "1999-", []],
+    ["clicks", "cont", 0, all],
+    ["clicks", "cont", "x", []],
+  ])("%s %s %j", async (field, condition, value, paths) => {
+    expect((await list([{ field, condition, value }])).paths.toSorted()).toEqual(paths);
   });
 
-  test("and sorts, in the order that was asked for", async () => {
+  test("and so is a second one", async () => {
+    const filters = [
+      { field: "path", condition: "cont", value: "spring" },
+      { field: "name", condition: "not_eq", value: "Shoes" },
+    ];
+    expect((await list(filters)).paths).toEqual(["spring"]);
+  });
+
+  test("and so is the order", async () => {
     for (const [direction, paths] of [
       ["asc", ["spring", "spring/shoes", "summer"]],
       ["desc", ["summer", "spring/shoes", "spring"]],
@@ -213,7 +178,7 @@ function imagineValue(field: string, condition: string): fc.Arbitrary<unknown> {
   return condition === "null" || condition === "present" ? fc.boolean() : item;
 }
 
-test("whatever filters are sent, the API reads every one of them", async () => {
+test("the API reads every filter that is sent", async () => {
   const words = fc.constantFrom("true", "0", "-7", "2026-03-01", "2026-03-01T12:00Z", "[1]", " a ");
   const text = fc.oneof(fc.string({ unit: "binary", maxLength: 12 }), words, fc.constant("%"));
   const item = fc.oneof(text, fc.integer(), fc.double());

@@ -10,12 +10,12 @@ import {
 import { memoryFolder } from "../../support/folders.ts";
 
 /**
- * Arguments that nobody would send, to every tool, before the real service. The 1.x client holds
- * each result against the tool's own outputSchema, and throws where one does not fit.
+ * Odd arguments for every tool, in front of the real service. The 1.x client checks each result
+ * against the tool's outputSchema, and throws if it does not fit.
  */
 
 const wanted = Number(process.env["FUZZ_CALLS"] ?? 2500);
-/** The same calls in each run of the tests, and others each time where more are asked for. */
+/** Each run makes the same calls; with FUZZ_CALLS it makes new ones. */
 const drawn = process.env["FUZZ_CALLS"] === undefined ? 958_592_080 : randomInt(2 ** 31);
 const seed = Number(process.env["FUZZ_SEED"] ?? drawn);
 const callsPerRun = 20;
@@ -74,7 +74,7 @@ const anything = fc.oneof(
   { weight: 1, arbitrary: fc.object({ maxDepth: 3 }) },
 );
 
-/** Stands for the id of something that is there. */
+/** A placeholder for the id of an existing record. */
 const live = "@live";
 const number = fc.integer({ min: 0, max: 40 });
 const linkHost = "http://default.localhost:8787";
@@ -83,7 +83,7 @@ const url = fc.oneof(
   number.map((some) => `${linkHost}/p${some}`),
 );
 
-/** What the API takes, so that not all calls end where they begin. */
+/** Values that the API accepts, so that some calls succeed. */
 const plausible: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   id: fc.constantFrom(live, "p1", "com.a.b1"),
   plan_id: fc.constant(live),
@@ -122,7 +122,7 @@ const plausible: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   ),
 };
 
-/** A member as its schema wants it, but for now and then. */
+/** A member that usually fits its schema. */
 function imagine(schema: object, name = ""): fc.Arbitrary<unknown> {
   const { type, properties, items, enum: members } = schema as Readonly<Record<string, unknown>>;
   const types = new Set([type].flat());
@@ -153,7 +153,7 @@ function imagineObject({ properties = {}, required = [] }: Wanted): fc.Arbitrary
   const wild = build((name) => imagine(properties[name] ?? {}, name), []);
   const choose = (name: string) => plausible[name] ?? imagine(properties[name] ?? {});
   const polite = build(choose, required);
-  // Of many fields one is wrong nearly always; a few are mostly right.
+  // Among many fields one is usually wrong; a few are mostly right.
   const known = names.filter((name) => Object.hasOwn(plausible, name));
   const modest = fc.subarray(known, { maxLength: Math.min(2, known.length) }).chain((few) => {
     const chosen = [...new Set([...few, ...required])];
@@ -178,7 +178,7 @@ function imagineCall(tools: readonly ListedTool[]): fc.Arbitrary<Call> {
   return fc.oneof(...calls, ...plans);
 }
 
-/** One source and what goes with it, which chance alone would hardly put together. */
+/** One source and the arguments that belong to it, which chance would rarely combine. */
 function imaginePlan(link: Wanted): fc.Arbitrary<Call> {
   const { rows = anything, csv = anything, filters, changes } = plausible;
   const operation = fc.constantFrom("upsert", "update", "delete");
@@ -197,7 +197,7 @@ function imaginePlan(link: Wanted): fc.Arbitrary<Call> {
   return given.map((args) => ({ tool: "plan_links", args }));
 }
 
-/** The ids of what is there, by the kind of thing: the last one first. */
+/** The ids of existing records by their kind, the newest first. */
 type Pool = Map<string, string[]>;
 
 function enliven({ tool, args }: Call, pool: Pool): Args {
@@ -224,7 +224,7 @@ function remember(structured: Record<string, Shown>, pool: Pool): void {
   }
 }
 
-/** What no result may ever have in it, whoever asked for what. */
+/** Secrets and internals that no result may contain. */
 function findLeak(said: string, { assistant: { world } }: Scene): string | undefined {
   const secrets = [
     world.key,
@@ -241,17 +241,14 @@ function findLeak(said: string, { assistant: { world } }: Scene): string | undef
 }
 
 const unseen = /\p{Cf}|\p{Cs}|(?![\n\t])\p{Cc}/u;
-/** Joiners inside emoji and the like are seen by what they do. */
+/** Joiners inside emoji are visible by their effect. */
 const seen = /(?<=\p{Extended_Pictographic})\u200d/gu;
 
 /**
- * Plans, jobs and what undoes them ask for every link that they are about. The most that one link
- * asks is an update by its path that puts other apps in the place of two: the link and its change,
- * each app by its name, before it and after it, and both kinds once more for what lies in the way.
+ * The most requests that a call may send. Plans, jobs and undo read every link that they change.
+ * For one link, an update by path that replaces both apps and moves the path costs most.
  */
 function countMost(tool: string): number {
-  // A link that moves to another path and names two apps costs most: its age is read, and who has
-  // the new path.
   return /_plan$|^plan_|^undo$/.test(tool) ? 1000 : 12;
 }
 
@@ -263,7 +260,7 @@ async function check(scene: Scene, client: AssistantClient, call: Call): Promise
   const before = assistant.countAsked();
   const sent = enliven(call, pool);
   const { isError, structured, text: said } = await client.callTool(tool, sent);
-  // However odd a call is, it asks no more of the API than an honest one.
+  // An odd call sends no more requests than an ordinary one.
   expect([tool, assistant.countAsked() - before <= countMost(tool)]).toEqual([tool, true]);
   expect(said).toBe(JSON.stringify(structured));
   expect([findLeak(said, scene), unseen.exec(said.replace(seen, ""))?.[0]]).toEqual([
@@ -283,7 +280,7 @@ async function check(scene: Scene, client: AssistantClient, call: Call): Promise
 }
 
 test(
-  `${wanted} hostile calls come to good results (FUZZ_SEED=${seed})`,
+  `${wanted} hostile calls end as described (FUZZ_SEED=${seed})`,
   { timeout: 600_000 },
   async () => {
     await using assistant = await createAssistantWorld({ mode: "full", era: "v1" });
@@ -312,7 +309,7 @@ test(
     );
     expect(made).toBeGreaterThanOrEqual(wanted);
     expect([...assistant.world.reported, ...assistant.reported]).toEqual([]);
-    // Every tool was got through to, and refused: the calls are not all noise.
+    // Every tool has succeeded and has refused at least once.
     const tools = new Set([...ends.keys()].map((end) => end.split(" ")[0]));
     expect(tools.size).toBe(43);
     for (const tool of tools) {
