@@ -92,7 +92,7 @@ export type Staging = {
   readonly saveFile?: SaveFile;
 };
 
-export type Era = "v1" | "legacy" | "modern";
+type Era = "v1" | "legacy" | "modern";
 
 /** A key that may do everything in its project. */
 export const ownerFacts: KeyFacts = {
