@@ -115,7 +115,7 @@ describe("a call", () => {
     expect((await assistant.callRaw(cancelling)).protocolError).toBeUndefined();
   });
 
-  test("that waited too long for its turn to write has changed nothing, and is not repeated", async () => {
+  test("that waited too long for its turn to write has changed nothing", async () => {
     const { store, advance } = assistant.world;
     const [asked, over] = [createGate(), createGate()];
     const earlier = store.write(() => over.opened);

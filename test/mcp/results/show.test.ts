@@ -77,7 +77,7 @@ test("a fallback is the destination where a link has no url", async () => {
 });
 
 describe("a link that is written", () => {
-  test("a written link shows the sent fields, its address and the problems of explain_link", async () => {
+  test("a written link has its fields, its address and the problems of explain_link", async () => {
     const { link, problems } = await call("create_link", { path: "made", name: "Made" });
     expect(link).toEqual({
       id: expect.any(String),
@@ -108,7 +108,7 @@ describe("a link that is written", () => {
   });
 });
 
-test("a job's result is small however many rows it has, and its pages have the receipts", async () => {
+test("a result of a large job is small, and its pages have the receipts", async () => {
   const long = "x".repeat(300);
   const rows = Array.from({ length: 120 }, (_, row) => ({ path: `${long}-${row}`, name: long }));
   const { plan } = await call("plan_links", { operation: "upsert", rows });
