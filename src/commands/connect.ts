@@ -12,7 +12,7 @@ import {
   type ClientFile,
 } from "./connect/client-file.ts";
 import { clients, findUserFile, type Client } from "./connect/clients.ts";
-import { BrokenText, serverName, type FileFormat } from "./connect/file-format.ts";
+import { serverName, type FileFormat } from "./connect/file-format.ts";
 import { jsonFormat } from "./connect/json-format.ts";
 import {
   createEntry,
@@ -65,14 +65,10 @@ async function run(invocation: ConnectInvocation, name: string): Promise<boolean
   }
   const isWorkspace = flags.workspace === true;
   const named = findFile(client, host.env, isWorkspace);
-  const key = isWorkspace ? client.workspaceKey : undefined;
-  const entry = {
-    ...(client.type !== undefined && { type: client.type }),
-    ...createEntry(config, await realpath(host.program), key),
-  };
+  const entry = createEntry(config, await realpath(host.program), client, isWorkspace);
   if (flags.remove === true) return edit(invocation, client, named);
   if (flags.write === true) return edit(invocation, client, named, entry);
-  print(formats[client.format].write(client.key, entry).trimEnd());
+  print(formats[client.format].edit("", client.key, entry).trimEnd());
   say(`Add this to ${named}, or run the command again with --write.`);
   sayRest(config, client, entry, named, isWorkspace);
 }
@@ -86,9 +82,7 @@ function chooseClient(name: string): Client {
   const known: Readonly<Record<string, Client>> = clients;
   const client = Object.hasOwn(known, name) ? known[name] : undefined;
   if (client !== undefined) return client;
-  throw new UsageFault(
-    `use connect with one of ${Object.keys(clients).join(", ")} (see waypost --help)`,
-  );
+  throw new UsageFault(`use connect with ${connectFlags.CLIENT} (see waypost --help)`);
 }
 
 function findFile(client: Client, env: Host["env"], isWorkspace: boolean): string {
@@ -101,35 +95,46 @@ function findFile(client: Client, env: Host["env"], isWorkspace: boolean): strin
   return findUserFile(client, { platform, home, env });
 }
 
-/** Writes the entry, or takes it out where there is none to write. */
+/** Writes the entry, or removes the existing one if none is given. */
 async function edit(
-  { config, flags: { yes = false, workspace }, host }: ConnectInvocation,
+  { config, flags, host }: ConnectInvocation,
   client: Client,
   named: string,
   entry?: ServerEntry,
 ): Promise<boolean> {
+  const isWorkspace = flags.workspace === true;
   const file = await readClientFile(named);
-  if (workspace === true) await requireInside(file.path);
-  const { text } = file;
+  if (isWorkspace) await requireInside(file.path);
   const path = showHidden(file.path);
-  const old = readServers(file, client, text).entry;
+  const root = readRoot(file, client);
+  const { [serverName]: old, ...others } = readServers(root, file, client);
   // A project's file may be a stranger's.
-  const wanted = entry && workspace !== true ? keepEnv(entry, old) : entry;
+  const wanted = entry && !isWorkspace ? keepEnv(entry, old) : entry;
   if (isDeepStrictEqual(old, wanted)) {
     print(`${path} ${wanted === undefined ? "has no entry" : "already has this entry"}.`);
     return true;
   }
   await requireWritable(file);
-  const changed = change(file, client, wanted);
+  const format = formats[client.format];
+  const changed = format.edit(file.text, client.key, wanted);
+  const servers = { ...others, ...(wanted && { [serverName]: wanted }) };
+  const parsed = format.parse(changed);
+  const expected = dropEmpty({ ...root, [client.key]: servers }, client);
+  if (!("value" in parsed) || !isDeepStrictEqual(dropEmpty(parsed.value, client), expected)) {
+    throw new UsageFault(
+      `connect cannot edit the servers in ${quote(file.path, 200)}; nothing was changed. ` +
+        "Edit the file yourself: waypost connect prints the entry",
+    );
+  }
   say(describeChange(path, client, old, wanted));
-  if (!yes && !(await confirmUntilStopped(host))) {
+  if (flags.yes !== true && !(await confirmUntilStopped(host))) {
     say("Nothing was changed.");
     return false;
   }
   const backup = await replaceClientFile(file, changed);
   print(`${wanted === undefined ? "Removed" : "Wrote"} the entry ${serverName} in ${path}.`);
   if (backup !== undefined) say(`The old file is saved as ${backup}.`);
-  if (wanted !== undefined) sayRest(config, client, wanted, path, workspace === true);
+  if (wanted !== undefined) sayRest(config, client, wanted, path, isWorkspace);
   say(`Restart ${client.title} for the change to take effect.`);
   return true;
 }
@@ -149,66 +154,35 @@ function findExisting(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : findExisting(dirname(path));
 }
 
-type Servers = {
-  /** Our entry, which may be of any form. */
-  readonly entry: unknown;
-  readonly others: unknown;
-};
+type Members = Readonly<Record<string, unknown>>;
 
-function readServers(file: ClientFile, client: Client, text: string): Servers {
-  const path = quote(file.path, 200);
-  const root = parseText(path, formats[client.format], text);
-  const { [client.key]: servers = {}, ...rest } = requireObject(root, `${path} must be an object`);
-  const { [serverName]: entry, ...others } = requireObject(
-    servers,
-    `${client.key} in ${path} must be an object`,
-  );
-  return { entry, others: { rest, others } };
-}
-
-function parseText(path: string, format: FileFormat, text: string): unknown {
-  try {
-    return format.parse(text);
-  } catch (error) {
-    if (!(error instanceof BrokenText)) throw error;
-    throw new UsageFault(
-      `${path} is not valid ${format.name} at line ${error.line}; nothing was changed. ` +
-        "Fix it first",
-      { cause: error },
-    );
-  }
-}
-
-function requireObject(value: unknown, rule: string): Readonly<Record<string, unknown>> {
-  if (isObject(value)) return value;
-  throw new UsageFault(`${rule}; nothing was changed`);
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** The new text of the file. Everything except our entry stays as it was. */
-function change(file: ClientFile, client: Client, wanted: ServerEntry | undefined): string {
+function readRoot({ path, text }: ClientFile, client: Client): Members {
   const format = formats[client.format];
-  const { path, text } = file;
-  const changed =
-    wanted === undefined ? format.remove(text, client.key) : format.put(text, client.key, wanted);
-  const { others } = readServers(file, client, text);
-  if (isDeepStrictEqual(tryRead(file, client, changed), { entry: wanted, others })) return changed;
-  throw new UsageFault(
-    `connect cannot edit the servers in ${quote(path, 200)}; nothing was changed. ` +
-      "Edit the file yourself: waypost connect prints the entry",
-  );
+  const parsed = format.parse(text);
+  if ("value" in parsed) return requireObject(parsed.value, quote(path, 200));
+  const fault = `${quote(path, 200)} is not valid ${format.name} at line ${parsed.brokenLine}`;
+  throw new UsageFault(`${fault}; nothing was changed. Fix it first`);
 }
 
-function tryRead(file: ClientFile, client: Client, text: string): Servers | undefined {
-  try {
-    return readServers(file, client, text);
-  } catch (error) {
-    if (error instanceof UsageFault) return undefined;
-    throw error;
-  }
+function readServers(root: Members, { path }: ClientFile, { key }: Client): Members {
+  const { [key]: servers = {} } = root;
+  return requireObject(servers, `${key} in ${quote(path, 200)}`);
+}
+
+function requireObject(value: unknown, name: string): Members {
+  if (isObject(value)) return value;
+  throw new UsageFault(`${name} must be an object; nothing was changed`);
+}
+
+/** A file without servers means the same with and without the empty object for them. */
+function dropEmpty(root: unknown, { key }: Client): unknown {
+  if (!isObject(root) || !isDeepStrictEqual(root[key], {})) return root;
+  const { [key]: _, ...rest } = root;
+  return rest;
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /**
@@ -237,7 +211,7 @@ function readBaseUrl(args: unknown): unknown {
 
 function describeChange(path: string, client: Client, old: unknown, wanted: unknown): string {
   const show = (entry: unknown) => {
-    const block = formats[client.format].write(client.key, hideSecrets(entry));
+    const block = formats[client.format].edit("", client.key, hideSecrets(entry));
     return showHidden(block.trimEnd());
   };
   if (old === undefined) return `This will be added to ${path}:\n${show(wanted)}`;

@@ -257,14 +257,14 @@ describe("a file on the disk", () => {
     const before = parse(file, text);
     expect({ ...written, mcpServers: others }).toEqual({ mcpServers: {}, ...before });
     await run(["cursor", "--remove", "--yes"]);
-    expect(parse(file, read(file))).toEqual({ mcpServers: {}, ...before });
+    expect({ mcpServers: {}, ...parse(file, read(file)) }).toEqual({ mcpServers: {}, ...before });
     const comments = text.match(/\/\/.*|\/\*.*?\*\//g) ?? [];
     for (const comment of comments) expect(read(file)).toContain(comment);
   });
 
   test.each([
     ['{"mcpServers": {"waypost": {}, "b": {}}}', '{"mcpServers": { "b": {}}}'],
-    ['{"mcpServers": {"waypost": {}}}', '{"mcpServers": {}}'],
+    ['{"mcpServers": {"waypost": {} /* mine */}}', '{"mcpServers": { /* mine */}}'],
     ['{"mcpServers": {"a": 1, // one\n"waypost": {}, "b": 2}}', "// one\n"],
     ['{"mcpServers": {"a": 1 /* , */, "waypost": {} /* two */}}', '{"a": 1 /* , */  /* two */}'],
     ['{"mcpServers": {\n// three\n"waypost": {},\n// four\n"b": 2}}', "// three\n// four\n"],
@@ -274,6 +274,16 @@ describe("a file on the disk", () => {
     expect(read(file)).toContain(kept);
     const { waypost: _, ...others } = parse(file, text).mcpServers;
     expect(parse(file, read(file))).toEqual({ mcpServers: others });
+  });
+
+  test.each([
+    ['{"mcpServers": {"waypost": {}}}', "{}"],
+    ['{"a": 1, "mcpServers": {"waypost": {},},}\n', '{"a": 1, }\n'],
+    ['{\n  "mcpServers": {\n    "waypost": {}\n  },\n  "b": 2\n}', '{\n  "b": 2\n}'],
+  ])("with %j loses the object that held only our entry", async (text, kept) => {
+    fill(file, text);
+    expect(await run(["cursor", "--remove", "--yes"])).toMatchObject({ code: 0 });
+    expect(read(file)).toBe(kept);
   });
 
   test("with the entry written twice is refused", async () => {

@@ -116,6 +116,8 @@ describe.each(cases)("connect $client", ({ client, file, key, workspace, type, .
     expect(again.stdout).toContain("already has this entry");
     expect(read(file)).toBe(written);
     expect(listBackups(file)).toEqual([]);
+    expect(await run([client, "--remove", "--yes"])).toMatchObject({ code: 0 });
+    expect(parse(file, read(file))).toEqual({});
   });
 
   test("--write keeps comments and other entries, and --remove restores each byte", async () => {

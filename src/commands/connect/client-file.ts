@@ -22,16 +22,14 @@ export type ClientFile = {
 };
 
 export async function readClientFile(named: string): Promise<ClientFile> {
-  try {
+  return explainFaults(named, "read", async () => {
     const path = await followLink(named);
     const bytes = await readExisting(path);
     const mode = bytes === undefined ? undefined : (await stat(path)).mode & 0o7777;
     const whole = decode(path, bytes);
     const byteOrderMark = whole.startsWith("\ufeff") ? "\ufeff" : "";
     return { path, bytes, mode, byteOrderMark, text: whole.slice(byteOrderMark.length) };
-  } catch (error) {
-    throw explainFault(error, named, "read");
-  }
+  });
 }
 
 /** A read-only file could be replaced by another one, but its owner does not want that. */
@@ -41,34 +39,31 @@ export async function requireWritable({ path, mode }: ClientFile): Promise<void>
     () => (mode & 0o200) !== 0,
     () => false,
   );
-  if (canWrite) return;
-  throw new UsageFault(
-    `${quote(path, 200)} is read-only; nothing was changed. Make it writable first`,
-  );
+  if (!canWrite) throw refuse(path, "is read-only; nothing was changed. Make it writable first");
 }
 
 /** Returns the name of the backup; a new file has none. */
 export async function replaceClientFile(
-  file: ClientFile,
+  { path, bytes, mode, byteOrderMark }: ClientFile,
   text: string,
 ): Promise<string | undefined> {
-  const { path, bytes, mode, byteOrderMark } = file;
-  try {
-    await requireUnchanged(file);
-    if (bytes === undefined) {
-      await mkdir(dirname(path), { recursive: true });
-      await writeBytes(path, Buffer.from(text));
-      return undefined;
+  return explainFaults(path, "written", async () => {
+    // The client writes its file as well, and may have done so while a person thought.
+    const now = await readExisting(path);
+    if (!isSameBytes(now, bytes)) {
+      throw refuse(
+        path,
+        "was changed by another process; nothing was written. Run the command again",
+      );
     }
+    await mkdir(dirname(path), { recursive: true });
     // A name of its own, so that a later change never replaces the user's original file.
     const time = new Date().toISOString().replaceAll(/[:.]/g, "-");
     const backup = `${path}.waypost-backup-${time}`;
-    await writeBytes(backup, bytes, mode);
+    if (bytes !== undefined) await writeBytes(backup, bytes, mode);
     await writeBytes(path, Buffer.from(byteOrderMark + text), mode);
-    return backup;
-  } catch (error) {
-    throw explainFault(error, path, "written");
-  }
+    return bytes && backup;
+  });
 }
 
 /** A file replaced by its name would replace the link. */
@@ -77,54 +72,52 @@ async function followLink(named: string): Promise<string> {
     return await realpath(named);
   } catch (error) {
     if (readCode(error) !== "ENOENT") throw error;
-    const found = await lstat(named).catch(() => undefined);
-    if (found === undefined) return named;
-    const fault = `${quote(named, 200)} is a symbolic link to a file that does not exist`;
-    throw new UsageFault(`${fault}; create the file, or remove the link`, { cause: error });
+    const isLink = await lstat(named).catch(() => undefined);
+    if (isLink === undefined) return named;
+    const fault = "is a symbolic link to a file that does not exist";
+    throw refuse(named, `${fault}; create the file, or remove the link`, error);
   }
 }
 
 async function readExisting(path: string): Promise<Buffer | undefined> {
-  try {
-    const found = await stat(path);
-    // To read a pipe or a device could never end.
-    if (!found.isFile() || found.size > mostBytes) {
-      throw new UsageFault(`${quote(path, 200)} is not a settings file; nothing was changed`);
-    }
-    return await readFile(path);
-  } catch (error) {
-    if (readCode(error) === "ENOENT") return undefined;
-    throw error;
-  }
+  const found = await stat(path).catch((error: unknown) => {
+    if (readCode(error) !== "ENOENT") throw error;
+  });
+  if (found === undefined) return undefined;
+  // To read a pipe or a device could never end.
+  if (found.isFile() && found.size <= mostBytes) return readFile(path);
+  throw refuse(path, "is not a settings file; nothing was changed");
 }
 
 function decode(path: string, bytes: Buffer | undefined): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (error) {
-    throw new UsageFault(`${quote(path, 200)} is not UTF-8 text; save it as UTF-8 first`, {
-      cause: error,
-    });
+    throw refuse(path, "is not UTF-8 text; save it as UTF-8 first", error);
   }
 }
 
-/** The client writes its file as well, and may have done so while a person thought. */
-async function requireUnchanged({ path, bytes }: ClientFile): Promise<void> {
-  const now = await readExisting(path);
-  const isSame = bytes === undefined ? now === undefined : now?.equals(bytes) === true;
-  if (isSame) return;
-  throw new UsageFault(
-    `${quote(path, 200)} was changed by another process; nothing was written. ` +
-      "Run the command again",
-  );
+function isSameBytes(one: Buffer | undefined, other: Buffer | undefined): boolean {
+  return one === undefined || other === undefined ? one === other : one.equals(other);
 }
 
 function writeBytes(path: string, bytes: Buffer, mode?: number): Promise<void> {
   return writeWholeFile(path, true, (output) => pipeline(Readable.from([bytes]), output), mode);
 }
 
-function explainFault(error: unknown, path: string, done: "read" | "written"): unknown {
-  if (!isDiskFault(error)) return error;
-  const fault = `${quote(path, 200)} cannot be ${done} (${readCode(error)}); nothing was changed`;
-  return new UsageFault(fault, { cause: error });
+async function explainFaults<Result>(
+  path: string,
+  done: "read" | "written",
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isDiskFault(error)) throw error;
+    throw refuse(path, `cannot be ${done} (${readCode(error)}); nothing was changed`, error);
+  }
+}
+
+function refuse(path: string, fault: string, cause?: unknown): UsageFault {
+  return new UsageFault(`${quote(path, 200)} ${fault}`, { cause });
 }

@@ -1,5 +1,5 @@
 import { findNodeAtLocation, parse, parseTree, type Node, type ParseError } from "jsonc-parser";
-import { BrokenText, readLineBreak, serverName, type FileFormat } from "./file-format.ts";
+import { readLineBreak, serverName, type FileFormat } from "./file-format.ts";
 
 /** JSON with comments and trailing commas, as editors read it. */
 export const jsonFormat: FileFormat = {
@@ -8,26 +8,23 @@ export const jsonFormat: FileFormat = {
     const errors: ParseError[] = [];
     const value: unknown = parse(text, errors, { ...tolerant, allowEmptyContent: true });
     const [first] = errors;
-    if (first === undefined) return value === undefined ? {} : value;
-    throw new BrokenText(text.slice(0, first.offset).split("\n").length);
+    if (first === undefined) return { value: value === undefined ? {} : value };
+    return { brokenLine: text.slice(0, first.offset).split("\n").length };
   },
-  write: (key, entry) => writeJson({ [key]: { [serverName]: entry } }, 0, usualStyle),
-  put: (text, key, entry) => {
+  edit: (text, key, entry) => {
     const root = parseTree(text, [], tolerant);
-    const style = readStyle(text);
-    if (root === undefined) return writeAfter(text, { [key]: { [serverName]: entry } }, style);
-    const old = findNodeAtLocation(root, [key, serverName]);
-    if (old !== undefined) {
-      return replace(text, old.offset, old.offset + old.length, writeJson(entry, 2, style));
-    }
+    if (root === undefined) return writeAfter(text, { [key]: { [serverName]: entry } });
     const servers = findNodeAtLocation(root, [key]);
-    if (servers !== undefined) return append(text, servers, serverName, entry, { style, depth: 2 });
-    return append(text, root, key, { [serverName]: entry }, { style, depth: 1 });
-  },
-  remove: (text, key) => {
-    const root = parseTree(text, [], tolerant);
-    const member = root && findNodeAtLocation(root, [key, serverName])?.parent;
-    return member === undefined ? text : cutMember(text, member);
+    const old = findNodeAtLocation(root, [key, serverName]);
+    if (entry === undefined)
+      return old?.parent && servers ? remove(text, servers, old.parent) : text;
+    if (old !== undefined) {
+      const written = writeJson(entry, 2, readStyle(text));
+      return text.slice(0, old.offset) + written + text.slice(old.offset + old.length);
+    }
+    return servers === undefined
+      ? insert(text, root, 1, [key, { [serverName]: entry }])
+      : insert(text, servers, 2, [serverName, entry]);
   },
 };
 
@@ -35,10 +32,8 @@ const tolerant = { allowTrailingComma: true };
 
 type Style = { readonly indent: string; readonly lineBreak: string };
 
-const usualStyle: Style = { indent: "  ", lineBreak: "\n" };
-
 function readStyle(text: string): Style {
-  const [, indent = usualStyle.indent] = /^([ \t]+)\S/m.exec(text) ?? [];
+  const [, indent = "  "] = /^([ \t]+)\S/m.exec(text) ?? [];
   return { indent, lineBreak: readLineBreak(text) };
 }
 
@@ -48,61 +43,57 @@ function writeJson(value: unknown, depth: number, { indent, lineBreak }: Style):
 }
 
 /** The file is empty, or has nothing but comments. */
-function writeAfter(text: string, value: unknown, style: Style): string {
+function writeAfter(text: string, value: unknown): string {
+  const style = readStyle(text);
   const before = text.trim() === "" ? "" : `${text.trimEnd()}${style.lineBreak}`;
   return `${before}${writeJson(value, 0, style)}${style.lineBreak}`;
 }
 
-/** Adds a last member. A comment behind the member before it stays there. */
-function append(
+/** Adds a first member, so that no comma or comment of the others has to move. */
+function insert(
   text: string,
-  parent: Node,
-  name: string,
-  value: unknown,
-  { style, depth }: { readonly style: Style; readonly depth: number },
+  { offset, children = [] }: Node,
+  depth: number,
+  [name, value]: readonly [name: string, value: unknown],
 ): string {
-  const { indent, lineBreak } = style;
-  const close = parent.offset + parent.length - 1;
-  const last = parent.children?.at(-1);
-  const lastEnd = last === undefined ? parent.offset + 1 : last.offset + last.length;
-  const end = text.slice(0, close).trimEnd().length;
-  const hasTrailingComma = findComma(text, lastEnd, close) !== undefined;
-  const space = text.slice(end, close);
-  return [
-    text.slice(0, lastEnd),
-    last === undefined || hasTrailingComma ? "" : ",",
-    text.slice(lastEnd, end),
-    lineBreak + indent.repeat(depth),
-    `${JSON.stringify(name)}: ${writeJson(value, depth, style)}`,
-    hasTrailingComma ? "," : "",
-    space.includes("\n") ? space : lineBreak + indent.repeat(depth - 1),
-    text.slice(close),
-  ].join("");
+  const style = readStyle(text);
+  const line = style.lineBreak + style.indent.repeat(depth);
+  const rest = text.slice(offset + 1);
+  const comma = children.length === 0 ? "" : ",";
+  const lastLine = style.lineBreak + style.indent.repeat(depth - 1);
+  const space = /^[ \t]*\r?\n/.test(rest) ? "" : children.length === 0 ? lastLine : line;
+  const member = `${JSON.stringify(name)}: ${writeJson(value, depth, style)}${comma}`;
+  return text.slice(0, offset + 1) + line + member + space + rest;
+}
+
+/** Removes our member, or all servers if ours was the only one. */
+function remove(text: string, servers: Node, member: Node): string {
+  const before = text.slice(servers.offset + 1, member.offset);
+  const after = text.slice(member.offset + member.length, servers.offset + servers.length - 1);
+  const isOnly = /^[\s,]*$/.test(before + after) && servers.parent !== undefined;
+  return cut(text, isOnly ? servers.parent : member);
 }
 
 /** Takes out a member and one comma, and its line where nothing else is in it. */
-function cutMember(text: string, member: Node): string {
-  const siblings = member.parent?.children ?? [];
-  const end = member.offset + member.length;
-  const before = siblings[siblings.indexOf(member) - 1];
-  const after = findComma(text, end, text.length);
-  const rest =
-    after === undefined ? text.slice(end) : text.slice(end, after) + text.slice(after + 1);
+function cut(text: string, { offset, length, parent }: Node): string {
+  const end = offset + length;
+  const comma = findComma(text, end);
+  const rest = comma === undefined ? text.slice(end) : cutAt(text, comma).slice(end);
   const isAloneInLine = /^[ \t]*\r?\n/.test(rest);
-  const head = text.slice(0, member.offset);
-  const kept = isAloneInLine ? head.trimEnd() : head;
-  if (after !== undefined || before === undefined) return kept + rest;
-  const beforeEnd = before.offset + before.length;
-  const comma = findComma(text, beforeEnd, member.offset);
-  return (comma === undefined ? kept : replace(kept, comma, comma + 1, "")) + rest;
+  const head = isAloneInLine ? text.slice(0, offset).trimEnd() : text.slice(0, offset);
+  const before = parent?.children?.findLast((each) => each.offset < offset);
+  if (comma !== undefined || before === undefined) return head + rest;
+  // The last member has no comma behind it, so the one before it has to go.
+  const last = findComma(text, before.offset + before.length);
+  return (last === undefined ? head : cutAt(head, last)) + rest;
+}
+
+function cutAt(text: string, at: number): string {
+  return text.slice(0, at) + text.slice(at + 1);
 }
 
 /** The next comma, if nothing but space and comments is before it. */
-function findComma(text: string, from: number, to: number): number | undefined {
-  const found = /^(?:\s|\/\/[^\n]*\n|\/\*(?:[^*]|\*(?!\/))*\*\/)*,/.exec(text.slice(from, to));
+function findComma(text: string, from: number): number | undefined {
+  const found = /^(?:\s|\/\/[^\n]*\n|\/\*(?:[^*]|\*(?!\/))*\*\/)*,/.exec(text.slice(from));
   return found === null ? undefined : from + found[0].length - 1;
-}
-
-function replace(text: string, from: number, to: number, by: string): string {
-  return text.slice(0, from) + by + text.slice(to);
 }

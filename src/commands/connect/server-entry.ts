@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { UsageFault, type Config } from "../../config.ts";
 import { settingList, settings } from "../../config/settings.ts";
-import type { KeyMembers } from "./clients.ts";
+import type { Client, KeyMembers } from "./clients.ts";
 
 /** How a client starts Waypost: what it reads under the name `waypost`. */
 export type ServerEntry = {
@@ -20,7 +20,8 @@ export const keyPlaceholder = "<your key>";
 export function createEntry(
   config: Config,
   program: string,
-  key: KeyMembers = { env: { WAYPOST_API_KEY: keyPlaceholder } },
+  { type, workspaceKey }: Client,
+  isWorkspace: boolean,
 ): ServerEntry {
   refuseOtherFlags(config);
   const { given, base_url } = config;
@@ -28,9 +29,10 @@ export function createEntry(
   const data = isDataNamed ? ["--data", resolve(config.data)] : [];
   const base = base_url === undefined ? [] : ["--base-url", base_url];
   return {
+    ...(type !== undefined && { type }),
     command: process.execPath,
     args: [program, ...data, ...base],
-    ...chooseKey(config, key),
+    ...chooseKey(config, isWorkspace ? workspaceKey : undefined),
   };
 }
 
@@ -49,7 +51,7 @@ export const entryVariables: ReadonlySet<string> = new Set([
 
 function chooseKey(
   { base_url, secrets }: Config,
-  key: KeyMembers,
+  key: KeyMembers = { env: { WAYPOST_API_KEY: keyPlaceholder } },
 ): Pick<ServerEntry, "env" | "env_vars"> {
   const { api_key, api_key_file } = secrets;
   if (api_key_file !== undefined) {
