@@ -16,8 +16,11 @@ export const jsonFormat: FileFormat = {
     if (root === undefined) return writeAfter(text, { [key]: { [serverName]: entry } });
     const servers = findNodeAtLocation(root, [key]);
     const old = findNodeAtLocation(root, [key, serverName]);
-    if (entry === undefined)
-      return old?.parent && servers ? remove(text, servers, old.parent) : text;
+    if (entry === undefined) {
+      return servers === undefined || old?.parent === undefined
+        ? text
+        : remove(text, servers, old.parent);
+    }
     if (old !== undefined) {
       const written = writeJson(entry, 2, readStyle(text));
       return text.slice(0, old.offset) + written + text.slice(old.offset + old.length);
