@@ -1,12 +1,10 @@
 /** How our entry is read from and written into the text of a client's file. */
 export type FileFormat = {
   readonly name: string;
-  readonly parse: (text: string) => ParsedText;
+  readonly parse: (text: string) => { readonly value: unknown } | { readonly brokenLine: number };
   /** Returns the text with the entry added, replaced, or removed where none is given. */
   readonly edit: (text: string, key: string, entry: unknown) => string;
 };
-
-export type ParsedText = { readonly value: unknown } | { readonly brokenLine: number };
 
 export const serverName = "waypost";
 
