@@ -69,16 +69,15 @@ const rooms: Readonly<Record<string, string>> = {
   config: "text contract contract/rules network mcp/approval start",
   "app/data": "text sql contract network state store service config",
   "app/http": `
-    text contract network contract/rules metrics service host mcp/schemas help console config
-    app/data`,
+    text contract network contract/rules metrics service host help console config app/data`,
   "app/process": `
     text sql contract network network/hosts contract/rules client metrics copies state store
     service host webhooks bulk/apply bulk mcp/schemas mcp/approval mcp/access mcp/previews
     mcp/tools mcp/protocol mcp/transport admin config app/data app/http`,
   "app/console": `
-    text qr contract network contract/rules state store service webhooks bulk/files bulk/rows
-    bulk mcp/results mcp/schemas mcp/approval mcp/access mcp/tools admin console config app/data
-    app/http app/process`,
+    text qr contract network contract/rules state store service host webhooks bulk/files bulk/rows
+    bulk mcp/results mcp/schemas mcp/approval mcp/access mcp/previews mcp/tools admin console
+    config app/data app/http app/process`,
   "app/listening": "text service mcp/access config app/data app/http app/process",
   "commands/terminal": "text contract state config",
   "commands/bulk": `
@@ -87,10 +86,10 @@ const rooms: Readonly<Record<string, string>> = {
     commands/terminal`,
   "commands/serving": "text network contract/rules config app/data app/http commands/terminal",
   commands: `
-    text sql contract network contract/rules client copies state store host webhooks bulk/files
-    bulk/rows bulk/select bulk domain mcp/approval mcp/access mcp/previews mcp/tools
-    mcp/protocol mcp/transport help admin config app/data app/http app/process app/console
-    app/listening commands/terminal commands/bulk commands/serving`,
+    text sql contract network contract/rules client copies state store webhooks bulk/files
+    bulk/rows bulk/select bulk domain mcp/approval mcp/access mcp/tools mcp/protocol mcp/transport
+    help admin config app/data app/http app/process app/console app/listening commands/terminal
+    commands/bulk commands/serving`,
   entry: "",
   main: "commands",
 };

@@ -16,7 +16,6 @@ import {
   type Note,
 } from "../app/process/findings.ts";
 import { findOwnerKey, type OwnerKey } from "../app/data/first-start.ts";
-import { createLazyState } from "../app/process/lazy-state.ts";
 import { findStatement } from "../app/listening/ask-listener.ts";
 import { createLog, createReport } from "../app/process/log.ts";
 import { checkPinFile } from "../app/data/pin-file.ts";
@@ -213,9 +212,8 @@ async function noteHosts(
   await noteDomains({ ...reading, fetchFile: fetchPublicFile, now: clock.now() }, note);
 }
 
-async function tryState(config: Config, { own }: Deployment, note: Note): Promise<void> {
+async function tryState(config: Config, { state }: Deployment, note: Note): Promise<void> {
   const about = "approvals";
-  const state = createLazyState(config, { tables: own?.stateTables, ...looking });
   try {
     if (state.exists()) await state.open();
     else checkDataFolder(config.data);
@@ -223,8 +221,6 @@ async function tryState(config: Config, { own }: Deployment, note: Note): Promis
   } catch (error) {
     if (error instanceof NotMigrated) note({ about, said: keptLater });
     else note({ about, fault: error instanceof Error ? error.message : "" });
-  } finally {
-    await state.close();
   }
 }
 

@@ -2,7 +2,7 @@ import type { Client } from "../client/client.ts";
 import { inspectTools } from "../app/process/assistant.ts";
 import { createLog, createReport } from "../app/process/log.ts";
 import { readApiKey } from "../app/data/secrets.ts";
-import { withDeployment } from "../app/process/with-deployment.ts";
+import { withDeployment } from "../app/process/deployment.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { readCause } from "../contract/access.ts";
 import { contract } from "../contract/index.ts";

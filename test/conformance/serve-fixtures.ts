@@ -4,7 +4,6 @@ import { chooseTools, createAssistant } from "../../src/app/process/assistant.ts
 import { openDeployment } from "../../src/app/process/deployment.ts";
 import { clock, setAlarm } from "../../src/app/process/embedded.ts";
 import { createHttpServer, setRequestHandlers } from "../../src/app/http/http-server.ts";
-import { createLazyState } from "../../src/app/process/lazy-state.ts";
 import { readConfig } from "../../src/config.ts";
 import { createMcpHttp } from "../../src/mcp/transport/http.ts";
 import { createFolder } from "../support/command.ts";
@@ -30,10 +29,9 @@ export async function serveFixtures(): Promise<Serving> {
   const reported: unknown[] = [];
   const report = (error: unknown) => `reference-${reported.push(error)}`;
   const deployment = await openDeployment({ config, readLinkOrigin, report });
-  const state = createLazyState(config);
   const version = "0.0.0";
   const toolbox = chooseTools(config);
-  const parts = { config, toolbox, deployment, version, state, openPage, report };
+  const parts = { config, toolbox, deployment, version, openPage, report };
   const assistant = createAssistant({ ...parts, readListening });
   const mcp = createMcpHttp({
     ...assistant,

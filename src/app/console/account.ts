@@ -25,10 +25,9 @@ import type {
   RecordKind,
   WantedRows,
 } from "../../console/account.ts";
-import type { Acting } from "./act.ts";
 import { createAdministration, listRights } from "./admin.ts";
 import { describeConsole } from "./facts.ts";
-import { consoleName } from "./parts.ts";
+import { consoleName, type Acting } from "./parts.ts";
 import { readPlan } from "./plans.ts";
 import { approve, decideAsked, listWaiting, readAsked, readQuestion } from "./questions.ts";
 import { clock } from "../process/embedded.ts";

@@ -36,8 +36,7 @@ import { listDead, listWebhooks, sendAgain, type Webhook } from "../../store/web
 import type { BinKind, Db, Tenant } from "../../store/tables.ts";
 import { findFix, findUrlFault } from "../../webhooks/reach.ts";
 import { listLinkOrigins } from "../http/addresses.ts";
-import { mayChange, isOperator, tryApiKey, type Acting } from "./act.ts";
-import { consoleName } from "./parts.ts";
+import { consoleName, isOperator, mayChange, tryApiKey, type Acting } from "./parts.ts";
 import { describeSettings } from "./settings.ts";
 import { clock, random, setAlarm } from "../process/embedded.ts";
 
@@ -195,9 +194,10 @@ const perPage = 25;
 type Own = { readonly operator: Operator; readonly tenant: Tenant };
 
 function actAsOwn(acting: Acting): Own {
-  const { deployment, keyContext, state, report, requireApproval, readPin } = acting;
-  if (deployment.own === undefined) throw new Error("this server has no database of its own");
-  const { store } = deployment.own;
+  const { deployment, keyContext, report, requireApproval, readPin } = acting;
+  const { own, state } = deployment;
+  if (own === undefined) throw new Error("this server has no database of its own");
+  const { store } = own;
   const { known, timeZone, key_print } = keyContext;
   const asked = { ...nobodyToAsk, client: consoleName };
   const operator: Operator = {

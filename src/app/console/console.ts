@@ -22,7 +22,8 @@ export function createConsolePages(parts: ConsoleParts): HttpFetch | undefined {
 }
 
 async function openConsole(parts: ConsoleParts) {
-  const { config, state, hostnames, consoleCommand, report } = parts;
+  const { config, hostnames, consoleCommand, report } = parts;
+  const { state } = parts.deployment;
   const { createConsole } = await import("../../console/console.ts");
   const readPin = once(() => openOwnPin(config));
   const identify = createIdentify(parts, readPin);
@@ -49,12 +50,12 @@ function createIdentify(
   parts: ConsoleParts,
   readPin: () => Promise<string | undefined>,
 ): SignInOptions["identify"] {
-  const { assistant, state } = parts;
+  const { assistant, deployment } = parts;
   // A person sits here and is asked here, whatever an assistant of the same key would be.
   const requireApproval = createRequireApproval({
     mode: "guarded",
     readPin,
-    openState: state.open,
+    openState: deployment.state.open,
     openPage: (id) => Promise.resolve(id),
     isByHand: true,
   });

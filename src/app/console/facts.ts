@@ -4,7 +4,7 @@ import type { KnownKey } from "../../contract/access.ts";
 import type { Mode } from "../../mcp/approval/mode.ts";
 import { describeKeyAccess } from "../../text/name-key.ts";
 import type { Account } from "../../console/account.ts";
-import { isOperator, isOwnKey, type Acting } from "./act.ts";
+import { isOperator, isOwnKey, type Acting } from "./parts.ts";
 import { readDatabaseUrl } from "../data/secrets.ts";
 
 /** What the console tells of the process that shows it: nothing of it is a secret. */

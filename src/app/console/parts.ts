@@ -1,12 +1,14 @@
 import type { Config } from "../../config.ts";
 import type { WatchCall } from "../../contract/watch.ts";
+import { printKey, type KeyContext } from "../../mcp/access/key-context.ts";
 import type { PageOptions } from "../../mcp/approval/approval-page.ts";
+import type { RequireApproval } from "../../mcp/approval/require-approval.ts";
 import type { Toolbox } from "../../mcp/tools/toolbox.ts";
+import { readApiKey } from "../data/secrets.ts";
 import type { Addresses } from "../http/addresses.ts";
+import type { ServedBy } from "../http/watch-proxies.ts";
 import type { Assistant, Caller } from "../process/assistant.ts";
 import type { Deployment } from "../process/deployment.ts";
-import type { LazyState } from "../process/lazy-state.ts";
-import type { ServedBy } from "../http/watch-proxies.ts";
 
 /** What the console of a process is made of. */
 
@@ -15,7 +17,6 @@ export type ConsoleParts = Pick<PageOptions, "onDecided" | "onRefused"> & {
   readonly version: string;
   readonly deployment: Deployment;
   readonly toolbox: Toolbox;
-  readonly state: LazyState;
   readonly assistant: Pick<Assistant, "createKeyContext">;
   /** Whose secret it is, as for callers of MCP. */
   readonly identify: (secret: string) => Promise<Caller | undefined>;
@@ -31,3 +32,42 @@ export type ConsoleParts = Pick<PageOptions, "onDecided" | "onRefused"> & {
 
 /** As it stands in the history. */
 export const consoleName = "Waypost console";
+
+export type Acting = ConsoleParts & {
+  /** From where the person asks, as far as it is known. */
+  readonly address: string | undefined;
+  readonly keyContext: KeyContext;
+  readonly requireApproval: RequireApproval;
+  /** The hash of the operator's PIN, where one is set. */
+  readonly readPin: () => Promise<string | undefined>;
+};
+
+/** A change by hand, in the one mode that lets nothing be changed. */
+export function mayChange({ config }: Acting): boolean {
+  return config.mode !== "read-only";
+}
+
+/**
+ * Folders, hosts and proxies are the operator's own business, and not that of everybody who has a
+ * project here: whoever shows the key of this very process, a master key or the gateway's token.
+ */
+export function isOperator(acting: Acting): boolean {
+  const { deployment, keyContext } = acting;
+  if (deployment.own === undefined) return true;
+  return keyContext.known.facts?.kind === "master" || isOwnKey(acting);
+}
+
+/** Whether it is the key that a process of the same settings takes by itself. */
+export function isOwnKey(acting: Acting): boolean {
+  const token = tryApiKey(acting);
+  return token !== undefined && printKey(token) === acting.keyContext.key_print;
+}
+
+export function tryApiKey({ config }: Pick<Acting, "config">): string | undefined {
+  try {
+    return readApiKey(config);
+  } catch {
+    // A file that cannot be read holds no key of whom anything can be said.
+    return undefined;
+  }
+}

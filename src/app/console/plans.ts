@@ -7,13 +7,13 @@ import { countPlannedWrites, isFaulty, type Plan } from "../../state/plans.ts";
 import type { Question, ShownPart, ShownPlan } from "../../console/account.ts";
 import { renderQuestion } from "./questions.ts";
 import { clock } from "../process/embedded.ts";
-import type { LazyState } from "../process/lazy-state.ts";
+import type { Deployment } from "../process/deployment.ts";
 
 /** A plan as the approval page would show it, before anything is asked. */
 
 type PlanParts = {
   readonly keyContext: KeyContext;
-  readonly state: Pick<LazyState, "open">;
+  readonly deployment: Pick<Deployment, "state">;
   readonly readPin: () => Promise<string | undefined>;
 };
 
@@ -26,7 +26,7 @@ export async function readPlan(
   const plan = await bulk.findPlan(id, parts.keyContext);
   // Where it was made for another deployment, nothing here is what it was made of.
   if (plan?.origin !== origin) return undefined;
-  const { jobs } = await parts.state.open();
+  const { jobs } = await parts.deployment.state.open();
   const job = await jobs.findOfPlan(plan.id);
   const { counts, problems, request, undoes } = plan;
   const isOver = job === undefined && plan.expires_at <= clock.now();
@@ -67,14 +67,14 @@ async function describe(
   plan: Plan,
   job: Job | undefined,
   part: ShownPart,
-  { keyContext, state, readPin }: PlanParts,
+  { keyContext, deployment, readPin }: PlanParts,
 ): Promise<Question> {
   const summary = await keyContext.bulk.summarize(plan, keyContext, { job });
   const question = previewPlan(plan, summary, { job, binDays: keyContext.known.binDays });
   const isAsked = needsYes(summary, job);
   const asksPin = isAsked && (await readPin()) !== undefined;
   const { rows, count } = question;
-  const shown = rows && (await readPlanPage(await state.open(), rows, part));
+  const shown = rows && (await readPlanPage(await deployment.state.open(), rows, part));
   return {
     ...renderQuestion(question, shown),
     count: isAsked ? count : undefined,

@@ -15,13 +15,13 @@ import { renderFacts, renderFrames, renderRecent } from "../../mcp/approval/ques
 import { readStored, type Question as AskedQuestion } from "../../mcp/approval/question.ts";
 import { whatYesDoes, writeLead, writeOrigin, writeTerm } from "../../mcp/approval/write-asking.ts";
 import type { Approval } from "../../state/approvals.ts";
-import type { Acting } from "./act.ts";
+import type { Acting } from "./parts.ts";
 import { clock } from "../process/embedded.ts";
 import { checkPin } from "../data/pin-file.ts";
 
 /** Questions to a person, from a page of the console or from an assistant, and the answers. */
 
-type Asking = Pick<Acting, "state" | "address" | "onDecided" | "onRefused"> & {
+type Asking = Pick<Acting, "deployment" | "address" | "onDecided" | "onRefused"> & {
   readonly keyContext: Pick<KeyContext, "key_print">;
 };
 
@@ -54,7 +54,7 @@ async function answer(
     scope.onRefused("This approval has expired.", scope.address);
     return { kind: "over" };
   }
-  const options = { ...scope, openState: scope.state.open, checkPin };
+  const options = { ...scope, openState: scope.deployment.state.open, checkPin };
   const { fault: text } = await decide(approval, decision, typed, options);
   return text === undefined ? undefined : { kind: "fault", text };
 }
@@ -62,7 +62,7 @@ async function answer(
 /** Undefined for the question of another key, as if it did not exist. */
 async function find(
   id: string,
-  { keyContext, state, isByHand }: QuestionScope,
+  { keyContext, deployment: { state }, isByHand }: QuestionScope,
 ): Promise<Approval | undefined> {
   const { approvals } = await state.open();
   const approval = await approvals.findPage(id);
@@ -78,7 +78,9 @@ export async function readQuestion(id: string, asking: Asking): Promise<Question
   return approval && describe(approval, { page: 1 }, asking, tryLater);
 }
 
-export async function listWaiting({ keyContext, state }: Asking): Promise<readonly Waiting[]> {
+export async function listWaiting(asking: Asking): Promise<readonly Waiting[]> {
+  const { keyContext, deployment } = asking;
+  const { state } = deployment;
   if (!state.exists()) return [];
   const { approvals } = await state.open();
   const waiting = await approvals.listWaiting(keyContext.key_print);
@@ -126,7 +128,7 @@ const ends: Readonly<Record<Approval["status"], AskedByAssistant["end"]>> = {
 async function describe(
   approval: Approval,
   part: PlanPart,
-  { state }: Asking,
+  { deployment: { state } }: Asking,
   next?: string,
 ): Promise<Question> {
   const now = clock.now();

@@ -13,7 +13,7 @@ import { writeNetworks } from "../../network/read-networks.ts";
 import { describeTrustedProxies } from "../../network/trusted-proxies.ts";
 import { describeDatabase } from "../../network/database-url.ts";
 import { nameEngine } from "../../store/store.ts";
-import type { Acting } from "./act.ts";
+import type { Acting } from "./parts.ts";
 import { clock } from "../process/embedded.ts";
 import {
   listSettingNotes,

@@ -9,8 +9,8 @@ import {
 } from "node:net";
 import { apiPrefix } from "../../contract/index.ts";
 import { readLlmsText } from "../../help/help-topics.ts";
+import type { WatchHttp } from "../../contract/watch.ts";
 import type { LinkHost } from "../../host/host.ts";
-import { once } from "../../mcp/schemas/once.ts";
 import type { AnswerScrape } from "../../metrics/answer-scrape.ts";
 import { findClientAddress } from "../../network/client-address.ts";
 import { limitUnanswered, type AnswerRequest } from "../../network/limit-unanswered.ts";
@@ -67,12 +67,6 @@ export type HttpFetch = (
   incoming: Incoming,
 ) => Promise<Response>;
 
-export type McpCarrier = {
-  readonly fetch: HttpFetch;
-  /** Watches a request until it is answered. */
-  readonly watch?: (request: IncomingMessage, response: ServerResponse) => void;
-};
-
 /** Answers a request from another process of the data folder; returns false for any other. */
 export type AnswerProcess = (request: IncomingMessage, response: ServerResponse) => boolean;
 
@@ -80,13 +74,17 @@ export type RequestHandlers = {
   /** The REST API; undefined where it is not for this process to answer. */
   readonly api: AnswerHttp | undefined;
   /** Undefined in a process that speaks MCP over stdio. */
-  readonly mcp: McpCarrier | undefined;
+  readonly mcp: { readonly fetch: HttpFetch } | undefined;
+  /** Observes each message of an MCP client. A stream that only listens is a GET, and is none. */
+  readonly watchMcp?: WatchHttp | undefined;
   /** What a person opens in a browser, by how its path begins: `/approve/`. */
   readonly pages: Readonly<Record<string, HttpFetch>>;
   /** What a browser is shown where nothing else is asked for; undefined where there is none. */
   readonly console?: HttpFetch | undefined;
   /** Undefined where the links live elsewhere. */
   readonly links: LinkHost | undefined;
+  /** Observes what the link host answers. */
+  readonly watchVisit?: WatchHttp | undefined;
   /** This server's own names: none is a link host, whatever the link origin says. */
   readonly hostnames: readonly string[];
   readonly readUnready: ReadUnready;
@@ -140,6 +138,12 @@ export function closeListener(server: NetServer): Promise<unknown> {
   return new Promise((resolve) => NetServer.prototype.close.call(server, resolve));
 }
 
+/** Listens no more, and waits for no client: those of a start that failed will come back. */
+export function endHttpServer(server: HttpServer): void {
+  for (const each of [server, ...server.twins]) each.close();
+  server.closeAllConnections();
+}
+
 const apiStart = `${apiPrefix}/`;
 
 type Closing = {
@@ -190,6 +194,7 @@ function answerStarting(request: IncomingMessage, response: ServerResponse): voi
 
 function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
   const { api, mcp, links, hostnames, readUnready, answerScrape, answerTlsAsk } = handlers;
+  const { watchMcp, watchVisit } = handlers;
   const trusts = createTrust(handlers.trustedProxies);
   const listen = (fetch: HttpFetch): AnswerRequest => {
     const answer = getRequestListener((request, { incoming }) =>
@@ -199,27 +204,24 @@ function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
   };
   const answerApi: AnswerRequest | undefined =
     api && ((request, response) => api(request, response, findClientAddress(request, trusts)));
-  const answerAnyMcp = mcp && listen(mcp.fetch);
-  const answerMcp =
-    answerAnyMcp &&
-    ((request: IncomingMessage, response: ServerResponse) => {
-      mcp.watch?.(request, response);
-      answerAnyMcp(request, response);
-    });
-  // Few processes are ever asked for a page, and what answers one takes long to load.
+  const answerMcp = mcp && listen(mcp.fetch);
   const pages = Object.entries(handlers.pages).map(([start, fetch]) => {
-    return { start, open: once(() => listen(fetch)) };
+    return { start, answer: listen(fetch) };
   });
-  const openConsole = once(() => handlers.console && listen(handlers.console));
+  const answerConsole = handlers.console && listen(handlers.console);
 
   return (request: IncomingMessage, response: ServerResponse): void => {
     if (unused.delete(request.socket)) handlers.lookAtFirst?.(request);
     const host = readHostname(request);
-    const answerHere = () => answerOwn(request, response);
     const isOwn =
       links === undefined || hostnames.includes(host) || isProbeOfAddress(request.url, host);
-    if (isOwn) answerHere();
-    else void links.answer(request, response, host, answerHere);
+    if (isOwn) return answerOwn(request, response);
+    let end = watchVisit?.(request);
+    if (end) response.once("close", () => end?.(response.statusCode));
+    void links.answer(request, response, host, () => {
+      end = undefined;
+      answerOwn(request, response);
+    });
   };
 
   function answerOwn(request: IncomingMessage, response: ServerResponse): void {
@@ -236,15 +238,21 @@ function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
     if (path === "/llms.txt") return void answerLlmsText(request, response);
     if (path === "/metrics" && answerScrape !== undefined) return answerScrape(request, response);
     if (path === tlsAskPath && answerTlsAsk !== undefined) return answerTlsAsk(request, response);
-    if (path === "/mcp") nameRequest(request, response);
+    if (path === "/mcp") startMessage(request, response);
     const page = pages.find(({ start }) => path.startsWith(start));
-    const answer = page?.open() ?? (path === "/mcp" ? answerMcp : findRest(request, path));
+    const answer = page?.answer ?? (path === "/mcp" ? answerMcp : findRest(request, path));
     if (answer !== undefined) answer(request, response);
     else respondJson(response, 404, { error: "Not found: this server has no REST API." });
   }
 
+  function startMessage(request: IncomingMessage, response: ServerResponse): void {
+    nameRequest(request, response);
+    const end = request.method === "POST" ? watchMcp?.(request) : undefined;
+    if (end) response.once("close", () => end(response.statusCode));
+  }
+
   function findRest(request: IncomingMessage, path: string) {
-    return (wantsPage(request, path) ? openConsole() : undefined) ?? answerApi;
+    return (wantsPage(request, path) ? answerConsole : undefined) ?? answerApi;
   }
 }
 

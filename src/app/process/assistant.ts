@@ -17,6 +17,7 @@ import type { KeptAccess } from "../../mcp/access/learned-access.ts";
 import type { ReadListening } from "../../mcp/access/listening.ts";
 import { createPreviews } from "../../mcp/access/saved-previews.ts";
 import {
+  approvalPath,
   createApprovalPages,
   type ApprovalPages,
   type PageOptions,
@@ -41,7 +42,6 @@ import type { Deployment } from "./deployment.ts";
 import { clock, random } from "./embedded.ts";
 import { explainStoreFault } from "./explain-store-fault.ts";
 import { createFindOwner } from "./find-job-owner.ts";
-import { createLazyState, type LazyState } from "./lazy-state.ts";
 import { openClient, sleep } from "./open-client.ts";
 import { checkPin, openOwnPin } from "../data/pin-file.ts";
 import { openPublicFiles } from "./public-files.ts";
@@ -85,10 +85,9 @@ type AssistantOptions = {
   readonly toolbox: Toolbox;
   readonly deployment: Deployment;
   readonly version: string;
-  readonly state: LazyState;
-  /** The address of an approval's page, which is open from now on. */
-  readonly openPage: (id: string) => Promise<string>;
   readonly readListening: ReadListening;
+  /** Opens an approval's page where nothing listens, and returns its address. */
+  readonly openPage?: (id: string) => Promise<string>;
   /** For a client on this machine alone. */
   readonly saveFile?: SaveFile;
   readonly describeAddresses?: () => string | undefined;
@@ -99,7 +98,8 @@ type AssistantOptions = {
 };
 
 export function createAssistant(options: AssistantOptions): Assistant {
-  const { config, toolbox, deployment, version, state, report, watchCall } = options;
+  const { config, toolbox, deployment, version, report, watchCall } = options;
+  const { state } = deployment;
   const openState = state.open;
   const openPreviews = async () => createPreviews((await openState()).kept);
   const readPin = once(() => openOwnPin(config));
@@ -145,7 +145,6 @@ export function createAssistant(options: AssistantOptions): Assistant {
       await bulk.close(most_ms);
       life.abort();
       await memory.finish();
-      await state.close();
     },
   };
 }
@@ -162,8 +161,8 @@ function prepareContexts(
   options: AssistantOptions,
   { life, memory, bulk }: ContextParts,
 ): Assistant["createKeyContext"] {
-  const { config, toolbox, deployment, state, report, isLook = false } = options;
-  const { own } = deployment;
+  const { config, toolbox, deployment, report, isLook = false } = options;
+  const { own, state } = deployment;
   const { scopes, destinations } = config;
   const openState = state.open;
   const timeZone = readTimeZone(config);
@@ -200,13 +199,21 @@ function prepareContexts(
 
 /** How a person is asked, and what is remembered of that. */
 function prepareAsking(
-  { config: { mode }, state, openPage }: AssistantOptions,
+  { config: { mode }, deployment, readListening, openPage = refuse }: AssistantOptions,
   readPin: () => Promise<string | undefined>,
 ) {
   const stopping = new AbortController();
-  const openState = state.open;
+  const openState = deployment.state.open;
   const awaitDecision = createAwaitDecision({ openState, clock, sleep });
-  const asked = createRequireApproval({ mode, readPin, openState, openPage });
+  const asked = createRequireApproval({
+    mode,
+    readPin,
+    openState,
+    openPage: async (id) => {
+      const listening = await readListening();
+      return listening === undefined ? openPage(id) : listening.url + approvalPath + id;
+    },
+  });
   return {
     ...countDecisions(asked, mode),
     approveOverwrite: createApproveOverwrite({ mode, openState }),
@@ -250,12 +257,12 @@ type InspectOptions = Pick<AssistantOptions, "config" | "version" | "deployment"
 export async function inspectTools({ key, ...options }: InspectOptions) {
   const { config, deployment } = options;
   const toolbox = chooseTools(config);
-  const state = createLazyState(config, {
-    tables: deployment.own?.stateTables,
-    isLook: options.isLook,
+  const assistant = createAssistant({
+    ...options,
+    toolbox,
+    readListening: () => Promise.resolve(undefined),
+    report: String,
   });
-  const nowhere = { openPage: refuse, readListening: refuse };
-  const assistant = createAssistant({ ...options, toolbox, state, ...nowhere, report: String });
   const known = await readKnownKey(config, deployment, key);
   const keyContext = assistant.createKeyContext({ key, known }, nobodyListens);
   // As it is now, and not as it was when it was learned.
@@ -264,9 +271,9 @@ export async function inspectTools({ key, ...options }: InspectOptions) {
   return { toolbox, keyContext };
 }
 
-/** Never called: a list of tools runs none, so nothing has to be approved. */
+/** Never called: a list of tools runs none, and `serve` always listens. */
 function refuse(): never {
-  throw new Error("no tool is called here");
+  throw new Error("nothing listens here");
 }
 
 /** What is known of the configured key, or of any that a caller shows. */

@@ -24,6 +24,8 @@ import {
   type EmbeddedOptions,
 } from "./embedded.ts";
 import { explainStoreFault, tellOutages } from "./explain-store-fault.ts";
+import { createLazyState, type LazyState } from "./lazy-state.ts";
+import { describeLinkOrigin } from "../http/addresses.ts";
 import { readDatabaseUrl } from "../data/secrets.ts";
 import { watchClock } from "./watch-clock.ts";
 
@@ -33,6 +35,8 @@ export type Deployment = {
   readonly send: Send;
   /** What is known of a key without asking; of a remote deployment's keys nothing is. */
   readonly followKey: Service["followKey"];
+  /** What Waypost remembers; it is closed with the deployment. */
+  readonly state: LazyState;
   /** Our own store and the API upon it; undefined where the deployment is remote. */
   readonly own:
     | (Embedded & {
@@ -48,8 +52,8 @@ export type Deployment = {
 /** `isLook` says whether our own store is to stay just as it is. */
 export type DeploymentOptions = EmbeddedOptions & {
   readonly config: Config;
-  /** Where the embedded service's links live now, with `{subdomain}` in it. */
-  readonly readLinkOrigin: () => string;
+  /** Where the embedded service's links live now; omitted, at the port of the settings. */
+  readonly readLinkOrigin?: () => string;
   readonly report: (error: unknown) => string;
   readonly watchRequest?: WatchRequest | undefined;
   /** Tells the operator what is to be set right. */
@@ -59,13 +63,27 @@ export type DeploymentOptions = EmbeddedOptions & {
 /** A name that is never looked up: requests to it are answered in this process. */
 export const embeddedOrigin = "http://waypost.invalid";
 
+/** Opens the deployment that the configuration names, and closes it, whatever happens. */
+export async function withDeployment<Result>(
+  options: DeploymentOptions,
+  work: (deployment: Deployment) => Promise<Result>,
+): Promise<Result> {
+  const deployment = await openDeployment(options);
+  try {
+    return await work(deployment);
+  } finally {
+    await deployment.close();
+  }
+}
+
 export async function openDeployment(options: DeploymentOptions): Promise<Deployment> {
   const { base_url } = options.config;
-  return base_url === undefined ? openOwn(options) : openElsewhere(base_url);
+  return base_url === undefined ? openOwn(options) : openRemote(base_url, options);
 }
 
 async function openOwn(options: DeploymentOptions): Promise<Deployment> {
-  const { config, readLinkOrigin, report, watchRequest, warn = () => {} } = options;
+  const { config, report, watchRequest, warn = () => {} } = options;
+  const { readLinkOrigin = () => describeLinkOrigin(config, config.port) } = options;
   const embedded = await openEmbedded(config, options);
   const { store } = embedded;
   const closeAndThrow = async (error: unknown): Promise<never> => {
@@ -83,6 +101,7 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
   const deferredVisits = createDeferredVisits(writing);
   // A mere look leaves no trace.
   const keyUses = options.isLook === true ? undefined : createKeyUses({ store, clock, setAlarm });
+  const state = createLazyState(config, { ...options, tables: embedded.stateTables });
   const service = createService({
     store,
     clock,
@@ -100,6 +119,7 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
     origin: embeddedOrigin,
     send: sendEmbedded(service.answer),
     followKey: service.followKey,
+    state,
     own: {
       ...embedded,
       http: answerOverHttp(service.answer, clock),
@@ -108,6 +128,7 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
       lendToken: service.lendToken,
     },
     close: async () => {
+      await state.close();
       await clicks.close();
       await deferredVisits.close();
       await keyUses?.close();
@@ -146,13 +167,20 @@ async function warnOfSharedOrigin(
   );
 }
 
-function openElsewhere(origin: string): Deployment {
+function openRemote(origin: string, options: DeploymentOptions): Deployment {
   const { send, close } = openRemoteSender();
-  return { origin, send, followKey: () => knowNothing, own: undefined, close };
-}
-
-function knowNothing(): Promise<undefined> {
-  return Promise.resolve(undefined);
+  const state = createLazyState(options.config, options);
+  return {
+    origin,
+    send,
+    followKey: () => () => Promise.resolve(undefined),
+    state,
+    own: undefined,
+    close: async () => {
+      await state.close();
+      await close();
+    },
+  };
 }
 
 type OwnCaller = { readonly key: string; readonly known: KnownKey };

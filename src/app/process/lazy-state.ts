@@ -39,7 +39,7 @@ type LazyOptions = {
 };
 
 export function createLazyState(place: DataPlace, options: LazyOptions = {}): LazyState {
-  const { isLook = false, checksAll } = options;
+  const { isLook = false, checksAll, tables } = options;
   const { data } = place;
   const file = join(data, stateFile);
   let opening: Promise<State> | undefined;
@@ -68,7 +68,6 @@ export function createLazyState(place: DataPlace, options: LazyOptions = {}): La
       requireNotEmptied(file);
       return openStateFile(file, given, { isLook, checksAll });
     }
-    const { tables } = options;
     const sql = tables === undefined ? await openPostgres<StateTables>(url) : share(tables);
     return openState(sql, given, isLook);
   }
@@ -101,12 +100,9 @@ function requireNotEmptied(file: string): void {
   );
 }
 
-const closeNothing = () => Promise.resolve();
-
-/** Whoever opened the database closes it, and tells of its connections. */
+/** Whoever opened the database closes it. */
 function share(tables: Sql<StateTables>): Sql<StateTables> {
-  const { engine, db, readLong, write, countWrites, readVersion } = tables;
-  return { engine, db, readLong, write, countWrites, readVersion, close: closeNothing };
+  return { ...tables, close: () => Promise.resolve() };
 }
 
 async function removeEnded(state: State, data: string): Promise<void> {

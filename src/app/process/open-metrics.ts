@@ -9,7 +9,6 @@ import type { Deliverer } from "../../webhooks/deliverer.ts";
 import type { Assistant } from "./assistant.ts";
 import type { Deployment } from "./deployment.ts";
 import { setAlarm } from "./embedded.ts";
-import type { LazyState } from "./lazy-state.ts";
 import { readMetricsToken } from "../data/secrets.ts";
 
 /** What is measured, and shown to who has the token; undefined where there is none. */
@@ -37,8 +36,7 @@ export async function openMetrics(config: Config): Promise<OpenMetrics | undefin
 }
 
 type Parts = {
-  readonly own: Deployment["own"];
-  readonly state: LazyState;
+  readonly deployment: Deployment;
   readonly assistant: Assistant;
   readonly connections: Sources["connections"];
   readonly deliverer: Pick<Deliverer, "measure"> | undefined;
@@ -48,7 +46,8 @@ type Parts = {
 const countWithin_ms = 500;
 
 export async function readSources(parts: Parts): Promise<Sources> {
-  const { own, state, assistant, connections, deliverer } = parts;
+  const { assistant, connections, deliverer } = parts;
+  const { own, state } = parts.deployment;
   const opened = state.peek();
   const { jobs, decisions } = assistant.measure();
   const asked = opened?.approvals.measure() ?? { asked: 0, expired: 0 };

@@ -1,11 +1,9 @@
 import type { Config } from "../../config.ts";
 import type { EndWatch, WatchCall, WatchHttp, WatchRequest } from "../../contract/watch.ts";
-import type { LinkHost } from "../../host/host.ts";
 import type { Counts } from "../../metrics/metrics.ts";
 import { requestIdHeader } from "../../text/request-id.ts";
 import { readTraceparent } from "../../text/traceparent.ts";
 import { clock } from "./embedded.ts";
-import type { McpCarrier } from "../http/http-server.ts";
 import type { Log } from "./log.ts";
 
 export type Watches = {
@@ -68,36 +66,6 @@ export function watchWork(log: Log, { log: level }: Pick<Config, "log">, counts?
         (status: number) => ({ ...facts, status }),
         counts?.countMessage,
       );
-    },
-  };
-}
-
-/** Watches only what the link host answers itself. */
-export function watchHost(host: LinkHost, watchVisit: WatchHttp | undefined): LinkHost {
-  if (watchVisit === undefined) return host;
-  return {
-    ...host,
-    answer: async (request, response, hostname, otherwise) => {
-      const end = watchVisit(request);
-      let isVisit = true;
-      await host.answer(request, response, hostname, () => {
-        isVisit = false;
-      });
-      if (isVisit) end(response.statusCode);
-      else otherwise();
-    },
-  };
-}
-
-/** Watches messages of clients. A stream that only listens is a GET, and is not counted. */
-export function watchMcp(mcp: McpCarrier, watch: WatchHttp | undefined): McpCarrier {
-  if (watch === undefined) return mcp;
-  return {
-    ...mcp,
-    watch: (request, response) => {
-      if (request.method !== "POST") return;
-      const end = watch(request);
-      response.once("close", () => end(response.statusCode));
     },
   };
 }

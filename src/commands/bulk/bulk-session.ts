@@ -4,11 +4,10 @@ import type { CheckDestinations, Owner } from "../../bulk/owner.ts";
 import { ListChanging } from "../../bulk/select/read-list.ts";
 import { CallFailure, type FailureCode } from "../../client/call-failure.ts";
 import { clock, random, requireData } from "../../app/process/embedded.ts";
-import { createLazyState } from "../../app/process/lazy-state.ts";
 import { createLog, createReport } from "../../app/process/log.ts";
 import { openClient, sleep } from "../../app/process/open-client.ts";
 import { readApiKey } from "../../app/data/secrets.ts";
-import { withDeployment } from "../../app/process/with-deployment.ts";
+import { withDeployment } from "../../app/process/deployment.ts";
 import { UsageFault, type Config } from "../../config.ts";
 import { findRefusal, readCause, type KeyFacts } from "../../contract/access.ts";
 import { Problem, unauthorized } from "../../contract/problem.ts";
@@ -41,8 +40,7 @@ export function withBulk<Result>(
 ): Promise<Result> {
   const report = createReport(createLog(config));
   return withDeployment({ config, report }, async (deployment) => {
-    const tables = deployment.own?.stateTables;
-    const { open: openState, close } = createLazyState(config, { tables });
+    const openState = deployment.state.open;
     const stop = new AbortController();
     const { signal } = stop;
     const bulk = createBulk({ openState, clock, random, sleep, report });
@@ -74,7 +72,6 @@ export function withBulk<Result>(
       return await explain(signal, () => work({ bulk, owner, writer, signal }));
     } finally {
       await bulk.close();
-      await close();
     }
   });
 }

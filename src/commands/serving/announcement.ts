@@ -11,13 +11,6 @@ import { quoteWord } from "../../text/quote-word.ts";
 import { nameMakeKey } from "../terminal/command-name.ts";
 import { print, say } from "../terminal/output.ts";
 
-/** What `serve` prints once it is ready. */
-type Announcement = {
-  /** For a program that has asked for it. */
-  readonly json: string | undefined;
-  readonly lines: readonly string[];
-};
-
 type Announced = {
   readonly config: Config;
   readonly addresses: Addresses;
@@ -37,28 +30,22 @@ type Own = {
   readonly project: { readonly subdomain: string } | undefined;
 };
 
-export function announce({ json, lines }: Announcement): void {
-  if (json !== undefined) print(json);
-  for (const line of lines) say(line);
-}
-
-export function writeAnnouncement(announced: Announced): Announcement {
+/** What `serve` prints once it is ready. */
+export function announce(announced: Announced): void {
   const { config, addresses, own, json, command, signIn } = announced;
   const { json: facts, lines } =
     own === undefined
       ? describeGateway(config, addresses)
       : describeOwn(config, addresses, own, command);
-  const told =
-    signIn === undefined
-      ? lines
-      : [...lines, `Console (signs you in once, within ten minutes): ${signIn}`];
-  const warning =
-    `Waypost listens on ${config.host}, where keys and approvals travel unencrypted. Put a ` +
-    "proxy with TLS in front of it, and set --public-url https://…";
-  return {
-    json: json ? JSON.stringify({ ...addresses, ...facts }) : undefined,
-    lines: isOpenToOthers(config) ? [...told, warning] : told,
-  };
+  if (json) print(JSON.stringify({ ...addresses, ...facts }));
+  for (const line of lines) say(line);
+  if (signIn !== undefined) say(`Console (signs you in once, within ten minutes): ${signIn}`);
+  if (isOpenToOthers(config)) {
+    say(
+      `Waypost listens on ${config.host}, where keys and approvals travel unencrypted. Put a ` +
+        "proxy with TLS in front of it, and set --public-url https://…",
+    );
+  }
 }
 
 type Described = { readonly json: object; readonly lines: readonly string[] };
