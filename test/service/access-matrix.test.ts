@@ -6,7 +6,7 @@ import { plans, type PricingPlan } from "../../src/contract/pricing-plans.ts";
 import { roles, scopes, type Role, type Scope } from "../../src/contract/scopes-and-roles.ts";
 import { createWorld, type Given, type Reply, type World } from "../support/world.ts";
 
-/** Every route with every kind of key: who is let in, and what those who are not are told. */
+/** Calls every route with every kind of key: who is admitted, and how others are refused. */
 
 type Holder = {
   readonly kind: "project" | "master";
@@ -19,7 +19,7 @@ type Holder = {
 type Route = readonly [method: string, path: string, entry: Endpoint];
 
 const routes = listEndpoints().flatMap((entry) => {
-  // HEAD is answered without the body that is looked at here.
+  // A HEAD response has no body for `readOutcome` to look at.
   const methods = listMethods(entry).filter((method) => method !== "HEAD");
   return methods.map((method): Route => [method, entry.path, entry]);
 });
@@ -35,40 +35,51 @@ describe("every key on every route", () => {
   });
   afterAll(() => world[Symbol.asyncDispose]());
 
-  test.each(routes)("%s %s admits whom its entry says", async (method, _, entry) => {
-    const told: Record<string, string> = {};
-    const expected: Record<string, string> = {};
-    for (const holder of holders) {
-      const { kind, scope, role, plan, token } = holder;
-      const name = `${kind} key, ${plan} plan, ${role}, ${scope}`;
-      told[name] = judge(await knock(world, method, entry, { key: token }));
-      expected[name] = findRefusal(entry, holder) ?? admitted;
-    }
-    expect(Object.keys(told)).toHaveLength((plans.length + 1) * roles.length * (scopes.length + 1));
-    expect(told).toEqual(expected);
-    expect(world.reported).toEqual([]);
-  });
+  test.each(routes)(
+    "%s %s admits exactly the keys that its contract entry allows",
+    async (method, _, entry) => {
+      const outcomes: Record<string, string> = {};
+      const expected: Record<string, string> = {};
+      for (const holder of holders) {
+        const { kind, scope, role, plan, token } = holder;
+        const name = `${kind} key, ${plan} plan, ${role}, ${scope}`;
+        outcomes[name] = readOutcome(await send(world, method, entry, { key: token }));
+        expected[name] = findRefusal(entry, holder) ?? admitted;
+      }
+      expect(Object.keys(outcomes)).toHaveLength(
+        (plans.length + 1) * roles.length * (scopes.length + 1),
+      );
+      expect(outcomes).toEqual(expected);
+      expect(world.reported).toEqual([]);
+    },
+  );
 
-  test.each(routes)("%s %s without a good key", async (method, _, entry) => {
-    const isOpen = entry.auth === "none";
-    const wrong = { key: null, headers: { authorization: "Token nonsense" } };
-    const told = [
-      await knock(world, method, entry, { key: null }),
-      await knock(world, method, entry, wrong),
-    ];
-    const expected = isOpen ? [admitted, admitted] : [messages.key_missing, messages.key_invalid];
-    expect(told.map(judge)).toEqual(expected);
-  });
+  test.each(routes)(
+    "%s %s refuses a missing and an unknown key, unless it needs none",
+    async (method, _, entry) => {
+      const isOpen = entry.auth === "none";
+      const wrong = { key: null, headers: { authorization: "Token nonsense" } };
+      const outcomes = [
+        await send(world, method, entry, { key: null }),
+        await send(world, method, entry, wrong),
+      ];
+      const expected = isOpen ? [admitted, admitted] : [messages.key_missing, messages.key_invalid];
+      expect(outcomes.map(readOutcome)).toEqual(expected);
+    },
+  );
 
-  test.each(routes)("%s %s of a suspended account", async (method, _, entry) => {
-    const project = await world.addProject({ suspended: true });
-    const key = await world.addKey({ project });
-    const told = judge(await knock(world, method, entry, { key }));
-    expect(told).toBe(entry.auth === "none" ? admitted : messages.account_suspended);
-  });
+  test.each(routes)(
+    "%s %s refuses the key of a suspended account, unless it needs none",
+    async (method, _, entry) => {
+      const project = await world.addProject({ suspended: true });
+      const key = await world.addKey({ project });
+      const outcomes = readOutcome(await send(world, method, entry, { key }));
+      expect(outcomes).toBe(entry.auth === "none" ? admitted : messages.account_suspended);
+    },
+  );
 });
 
-test("the words for each refusal are the ones a client tells causes apart by", () => {
+test("each reason for refusing a key has a message of its own", () => {
   const said: readonly string[] = [
     messages.key_missing,
     messages.key_invalid,
@@ -84,26 +95,26 @@ test("the words for each refusal are the ones a client tells causes apart by", (
 });
 
 test.each([
-  { scopes: ["links.create"], path: "known", told: messages.scope_missing("links.update") },
-  { scopes: ["links.update"], path: "known", told: messages.scope_missing("links.create") },
-  { scopes: ["links.create"], path: "new", told: admitted },
-  { scopes: ["links.create", "links.update"], path: "known", told: admitted },
-  { scopes: [], path: "known", told: admitted },
-] satisfies { scopes: Scope[]; path: string; told: string }[])(
-  "a key with the scopes $scopes that upserts a $path path: $told",
-  async ({ scopes: chosen, path, told }) => {
+  { scopes: ["links.create"], path: "known", outcomes: messages.scope_missing("links.update") },
+  { scopes: ["links.update"], path: "known", outcomes: messages.scope_missing("links.create") },
+  { scopes: ["links.create"], path: "new", outcomes: admitted },
+  { scopes: ["links.create", "links.update"], path: "known", outcomes: admitted },
+  { scopes: [], path: "known", outcomes: admitted },
+] satisfies { scopes: Scope[]; path: string; outcomes: string }[])(
+  "an upsert of a $path path with a key of the scopes $scopes: $outcomes",
+  async ({ scopes: chosen, path, outcomes }) => {
     await using world = await createWorld();
     const { body: before } = await world.call("POST", "/links", { body: { path: "known" } });
     const key = await world.addKey({ scopes: chosen });
     const reply = await world.call("POST", "/links/upsert", { key, body: { path, name: "New" } });
-    expect(judge(reply)).toBe(told);
+    expect(readOutcome(reply)).toBe(outcomes);
     const { body: after } = await world.call("GET", `/links/${before.id}`);
-    expect(after.name).toBe(told === admitted && path === "known" ? "New" : null);
+    expect(after.name).toBe(outcomes === admitted && path === "known" ? "New" : null);
   },
 );
 
 test.each(roles)(
-  "a %s's key makes an app on the fly only where it may register one",
+  "a %s's key creates an app while saving a link only if it may register apps",
   async (role) => {
     await using world = await createWorld();
     const key = await world.addKey({ role });
@@ -111,7 +122,7 @@ test.each(roles)(
     const reply = await world.call("POST", "/links", { key, body: { path: "shop", ios_app } });
     const apps = await world.call("GET", "/ios_apps");
     const links = await world.call("GET", "/links");
-    expect([judge(reply), apps.body.meta.count, links.body.meta.count]).toEqual(
+    expect([readOutcome(reply), apps.body.meta.count, links.body.meta.count]).toEqual(
       role === "viewer" ? [messages.role_required("manager"), 0, 0] : [admitted, 1, 1],
     );
   },
@@ -123,7 +134,7 @@ const registrations = [
 ] as const;
 
 test.each(registrations)(
-  "a key makes an %s on the fly by any write of a link only with the scope %s",
+  "a key creates an %s while saving a link only with the scope %s",
   async (name, scope, app) => {
     await using world = await createWorld();
     const { id } = (await world.call("POST", "/links", { body: { path: "kept" } })).body;
@@ -137,16 +148,16 @@ test.each(registrations)(
     ] as const;
     for (const [method, path, rest] of ways) {
       const reply = await world.call(method, path, { key, body: { ...rest, [name]: app } });
-      expect(judge(reply)).toBe(messages.scope_missing(scope));
+      expect(readOutcome(reply)).toBe(messages.scope_missing(scope));
     }
     const count = async (path: string) => (await world.call("GET", path)).body.meta.count;
     expect([await count(`/${name}s`), await count("/links")]).toEqual([0, 1]);
 
     const fuller = await world.addKey({ scopes: [...rights, scope] });
     for (const caller of [fuller, key]) {
-      // An app that is there may be chosen by any key that writes links.
+      // Every key that may write links may choose an existing app.
       const body = { [name]: app };
-      expect(judge(await world.call("PATCH", `/links/${id}`, { key: caller, body }))).toBe(
+      expect(readOutcome(await world.call("PATCH", `/links/${id}`, { key: caller, body }))).toBe(
         admitted,
       );
     }
@@ -154,29 +165,29 @@ test.each(registrations)(
   },
 );
 
-test("a key with several scopes may do what each of them allows, and nothing else", async () => {
+test("a key with several scopes may call what each of them allows, and nothing else", async () => {
   await using world = await createWorld();
   const key = await world.addKey({ scopes: ["links.index", "ios_apps.show"] });
   for (const [method, , entry] of routes) {
     const isOpen =
       entry.auth === "none" || ["links.index", "ios_apps.show"].includes(entry.scope ?? "");
-    const told = judge(await knock(world, method, entry, { key }));
-    expect([entry.path, method, told === admitted]).toEqual([entry.path, method, isOpen]);
+    const outcomes = readOutcome(await send(world, method, entry, { key }));
+    expect([entry.path, method, outcomes === admitted]).toEqual([entry.path, method, isOpen]);
   }
 });
 
-/** Asks with as little as the route takes: a refusal comes before anything else is looked at. */
-function knock(world: World, method: string, entry: Endpoint, given: Given): Promise<Reply> {
+/** Sends as little as the route accepts: a key is refused before anything else is checked. */
+function send(world: World, method: string, entry: Endpoint, given: Given): Promise<Reply> {
   const fields = entry.wrapper === undefined ? {} : { [entry.wrapper]: {} };
   const body = entry.body === undefined ? {} : { body: fields };
   return world.call(method, entry.path.replace(":id", unknownId), { ...given, ...body });
 }
 
-function judge({ status, body }: Reply): string {
+function readOutcome({ status, body }: Reply): string {
   return status === 401 ? body.error : admitted;
 }
 
-/** Why this key is refused, in the order that the issue sets: key, scope, role, plan. */
+/** Why this key is refused, in the order key, scope, role, plan; undefined when it is admitted. */
 function findRefusal(entry: Endpoint, { kind, scope, role, plan }: Holder): string | undefined {
   if (entry.auth === "none") return undefined;
   if (entry.auth === "master" && kind === "project") return messages.master_required;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createWorld, type World } from "../support/world.ts";
 
-/** One 422 lists every problem of a request: fields of a wrong type and broken rules. */
+/** A 422 lists every problem of the request: fields of the wrong type and broken rules. */
 
 const ios = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
 const url = "http://default.localhost:8787/a";
@@ -69,7 +69,7 @@ const mixed: readonly (readonly [string, string, object, string])[] = [
   ],
 ];
 
-test.each(mixed)("one 422 of %s %s lists wrong types and broken rules", async (...row) => {
+test.each(mixed)("%s %s reports wrong types and broken rules in one 422", async (...row) => {
   const [method, path, body, sentence] = row;
   await using world = await createWorld();
   const link = await make(world, "/links", { path: "a" });
@@ -79,7 +79,7 @@ test.each(mixed)("one 422 of %s %s lists wrong types and broken rules", async (.
   expect(await listLinks(world)).toEqual([link]);
 });
 
-test("a 422 of a template lists a wrong type and the places of other problems", async () => {
+test("a 422 of a page template lists wrong types and the positions of other problems", async () => {
   await using world = await createWorld();
   const body = { body: "{% store_buttons %}<script></script>", css: [] };
   const reply = await world.call("PATCH", "/page_template", { body });
@@ -88,7 +88,7 @@ test("a 422 of a template lists a wrong type and the places of other problems", 
   expect(reply.body.problems).toMatchObject([{ field: "css" }, { field: "body", line: 1 }]);
 });
 
-test("a request with one field of a wrong type writes none of its other fields", async () => {
+test("a request with one field of the wrong type writes none of its other fields", async () => {
   await using world = await createWorld();
   const link = await make(world, "/links", { path: "a" });
   const before = world.store.countWrites();
@@ -110,6 +110,6 @@ test("a request with one field of a wrong type writes none of its other fields",
   expect(await listLinks(world)).toEqual([link]);
   expect((await world.call("GET", "/ios_apps")).body.meta.count).toBe(0);
   expect(world.store.countWrites()).toBe(before);
-  // The status of a template's first save.
+  // 201 is the status of a template's first save, so nothing was saved before.
   expect((await world.call("PATCH", "/page_template", { body: {} })).status).toBe(201);
 });

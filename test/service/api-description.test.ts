@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { description } from "../support/api-description.ts";
 import { createWorld } from "../support/world.ts";
 
-/** The OpenAPI document, as the API itself returns it. */
+/** The OpenAPI document as the API serves it. */
 
-test("GET /openapi.json returns the document to anyone, and to pages of other sites", async () => {
+test("GET /openapi.json needs no key and may be read by pages of other sites", async () => {
   await using world = await createWorld();
   const reply = await world.call("GET", "/openapi.json", { key: null });
   expect(reply.status).toBe(200);
@@ -13,7 +13,7 @@ test("GET /openapi.json returns the document to anyone, and to pages of other si
   expect(reply.headers.get("access-control-allow-origin")).toBe("*");
 });
 
-test("HEAD /openapi.json has no body, and other methods are refused", async () => {
+test("HEAD /openapi.json has no body, and POST returns 405", async () => {
   await using world = await createWorld();
   const head = await world.call("HEAD", "/openapi.json", { key: null });
   expect([head.status, head.text]).toEqual([200, ""]);

@@ -2,17 +2,17 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createWorld, type World } from "../support/world.ts";
 
-/** api-spec.md, "iOS app", "Android app", their endpoints and the messages of their validation. */
+/** Registering, changing and deleting iOS and Android apps, and their validation messages. */
 
 type Kind = {
   readonly label: string;
   readonly name: "ios_app" | "android_app";
-  /** The field that is unique within a project, and what a message calls it. */
+  /** The field that is unique within a project, and its label in messages. */
   readonly key: string;
   readonly keyLabel: string;
-  /** What must be there. */
+  /** The required fields. */
   readonly app: Readonly<Record<string, unknown>>;
-  /** What need not be there. */
+  /** The optional fields. */
   readonly optional: Readonly<Record<string, string>>;
   readonly notWrapped: readonly unknown[];
   readonly refusals: readonly (readonly [fields: object, error: string])[];
@@ -25,7 +25,7 @@ const iosApp = { bundle_id: "com.example.app", team_id: "ABCDE12345" } as const;
 const androidApp = { package_name: "com.example.app", fingerprints: ["AA:BB:0C"] } as const;
 const wrongTeam = "Team is the wrong length (should be 10 characters)";
 
-/** Each belongs to a browser, a store or an operating system. */
+/** Schemes that belong to a browser, a store or an operating system. */
 const systemSchemes =
   "http HTTPS x-safari-https X-Safari-HTTP intent Intent:// android-app itms itmss itms-services " +
   "itms-apps ITMS-APPSS:// market market:// tel SMS:// mailto view-source file filesystem " +
@@ -35,7 +35,7 @@ const systemSchemes =
 const schemeRefusals = ["no scheme", ...systemSchemes.split(" ")].map((custom_scheme) => {
   return [{ custom_scheme }, "Custom scheme is invalid"] as const;
 });
-/** These resemble a system's schemes and belong to apps. */
+/** Schemes that look like a system's but belong to apps. */
 const appSchemes = ["msteams", "marketplace", "telegram", "itmsy", "x-shop", "fileshop"];
 const schemeForms = appSchemes.map((scheme) => ["custom_scheme", scheme, scheme] as const);
 
@@ -192,7 +192,7 @@ describe.each([ios, android])("an $label", (kind) => {
   const path = `/${name}s`;
   const listAll = async (world: World) => (await world.call("GET", path)).body[`${name}s`];
 
-  test("is registered, read, listed, changed and deleted", async () => {
+  test("can be registered, read, listed, changed and deleted", async () => {
     await using world = await createWorld();
     const fields = { ...app, ...optional };
     const made = await register(world, kind, fields);
@@ -214,25 +214,28 @@ describe.each([ios, android])("an $label", (kind) => {
     expect(await listAll(world)).toEqual([]);
   });
 
-  test("has null in fields that are not required, until they are given", async () => {
+  test("has null in optional fields that were never set", async () => {
     await using world = await createWorld();
     const made = await register(world, kind);
     const nulls = Object.fromEntries(Object.keys(optional).map((field) => [field, null]));
     expect(made).toEqual({ id: made.id, ...app, ...nulls });
   });
 
-  test.each(["GET", "PATCH", "PUT", "DELETE"])("%s of an unknown id is a 404", async (method) => {
-    await using world = await createWorld();
-    const made = await register(world, kind);
-    for (const id of [unknownId, String(app[key]), "1"]) {
-      const body = method.startsWith("P") ? { [name]: { name: "new" } } : undefined;
-      const reply = await world.call(method, `${path}/${id}`, { body });
-      expect([reply.status, reply.body]).toEqual([404, { error: `${label} not found` }]);
-    }
-    expect((await world.call("GET", `${path}/${made.id}`)).body).toEqual(made);
-  });
+  test.each(["GET", "PATCH", "PUT", "DELETE"])(
+    "%s returns 404 for an unknown id",
+    async (method) => {
+      await using world = await createWorld();
+      const made = await register(world, kind);
+      for (const id of [unknownId, String(app[key]), "1"]) {
+        const body = method.startsWith("P") ? { [name]: { name: "new" } } : undefined;
+        const reply = await world.call(method, `${path}/${id}`, { body });
+        expect([reply.status, reply.body]).toEqual([404, { error: `${label} not found` }]);
+      }
+      expect((await world.call("GET", `${path}/${made.id}`)).body).toEqual(made);
+    },
+  );
 
-  test.each(kind.notWrapped)("is not read where its wrapper is not there: %j", async (body) => {
+  test.each(kind.notWrapped)("cannot be written without its wrapper: %j", async (body) => {
     await using world = await createWorld();
     const { id } = await register(world, kind);
     const error = `Required parameter is missing: ${name}.`;
@@ -243,7 +246,7 @@ describe.each([ios, android])("an $label", (kind) => {
     }
   });
 
-  test.each(kind.refusals)("with %j is refused on creation and change", async (fields, error) => {
+  test.each(kind.refusals)("cannot be created with or changed to %j", async (fields, error) => {
     await using world = await createWorld();
     const other = await register(world, kind, { [key]: "com.example.other" });
     for (const method of ["PATCH", "PUT", "POST"]) {
@@ -255,7 +258,7 @@ describe.each([ios, android])("an $label", (kind) => {
     expect(await listAll(world)).toEqual([other]);
   });
 
-  test(`has a ${key} that is unique within its project, and only there`, async () => {
+  test(`cannot have the ${key} of another app in its project`, async () => {
     await using world = await createWorld();
     const made = await register(world, kind);
     const other = await register(world, kind, { [key]: "com.example.other" });
@@ -275,14 +278,14 @@ describe.each([ios, android])("an $label", (kind) => {
     await register(world, kind);
   });
 
-  test(`of one ${key} is registered once, however many try at the same time`, async () => {
+  test(`is registered only once when two requests with one ${key} arrive together`, async () => {
     await using world = await createWorld();
     const given = { body: { [name]: app } };
     const replies = await Promise.all([1, 2].map(() => world.call("POST", path, given)));
     expect(replies.map((reply) => reply.status).toSorted((a, b) => a - b)).toEqual([201, 422]);
   });
 
-  test.each(kind.forms)("has %s %j kept as %j", async (field, given, kept) => {
+  test.each(kind.forms)("stores %s %j as %j", async (field, given, kept) => {
     await using world = await createWorld();
     const made = await register(world, kind, { [field]: given });
     expect(made[field]).toEqual(kept);
@@ -295,7 +298,7 @@ describe.each([ios, android])("an $label", (kind) => {
   });
 });
 
-test("a registration without any field names all that is missing", async () => {
+test("registering an app without any field reports all that are missing", async () => {
   await using world = await createWorld();
   const reply = await world.call("POST", "/ios_apps", { body: { ios_app: {} } });
   expect(reply.status).toBe(422);
@@ -304,7 +307,7 @@ test("a registration without any field names all that is missing", async () => {
   });
 });
 
-test("a taken bundle id is told of beside whatever else is wrong", async () => {
+test("the 422 for a taken bundle id also lists the other problems", async () => {
   await using world = await createWorld();
   await register(world, ios);
   const body = { ios_app: { ...iosApp, team_id: "short" } };
@@ -312,7 +315,7 @@ test("a taken bundle id is told of beside whatever else is wrong", async () => {
   expect((await world.call("POST", "/ios_apps", { body })).body).toEqual({ error });
 });
 
-test("an optional field is cleared by null", async () => {
+test("null clears an optional field of an iOS app", async () => {
   await using world = await createWorld();
   const cleared = { app_store_id: null, name: null, clip_bundle_id: null, custom_scheme: null };
   const made = await register(world, ios, {
@@ -325,7 +328,7 @@ test("an optional field is cleared by null", async () => {
   expect(changed.body).toEqual({ ...made, ...cleared });
 });
 
-test("what was read of an iOS app can be written back, and another change leaves it", async () => {
+test("an iOS app written back as it was read does not change", async () => {
   await using world = await createWorld();
   const segment = fc.constantFrom("com", "ABCDE12345", "abcdefghij", "Clip-1", "ZZZZZ99999");
   const bundle = fc.array(segment, { minLength: 1, maxLength: 4 }).map((parts) => parts.join("."));
@@ -352,7 +355,7 @@ test("what was read of an iOS app can be written back, and another change leaves
   await fc.assert(fc.asyncProperty<[object]>(fields, run), { numRuns: 80, examples });
 });
 
-test("new fingerprints replace the whole list, and are kept when they are not sent", async () => {
+test("sending fingerprints replaces the list, and leaving them out keeps it", async () => {
   await using world = await createWorld();
   const made = await register(world, android, { fingerprints: ["AA:BB", "CC:DD"] });
   const body = { android_app: { fingerprints: ["ee:ff"] } };

@@ -4,7 +4,7 @@ import { noteClick } from "../support/rows.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, type Reply, type World } from "../support/world.ts";
 
-/** What was deleted and comes back, asked for as any client would. */
+/** Restoring deleted links and apps over HTTP. */
 
 let world: World;
 openForEach(createWorld, (opened) => (world = opened));
@@ -12,20 +12,20 @@ openForEach(createWorld, (opened) => (world = opened));
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 const day_ms = 24 * 60 * 60 * 1000;
 
-const ask = async (method: string, path: string, body?: object, key?: string): Promise<Reply> =>
+const send = async (method: string, path: string, body?: object, key?: string): Promise<Reply> =>
   world.call(method, path, { ...(body && { body }), ...(key !== undefined && { key }) });
 
 async function make(path: string, body: object): Promise<Reply["body"]> {
-  const reply = await ask("POST", path, body);
+  const reply = await send("POST", path, body);
   expect(reply.status, reply.text).toBe(201);
   return reply.body;
 }
 
 async function remove(path: string): Promise<void> {
-  expect((await ask("DELETE", path)).status).toBe(204);
+  expect((await send("DELETE", path)).status).toBe(204);
 }
 
-const read = async (path: string) => (await ask("GET", path)).body;
+const read = async (path: string) => (await send("GET", path)).body;
 const list = async (query = "") => (await world.call("GET", "/links", { query })).body;
 const readRow = (id: string) =>
   world.store.db
@@ -46,14 +46,14 @@ const iosApp = { ios_app: { bundle_id: "com.shop", team_id: "TEAM000001", name: 
 const androidApp = { android_app: { package_name: "com.shop", fingerprints: ["AA:BB"] } };
 
 describe("a deleted link", () => {
-  test("is gone for the API: its path is free, and nothing counts or finds it", async () => {
+  test("is gone: GET and lists do not return it, and its path is free", async () => {
     const { id } = await make("/links", whole);
     await make("/links", { path: "summer" });
     await remove(`/links/${id}`);
-    expect((await ask("GET", `/links/${id}`)).status).toBe(404);
+    expect((await send("GET", `/links/${id}`)).status).toBe(404);
     expect((await list()).meta.count).toBe(1);
     expect((await list("q[path_eq]=spring")).meta.count).toBe(0);
-    expect((await ask("DELETE", `/links/${id}`)).status).toBe(404);
+    expect((await send("DELETE", `/links/${id}`)).status).toBe(404);
     const { body } = await world.call("GET", `/projects/${world.project.id}`, {
       key: world.master,
     });
@@ -61,7 +61,7 @@ describe("a deleted link", () => {
     await make("/links", { path: "spring" });
   });
 
-  test("comes back as it was, with its clicks, times and short address", async () => {
+  test("is restored with its clicks, times and short address", async () => {
     const link = await make("/links", whole);
     noteClick(world.clicks, world.project.id, link.id);
     const before = await read(`/links/${link.id}`);
@@ -70,37 +70,37 @@ describe("a deleted link", () => {
     world.advance(day_ms);
     await remove(`/links/${link.id}`);
     world.advance(day_ms);
-    const reply = await ask("POST", `/links/${link.id}/restore`);
+    const reply = await send("POST", `/links/${link.id}/restore`);
     expect([reply.status, reply.body]).toEqual([200, before]);
     expect(await read(`/links/${link.id}`)).toEqual(before);
     // A restored link must not vouch for its host at once.
     expect(await readRow(link.id)).toEqual({ ...row, updated_at: world.clock.now() });
     expect((await list()).links).toEqual([before]);
     const url = `http://default.localhost:8787/${before.shortened_path}`;
-    expect((await ask("POST", "/short_links/resolve", { url })).body).toEqual(before);
+    expect((await send("POST", "/short_links/resolve", { url })).body).toEqual(before);
     for (const path of [before.path, before.shortened_path]) {
-      expect((await ask("POST", "/links", { path })).body.error).toBe(
+      expect((await send("POST", "/links", { path })).body.error).toBe(
         "Path has already been taken",
       );
     }
   });
 
-  test("keeps visits that are written down after its deletion", async () => {
+  test("counts visits that were recorded after its deletion", async () => {
     const { id } = await make("/links", { path: "spring" });
     noteClick(world.clicks, world.project.id, id);
     await remove(`/links/${id}`);
     await world.clicks.flush(world.project.id);
     noteClick(world.clicks, world.project.id, id);
-    expect((await ask("POST", `/links/${id}/restore`)).body.clicks).toBe(2);
+    expect((await send("POST", `/links/${id}/restore`)).body.clicks).toBe(2);
     noteClick(world.clicks, world.project.id, id);
     expect((await read(`/links/${id}`)).clicks).toBe(3);
   });
 
-  test("does not come back where its path or its shortened path is taken by then", async () => {
+  test("is not restored while another link has its path or shortened path", async () => {
     const { id, shortened_path } = await make("/links", whole);
     await remove(`/links/${id}`);
     const restore = async () => {
-      const { status, body } = await ask("POST", `/links/${id}/restore`);
+      const { status, body } = await send("POST", `/links/${id}/restore`);
       return [status, body.error];
     };
     const first = await make("/links", { path: "spring" });
@@ -111,16 +111,16 @@ describe("a deleted link", () => {
     await remove(`/links/${first.id}`);
     expect(await restore()).toEqual([422, "Shortened path has already been taken"]);
     await remove(`/links/${second.id}`);
-    expect((await ask("POST", `/links/${id}/restore`)).status).toBe(200);
+    expect((await send("POST", `/links/${id}/restore`)).status).toBe(200);
     expect((await list()).meta.count).toBe(1);
   });
 
-  test("is not brought back beyond a free plan's limit", async () => {
+  test("is not restored if that would exceed the free plan's limit", async () => {
     const project = await world.addProject({ plan: "free", max_links: 1 });
     const key = await world.addKey({ project });
-    const { id } = (await ask("POST", "/links", { path: "one" }, key)).body;
+    const { id } = (await send("POST", "/links", { path: "one" }, key)).body;
     await world.call("DELETE", `/links/${id}`, { key });
-    const other = (await ask("POST", "/links", { path: "two" }, key)).body;
+    const other = (await send("POST", "/links", { path: "two" }, key)).body;
     const path = `/links/${id}/restore`;
     const refused = await world.call("POST", path, { key });
     expect([refused.status, refused.body.error]).toEqual([401, messages.link_limit(1)]);
@@ -128,7 +128,7 @@ describe("a deleted link", () => {
     expect((await world.call("POST", path, { key })).status).toBe(200);
   });
 
-  test("comes back within 30 days, and not a moment later", async () => {
+  test("can be restored for exactly 30 days", async () => {
     const [first, second] = [
       await make("/links", { path: "one" }),
       await make("/links", { path: "two" }),
@@ -136,20 +136,20 @@ describe("a deleted link", () => {
     await remove(`/links/${first.id}`);
     await remove(`/links/${second.id}`);
     world.advance(30 * day_ms - 1);
-    expect((await ask("POST", `/links/${first.id}/restore`)).status).toBe(200);
+    expect((await send("POST", `/links/${first.id}/restore`)).status).toBe(200);
     world.advance(1);
-    const late = await ask("POST", `/links/${second.id}/restore`);
+    const late = await send("POST", `/links/${second.id}/restore`);
     expect([late.status, late.body.error]).toEqual([404, messages.link_not_found]);
   });
 });
 
-describe("what is brought back once more", () => {
-  test("is answered as it is now, to a key that may read it", async () => {
+describe("POST /restore", () => {
+  test("returns the current link if it was restored before and the key may read it", async () => {
     const link = await make("/links", whole);
     await remove(`/links/${link.id}`);
-    await ask("POST", `/links/${link.id}/restore`);
-    const changed = (await ask("PATCH", `/links/${link.id}`, { name: "Later" })).body;
-    const again = await ask("POST", `/links/${link.id}/restore`);
+    await send("POST", `/links/${link.id}/restore`);
+    const changed = (await send("PATCH", `/links/${link.id}`, { name: "Later" })).body;
+    const again = await send("POST", `/links/${link.id}/restore`);
     expect([again.status, again.body]).toEqual([200, changed]);
     const key = await world.addKey({ scopes: ["links.create"] });
     const refused = await world.call("POST", `/links/${link.id}/restore`, { key });
@@ -161,12 +161,12 @@ describe("what is brought back once more", () => {
     ["links", messages.link_not_found],
     ["ios_apps", messages.ios_app_not_found],
     ["android_apps", messages.android_app_not_found],
-  ])("of %s is not found under an id that was never there", async (kind, message) => {
-    const { status, body } = await ask("POST", `/${kind}/${unknownId}/restore`);
+  ])("of %s returns 404 for an id that never existed", async (kind, message) => {
+    const { status, body } = await send("POST", `/${kind}/${unknownId}/restore`);
     expect([status, body.error]).toEqual([404, message]);
   });
 
-  test("needs the scope and the role that creating needs, and spends its budget", async () => {
+  test("needs the scope and role for creating, and uses the same budget", async () => {
     const { id } = await make("/links", { path: "spring" });
     const app = await make("/ios_apps", iosApp);
     await remove(`/links/${id}`);
@@ -186,7 +186,7 @@ describe("what is brought back once more", () => {
   });
 });
 
-test("another project's key finds nothing of what a project has deleted", async () => {
+test("a project's key cannot restore what another project deleted", async () => {
   const link = await make("/links", whole);
   const app = await make("/ios_apps", iosApp);
   const key = await world.addKey({ project: await world.addProject() });
@@ -199,7 +199,7 @@ test("another project's key finds nothing of what a project has deleted", async 
   for (const replies of [before, after]) {
     expect(replies.map(({ status }) => status)).toEqual([404, 404]);
   }
-  expect((await ask("POST", paths[0] ?? "")).status).toBe(200);
+  expect((await send("POST", paths[0] ?? "")).status).toBe(200);
 });
 
 describe.each([
@@ -210,9 +210,9 @@ describe.each([
   const addApp = () => make(`/${kind}s`, fields);
   const addLink = (id: string, name: string) => make("/links", { path: name, [kind]: { id } });
   const readApp = async (id: string) => (await read(`/links/${id}`))[`${kind}_id`];
-  const restore = (id: string) => ask("POST", `${path(id)}/restore`);
+  const restore = (id: string) => send("POST", `${path(id)}/restore`);
 
-  test("comes back as it was, on the links that it was on and that have none since", async () => {
+  test("is restored on the links that had it and have had no other app since", async () => {
     const app = await addApp();
     const other = await make(`/${kind}s`, {
       [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },
@@ -220,36 +220,36 @@ describe.each([
     const stays = await addLink(app.id, "stays");
     const moves = await addLink(app.id, "moves");
     await remove(path(app.id));
-    expect((await ask("GET", path(app.id))).status).toBe(404);
+    expect((await send("GET", path(app.id))).status).toBe(404);
     expect(await readApp(stays.id)).toBeNull();
-    await ask("PATCH", `/links/${moves.id}`, { [kind]: { id: other.id } });
+    await send("PATCH", `/links/${moves.id}`, { [kind]: { id: other.id } });
     const reply = await restore(app.id);
     expect([reply.status, reply.body]).toEqual([200, app]);
-    expect((await ask("GET", path(app.id))).body).toEqual(app);
+    expect((await send("GET", path(app.id))).body).toEqual(app);
     expect([await readApp(stays.id), await readApp(moves.id)]).toEqual([app.id, other.id]);
-    // What it was not on any more, it does not get by a second return.
-    await ask("PATCH", `/links/${moves.id}`, { [kind]: null });
+    // A second restore does not add the app to a link that lost it before the deletion.
+    await send("PATCH", `/links/${moves.id}`, { [kind]: null });
     await remove(path(app.id));
     await restore(app.id);
     expect([await readApp(stays.id), await readApp(moves.id)]).toEqual([app.id, null]);
     expect((await restore(app.id)).body).toEqual(app);
   });
 
-  test("does not come back on a link that somebody has set to none since", async () => {
+  test("is not restored on a link whose app was set to null since", async () => {
     const app = await addApp();
     const other = await make(`/${kind}s`, {
       [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },
     });
     const [once, twice] = [await addLink(app.id, "once"), await addLink(app.id, "twice")];
     await remove(path(app.id));
-    await ask("PATCH", `/links/${once.id}`, { [kind]: null });
-    await ask("PATCH", `/links/${twice.id}`, { [kind]: { id: other.id } });
-    await ask("PATCH", `/links/${twice.id}`, { [kind]: null });
+    await send("PATCH", `/links/${once.id}`, { [kind]: null });
+    await send("PATCH", `/links/${twice.id}`, { [kind]: { id: other.id } });
+    await send("PATCH", `/links/${twice.id}`, { [kind]: null });
     expect((await restore(app.id)).status).toBe(200);
     expect([await readApp(once.id), await readApp(twice.id)]).toEqual([null, null]);
   });
 
-  test("does not come back where another one has its name by then", async () => {
+  test("is not restored while another app has its identifier", async () => {
     const app = await addApp();
     await remove(path(app.id));
     const heir = await addApp();
@@ -259,7 +259,7 @@ describe.each([
     expect((await restore(app.id)).status).toBe(200);
   });
 
-  test("goes back on a link that was deleted in between, whichever comes back first", async () => {
+  test("returns to a link that was also deleted, whichever is restored first", async () => {
     const app = await addApp();
     const link = await addLink(app.id, "spring");
     const acts = {
@@ -272,7 +272,7 @@ describe.each([
         for (const name of back) {
           const reply = await (name === "app"
             ? restore(app.id)
-            : ask("POST", `/links/${link.id}/restore`));
+            : send("POST", `/links/${link.id}/restore`));
           expect(reply.status, reply.text).toBe(200);
           if (name === "link" && back[0] === "link") {
             expect(reply.body[`${kind}_id`]).toBeNull();
@@ -283,14 +283,14 @@ describe.each([
     }
   });
 
-  test("of two that a link was on, the last one comes back", async () => {
+  test("returns to a link only if it was the last app that the link had", async () => {
     const first = await addApp();
     const last = await make(`/${kind}s`, {
       [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },
     });
     const { id } = await addLink(first.id, "spring");
     await remove(path(first.id));
-    await ask("PATCH", `/links/${id}`, { [kind]: { id: last.id } });
+    await send("PATCH", `/links/${id}`, { [kind]: { id: last.id } });
     await remove(path(last.id));
     await restore(first.id);
     expect(await readApp(id)).toBeNull();

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** The forms in which clients of such an API send their fields, each through HTTP. */
+/** The forms of request bodies that clients send: wrapped, with unknown fields, as other types. */
 
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 const ios = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
@@ -19,7 +19,7 @@ function listLinks(world: World) {
   return world.call("GET", "/links").then(({ body }) => body.links);
 }
 
-test("fields in their wrapper are the fields", async () => {
+test("fields are accepted inside a wrapper named after the resource", async () => {
   await using world = await createWorld();
   const link = await make(world, "/links", { link: { path: "a", name: "One" } });
   expect(link).toMatchObject({ path: "a", name: "One" });
@@ -43,7 +43,7 @@ test("fields in their wrapper are the fields", async () => {
   expect([page.status, page.text]).toEqual([200, expect.stringContaining("Five")]);
 });
 
-test("a wrapper that is the only way stays the only way", async () => {
+test("creating apps and projects without their required wrapper returns 400", async () => {
   await using world = await createWorld();
   for (const [path, name, fields, key] of [
     ["/ios_apps", "ios_app", ios, world.key],
@@ -56,7 +56,7 @@ test("a wrapper that is the only way stays the only way", async () => {
   }
 });
 
-test("what stands beside the wrapper counts for nothing, and is named", async () => {
+test("fields outside the wrapper are ignored, and the Warning header lists them", async () => {
   await using world = await createWorld();
   const body = { link: { name: "Inside" }, name: "Outside", colour: "red" };
   const reply = await world.call("POST", "/links", { body });
@@ -65,7 +65,7 @@ test("what stands beside the wrapper counts for nothing, and is named", async ()
   expect(reply.headers.get("warning")).toBe(warning);
 });
 
-test("nothing at all makes a link, and changes none", async () => {
+test("an empty body creates a link, and as a PATCH changes nothing", async () => {
   await using world = await createWorld();
   for (const body of [{}, { link: {} }]) {
     const link = await make(world, "/links", body);
@@ -106,14 +106,17 @@ const unknown = [
   ["/page_template/preview", { link: "A" }, "link: did you mean link_id or link_fields?"],
 ] as const;
 
-test.each(unknown)("%s with no known field is refused: %j", async (path, body, error) => {
-  await using world = await createWorld();
-  const reply = await world.call("POST", path, { body });
-  expect([reply.status, reply.body]).toEqual([422, { error }]);
-  expect(await listLinks(world)).toEqual([]);
-});
+test.each(unknown)(
+  "POST %s with only unknown fields returns 422: %j",
+  async (path, body, error) => {
+    await using world = await createWorld();
+    const reply = await world.call("POST", path, { body });
+    expect([reply.status, reply.body]).toEqual([422, { error }]);
+    expect(await listLinks(world)).toEqual([]);
+  },
+);
 
-test("a change without a known field is refused, and nothing is changed", async () => {
+test("an update with only unknown fields returns 422 and changes nothing", async () => {
   await using world = await createWorld();
   const link = await make(world, "/links", { name: "One" });
   const body = { nmae: "Two" };
@@ -125,7 +128,7 @@ test("a change without a known field is refused, and nothing is changed", async 
   expect(await listLinks(world)).toEqual([link]);
 });
 
-test("a hundred thousand unknown names are refused in a short sentence", async () => {
+test("a body with 60,000 unknown fields gets a short error", async () => {
   await using world = await createWorld();
   const names = Array.from({ length: 60_000 }, (_, index) => [`n${index}${"x".repeat(5)}`, 1]);
   const reply = await world.call("POST", "/links", { body: Object.fromEntries(names) });
@@ -133,7 +136,7 @@ test("a hundred thousand unknown names are refused in a short sentence", async (
   expect(reply.text.length).toBeLessThan(3000);
 });
 
-test("unknown fields beside known ones are named, with those that were meant", async () => {
+test("a Warning header lists unknown fields and suggests the ones that were meant", async () => {
   await using world = await createWorld();
   const body = {
     name: "A",
@@ -150,7 +153,7 @@ test("unknown fields beside known ones are named, with those that were meant", a
   expect(reply.headers.get("warning")).toBe(warning);
 });
 
-test("a record that was read is written back whole, and what was ignored is named", async () => {
+test("a link or app can be written back as read; a warning lists read-only fields", async () => {
   await using world = await createWorld();
   const app = await make(world, "/ios_apps", { ios_app: ios });
   const link = await make(world, "/links", { path: "a", ios_app_id: app.id });
@@ -168,11 +171,11 @@ test("a record that was read is written back whole, and what was ignored is name
   expect([reply.status, reply.body]).toEqual([200, link]);
   const same = await world.call("PUT", `/ios_apps/${app.id}`, { body: { ios_app: app } });
   expect([same.status, same.body]).toEqual([200, app]);
-  // No link is made of what only a response has.
+  // Fields that only responses have do not make a link.
   expect((await world.call("POST", "/links", { body: { id, clicks } })).status).toBe(422);
 });
 
-test("a warning is a harmless header, whatever the names are", async () => {
+test("a Warning header is well-formed for any field names", async () => {
   await using world = await createWorld();
   for (const name of [
     'a"b\\',
@@ -195,26 +198,29 @@ test("a warning is a harmless header, whatever the names are", async () => {
 
 const formTypes = ["application/x-www-form-urlencoded", "Multipart/Form-Data; boundary=x"];
 
-test.each(formTypes)("a form of the type %s is told what to send in its place", async (type) => {
-  await using world = await createWorld();
-  for (const [method, path, example, key] of [
-    ["POST", "/links", '{"name":"…"}', world.key],
-    ["PUT", `/links/${unknownId}`, '{"name":"…"}', world.key],
-    ["POST", "/short_links", '{"url":"…"}', world.key],
-    ["POST", "/short_links/resolve", '{"url":"…"}', null],
-    ["POST", "/ios_apps", '{"ios_app":{"bundle_id":"…"}}', world.key],
-    ["POST", "/projects", '{"project":{"name":"…"}}', world.master],
-    ["PATCH", "/page_template", '{"body":"…"}', world.key],
-    ["POST", "/page_template/publish", '{"body":"…"}', world.key],
-  ] as const) {
-    const given = { key, body: "link[name]=Spring", headers: { "content-type": type } };
-    const reply = await world.call(method, path, given);
-    const error = messages.form_refused(example);
-    expect([path, reply.status, reply.body]).toEqual([path, 400, { error }]);
-  }
-});
+test.each(formTypes)(
+  "a form of the type %s gets a 400 that shows the JSON to send",
+  async (type) => {
+    await using world = await createWorld();
+    for (const [method, path, example, key] of [
+      ["POST", "/links", '{"name":"…"}', world.key],
+      ["PUT", `/links/${unknownId}`, '{"name":"…"}', world.key],
+      ["POST", "/short_links", '{"url":"…"}', world.key],
+      ["POST", "/short_links/resolve", '{"url":"…"}', null],
+      ["POST", "/ios_apps", '{"ios_app":{"bundle_id":"…"}}', world.key],
+      ["POST", "/projects", '{"project":{"name":"…"}}', world.master],
+      ["PATCH", "/page_template", '{"body":"…"}', world.key],
+      ["POST", "/page_template/publish", '{"body":"…"}', world.key],
+    ] as const) {
+      const given = { key, body: "link[name]=Spring", headers: { "content-type": type } };
+      const reply = await world.call(method, path, given);
+      const error = messages.form_refused(example);
+      expect([path, reply.status, reply.body]).toEqual([path, 400, { error }]);
+    }
+  },
+);
 
-test("numbers and flags are understood as texts, and texts as flags", async () => {
+test("numbers and flags are accepted as text, and text as flags", async () => {
   await using world = await createWorld();
   for (const [flag, wanted] of [
     ["true", true],
@@ -253,7 +259,7 @@ const lossy = [
 ] as const;
 
 test.each(lossy)(
-  "a value that says something else in another type is refused: %j",
+  "a value that would change its meaning in another type is refused: %j",
   async (...row) => {
     const [body, error] = row;
     await using world = await createWorld();
@@ -269,7 +275,7 @@ for (const [field, list, app] of [
   const member = `${field}_id`;
   const label = field === "ios_app" ? "Ios app" : "Android app";
 
-  test(`${member} chooses an app as the response names it, and takes it away`, async () => {
+  test(`${member} sets and clears a link's app`, async () => {
     await using world = await createWorld();
     const { id } = await make(world, list, { [field]: app });
     const link = await make(world, "/links", { path: "a", [member]: id });
@@ -293,7 +299,7 @@ for (const [field, list, app] of [
     }
   });
 
-  test(`${member} that is nobody's, or another project's, is refused as ${field} is`, async () => {
+  test(`an unknown ${member}, or another project's, is refused as in ${field}`, async () => {
     await using world = await createWorld();
     const stranger = await world.addKey({ project: await world.addProject() });
     const { id } = await make(world, list, { [field]: app });
@@ -310,7 +316,7 @@ for (const [field, list, app] of [
     }
   });
 
-  test(`${member} and ${field} are taken together where they say the same`, async () => {
+  test(`${member} and ${field} may be sent together if they agree`, async () => {
     await using world = await createWorld();
     const { id } = await make(world, list, { [field]: app });
     const error = `${label} contradicts ${member}: send only one of the two`;

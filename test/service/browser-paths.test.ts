@@ -6,12 +6,12 @@ import { openForEach } from "../support/open-for.ts";
 import { addLink, now } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** The paths that association files keep in the browser, as the API tells them. */
+/** GET /browser_paths: the paths that association files leave to the browser. */
 
 let world: World;
 openForEach(createWorld, (opened) => (world = opened));
 
-function plant(write: (tenant: Tenant) => Promise<void>): Promise<void> {
+function addLinks(write: (tenant: Tenant) => Promise<void>): Promise<void> {
   const { store, project } = world;
   return store.write((db) => write({ db, projectId: project.id }));
 }
@@ -22,9 +22,9 @@ async function read(key?: string) {
   return reply.body.browser_paths;
 }
 
-test("are those of links that name no app, the oldest first, then those with a query", async () => {
+test("GET /browser_paths returns the paths of links without an app, oldest first", async () => {
   expect(await read()).toEqual({ paths: [], are_all: true });
-  await plant(async (tenant) => {
+  await addLinks(async (tenant) => {
     const second = await addLink(tenant, "second", { now: now + 1, shortened_path: "s2" });
     await addLink(tenant, "first");
     await insertShortPath(tenant, { linkId: second, path: "a", query: "a=1" });
@@ -34,16 +34,16 @@ test("are those of links that name no app, the oldest first, then those with a q
   expect(await read()).toEqual({ paths: ["first", "second", "s2", "a"], are_all: true });
 });
 
-test("are not all where a pattern cannot tell one", async () => {
-  await plant(async (tenant) => {
+test("GET /browser_paths omits paths that a pattern cannot express, and says so", async () => {
+  await addLinks(async (tenant) => {
     await addLink(tenant, "star-*");
     await addLink(tenant, "later", { now: now + 1 });
   });
   expect(await read()).toEqual({ paths: ["later"], are_all: false });
 });
 
-test("are two hundred at most", async () => {
-  await plant(async (tenant) => {
+test("GET /browser_paths returns at most 200 paths", async () => {
+  await addLinks(async (tenant) => {
     for (let count = 0; count < 201; count += 1) {
       await addLink(tenant, `web-${count}`, { now: now + count });
     }
@@ -52,8 +52,8 @@ test("are two hundred at most", async () => {
   expect([paths.length, paths.at(-1), are_all]).toEqual([200, "web-199", false]);
 });
 
-test("are told to keys of the project that may list its links", async () => {
-  await plant(async (tenant) => {
+test("GET /browser_paths needs a project's key with the scope links.index", async () => {
+  await addLinks(async (tenant) => {
     await addLink(tenant, "web");
   });
   const project = await world.addProject();

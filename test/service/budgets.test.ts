@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createBudgets } from "../../src/service/budgets.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** api-spec.md, "Limits": 600 requests a minute for each key and each row of the table. */
+/** Each key may send 600 requests a minute for each row of the table of limits. */
 
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 const refusal = { error: "Rate limit exceeded. Too many requests." };
@@ -42,14 +42,14 @@ const unlimited: readonly Call[] = [
   ["POST", "/short_links/resolve"],
 ];
 
-/** Calls with a body that is refused after the budget was spent: nothing is written. */
+/** Sends a body that is refused after the budget was spent, so nothing is written. */
 async function call(world: World, [method, path]: Call, key = world.key) {
-  // A link needs no field at all, so an empty object would make one.
+  // A link needs no field at all, so an empty object would create one.
   const refused = path === "/links" ? [] : {};
   return world.call(method, path, { key, body: method.startsWith("P") ? refused : undefined });
 }
 
-/** Makes so many calls, going round those given, and counts the statuses of the answers. */
+/** Sends so many requests, taking turns through `calls`, and counts how many passed. */
 async function spend(world: World, calls: readonly Call[], times: number, key = world.key) {
   const tally = { passed: 0, refused: 0 };
   for (let turn = 0; turn < times; turn += 1) {
@@ -62,7 +62,7 @@ async function spend(world: World, calls: readonly Call[], times: number, key = 
 }
 
 for (const [row, calls] of Object.entries<readonly Call[]>(rows)) {
-  test(`${row}: 600 pass over all endpoints of the row, and each is refused then`, async () => {
+  test(`${row}: 600 requests to any of the endpoints pass, and the next are refused`, async () => {
     await using world = await createWorld();
     expect(await spend(world, calls, 600)).toEqual({ passed: 600, refused: 0 });
     for (const next of calls) {
@@ -74,7 +74,7 @@ for (const [row, calls] of Object.entries<readonly Call[]>(rows)) {
     }
   });
 
-  test(`${row}: the other rows, and what has no limit, go on`, async () => {
+  test(`${row}: spending this budget affects no other budget`, async () => {
     await using world = await createWorld();
     await spend(world, calls, 601);
     for (const [other, others] of Object.entries<readonly Call[]>(rows)) {
@@ -86,14 +86,14 @@ for (const [row, calls] of Object.entries<readonly Call[]>(rows)) {
   });
 }
 
-test("reads, link deletes and resolving are never limited", async () => {
+test("reads, deletions of links and resolving have no limit", async () => {
   await using world = await createWorld();
   for (const next of unlimited) {
     expect([next, await spend(world, [next], 650)]).toEqual([next, { passed: 650, refused: 0 }]);
   }
 });
 
-test("the 600th write is written, the 601st is not", async () => {
+test("the 600th write within a minute is saved, and the 601st is not", async () => {
   await using world = await createWorld();
   const write = (path: string) => world.call("POST", "/links", { body: { path } });
   await spend(world, [["POST", "/links"]], 599);
@@ -102,7 +102,7 @@ test("the 600th write is written, the 601st is not", async () => {
   expect((await world.call("GET", "/links")).body.links).toMatchObject([{ path: "last" }]);
 });
 
-test("a window begins with its first request and ends a minute later", async () => {
+test("a window starts with its first request and ends a minute later", async () => {
   await using world = await createWorld();
   const calls = rows["link writes"];
   world.advance(12_345);
@@ -119,7 +119,7 @@ test("a window begins with its first request and ends a minute later", async () 
   expect(await spend(world, calls, 1)).toEqual({ passed: 1, refused: 0 });
 });
 
-test("a budget that is spent stays so, however many others have come meanwhile", () => {
+test("a spent budget stays spent while thousands of other keys send requests", () => {
   let now = 0;
   const book = createBudgets({ monotonic: () => now });
   const spend = (key: string) => book.spend(key, "link_writes");
@@ -134,7 +134,7 @@ test("a budget that is spent stays so, however many others have come meanwhile",
   void spend("spent");
 });
 
-test("another key has its own budget, in the same project too", async () => {
+test("every key has its own budget, even within a project", async () => {
   await using world = await createWorld();
   const calls = rows["iOS app writes"];
   const other = await world.addKey();
@@ -142,13 +142,13 @@ test("another key has its own budget, in the same project too", async () => {
   expect(await spend(world, calls, 601, other)).toEqual({ passed: 600, refused: 1 });
 });
 
-test("the budget of projects is not the spec's: a master key writes on", async () => {
+test("project requests of a master key have no limit of 600", async () => {
   await using world = await createWorld();
   const calls: readonly Call[] = [["PATCH", `/projects/${unknownId}`]];
   expect((await spend(world, calls, 650, world.master)).refused).toBe(0);
 });
 
-test("requests at the same time share the budget exactly", async () => {
+test("650 simultaneous requests share the budget of 600 exactly", async () => {
   await using world = await createWorld();
   const replies = await Promise.all(
     Array.from({ length: 650 }, () => call(world, ["POST", "/links"])),
@@ -156,7 +156,7 @@ test("requests at the same time share the budget exactly", async () => {
   expect(replies.filter((reply) => reply.status === 429)).toHaveLength(50);
 });
 
-test("what is refused before the budget spends nothing of it", async () => {
+test("a request refused for its plan, scope or role does not spend the budget", async () => {
   await using world = await createWorld();
   const free = await world.addProject({ plan: "free" });
   const refusedEarly = [

@@ -12,7 +12,7 @@ import { openForEach } from "../support/open-for.ts";
 import { createWorld, origin, type World } from "../support/world.ts";
 import { readAnswer, readRefusal } from "../sdk/readers.ts";
 
-/** Client keys, and the route that tells an app of the link which opened it. */
+/** Client keys, and the route through which an app's SDK learns which link opened it. */
 
 const host = "http://default.localhost:8787";
 const ios = { bundle_id: "com.example.shop", team_id: "ABCDE12345", custom_scheme: "Shop" };
@@ -32,22 +32,22 @@ async function makeClientKey(project_id: string): Promise<string> {
 let drawn = 0;
 const fill = (count: number) => Uint8Array.from({ length: count }, () => (drawn += 7) % 251);
 
-const ask = (url: unknown, more: object = {}, key = client) =>
+const attribute = (url: unknown, more: object = {}, key = client) =>
   world.call("POST", "/links/attribute", {
     key,
     body: { url, platform: "android", is_deferred: false, ...more },
   });
 const make = async (fields: object) => (await world.call("POST", "/links", { body: fields })).body;
 
-describe("an app asks with its client key", () => {
-  test("and is told of the link at its address, as each SDK reads it", async () => {
+describe("POST /links/attribute with a client key", () => {
+  test("returns the link at an address in the form that each SDK reads", async () => {
     const link = await make({
       path: "Frühling/schuhe",
       name: "Push: cart abandoned",
       social_title: "Shoes",
       url: "https://example.com",
     });
-    const reply = await ask(`${host}/Fr%C3%BChling/schuhe`);
+    const reply = await attribute(`${host}/Fr%C3%BChling/schuhe`);
     expect([reply.status, reply.body]).toEqual([
       200,
       { matched: true, confidence: "high", match_score: 100, link: expect.anything() },
@@ -72,26 +72,26 @@ describe("an app asks with its client key", () => {
     expect((await world.call("GET", `/links/${link.id}`)).body.clicks).toBe(0);
   });
 
-  test("and gets the parameters of the address, and those of a short path", async () => {
+  test("merges the parameters of the address with those of the link and short link", async () => {
     const url = "https://example.com/shoes?size=42";
     const link = await make({ path: "shoes", url, options: { shorten: true } });
     const short = await world.call("POST", "/short_links", { body: { url: `${host}/shoes?a=1` } });
-    const told = async (path: string) => (await ask(`${host}/${path}`)).body.link;
-    expect(await told("shoes?ref=anna&size=7")).toMatchObject({
+    const readLink = async (path: string) => (await attribute(`${host}/${path}`)).body.link;
+    expect(await readLink("shoes?ref=anna&size=7")).toMatchObject({
       id: link.id,
       url: "https://example.com/shoes?size=42&ref=anna",
       full_url: `${host}/shoes?ref=anna&size=7`,
       deep_link_value: "/shoes",
     });
-    expect(await told(`${link.shortened_path}?b=2`)).toMatchObject({
+    expect(await readLink(`${link.shortened_path}?b=2`)).toMatchObject({
       full_url: `${host}/shoes?b=2`,
     });
-    expect(await told(`${short.body.shortened_path}?b=2`)).toMatchObject({
+    expect(await readLink(`${short.body.shortened_path}?b=2`)).toMatchObject({
       full_url: `${host}/shoes?a=1&b=2`,
     });
   });
 
-  test("and gets addresses that an older iOS makes a URL of, whatever is in them", async () => {
+  test("returns addresses that older iOS versions can parse, for any characters", async () => {
     await world.call("POST", "/ios_apps", { body: { ios_app: ios } });
     await make({
       path: "schön/a b",
@@ -102,7 +102,7 @@ describe("an app asks with its client key", () => {
     });
     const query = "?e=a|b%20c&f={^`}";
     for (const address of [`${host}/sch%C3%B6n/a%20b${query}`, `shop://schön/a b${query}<">ü`]) {
-      const reply = await ask(address);
+      const reply = await attribute(address);
       const { link } = readAnswer("ios", reply);
       expect(readAnswer("android", reply).link).toEqual(link);
       const more = address.startsWith("shop") ? "%3C%22%3E%C3%BC" : "";
@@ -119,34 +119,34 @@ describe("an app asks with its client key", () => {
     }
   });
 
-  test("also by an address below the scheme of one of the project's apps", async () => {
+  test("recognizes an address with the custom scheme of one of the project's apps", async () => {
     await world.call("POST", "/ios_apps", { body: { ios_app: ios } });
     const link = await make({ path: "shoes" });
-    expect((await ask("shop://shoes?ref=anna")).body.link).toMatchObject({
+    expect((await attribute("shop://shoes?ref=anna")).body.link).toMatchObject({
       id: link.id,
       full_url: `${host}/shoes?ref=anna`,
     });
-    expect((await ask("other://shoes")).body).toEqual({ matched: false });
+    expect((await attribute("other://shoes")).body).toEqual({ matched: false });
   });
 
-  test("of no more characters than an address has, in a scheme or on the web", async () => {
+  test("matches addresses of at most 8,192 characters", async () => {
     await world.call("POST", "/ios_apps", { body: { ios_app: ios } });
     await make({ path: "shoes" });
     for (const address of ["shop://shoes?a=", `${host}/shoes?a=`]) {
       const longest = address.padEnd(8192, "1");
-      expect((await ask(longest)).body.matched).toBe(true);
-      expect((await ask(`${longest}1`)).body).toEqual({ matched: false });
+      expect((await attribute(longest)).body.matched).toBe(true);
+      expect((await attribute(`${longest}1`)).body).toEqual({ matched: false });
     }
     const many = "a&".repeat(30_000);
-    expect((await ask(`shop://shoes?${many}`)).body).toEqual({ matched: false });
+    expect((await attribute(`shop://shoes?${many}`)).body).toEqual({ matched: false });
   });
 
-  test("and no SDK stops at an address that is no link's", async () => {
+  test('returns "matched": false, not an error, for an address that no link has', async () => {
     await make({ path: "shoes" });
     const strange = ["javascript:alert(1)", "content://media/1", "https://", "shop://", "\u0000"];
     const others = ["https://example.com/shoes", `${host}/`, `${host}/%E0%A4`, `${host}/none`];
     for (const url of [...strange, ...others, `http://a:b@default.localhost/shoes`, "x", 7]) {
-      const reply = await ask(url);
+      const reply = await attribute(url);
       expect([url, reply.status, reply.body]).toEqual([url, 200, { matched: false }]);
       expect(readAnswer("ios", reply).matched).toBe(false);
     }
@@ -156,22 +156,22 @@ describe("an app asks with its client key", () => {
     }
   });
 
-  test("and of another project's links it is told nothing", async () => {
+  test("does not match another project's links", async () => {
     const other = await world.addProject({ subdomain: "other" });
     const key = await world.addKey({ project: other });
     await world.call("POST", "/ios_apps", { key, body: { ios_app: ios } });
     await world.call("POST", "/links", { key, body: { path: "shoes" } });
     for (const url of ["http://other.localhost:8787/shoes", "shop://shoes"]) {
-      expect((await ask(url)).body).toEqual({ matched: false });
-      expect((await ask(url, {}, await makeClientKey(other.id))).body.matched).toBe(true);
+      expect((await attribute(url)).body).toEqual({ matched: false });
+      expect((await attribute(url, {}, await makeClientKey(other.id))).body.matched).toBe(true);
     }
   });
 
-  test("and is counted as an open or an install, apart from clicks", async () => {
+  test("counts an open or an install, but no click", async () => {
     const link = await make({ path: "shoes", options: { shorten: true } });
-    await ask(`${host}/shoes`);
-    await ask(`${host}/${link.shortened_path}`, { platform: "ios" });
-    await ask(`${host}/shoes?wp=qr&a=1`, { is_deferred: true });
+    await attribute(`${host}/shoes`);
+    await attribute(`${host}/${link.shortened_path}`, { platform: "ios" });
+    await attribute(`${host}/shoes?wp=qr&a=1`, { is_deferred: true });
     const readRows = async (by: string) =>
       (await world.call("GET", "/link_stats", { query: `by=${by}` })).body.stats.rows;
     expect(await readRows("source")).toMatchObject([
@@ -186,20 +186,20 @@ describe("an app asks with its client key", () => {
     expect((await world.call("GET", `/links/${link.id}`)).body.clicks).toBe(0);
   });
 
-  test("and of an install with the clicks of the link up to then", async () => {
+  test("returns the link's click count with an install", async () => {
     noteClick(world.clicks, world.project.id, (await make({ path: "shoes" })).id);
-    const { body } = await ask(`${host}/shoes`, { is_deferred: true });
+    const { body } = await attribute(`${host}/shoes`, { is_deferred: true });
     expect(body.link.clicks).toBe(1);
   });
 
-  test("a self-reported install is high for the SDK and reported for others", async () => {
+  test('returns "high" for a self-reported install, while webhooks say "reported"', async () => {
     const { store, project, now } = world;
     const webhook = { id: project.id, url: "https://example.com", events: webhookEvents };
     const tenant = { projectId: project.id };
     await make({ path: "shoes" });
     const given = { ...webhook, secret: "whsec_1" };
     await store.write((db) => insertWebhook({ ...tenant, db }, given, now()));
-    const { body } = await ask(`${host}/shoes`, { is_deferred: true });
+    const { body } = await attribute(`${host}/shoes`, { is_deferred: true });
     expect(body).toMatchObject({ matched: true, confidence: "high" });
     const told = await store.db.selectFrom("deliveries").select("body").execute();
     expect(told.map((row) => JSON.parse(row.body))).toMatchObject([
@@ -209,28 +209,28 @@ describe("an app asks with its client key", () => {
     expect(stats.rows).toMatchObject([{ key: "reported", installs: 1 }]);
   });
 
-  test("a 422 for a field of a wrong type counts no install and no opening", async () => {
+  test("returns 422 for a field of the wrong type and counts nothing", async () => {
     await make({ path: "shoes" });
     for (const is_deferred of [true, false]) {
-      const reply = await ask(`${host}/shoes`, { is_deferred, platform: ["android"] });
+      const reply = await attribute(`${host}/shoes`, { is_deferred, platform: ["android"] });
       expect(reply.status, reply.text).toBe(422);
     }
     const { stats } = (await world.call("GET", "/link_stats")).body;
     expect(stats.total).toMatchObject({ opens: 0, installs: 0 });
   });
 
-  test("and of an install on the Pro plan alone", async () => {
+  test("matches installs only on the Pro plan, and opens on every plan", async () => {
     await make({ path: "shoes" });
-    const install = () => ask(`${host}/shoes`, { is_deferred: true });
+    const install = () => attribute(`${host}/shoes`, { is_deferred: true });
     expect((await install()).body.matched).toBe(true);
     await world.store.write((db) => updateProject(db, world.project.id, { plan: "free" }, 0));
     expect((await install()).body).toEqual({ matched: false });
-    expect((await ask(`${host}/shoes`)).body.matched).toBe(true);
+    expect((await attribute(`${host}/shoes`)).body.matched).toBe(true);
   });
 });
 
 describe("a client key", () => {
-  test("is refused by every other route, as one that is not known", async () => {
+  test("is refused by every other route with a message about client keys", async () => {
     const { appSdk: _, ...groups } = served;
     const others = Object.values(groups).flatMap((group) => Object.values<Endpoint>(group));
     expect(others.length).toBeGreaterThan(listEndpoints().length);
@@ -245,7 +245,7 @@ describe("a client key", () => {
     }
   });
 
-  test("is refused where no key is needed, too, however it is shown", async () => {
+  test("is refused even where no key is needed, in a header or the query", async () => {
     const { shortened_path } = await make({ path: "shoes", options: { shorten: true } });
     const body = { url: `${host}/${shortened_path}` };
     const resolve = async (given: object) =>
@@ -261,10 +261,10 @@ describe("a client key", () => {
     expect(await readApi(client)).toBe(401);
   });
 
-  test("alone opens its route: neither another key nor none does", async () => {
+  test("is the only kind of key that POST /links/attribute accepts", async () => {
     await make({ path: "shoes" });
     for (const key of [world.key, world.master, "waypost_client_none"]) {
-      const reply = await ask(`${host}/shoes`, {}, key);
+      const reply = await attribute(`${host}/shoes`, {}, key);
       expect(readRefusal(reply)).toEqual([401, expect.stringContaining("keys create --client")]);
     }
     const url = `${origin}${apiPrefix}/links/attribute`;
@@ -276,29 +276,29 @@ describe("a client key", () => {
     }
   });
 
-  test("ends when it is revoked, and with its project", async () => {
+  test("stops working when it is revoked or its project is deleted", async () => {
     await make({ path: "shoes" });
     const other = await world.addProject({ subdomain: "other" });
     const theirs = await makeClientKey(other.id);
-    expect((await ask("x", {}, theirs)).status).toBe(200);
+    expect((await attribute("x", {}, theirs)).status).toBe(200);
     const [key] = await listClientKeys(world.store.db, world.project.id);
     const revoke = (projectId: string) =>
       world.store.write((db) => deleteClientKey({ db, projectId }, key?.id ?? ""));
     expect([await revoke(other.id), await revoke(world.project.id)]).toEqual([false, true]);
-    expect((await ask(`${host}/shoes`)).status).toBe(401);
-    expect((await ask("x", {}, theirs)).status).toBe(200);
+    expect((await attribute(`${host}/shoes`)).status).toBe(401);
+    expect((await attribute("x", {}, theirs)).status).toBe(200);
     await world.store.write((db) => deleteProject(db, other.id));
-    expect((await ask("x", {}, theirs)).status).toBe(401);
+    expect((await attribute("x", {}, theirs)).status).toBe(401);
     expect(await listClientKeys(world.store.db)).toEqual([]);
   });
 
-  test("of a suspended project answers nothing", async () => {
+  test("of a suspended project is refused", async () => {
     await make({ path: "shoes" });
     await world.store.write((db) => updateProject(db, world.project.id, { suspended: true }, 0));
-    expect(readRefusal(await ask(`${host}/shoes`))).toEqual([401, "Account is suspended."]);
+    expect(readRefusal(await attribute(`${host}/shoes`))).toEqual([401, "Account is suspended."]);
   });
 
-  test("is limited by the address that asks, known or not", async () => {
+  test("shares the rate limit of its IP address with unknown keys", async () => {
     const url = `${origin}${apiPrefix}/links/attribute`;
     const send = async (token: string, address: string) => {
       const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
@@ -318,7 +318,7 @@ describe("a client key", () => {
   test.each([
     ["", {}],
     [" behind a proxy that is not trusted", { "x-forwarded-for": "198.51.100.7" }],
-  ])("reports at most 60 installs a minute from one address%s", async (_, more) => {
+  ])("reports at most 60 installs a minute from one IP address%s", async (_, more) => {
     await make({ path: "shoes" });
     const url = `${origin}${apiPrefix}/links/attribute`;
     const authorization = `Bearer ${client}`;
@@ -329,19 +329,19 @@ describe("a client key", () => {
     };
     for (let turn = 0; turn < 60; turn += 1) expect(await send(true, "203.0.113.9")).toBe(200);
     expect(await send(true, "203.0.113.9")).toBe(429);
-    // Openings have their own budget, and so has another address.
+    // Opens have their own budget, and so has every other address.
     expect(await send(false, "203.0.113.9")).toBe(200);
     expect(await send(true, "203.0.113.10")).toBe(200);
   });
 
-  test("is kept as a hash alone", async () => {
+  test("is stored only as a hash", async () => {
     const rows = await world.store.db.selectFrom("client_keys").selectAll().execute();
     expect(JSON.stringify(rows)).not.toContain(client.slice("waypost_client_".length));
     expect(client).toMatch(/^waypost_client_\w{40}$/);
   });
 });
 
-test("a client key in a second api_key parameter is refused where no key is needed", async () => {
+test("a client key in a repeated api_key is refused even where no key is needed", async () => {
   await make({ path: "spring" });
   const asked = { key: null, body: { url: `${host}/spring` } };
   for (const keys of [[client], ["other", client], [client, "other"], ["other", ` ${client} `]]) {

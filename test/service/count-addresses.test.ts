@@ -3,7 +3,7 @@ import { apiPrefix } from "../../src/contract/index.ts";
 import { createBudgets } from "../../src/service/budgets.ts";
 import { createWorld, linkOrigin, origin, type World } from "../support/world.ts";
 
-/** What needs no key is counted by the address that it is asked from: 1,200 a minute. */
+/** Requests without a key are limited to 1,200 a minute for each IP address. */
 
 const body = JSON.stringify({ url: linkOrigin.replace("{subdomain}", "default") + "/spring" });
 
@@ -20,7 +20,7 @@ async function spend(world: World, times: number, address?: string): Promise<rea
   return [...statuses];
 }
 
-test("an address resolves 1,200 short links a minute, and others are not affected", async () => {
+test("an IP address may resolve 1,200 short links a minute, unaffected by others", async () => {
   await using world = await createWorld();
   await world.call("POST", "/links", { body: { path: "spring" } });
   expect(await spend(world, 1200, "203.0.113.9")).toEqual([200]);
@@ -32,12 +32,12 @@ test("an address resolves 1,200 short links a minute, and others are not affecte
   expect(await resolve(world, "203.0.113.9")).toBe(200);
 });
 
-test("guesses that find nothing are counted as well, before their body is read", async () => {
+test("requests that resolve to nothing also count against the limit of an IP address", async () => {
   await using world = await createWorld();
   expect(await spend(world, 1201, "203.0.113.9")).toEqual([404, 429]);
 });
 
-test("the 429 for a client address has no Retry-After", async () => {
+test("the 429 for an IP address has no Retry-After", async () => {
   await using world = await createWorld();
   await spend(world, 1200, "203.0.113.9");
   const headers = { "content-type": "application/json" };
@@ -49,7 +49,7 @@ test("the 429 for a client address has no Retry-After", async () => {
   expect(Object.keys(reply.headers)).not.toContain("retry-after");
 });
 
-test("addresses of one IPv6 network are one client", async () => {
+test("addresses of one IPv6 network share one limit", async () => {
   await using world = await createWorld();
   await spend(world, 600, "2001:db8::1");
   await spend(world, 600, "2001:db8::2");
@@ -57,12 +57,12 @@ test("addresses of one IPv6 network are one client", async () => {
   expect(await resolve(world, "2001:db8:0:1::1")).toBe(404);
 });
 
-test("a call within the process has no address, and is not counted", async () => {
+test("calls within the process have no IP address and are not limited", async () => {
   await using world = await createWorld();
   expect(await spend(world, 1300)).toEqual([404]);
 });
 
-test("a key's calls are counted by the key alone", async () => {
+test("requests with a key do not count against the limit of their IP address", async () => {
   await using world = await createWorld();
   const url = `${origin}${apiPrefix}/links`;
   const headers = { authorization: `Token ${world.key}` };
@@ -72,7 +72,7 @@ test("a key's calls are counted by the key alone", async () => {
   }
 });
 
-test("of very many addresses the oldest are forgotten", () => {
+test("the oldest counters are dropped when thousands of IP addresses send requests", () => {
   let now = 0;
   const budgets = createBudgets({ monotonic: () => now });
   const spendOf = (address: string) => budgets.spendByAddress(address, "keyless");

@@ -3,7 +3,7 @@ import { listEndpoints } from "../../src/contract/index.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, origin, type World } from "../support/world.ts";
 
-/** What pages of other sites may ask: to resolve a short link, and nothing else. */
+/** Pages of other sites may resolve a short link, and nothing else. */
 
 let world: World;
 openForEach(createWorld, (opened) => (world = opened));
@@ -20,7 +20,7 @@ const preflight = {
 const listCors = (headers: Headers) =>
   Object.fromEntries([...headers].filter(([name]) => name.startsWith("access-control-")));
 
-test("a browser that asks first is told what it may send, without a key", async () => {
+test("a preflight for /short_links/resolve is answered without a key", async () => {
   const reply = await world.call("OPTIONS", path, { key: null, headers: preflight });
   expect([reply.status, reply.text]).toEqual([204, ""]);
   expect(listCors(reply.headers)).toEqual({
@@ -31,7 +31,7 @@ test("a browser that asks first is told what it may send, without a key", async 
   });
 });
 
-test("a page may read the answer, and what refuses it", async () => {
+test("a page of another site may read every response of /short_links/resolve", async () => {
   await world.call("POST", "/links", { body: { path: "spring" } });
   const given = { key: null, headers: page };
   const replies = [
@@ -53,7 +53,7 @@ test("a page may read the answer, and what refuses it", async () => {
   }
 });
 
-const ask = (method: string) =>
+const send = (method: string) =>
   world.answer({
     method,
     url: `${origin}/api/v1${path}`,
@@ -62,12 +62,12 @@ const ask = (method: string) =>
     address: "203.0.113.9",
   });
 
-test("a page may read that its visitor has asked too often; to ask first is free", async () => {
+test("a page of another site may read the 429, and preflights are not counted", async () => {
   for (let turn = 0; turn < 1200; turn += 1) {
-    expect((await ask("OPTIONS")).status).toBe(204);
-    expect((await ask("POST")).status).toBe(404);
+    expect((await send("OPTIONS")).status).toBe(204);
+    expect((await send("POST")).status).toBe(404);
   }
-  const late = await ask("POST");
+  const late = await send("POST");
   expect([late.status, late.body]).toEqual([
     429,
     { error: "Rate limit exceeded. Too many requests." },
@@ -75,7 +75,7 @@ test("a page may read that its visitor has asked too often; to ask first is free
   expect(late.headers["access-control-allow-origin"]).toBe("*");
 });
 
-test("no page may ask or read anything else", async () => {
+test("no other endpoint sends CORS headers", async () => {
   for (const { method, path: other } of listEndpoints()) {
     if (other === path) continue;
     const place = other.replace(":id", "0190a000-0000-7000-8000-000000000000");

@@ -4,7 +4,7 @@ import { changeProject } from "../../src/service/write-project.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** A project whose links may lead to some hosts alone, over REST (`waypost projects`). */
+/** A project whose links may only point to allowed hosts. */
 
 const fields = {
   url: "Url",
@@ -20,7 +20,7 @@ let world: World;
 
 openForEach(createWorld, (opened) => (world = opened));
 
-/** As the operator's command writes it, in the middle of everything. */
+/** Writes the setting directly, as the operator's command does. */
 async function allow(destinations: string | null): Promise<StoredProject> {
   const changed = await world.store.write((db) =>
     changeProject(db, world, world.project, {}, { destinations }),
@@ -40,8 +40,8 @@ const save = (body: object) => world.call("PATCH", "/page_template", { body });
 const publish = (body?: object) =>
   world.call("POST", "/page_template/publish", { ...(body && { body }) });
 
-describe("a link's addresses", () => {
-  test.each(Object.entries(fields))("%s leads to no other host", async (field, label) => {
+describe("a link in a project with allowed hosts", () => {
+  test.each(Object.entries(fields))("cannot have a %s on another host", async (field, label) => {
     await limit();
     const made = await create({ path: "kept", [field]: "https://a.SHOP.example:8443/x" });
     expect(made.status).toBe(201);
@@ -58,7 +58,7 @@ describe("a link's addresses", () => {
     expect((await world.call("GET", "/links")).body.links).toEqual([made.body]);
   });
 
-  test("are all told of at once, beside what else is wrong", async () => {
+  test("gets one 422 for forbidden hosts and all its other problems", async () => {
     await limit();
     const reply = await create({ url: evil, ios_fallback_url: "ftp://x.example", name: "\0" });
     expect(reply.status).toBe(422);
@@ -68,7 +68,7 @@ describe("a link's addresses", () => {
     );
   });
 
-  test("may be taken away, and no link needs one", async () => {
+  test("may have its address removed, or be created without one", async () => {
     await limit();
     const made = await create({ path: "bare", url: good });
     expect((await patch(made.body.id, { url: "" })).body.url).toBe(null);
@@ -76,8 +76,8 @@ describe("a link's addresses", () => {
   });
 });
 
-describe("what exists", () => {
-  test("keeps its address while other fields are written", async () => {
+describe("an existing link to a host that is no longer allowed", () => {
+  test("keeps its address while other fields change", async () => {
     const { id } = (await create({ path: "old", url: evil, social_image_url: evil })).body;
     await limit();
     expect((await patch(id, { name: "Renamed" })).status).toBe(200);
@@ -90,7 +90,7 @@ describe("what exists", () => {
     expect(swapped.body.error).toBe(`Ios fallback url ${refusal} evil.example`);
   });
 
-  test("does not come back once it was replaced", async () => {
+  test("cannot get its old address back once it was replaced", async () => {
     const { id } = (await create({ path: "old", url: evil })).body;
     await limit();
     expect((await patch(id, { url: good })).status).toBe(200);
@@ -98,8 +98,8 @@ describe("what exists", () => {
   });
 });
 
-describe("a shortened address", () => {
-  test("leads to an allowed host or to one of the project's own links", async () => {
+describe("POST /short_links in a project with allowed hosts", () => {
+  test("accepts addresses on allowed hosts and of the project's own links", async () => {
     await create({ path: "own", url: evil });
     await limit();
     expect((await shorten(good)).status).toBe(201);
@@ -108,14 +108,14 @@ describe("a shortened address", () => {
     expect([reply.status, reply.body]).toEqual([422, { errors: `Url ${refusal} evil.example` }]);
   });
 
-  test("of another project's link is an address like any other", async () => {
+  test("refuses the address of another project's link", async () => {
     await world.addProject({ subdomain: "other" });
     await limit();
     expect((await shorten("http://other.localhost:8787/own")).status).toBe(422);
   });
 });
 
-test("a change holds for the next request, and other projects have none of it", async () => {
+test("a change of allowed hosts applies to the next request, only in its own project", async () => {
   expect((await create({ url: evil })).status).toBe(201);
   await limit();
   expect((await create({ url: evil })).status).toBe(422);
@@ -127,7 +127,7 @@ test("a change holds for the next request, and other projects have none of it", 
   expect((await create({ url: evil })).status).toBe(201);
 });
 
-test("a long list is shortened where it is named", async () => {
+test("the error names at most five of the allowed hosts", async () => {
   await allow("a.example,b.example,c.example,d.example,e.example,f.example,g.example");
   expect((await create({ url: evil })).body.error).toBe(
     "Url must point to one of the allowed hosts (a.example, b.example, c.example, d.example, " +
@@ -135,10 +135,10 @@ test("a long list is shortened where it is named", async () => {
   );
 });
 
-describe("a page template", () => {
+describe("a page template in a project with allowed hosts", () => {
   const picture = page(`<img src="https://evil.example/a.png" alt="">`);
 
-  test("has pictures and links of the allowed hosts alone", async () => {
+  test("may only contain pictures and links of allowed hosts", async () => {
     await limit();
     const kept = page(
       `<img src="https://cdn.shop.example/{{ link.path }}.png" alt="{{ link.name }}">` +
@@ -156,7 +156,7 @@ describe("a page template", () => {
     expect((await publish()).status).toBe(200);
   });
 
-  test("that was saved before is not published, and one that is live may be again", async () => {
+  test("saved with a forbidden host cannot be published, unless it was live before", async () => {
     await save({ body: picture });
     await limit();
     expect((await save({ css: "p{color:red}" })).status).toBe(200);

@@ -3,7 +3,7 @@ import { messages } from "../../src/contract/messages.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, type Given, type World } from "../support/world.ts";
 
-/** The page of a link as somebody types it: by the rules of a write, and nothing of it is kept. */
+/** Previews of unsaved links: the rules of a write apply, and nothing is saved. */
 
 const body = "<h1>{{ link.name }} at {{ link.path }}</h1>{% store_buttons %}";
 const url = "https://example.com/spring";
@@ -15,14 +15,14 @@ openForEach(createWorld, (opened) => (world = opened));
 const preview = (fields: object, given: Given = {}) =>
   world.call("POST", "/page_template/preview", { body: { body, ...fields }, ...given });
 
-async function plant(link: object): Promise<string> {
+async function createLink(link: object): Promise<string> {
   const made = await world.call("POST", "/links", { body: link });
   expect(made.status).toBe(201);
   return made.body.id;
 }
 
-test("shows what would be changed of a link, and changes nothing", async () => {
-  const link_id = await plant({ path: "spring", social_title: "Spring", url });
+test("a preview shows an edited link and saves nothing", async () => {
+  const link_id = await createLink({ path: "spring", social_title: "Spring", url });
   const before = (await world.call("GET", `/links/${link_id}`)).body;
   const link_fields = { social_title: "May <b>", url: "https://example.com/may" };
   const { status, text } = await preview({ link_id, link_fields });
@@ -32,7 +32,7 @@ test("shows what would be changed of a link, and changes nothing", async () => {
   expect((await world.call("GET", `/links/${link_id}`)).body).toEqual(before);
 });
 
-test("shows a link that is not there yet, and takes no path for it", async () => {
+test("a preview shows a link that does not exist yet and does not reserve its path", async () => {
   const ios_app = { bundle_id: "com.shop", team_id: "ABCDE12345", name: "Shop" };
   const app = (await world.call("POST", "/ios_apps", { body: { ios_app } })).body.id;
   const link_fields = { social_title: "New", path: "/new/", ios_app: { id: app } };
@@ -40,12 +40,12 @@ test("shows a link that is not there yet, and takes no path for it", async () =>
   expect([status, text.includes("<h1>New at new</h1>")]).toEqual([200, true]);
   expect(text).toContain('content="Shop"');
   expect((await world.call("GET", "/links")).body.links).toEqual([]);
-  await plant({ path: "new/" });
+  await createLink({ path: "new/" });
 });
 
-test("is refused as the write would be, with the same sentence", async () => {
-  await plant({ path: "taken" });
-  const link_id = await plant({ path: "spring" });
+test("a preview is refused with the same message as the write would be", async () => {
+  await createLink({ path: "taken" });
+  const link_id = await createLink({ path: "spring" });
   for (const link_fields of [
     { url: "nowhere" },
     { path: "taken" },
@@ -63,15 +63,15 @@ test("is refused as the write would be, with the same sentence", async () => {
   }
 });
 
-test("registers no app", async () => {
+test("a preview does not register an app", async () => {
   const ios_app = { bundle_id: "com.new", team_id: "ABCDE12345" };
   const { status, body: told } = await preview({ link_fields: { ios_app } });
   expect([status, told]).toEqual([422, { error: messages.ios_app_not_found }]);
   expect((await world.call("GET", "/ios_apps")).body.ios_apps).toEqual([]);
 });
 
-test("asks for the right to write it", async () => {
-  const link_id = await plant({ path: "spring" });
+test("a preview of a write needs the scope for that write", async () => {
+  const link_id = await createLink({ path: "spring" });
   const scopes = ["page_templates.show", "links.show"] as const;
   const key = await world.addKey({ scopes: [...scopes] });
   const refused = await preview({ link_id, link_fields: { path: "other" } }, { key });

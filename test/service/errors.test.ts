@@ -7,7 +7,7 @@ import { openDatabase } from "../../src/sql/engine.ts";
 import { isOnPostgres } from "../support/store-place.ts";
 import { createWorld, origin, type Given, type World } from "../support/world.ts";
 
-/** api-spec.md, "Errors": each status with its exact body and headers, and what comes first. */
+/** Each error status with its exact body and headers, and which error wins. */
 
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 const mebibyte = 1024 * 1024;
@@ -43,7 +43,7 @@ function post(world: World, body: Bytes, headers: Record<string, string> = {}, p
   return new Request(`${origin}/api/v1${path}`, init);
 }
 
-/** Bytes that arrive one chunk at a time, their number never announced. */
+/** A stream of chunks of unannounced total length. */
 function stream(chunks: number, onPull: () => void = () => undefined): ReadableStream<Uint8Array> {
   let left = chunks;
   const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
@@ -62,7 +62,7 @@ const wrongTypes = [
   "text/json; application/json",
 ];
 
-test.each(wrongTypes)("a body of the type %s is a 400 wherever one is read", async (type) => {
+test.each(wrongTypes)("every endpoint with a body returns 400 for the type %s", async (type) => {
   await using world = await createWorld();
   for (const [method, path, key] of listWrites(world)) {
     const given = { key, body: {}, headers: { "content-type": type } };
@@ -71,7 +71,7 @@ test.each(wrongTypes)("a body of the type %s is a 400 wherever one is read", asy
   }
 });
 
-test("a request without a body and a type is a 400 wherever a body is read", async () => {
+test("every endpoint with a body returns 400 for a request without body and type", async () => {
   await using world = await createWorld();
   for (const [method, path, key] of listWrites(world)) {
     const reply = await world.call(method, path, { key });
@@ -80,7 +80,7 @@ test("a request without a body and a type is a 400 wherever a body is read", asy
 });
 
 test.each(["application/json; charset=utf-8", "Application/JSON", "application/json;x=y"])(
-  "%s is JSON",
+  "the content type %s is accepted as JSON",
   async (type) => {
     await using world = await createWorld();
     const given = { body: {}, headers: { "content-type": type } };
@@ -88,7 +88,7 @@ test.each(["application/json; charset=utf-8", "Application/JSON", "application/j
   },
 );
 
-test.each(["GET", "DELETE"])("%s asks for no type", async (method) => {
+test.each(["GET", "DELETE"])("%s ignores the content type", async (method) => {
   await using world = await createWorld();
   const reply = await world.call(method, `/links/${unknownId}`, {
     headers: { "content-type": "text/plain" },
@@ -109,23 +109,26 @@ const notJson = [
   ['"text"', messages.body_not_object],
 ] as const;
 
-test.each(notJson)("the body %j is a 400 wherever a body is read", async (body, error) => {
-  await using world = await createWorld();
-  for (const [method, path, key] of listWrites(world)) {
-    const headers = { "content-type": "application/json" };
-    const reply = await world.call(method, path, { key, body, headers });
-    expect([path, reply.status, reply.body]).toEqual([path, 400, { error }]);
-  }
-});
+test.each(notJson)(
+  "every endpoint with a body returns 400 for the body %j",
+  async (body, error) => {
+    await using world = await createWorld();
+    for (const [method, path, key] of listWrites(world)) {
+      const headers = { "content-type": "application/json" };
+      const reply = await world.call(method, path, { key, body, headers });
+      expect([path, reply.status, reply.body]).toEqual([path, 400, { error }]);
+    }
+  },
+);
 
-test("bytes that are not UTF-8 are no JSON", async () => {
+test("a body that is not valid UTF-8 returns 400", async () => {
   await using world = await createWorld();
   const bytes = Buffer.concat([Buffer.from('{"name": "'), Buffer.of(0xff), Buffer.from('"}')]);
   const response = await world.fetch(post(world, bytes));
   expect([response.status, await response.json()]).toEqual([400, { error: messages.body_invalid }]);
 });
 
-test("a route that does not exist is a JSON 404, with or without a key", async () => {
+test("an unknown route returns a JSON 404 with or without a key", async () => {
   await using world = await createWorld();
   for (const key of [world.key, null]) {
     for (const [method, path] of [
@@ -152,7 +155,7 @@ test("a route that does not exist is a JSON 404, with or without a key", async (
   }
 });
 
-/** A link of so many bytes of JSON, most of them of that letter. */
+/** The JSON of a link, `bytes` long, filled with one letter. */
 function fill(bytes: number, letter = "x"): string {
   const size = Buffer.byteLength(letter);
   const rest = bytes - JSON.stringify({ social_description: "" }).length;
@@ -160,7 +163,7 @@ function fill(bytes: number, letter = "x"): string {
   return JSON.stringify({ social_description: text });
 }
 
-test("a body of 1 MiB is read, one byte more is a 413", async () => {
+test("a body of 1 MiB is accepted, and one more byte returns 413", async () => {
   await using world = await createWorld();
   const headers = { "content-type": "application/json" };
   const largest = await world.call("POST", "/links", { body: fill(mebibyte), headers });
@@ -174,7 +177,7 @@ test("a body of 1 MiB is read, one byte more is a 413", async () => {
   }
 });
 
-test("a body that comes as data is measured in bytes, too", async () => {
+test("a body passed as a string is measured in bytes, not characters", async () => {
   await using world = await createWorld();
   const headers = { authorization: `Token ${world.key}`, "content-type": "application/json" };
   const url = `${origin}${apiPrefix}/links`;
@@ -191,7 +194,7 @@ test("a body that comes as data is measured in bytes, too", async () => {
   }
 });
 
-test("a body is as large as what arrives, whatever it says of itself", async () => {
+test("a body is measured by what arrives, whatever Content-Length says", async () => {
   await using world = await createWorld();
   let pulled = 0;
   const endless = stream(100_000, () => (pulled += 1));
@@ -210,7 +213,7 @@ test("a body is as large as what arrives, whatever it says of itself", async () 
   expect(pulled).toBe(17);
 });
 
-test("an address of more than 16 KiB is a 414", async () => {
+test("an address longer than 16 KiB returns 414", async () => {
   await using world = await createWorld();
   const reply = await world.call("GET", "/links", { query: `q[name_eq]=${"x".repeat(16_384)}` });
   expect([reply.status, reply.body]).toEqual([414, { error: messages.address_too_long }]);
@@ -225,7 +228,7 @@ test("an address of more than 16 KiB is a 414", async () => {
   }
 });
 
-test("nothing of a body is read for a caller whose key does not open the door", async () => {
+test("the body of a request with a refused key is never read", async () => {
   await using world = await createWorld();
   const free = await world.addProject({ plan: "free" });
   const suspended = await world.addProject({ suspended: true });
@@ -247,7 +250,7 @@ test("nothing of a body is read for a caller whose key does not open the door", 
   }
 });
 
-test("of two faults the one that is asked first is named", async () => {
+test("when several errors apply, the earlier check decides the response", async () => {
   await using world = await createWorld();
   const suspended = await world.addKey({ project: await world.addProject({ suspended: true }) });
   const free = await world.addKey({ project: await world.addProject({ plan: "free" }) });
@@ -280,7 +283,7 @@ test("of two faults the one that is asked first is named", async () => {
 });
 
 test.skipIf(isOnPostgres)(
-  "while another process holds the store, writes are told 503 and reads go on",
+  "while another process locks the database, writes return 503 and reads work",
   async () => {
     await using world = await createWorld();
     const link = (await world.call("POST", "/links", { body: { path: "a" } })).body;
@@ -293,7 +296,7 @@ test.skipIf(isOnPostgres)(
         ["DELETE", `/links/${link.id}`, undefined],
       ] as const) {
         const asked = world.call(method, path, { body });
-        // Answered after it was asked, and by then the write stands before the lock.
+        // By the time this read is done, the write is waiting for the lock.
         const reading = await world.call("GET", `/links/${link.id}`);
         expect([reading.status, reading.body]).toEqual([200, link]);
         world.advance(10_000);
@@ -316,7 +319,7 @@ test.skipIf(isOnPostgres)(
   },
 );
 
-test("a body that does not arrive within ten seconds is told 503, and not before", async () => {
+test("a body that does not arrive within ten seconds gets 503", async () => {
   await using world = await createWorld();
   const never = new ReadableStream<Uint8Array>({ pull: () => new Promise(() => undefined) });
   let isAnswered = false;
@@ -330,7 +333,7 @@ test("a body that does not arrive within ten seconds is told 503, and not before
   expect(await response.json()).toEqual({ error: messages.not_begun });
 });
 
-test("what goes wrong inside is told by a reference alone, and reported", async () => {
+test("an internal error returns only a reference, and is reported with its cause", async () => {
   await using world = await createWorld();
   await world.call("POST", "/links", { body: {} });
   await renameTable(world, "links", "lost");
@@ -356,7 +359,7 @@ async function renameTable({ openSql }: World, from: string, to: string): Promis
   await vandal.close();
 }
 
-test("whatever is sent, the answer is JSON with one message and never a 5xx", async () => {
+test("any input gets a JSON response with a single message, never a 5xx", async () => {
   await using world = await createWorld();
   const writes: Target[] = listWrites(world).map(([method, path]) => ({ method, path }));
   const reads = ["/links", "/ios_apps", "/android_apps"].map((path) => ({ method: "GET", path }));
@@ -385,7 +388,7 @@ test("whatever is sent, the answer is JSON with one message and never a 5xx", as
   expect(world.reported).toEqual([]);
 });
 
-test("no answer may be kept by a cache", async () => {
+test("no response may be cached", async () => {
   await using world = await createWorld();
   const link = (await world.call("POST", "/links", { body: {} })).body;
   for (const reply of [

@@ -4,7 +4,7 @@ import { messages } from "../../src/contract/messages.ts";
 import { digestOf } from "../../src/text/digest.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** No form of a request is a way around a rule: what is refused in one is refused in all. */
+/** Every rule holds in all forms of a request: wrapped, among other fields, in any path. */
 
 type Fields = Readonly<Record<string, unknown>>;
 type Form = (name: string, fields: Fields) => Fields;
@@ -18,11 +18,14 @@ const onTheFly = [
 const forms: readonly (readonly [string, Form])[] = [
   ["plain", (_, fields) => fields],
   ["in its wrapper", (name, fields) => ({ [name]: fields })],
-  ["in its wrapper, with more beside it", (name, fields) => ({ id: "x", [name]: fields, a: 1 })],
+  [
+    "in its wrapper, with other fields outside",
+    (name, fields) => ({ id: "x", [name]: fields, a: 1 }),
+  ],
   ["among fields of the response", (_, fields) => ({ id: "x", clicks: 1, ...fields })],
 ];
 
-/** Every way to write a link, as its path may be spelled. */
+/** Every way to write a link, with different spellings of its path. */
 function listWays(id: string): readonly Way[] {
   return [
     ["POST", "/links", {}],
@@ -35,7 +38,7 @@ function listWays(id: string): readonly Way[] {
   ];
 }
 
-type Asked = {
+type WriteAttempt = {
   readonly world: World;
   readonly form: Form;
   readonly key: string;
@@ -43,8 +46,8 @@ type Asked = {
   readonly creator?: string;
 };
 
-/** Writes a link in all ways, and answers each status with its sentence, once each. */
-async function writeAll({ world, form, key, creator = key }: Asked, fields: Fields) {
+/** Writes a link in all ways, and returns each distinct status with its message. */
+async function writeAll({ world, form, key, creator = key }: WriteAttempt, fields: Fields) {
   const given = { body: { path: "kept" }, key: creator };
   const kept = (await world.call("POST", "/links", given)).body;
   const told = new Set<string>();
@@ -57,8 +60,8 @@ async function writeAll({ world, form, key, creator = key }: Asked, fields: Fiel
   return [...told];
 }
 
-describe.each(forms)("a link that is sent %s", (_, form) => {
-  test.each(onTheFly)("registers no %s without its scope or role", async (...row) => {
+describe.each(forms)("a link sent %s", (_, form) => {
+  test.each(onTheFly)("registers no %s without the scope and role for it", async (...row) => {
     const [field, app, scope] = row;
     await using world = await createWorld();
     const own = await world.addProject();
@@ -81,14 +84,14 @@ describe.each(forms)("a link that is sent %s", (_, form) => {
     [{ ios_deferred_deep_linking_enabled: "true" }, "ios_deferred_deep_linking_enabled"],
     [{ ios_deferred_deep_linking_enabled: 1 }, "ios_deferred_deep_linking_enabled"],
     [{ provider_token: 1, campaign_token: 0 }, "provider_token, campaign_token"],
-  ])("asks for no Pro field on the free plan: %j", async (fields, names) => {
+  ])("cannot set a Pro field on the free plan: %j", async (fields, names) => {
     await using world = await createWorld();
     const key = await world.addKey({ project: await world.addProject({ plan: "free" }) });
     const refusal = `401 ${messages.pro_fields(names)}`;
     expect(await writeAll({ world, form, key }, fields)).toEqual([refusal]);
   });
 
-  test("is shortened by no word for true on the free plan", async () => {
+  test("cannot be shortened on the free plan by any spelling of true", async () => {
     await using world = await createWorld();
     const key = await world.addKey({ project: await world.addProject({ plan: "free" }) });
     for (const shorten of [true, "true", "TRUE", "1", 1]) {
@@ -99,7 +102,7 @@ describe.each(forms)("a link that is sent %s", (_, form) => {
     }
   });
 
-  test("is not the one too many of the free plan", async () => {
+  test("cannot exceed the free plan's limit of links", async () => {
     await using world = await createWorld();
     const project = await world.addProject({ plan: "free", max_links: 1 });
     const key = await world.addKey({ project });
@@ -115,7 +118,7 @@ describe.each(forms)("a link that is sent %s", (_, form) => {
     }
   });
 
-  test("leads to no host that the project does not allow", async () => {
+  test("cannot point to a host that the project does not allow", async () => {
     await using world = await createWorld();
     const key = await world.addKey({
       project: await world.addProject({ destinations: "shop.example" }),
@@ -129,7 +132,7 @@ describe.each(forms)("a link that is sent %s", (_, form) => {
     expect(reply.status).toBe(422);
   });
 
-  test("has its app by an id of its own project alone", async () => {
+  test("cannot use the app of another project", async () => {
     await using world = await createWorld();
     const app = { ios_app: { bundle_id: "com.a", team_id: "ABCDE12345" } };
     const { id } = (await world.call("POST", "/ios_apps", { body: app })).body;
@@ -141,7 +144,7 @@ describe.each(forms)("a link that is sent %s", (_, form) => {
     }
   });
 
-  test("overwrites nothing that changed since, and nothing that is there", async () => {
+  test("overwrites nothing that changed, exists or needs another scope", async () => {
     await using world = await createWorld();
     const link = (await world.call("POST", "/links", { body: { path: "a" } })).body;
     const [body, fields] = [{ name: "B" }, { path: "a", ios_app_id: "" }];
@@ -162,7 +165,7 @@ describe.each(forms)("a link that is sent %s", (_, form) => {
     expect(refused.body.error).toBe(messages.scope_missing("links.update"));
   });
 
-  test("spends the one budget of link writes", async () => {
+  test("counts against one budget for all link writes", async () => {
     await using world = await createWorld();
     const ways = listWays("0190a000-0000-7000-8000-000000000000");
     for (let call = 0; call < 600; call += 1) {
@@ -178,7 +181,7 @@ describe.each(forms)("a link that is sent %s", (_, form) => {
     }
   });
 
-  test("shows a link in a preview to no key that may not read it", async () => {
+  test("is not shown in a preview to a key without links.show", async () => {
     await using world = await createWorld();
     const key = await world.addKey({ scopes: ["page_templates.show"] });
     const link = (await world.call("POST", "/links", { body: {} })).body;

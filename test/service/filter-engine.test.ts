@@ -15,7 +15,7 @@ import {
 import { isOnPostgres } from "../support/store-place.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** The filter engine against a model that shares nothing with it (link-services.md §2). */
+/** Compares the filter engine with a model that shares no code with it. */
 
 const links: Kinds = {
   name: "text",
@@ -43,7 +43,7 @@ const androidApps: Kinds = {
 };
 const kinds = { links, ios_apps: iosApps, android_apps: androidApps } as const;
 
-/** What names and operands are put together from: few words, so that they often meet. */
+/** The parts of names and operands: few, so that random filters often match something. */
 const letters = ["a", "A", "b", "é", "É", "e\u0301", "ß", "Σ", "σ", "ς", "İ", "T\u0308", "\u1e97"];
 const words = ["spring", "SPRING", "prin", "ΟΔΟΣ", "οδος", "ÉTÉ", "été", "日本語"];
 const others = ["日本", "😀", "\ud7ff", "\ue000", "-", "1", " ", "%", "_", "a_%", "\\", "'", '"'];
@@ -118,17 +118,17 @@ type Step = {
   readonly at: number;
   readonly to: string;
 };
-/** Which link, from the newest back: a new row may take the place of the newest that is gone. */
+/** How far back from the newest link: a new row may reuse the place of the deleted newest. */
 const at = fc.oneof(fc.constant(0), fc.nat(20), fc.nat(300));
 const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.record({ act: fc.constantFrom("rename", "move", "delete"), at, to: pathText }),
   { maxLength: 6 },
 );
 
-/** One question: what is asked of the list, and which page of it is wanted. */
+/** A list request: its filters, page and limit. */
 type Question = { readonly q: readonly Pair[]; readonly page: number; readonly limit: number };
 
-describe("the engine and the model agree", () => {
+describe("the filter engine agrees with the model", () => {
   test.each(["no trigram index", "a trigram index"])("on links with %s", async (state) => {
     const story = fc.record({
       before: seeds("a", 12),
@@ -154,9 +154,9 @@ describe("the engine and the model agree", () => {
     );
   });
 
-  // PostgreSQL's index is never half built.
+  // PostgreSQL never has a half-built index.
   test.skipIf(isOnPostgres)(
-    "on links while the trigram index is half built, and when it is whole",
+    "on links while the trigram index is half built, and once it is complete",
     async () => {
       await using world = await createWorld();
       const [grown = []] = fc.sample(fc.array(seed, { minLength: 300, maxLength: 300 }), 1);
@@ -200,7 +200,7 @@ describe("the engine and the model agree", () => {
   });
 });
 
-test("a new link inherits nothing that the trigram index knew of a deleted one", async () => {
+test("the trigram index forgets a deleted link before a new one reuses its row", async () => {
   await using world = await createWorld();
   await beginIndex(world);
   await world.store.finishChores();
@@ -233,7 +233,7 @@ async function agreeOnApps(
   );
 }
 
-/** Asks the service and the model the same, and holds their answers together. */
+/** Sends the same request to the service and the model, and compares the results. */
 async function compare(
   world: World,
   list: keyof typeof kinds,
@@ -252,7 +252,7 @@ async function compare(
   expect({ q, ...told }).toEqual({ q, status: 200, ids: expected, count: ids.length });
 }
 
-/** Renames, moves and deletes links, and writes down in the rows what became of them. */
+/** Renames, moves and deletes links, and updates `rows` to match. */
 async function change(world: World, rows: Row[], changes: readonly Step[]): Promise<void> {
   for (const [turn, { act, at, to }] of changes.entries()) {
     const index = Math.max(0, rows.length - 1 - at);

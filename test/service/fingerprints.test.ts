@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createWorld } from "../support/world.ts";
 
-/** How many fingerprints an Android app may have, and warnings for what the systems ignore. */
+/** The limit of fingerprints, and warnings about those that the systems ignore. */
 
 const sha256 = Array.from({ length: 32 }, () => "AB").join(":");
 const androidApp = { package_name: "com.example.app", fingerprints: ["AA:BB:0C"] };
@@ -23,7 +23,7 @@ const allIgnored =
 const oneIgnored =
   '299 waypost "Android will ignore 1 of 2 fingerprints: it needs SHA-256 (32 pairs)."';
 
-test("a write that sends fingerprints other than SHA-256 is accepted with a warning", async () => {
+test("fingerprints that are not SHA-256 are accepted with a warning", async () => {
   await using world = await createWorld();
   const send = async (method: string, path: string, body: object) => {
     const reply = await world.call(method, path, { body });
@@ -42,7 +42,7 @@ test("a write that sends fingerprints other than SHA-256 is accepted with a warn
   );
 });
 
-test("a link warns of fingerprints other than SHA-256 only when it registers the app", async () => {
+test("a link warns of fingerprints other than SHA-256 only if it creates the app", async () => {
   await using world = await createWorld();
   for (const warning of [allIgnored, null]) {
     const reply = await world.call("POST", "/links", { body: { android_app: androidApp } });
@@ -50,7 +50,7 @@ test("a link warns of fingerprints other than SHA-256 only when it registers the
   }
 });
 
-test("a write that sends a Team ID in another form is accepted with a warning", async () => {
+test("a malformed Team ID is accepted with a warning", async () => {
   await using world = await createWorld();
   const warning =
     '299 waypost "The Team ID is not ten capital letters and digits, so iOS will not open ' +

@@ -7,7 +7,7 @@ import { iosOpened } from "../sdk/recorded.ts";
 import { home, openInstallWorld, startFirst, type InstallWorld } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 
-/** Installs and visits from different addresses, and from those that many strangers share. */
+/** Matching installs to visits from other IP addresses, and from shared addresses. */
 
 let host: InstallWorld;
 openForEach(openInstallWorld, (opened) => {
@@ -19,24 +19,24 @@ const install: InstallWorld["install"] = (...given) => host.install(...given);
 const match: InstallWorld["match"] = (...given) => host.match(...given);
 const rows = () => host.listRows();
 
-describe("an install from another address gets no visit, however alike its phone is", () => {
+describe("an install from another address is not matched, even on an identical phone", () => {
   const someIpv6 = "2a00:1450:4001:82a::200e";
 
   test.each([
     ["the visit came over IPv4 and the install over IPv6", home, someIpv6],
     ["the visit came over IPv6 and the install over IPv4", someIpv6, home],
-    ["the install's IPv6 network is a neighbour", someIpv6, "2a00:1450:4001:82b::200e"],
-    ["the install asks from a shared address", home, "172.226.3.4"],
+    ["the install's IPv6 network is next to the visit's", someIpv6, "2a00:1450:4001:82b::200e"],
+    ["the install comes from a shared address", home, "172.226.3.4"],
     ["the visit came from a shared address", "172.226.3.4", home],
-    ["both addresses are of one shared range", "172.226.3.4", "172.226.3.5"],
-    ["both are of one shared IPv6 range", "2a02:26f7:1::1", "2a02:26f7:1:1::1"],
+    ["both addresses are in one shared range", "172.226.3.4", "172.226.3.5"],
+    ["both addresses are in one shared IPv6 range", "2a02:26f7:1::1", "2a02:26f7:1:1::1"],
   ])("%s", async (_, visitor, other) => {
     await visit("/spring?ref=anna", { from: visitor });
     expect(await match(other)).toMatchObject({ matched: false });
     expect(await match(visitor)).toMatchObject({ matched: true });
   });
 
-  test("an address that a proxy hides is shared with no one", async () => {
+  test("a visit whose address is hidden by a proxy is matched to no install", async () => {
     await visit("/spring", { from: "172.226.3.4" });
     const { address: _, ...row } = (await rows())[0] ?? {};
     const hidden = { ...row, address: null };
@@ -45,7 +45,7 @@ describe("an install from another address gets no visit, however alike its phone
   });
 });
 
-describe("misses from a shared address", () => {
+describe("unmatched installs from a shared address", () => {
   const relay = "172.226.3.4";
   const guess = async (by?: AnswerApi) => {
     phones += 1;
@@ -57,37 +57,37 @@ describe("misses from a shared address", () => {
     for (let turn = 0; turn < count; turn += 1) expect(await guess(by[turn % by.length])).toBe(200);
   }
 
-  test("misses at a shared address are limited to 20 an hour, then installs get 429", async () => {
+  test("are limited to 20 an hour, then every install from there gets 429", async () => {
     await missAll([undefined], 10);
     host.world.advance(60_000);
     await missAll([undefined], 10);
     await visit("/spring", { from: relay });
     expect(await guess()).toBe(429);
-    // Another shared address has misses of its own.
+    // Another shared address has its own limit.
     expect(await match("172.226.3.5")).toMatchObject({ matched: false });
     host.world.advance(59 * 60_000);
     await visit("/spring", { from: relay });
     expect(await match(relay)).toMatchObject({ matched: true });
   });
 
-  test("misses are limited when all of them are sent at once", async () => {
+  test("are limited to 20 even when 40 are sent at once", async () => {
     const statuses = await Promise.all(Array.from({ length: 40 }, () => guess()));
     expect(statuses.filter((status) => status === 200)).toHaveLength(20);
   });
 
-  test("misses count for all processes of one store, and after a restart", async () => {
+  test("count for all processes of one database, and after a restart", async () => {
     const processes = [host.world.answer, host.startAnother()];
     await missAll(processes);
     const more = [];
     for (const by of [...processes, host.startAnother()]) {
       more.push(await guess(by), await guess(by));
     }
-    // A process may answer once more before it has read what the others counted.
+    // A process may accept one more before it has read what the others counted.
     expect(more.filter((status) => status === 200).length).toBeLessThanOrEqual(3);
     for (const by of processes) expect(await guess(by)).toBe(429);
   });
 
-  test("installs that matched, or were reported again, are not counted as misses", async () => {
+  test("do not include installs that matched or were reported again", async () => {
     for (let turn = 0; turn < 25; turn += 1) {
       await visit("/spring", { from: relay });
       expect(await guess()).toBe(200);
@@ -101,14 +101,14 @@ describe("misses from a shared address", () => {
     expect(new Set(statuses)).toEqual(new Set([200]));
   });
 
-  test("installs from an address that is not shared have no such limit", async () => {
+  test("have no such limit if the address is not shared", async () => {
     for (let turn = 0; turn < 50; turn += 1) {
       expect(await match()).toMatchObject({ matched: false });
     }
   });
 });
 
-test("a link whose deferred linking was switched off after the visit is not given", async () => {
+test("an install is not matched to a link with deferred linking switched off since", async () => {
   const { store, project, call, now } = host.world;
   await store.write((db) => updateProject(db, project.id, { clipboard: true }, now()));
   const set = (ios_deferred_deep_linking_enabled: boolean) =>
@@ -118,19 +118,19 @@ test("a link whose deferred linking was switched off after the visit is not give
   const counted = async () => (await call("GET", "/link_stats?by=day")).body.stats.total.installs;
   await set(false);
   expect(await match()).toMatchObject({ matched: false });
-  // A pasted address opens the link as any address does, and is no install.
+  // Opening a pasted address counts as an open, not an install.
   expect((await install(home, iosOpened(copied))).status).toBe(200);
   expect(await counted()).toBe(0);
   await set(true);
-  const told = async () => readAnswer("ios", await install()).matched;
-  expect(await told()).toBe(true);
+  const isMatched = async () => readAnswer("ios", await install()).matched;
+  expect(await isMatched()).toBe(true);
   await set(false);
-  expect(await told()).toBe(false);
+  expect(await isMatched()).toBe(false);
   await set(true);
-  expect([await told(), await counted()]).toEqual([true, 1]);
+  expect([await isMatched(), await counted()]).toEqual([true, 1]);
 });
 
-test("a visit keeps 2,000 characters of query, and is read by 512 of its user agent", async () => {
+test("a visit stores 2,000 characters of query, and uses 512 of its user agent", async () => {
   const [known, long] = [`ref=anna&a=${"1".repeat(1980)}`, "b".repeat(2100)];
   await visit(`/spring?${known}&c=${long}`);
   await visit(`/spring?d=${long}`);

@@ -5,9 +5,9 @@ import { listEndpoints } from "../../src/contract/index.ts";
 import { readProjectRows } from "../support/rows.ts";
 import { createWorld, type Given, type Reply, type World } from "../support/world.ts";
 
-/** A project never learns of another and never touches it, whatever it is asked for. */
+/** A project cannot read, change or detect anything of another project. */
 
-/** Everything of the other project that a stranger might name. */
+/** Everything of the other project that a caller might name. */
 type Stranger = {
   readonly id: string;
   readonly link: string;
@@ -15,7 +15,7 @@ type Stranger = {
   readonly android_app: string;
   /** A published version of its page template. */
   readonly version: string;
-  /** The token of its owner. */
+  /** Its owner's key. */
   readonly key: string;
 };
 
@@ -24,7 +24,7 @@ type Route = readonly [method: string, path: string, entry: Endpoint];
 const routes = listEndpoints()
   .filter((entry) => entry.auth === "project")
   .flatMap((entry) => {
-    // HEAD is answered without the body that is looked at here.
+    // A HEAD response has no body to compare.
     const methods = listMethods(entry).filter((method) => method !== "HEAD");
     return methods.map((method): Route => [method, entry.path, entry]);
   });
@@ -40,68 +40,77 @@ let before: unknown;
 
 beforeEach(async () => {
   world = await createWorld();
-  other = await settle(world);
-  before = await recall(world, other.id);
+  other = await addOtherProject(world);
+  before = await readAllRows(world, other.id);
 });
 
 afterEach(async () => {
-  expect(await recall(world, other.id)).toEqual(before);
+  expect(await readAllRows(world, other.id)).toEqual(before);
   expect(world.reported).toEqual([]);
   await world[Symbol.asyncDispose]();
 });
 
 describe("another project's id", () => {
-  test.each(routesById)("answers %s %s as an unknown id does", async (method, path, entry) => {
-    const foreign = fc.constantFrom<keyof Stranger>(
-      "id",
-      "link",
-      "ios_app",
-      "android_app",
-      "version",
-    );
-    await fc.assert(
-      fc.asyncProperty(foreign, fc.uuid(), bodiesOf(entry), async (name, unknown, body) => {
-        const given = entry.body === undefined ? {} : { body };
-        const [known, stranger] = await both([other[name], unknown], (id) =>
-          world.call(method, path.replace(":id", id), given),
+  test.each(routesById)(
+    "returns the same from %s %s as an unknown id",
+    async (method, path, entry) => {
+      const foreign = fc.constantFrom<keyof Stranger>(
+        "id",
+        "link",
+        "ios_app",
+        "android_app",
+        "version",
+      );
+      await fc.assert(
+        fc.asyncProperty(foreign, fc.uuid(), bodiesOf(entry), async (name, unknown, body) => {
+          const given = entry.body === undefined ? {} : { body };
+          const [known, stranger] = await both([other[name], unknown], (id) =>
+            world.call(method, path.replace(":id", id), given),
+          );
+          expect(known).toEqual(stranger);
+          expect(known?.status).toBeGreaterThanOrEqual(400);
+        }),
+        { numRuns: 10 },
+      );
+    },
+  );
+
+  test.each(routesById)(
+    "returns the same from %s %s with characters appended as an unknown id with them",
+    async (method, path, entry) => {
+      const own = await makeOwn(world);
+      const kind = path.split("/")[1] as keyof Own;
+      const body = entry.body === undefined ? {} : { body: { [entry.wrapper ?? "name"]: {} } };
+      for (const more of ["%00", "%00x", "%20", "-", "x"]) {
+        const [known, stranger] = await both([own[kind], unknownId], (id) =>
+          world.call(method, path.replace(":id", id + more), body),
+        );
+        expect([more, known]).toEqual([more, stranger]);
+      }
+    },
+  );
+
+  test.each(["ios_app", "android_app"] as const)(
+    "is refused as the %s of a link, as an unknown id is",
+    async (app) => {
+      const { body: own } = await world.call("POST", "/links", { body: { path: "own" } });
+      for (const [method, path] of [
+        ["POST", "/links"],
+        ["POST", "/links/upsert"],
+        ["PATCH", `/links/${own.id}`],
+        ["PUT", `/links/${own.id}`],
+      ] as const) {
+        const [known, stranger] = await both([other[app], unknownId], (id) =>
+          world.call(method, path, { body: { path: "mine", [app]: { id } } }),
         );
         expect(known).toEqual(stranger);
-        expect(known?.status).toBeGreaterThanOrEqual(400);
-      }),
-      { numRuns: 10 },
-    );
-  });
+        expect(known?.status).toBe(422);
+      }
+      expect((await world.call("GET", "/links")).body.links).toEqual([own]);
+    },
+  );
 
-  test.each(routesById)("and more than an id are unknown to %s %s", async (method, path, entry) => {
-    const own = await makeOwn(world);
-    const kind = path.split("/")[1] as keyof Own;
-    const body = entry.body === undefined ? {} : { body: { [entry.wrapper ?? "name"]: {} } };
-    for (const more of ["%00", "%00x", "%20", "-", "x"]) {
-      const [known, stranger] = await both([own[kind], unknownId], (id) =>
-        world.call(method, path.replace(":id", id + more), body),
-      );
-      expect([more, known]).toEqual([more, stranger]);
-    }
-  });
-
-  test.each(["ios_app", "android_app"] as const)("names no %s for a link", async (app) => {
-    const { body: own } = await world.call("POST", "/links", { body: { path: "own" } });
-    for (const [method, path] of [
-      ["POST", "/links"],
-      ["POST", "/links/upsert"],
-      ["PATCH", `/links/${own.id}`],
-      ["PUT", `/links/${own.id}`],
-    ] as const) {
-      const [known, stranger] = await both([other[app], unknownId], (id) =>
-        world.call(method, path, { body: { path: "mine", [app]: { id } } }),
-      );
-      expect(known).toEqual(stranger);
-      expect(known?.status).toBe(422);
-    }
-    expect((await world.call("GET", "/links")).body.links).toEqual([own]);
-  });
-
-  test("names no link to preview", async () => {
+  test("is refused as the link of a preview, as an unknown id is", async () => {
     const [known, stranger] = await both([other.link, unknownId], (link_id) =>
       world.call("POST", "/page_template/preview", { body: { link_id } }),
     );
@@ -109,7 +118,7 @@ describe("another project's id", () => {
     expect(known?.status).toBe(404);
   });
 
-  test("is no one's to shorten: its address is any web address", async () => {
+  test("is shortened like any web address", async () => {
     const paths = [theirs.path, "nothing"];
     const [known, stranger] = await both(paths, (path) =>
       world.call("POST", "/short_links", { body: { url: `http://other.localhost:8787/${path}` } }),
@@ -119,8 +128,8 @@ describe("another project's id", () => {
   });
 });
 
-describe("another project's names", () => {
-  test("are free in this one: a bundle id, a package name, a path", async () => {
+describe("another project's bundle id, package name or path", () => {
+  test("can be used again in this project", async () => {
     for (const entry of ["/links", "/links/upsert"]) {
       const [known, stranger] = await both([theirs.path, "free"], (path) =>
         world.call("POST", entry, { body: { path } }),
@@ -138,7 +147,7 @@ describe("another project's names", () => {
     expect([other.ios_app, other.android_app]).not.toContain(link.body.android_app_id);
   });
 
-  test("mean nothing here without what makes a new app", async () => {
+  test("does not create or select an app without the other required fields", async () => {
     for (const [app, name, known, unknown] of [
       ["ios_app", "bundle_id", theirs.bundle_id, "com.nobody"],
       ["android_app", "package_name", theirs.package_name, "com.nobody.app"],
@@ -151,7 +160,7 @@ describe("another project's names", () => {
     }
   });
 
-  test("are found in each project as its own, where both have the same", async () => {
+  test("finds only the project's own link when both projects use it", async () => {
     const ios_app = { bundle_id: theirs.bundle_id, team_id: "TEAM000002" };
     const android_app = { package_name: theirs.package_name, fingerprints: ["CC:DD"] };
     const { body } = await world.call("POST", "/links", { body: { ios_app, android_app } });
@@ -168,7 +177,7 @@ describe("another project's names", () => {
     }
   });
 
-  test("are renamed and deleted here alone, where both projects have the same", async () => {
+  test("stays when this project renames and deletes its own app and link", async () => {
     const ios_app = { bundle_id: theirs.bundle_id, team_id: "TEAM000002" };
     const android_app = { package_name: theirs.package_name, fingerprints: ["CC:DD"] };
     const { body } = await world.call("POST", "/links", {
@@ -183,38 +192,43 @@ describe("another project's names", () => {
   });
 });
 
-test("another project's page versions stay, however many this one publishes", async () => {
-  for (let turn = 0; turn < 21; turn += 1) await publishPage(world, world.key);
-  const { body } = await world.call("GET", "/page_template/versions");
-  expect(body.versions).toHaveLength(20);
-});
-
 describe("another project's rows", () => {
-  test.each(lists)("are in no answer of %s %s", async (method, path, entry) => {
-    await makeOwn(world);
-    const { name = "", filters = {} } = entry.list ?? {};
-    const own = await world.call(method, path, { query: "limit=100" });
-    const ids: string[] = own.body[name].map((row: { id: string }) => row.id);
-    const query = fc.tuple(
-      fc.constantFrom(...Object.keys(filters)),
-      fc.constantFrom("eq", "not_eq", "cont", "start", "in", "gt", "gteq", "lt", "lteq", "null"),
-      fc.constantFrom(theirs.path, theirs.bundle_id, theirs.package_name, "Other", "com", "1", "0"),
-      fc.constantFrom("", "&q[s]=name", "&q[s]=created_at+desc", "&page=2&limit=1"),
-    );
-    await fc.assert(
-      fc.asyncProperty(query, async ([field, condition, value, rest]) => {
-        const asked = `q[${field}_${condition}]=${value}${rest}`;
-        const { status, body } = await world.call(method, path, { query: asked });
-        expect(status).toBe(200);
-        const found: string[] = body[name].map((row: { id: string }) => row.id);
-        expect(ids).toEqual(expect.arrayContaining(found));
-        expect(body.meta.count).toBeLessThanOrEqual(ids.length);
-      }),
-    );
-  });
+  test.each(lists)(
+    "are never returned by %s %s, whatever the filters",
+    async (method, path, entry) => {
+      await makeOwn(world);
+      const { name = "", filters = {} } = entry.list ?? {};
+      const own = await world.call(method, path, { query: "limit=100" });
+      const ids: string[] = own.body[name].map((row: { id: string }) => row.id);
+      const query = fc.tuple(
+        fc.constantFrom(...Object.keys(filters)),
+        fc.constantFrom("eq", "not_eq", "cont", "start", "in", "gt", "gteq", "lt", "lteq", "null"),
+        fc.constantFrom(
+          theirs.path,
+          theirs.bundle_id,
+          theirs.package_name,
+          "Other",
+          "com",
+          "1",
+          "0",
+        ),
+        fc.constantFrom("", "&q[s]=name", "&q[s]=created_at+desc", "&page=2&limit=1"),
+      );
+      await fc.assert(
+        fc.asyncProperty(query, async ([field, condition, value, rest]) => {
+          const asked = `q[${field}_${condition}]=${value}${rest}`;
+          const { status, body } = await world.call(method, path, { query: asked });
+          expect(status).toBe(200);
+          const found: string[] = body[name].map((row: { id: string }) => row.id);
+          expect(ids).toEqual(expect.arrayContaining(found));
+          expect(body.meta.count).toBeLessThanOrEqual(ids.length);
+        }),
+      );
+    },
+  );
 
   test.each(["eq", "not_eq", "cont", "start", "in", "null"])(
-    "do not show in a filter by their apps: %s",
+    "cannot be detected through a filter on their apps: %s",
     async (condition) => {
       await makeOwn(world);
       for (const field of ["ios_app_bundle_id", "android_app_package_name"]) {
@@ -229,7 +243,7 @@ describe("another project's rows", () => {
 
 const isOurs = ([, , { ours }]: Route) => ours === true;
 
-describe("a project_id that was sent", () => {
+describe("a project_id in a request", () => {
   test.each(routes.filter(isOurs))("is refused by %s %s", async (method, _, entry) => {
     const own = await makeOwn(world);
     const { status, text } = await ask(world, method, entry, own, other.id);
@@ -238,7 +252,7 @@ describe("a project_id that was sent", () => {
       422,
       expect.stringContaining("Unknown parameter: project_id,"),
     ]);
-    expect(await recall(world, other.id)).toEqual(before);
+    expect(await readAllRows(world, other.id)).toEqual(before);
   });
 
   test.each(routes.filter((route) => !isOurs(route)))(
@@ -247,12 +261,12 @@ describe("a project_id that was sent", () => {
       const told = [];
       for (const isSent of [false, true]) {
         await using plain = await createWorld();
-        const stranger = await settle(plain);
+        const stranger = await addOtherProject(plain);
         const own = await makeOwn(plain);
-        const memory = await recall(plain, stranger.id);
+        const memory = await readAllRows(plain, stranger.id);
         const reply = await ask(plain, method, entry, own, isSent ? stranger.id : undefined);
         const { body } = await plain.call("GET", "/links", { query: "q[s]=created_at" });
-        // That it was ignored is told.
+        // The Warning header lists it as ignored.
         const headers = [...reply.headers].filter(([name]) => name !== "warning");
         told.push({
           status: reply.status,
@@ -260,7 +274,7 @@ describe("a project_id that was sent", () => {
           text: mask(reply.text),
           links: mask(JSON.stringify(body)),
         });
-        expect(await recall(plain, stranger.id)).toEqual(memory);
+        expect(await readAllRows(plain, stranger.id)).toEqual(memory);
       }
       expect(told[1]).toEqual(told[0]);
       expect(told[0]?.status).toBeLessThan(300);
@@ -270,7 +284,7 @@ describe("a project_id that was sent", () => {
 
 type Own = Readonly<Record<"links" | "ios_apps" | "android_apps" | "page_template", string>>;
 
-/** Asks what the route is for, and succeeds; a project id travels everywhere it could. */
+/** Sends a valid request, with a project id wherever one could be sent. */
 function ask(
   { call }: World,
   method: string,
@@ -315,7 +329,7 @@ async function makeOwn(given: World): Promise<Own> {
   return { links, ios_apps, android_apps, page_template };
 }
 
-/** Makes a page template live and answers its version. */
+/** Publishes a page template and returns the id of the version. */
 async function publishPage({ call }: World, key: string): Promise<string> {
   const body = { body: "<h1>{{ project.name }}</h1>{% store_buttons %}", css: "h1{top:0}" };
   const reply = await call("POST", "/page_template/publish", { key, body });
@@ -323,8 +337,8 @@ async function publishPage({ call }: World, key: string): Promise<string> {
   return reply.body.live_version.id;
 }
 
-/** Another project, with one of everything. */
-async function settle(given: World): Promise<Stranger> {
+/** Another project with one of everything. */
+async function addOtherProject(given: World): Promise<Stranger> {
   const project = await given.addProject({ name: "Other", subdomain: "other" });
   const key = await given.addKey({ project });
   const { bundle_id, package_name } = theirs;
@@ -344,8 +358,8 @@ async function settle(given: World): Promise<Stranger> {
   return { id: project.id, link, ios_app, android_app, version, key };
 }
 
-/** Every row that a project has. */
-async function recall({ store }: World, projectId: string): Promise<unknown> {
+/** Every row that belongs to the project. */
+async function readAllRows({ store }: World, projectId: string): Promise<unknown> {
   const project = store.db.selectFrom("projects").selectAll().where("id", "=", projectId);
   return [await project.execute(), await readProjectRows(store, projectId)];
 }
@@ -359,12 +373,12 @@ async function both(
   return replies;
 }
 
-/** All that travels back. */
+/** The whole response. */
 function show({ status, headers, text }: Reply) {
   return { status, headers: [...headers], text };
 }
 
-/** Ids, nonces and generated paths differ each time; where they stand must not. */
+/** Masks ids, nonces and generated paths, which differ each time. */
 function mask(text = ""): string {
   return text
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "an id")
@@ -372,7 +386,7 @@ function mask(text = ""): string {
     .replace(/"(path|shortened_path)":"[^"]*"/g, '"$1":"a path"');
 }
 
-/** Bodies good and bad: whether there is something to change must not depend on them. */
+/** Valid and invalid bodies: the response must not reveal which rows exist in either case. */
 function bodiesOf(entry: Endpoint): fc.Arbitrary<unknown> {
   const text = fc.constantFrom("x", "", "com.other", "sale", "TEAM000001", "javascript:alert(1)");
   const value = fc.oneof(text, fc.constantFrom<unknown>(null, 1, ["AA:BB"], { id: unknownId }, {}));

@@ -6,9 +6,9 @@ import { listKeys } from "../../src/store/keys.ts";
 import { Duplicate } from "../../src/store/store.ts";
 import { createWorld } from "../support/world.ts";
 
-/** A key that somebody has asked for twice. */
+/** Creating a key with an id that was chosen by the caller. */
 
-test("of two keys with one id one comes, also where both are made at once", async () => {
+test("issueKey with one id called three times at once creates one key", async () => {
   await using world = await createWorld();
   const { store, clock } = world;
   const id = randomUUID();

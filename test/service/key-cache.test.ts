@@ -6,10 +6,10 @@ import { deleteKey, listKeys } from "../../src/store/keys.ts";
 import { createGate, waitUntil } from "../support/clock.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** How long a key may be remembered after it was revoked. */
+/** How long a revoked key may still be accepted. */
 
 describe("a key that was just used", () => {
-  test("ends at once when this process revokes it", async () => {
+  test("is refused at once when this process revokes it", async () => {
     await using world = await createWorld();
     const key = await world.addKey({ role: "viewer" });
     expect((await world.call("GET", "/links", { key })).status).toBe(200);
@@ -17,16 +17,16 @@ describe("a key that was just used", () => {
     expect((await world.call("GET", "/links", { key })).status).toBe(401);
   });
 
-  test("ends within a second when another process revokes it", async () => {
+  test("is refused within a second when another process revokes it", async () => {
     await using world = await createWorld();
     const key = await world.addKey({ role: "viewer" });
     expect((await world.call("GET", "/links", { key })).status).toBe(200);
-    await revokeElsewhere(world);
+    await revokeInOtherProcess(world);
     world.advance(999);
     expect((await world.call("GET", "/links", { key })).status).toBe(401);
   });
 
-  test("still counts while nobody wrote anything, however long that is", async () => {
+  test("is still accepted after an hour without any writes", async () => {
     await using world = await createWorld();
     for (const pause of [0, 100, 1000, 3_600_000]) {
       world.advance(pause);
@@ -35,8 +35,8 @@ describe("a key that was just used", () => {
   });
 });
 
-describe("a token that is lent for a key", () => {
-  test("may do what the key may, in this process alone, until the key is revoked", async () => {
+describe("a temporary token for a key", () => {
+  test("has the key's rights in this process until the key is revoked", async () => {
     await using world = await createWorld();
     await world.addKey({ role: "viewer" });
     const id = await findViewer(world.store.db);
@@ -50,12 +50,12 @@ describe("a token that is lent for a key", () => {
   });
 });
 
-describe("a key that is looked up", () => {
-  test("while it is revoked is not remembered", async () => {
+describe("looking up a key", () => {
+  test("does not cache a key that is revoked meanwhile", async () => {
     await using world = await createWorld();
     const key = await world.addKey({ role: "viewer" });
     const [read, answer] = [createGate(), createGate()];
-    // The first answer of the store is held back when it has been read.
+    // The store's first answer is held back after it was read.
     const { keyCache, count } = watchLookUps(world, async () => {
       if (count() > 1) return;
       read.open();
@@ -66,12 +66,12 @@ describe("a key that is looked up", () => {
     await world.store.write(async (db) => deleteKey(db, await findViewer(db)));
     expect(await keyCache.find(key)).toBeUndefined();
     answer.open();
-    // This one was answered before the key was revoked.
+    // This lookup was answered before the key was revoked.
     expect(await before).toMatchObject({ role: "viewer" });
     expect(await keyCache.find(key)).toBeUndefined();
   });
 
-  test("by many at once, while others write, is looked up for all of them together", async () => {
+  test("reads the store once for many simultaneous requests, also during writes", async () => {
     await using world = await createWorld();
     const key = await world.addKey({ role: "viewer" });
     const answer = createGate();
@@ -87,11 +87,11 @@ describe("a key that is looked up", () => {
     expect(new Set((await Promise.all(found)).map((holder) => JSON.stringify(holder))).size).toBe(
       1,
     );
-    // Forty have asked. PostgreSQL shows a change when it begins and when it ends.
+    // PostgreSQL announces a change when it begins and when it ends, so 40 lookups need at most 8.
     expect(count()).toBeLessThanOrEqual(8);
   });
 
-  test("and is not found for a fault of the store, is looked up by the next who asks", async () => {
+  test("is tried again by the next request after the store failed", async () => {
     await using world = await createWorld();
     const key = await world.addKey({ role: "viewer" });
     const hung = createGate();
@@ -108,7 +108,7 @@ describe("a key that is looked up", () => {
     expect(await first).toMatchObject({ role: "viewer" });
   });
 
-  test("is looked up once, and a thousand of them are remembered", async () => {
+  test("reads each key once, and caches 1,000 keys", async () => {
     await using world = await createWorld();
     const keys: string[] = [];
     for (let turn = 0; turn < 1001; turn += 1) keys.push(await world.addKey());
@@ -121,7 +121,7 @@ describe("a key that is looked up", () => {
   });
 });
 
-/** A ring of its own, whose look-ups are counted and each made to wait. */
+/** A separate cache that counts its lookups and delays each of them. */
 function watchLookUps({ store, clock }: World, wait: () => Promise<void>) {
   let made = 0;
   const plugin: KyselyPlugin = {
@@ -136,7 +136,7 @@ function watchLookUps({ store, clock }: World, wait: () => Promise<void>) {
   return { keyCache, count: () => made };
 }
 
-async function revokeElsewhere({ openSql }: World): Promise<void> {
+async function revokeInOtherProcess({ openSql }: World): Promise<void> {
   const other = await openSql();
   await other.write(async (db) => deleteKey(db, await findViewer(db)));
   await other.close();

@@ -4,7 +4,7 @@ import { listKeys } from "../../src/store/keys.ts";
 import { createAlarms } from "../support/clock.ts";
 import { createWorld } from "../support/world.ts";
 
-/** When a key was last used: told soon, to five minutes, and without a write for each request. */
+/** `last_used_at` of keys: exact to five minutes, without a write for each request. */
 
 const minute = 60_000;
 
@@ -40,7 +40,7 @@ async function openUses() {
   };
 }
 
-test("a key's use is written once in five minutes, however often it is used", async () => {
+test("the last use of a key is written at most once in five minutes", async () => {
   await using at = await openUses();
   expect(await at.read()).toBeNull();
   const first = at.world.clock.now();
@@ -52,7 +52,7 @@ test("a key's use is written once in five minutes, however often it is used", as
   expect([at.countWrites(), await at.read()]).toEqual([2, later]);
 });
 
-test("what waits is written at the end, and nothing where nothing was used", async () => {
+test("closing writes a pending use of a key, and otherwise nothing", async () => {
   await using at = await openUses();
   await at.close();
   expect(at.countWrites()).toBe(0);
@@ -62,7 +62,7 @@ test("what waits is written at the end, and nothing where nothing was used", asy
   expect([at.countWrites(), await at.read()]).toEqual([1, now]);
 });
 
-test("a store that takes nothing harms nobody, and is told of the next use", async () => {
+test("a failed write of a key's last use is retried with the next use", async () => {
   await using at = await openUses();
   at.breakStore(true);
   await at.use();

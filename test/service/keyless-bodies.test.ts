@@ -7,7 +7,7 @@ import { answerOverHttp } from "../../src/service/http.ts";
 import { issueClientKey } from "../../src/service/issue-key.ts";
 import { serveApi, createWorld, type World } from "../support/world.ts";
 
-/** What the API reads of senders without a valid secret key. */
+/** How much the API reads from senders without a valid secret key. */
 
 const mostBytes = 64 * 1024;
 const resolvePath = "/short_links/resolve";
@@ -39,7 +39,7 @@ async function serve(world: World) {
   };
 }
 
-/** The headers and the first byte of a body that never ends. */
+/** Sends the headers and the first byte of a body that never ends. */
 function beginSlow(begin: (path: string) => ClientRequest): ClientRequest {
   const sent = begin(resolvePath);
   sent.write("{");
@@ -56,7 +56,7 @@ function readAnswer(sent: ClientRequest): Promise<Answer> {
   });
 }
 
-/** Resolves with the requests that were answered, once that many were. */
+/** Resolves with the requests that got a response, once that many did. */
 function waitForAnswers(
   requests: readonly ClientRequest[],
   count: number,
@@ -71,7 +71,7 @@ function waitForAnswers(
   });
 }
 
-test("a request without a secret key may send 64 KB", async () => {
+test("a body sent without a secret key may have at most 64 KB", async () => {
   await using world = await createWorld();
   const { begin } = await serve(world);
   const maker = { clock: world.clock, random: { bytes: randomBytes } };
@@ -100,13 +100,13 @@ test("a request without a secret key may send 64 KB", async () => {
   expect((await made).status).toBe(201);
 });
 
-test("the API holds 32 unfinished bodies of requests without a secret key", async () => {
+test("the API keeps at most 32 unfinished bodies of requests without a secret key", async () => {
   await using world = await createWorld();
   const { begin, beginMany } = await serve(world);
   const slow = beginMany(40);
   const refused = await waitForAnswers(slow, 8);
   expect([...refused.values()].map(({ status }) => status)).toEqual(Array(8).fill(503));
-  // A body that arrives whole needs no place, and neither does one with a secret key.
+  // Neither a complete body nor one with a secret key counts against the limit.
   const whole = begin(resolvePath);
   const answer = readAnswer(whole);
   whole.end(JSON.stringify({ url: "http://a.example/b" }));
@@ -118,7 +118,7 @@ test("the API holds 32 unfinished bodies of requests without a secret key", asyn
   expect((await made).status).toBe(201);
 });
 
-test("an unfinished body older than two seconds makes way for a new one", async () => {
+test("an unfinished body older than two seconds is dropped for a new one", async () => {
   await using world = await createWorld();
   const { beginMany } = await serve(world);
   const old = beginMany(33);
@@ -133,7 +133,7 @@ test("an unfinished body older than two seconds makes way for a new one", async 
   expect((await answer)?.status).toBe(404);
 });
 
-test("slow bodies from one address lock out no other address", async () => {
+test("32 unfinished bodies from one address do not block another address", async () => {
   await using world = await createWorld();
   const { begin, beginMany } = await serve(world);
   const slow = beginMany(32);

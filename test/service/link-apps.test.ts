@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { addLinks } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** The apps that a link opens: chosen, created on the fly, left behind by none, detached. */
+/** The apps of a link: chosen, created while saving the link, and removed. */
 
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 
@@ -53,7 +53,7 @@ async function listApps(world: World, { list }: Platform) {
   return (await world.call("GET", `/${list}`)).body[list];
 }
 
-/** Every way to write a link, the existing one's id given. */
+/** Every way to write a link; `id` is that of an existing one. */
 function listWays(id: string) {
   return [
     ["POST", "/links", {}],
@@ -67,7 +67,7 @@ function listWays(id: string) {
 for (const [name, platform] of platforms) {
   const { field, column, identifier, app, onTheFly } = platform;
 
-  test(`${name} chooses an app by its id or its ${identifier}`, async () => {
+  test(`${name} selects an app by its id or its ${identifier}`, async () => {
     await using world = await createWorld();
     const { id } = await register(world, platform);
     const kept = (await world.call("POST", "/links", { body: { path: "kept" } })).body;
@@ -96,7 +96,7 @@ for (const [name, platform] of platforms) {
     expect((await world.call("GET", "/links")).body.links).toEqual([kept]);
   });
 
-  test(`${name} refuses an unknown id, and another project's alike`, async () => {
+  test(`${name} refuses another project's id with the same message as an unknown id`, async () => {
     await using world = await createWorld();
     const stranger = await world.addKey({ project: await world.addProject() });
     const { id } = await register(world, platform);
@@ -107,7 +107,7 @@ for (const [name, platform] of platforms) {
     }
   });
 
-  test(`${name} creates an app on the fly, once`, async () => {
+  test(`${name} creates the app only once, in every way to write a link`, async () => {
     await using world = await createWorld();
     const kept = (await world.call("POST", "/links", { body: { path: "kept" } })).body;
     for (const [method, path, rest] of listWays(kept.id)) {
@@ -119,7 +119,7 @@ for (const [name, platform] of platforms) {
   });
 
   test.each(["POST", "PATCH", "PUT"])(
-    `${name} leaves no app behind when the link's %s fails`,
+    `${name} creates no app when the link's %s fails`,
     async (method) => {
       await using world = await createWorld();
       await world.call("POST", "/links", { body: { path: "taken" } });
@@ -142,7 +142,7 @@ for (const [name, platform] of platforms) {
     },
   );
 
-  test(`${name} that is created on the fly follows the rules of apps`, async () => {
+  test(`${name} refuses the same fields as when registering an app`, async () => {
     await using world = await createWorld();
     const alone = { [identifier]: "com.example.alone" };
     for (const [given, error] of [
@@ -156,7 +156,7 @@ for (const [name, platform] of platforms) {
     expect((await world.call("GET", "/links")).body.links).toEqual([]);
   });
 
-  test(`${name} is detached by null and left alone when it is not sent`, async () => {
+  test(`${name} is removed by null and kept when it is not sent`, async () => {
     await using world = await createWorld();
     const { id } = await register(world, platform);
     const link = (await world.call("POST", "/links", { body: { [field]: { id } } })).body;
@@ -167,7 +167,7 @@ for (const [name, platform] of platforms) {
     expect(await listApps(world, platform)).toHaveLength(1);
   });
 
-  test(`deleting an ${name} keeps its links and detaches them`, async () => {
+  test(`deleting an ${name} keeps its links and removes it from them`, async () => {
     await using world = await createWorld();
     const { id } = await register(world, platform);
     const fly = { [field]: onTheFly };
@@ -184,7 +184,7 @@ for (const [name, platform] of platforms) {
     expect(assigned.body[column]).toBe(again.id);
   });
 
-  test(`deleting an ${name} detaches all of more than 1,000 links before it answers`, async () => {
+  test(`deleting an ${name} removes it from 1,100 links before the response`, async () => {
     await using world = await createWorld();
     const { id } = await register(world, platform);
     const filter = `q[${column.slice(0, -3)}_${identifier}_present]=1`;
@@ -203,7 +203,7 @@ for (const [name, platform] of platforms) {
   });
 }
 
-test("a link that is created with a new app of either kind opens both", async () => {
+test("a link can be created together with a new iOS app and a new Android app", async () => {
   await using world = await createWorld();
   const body = { ios_app: ios.onTheFly, android_app: android.onTheFly };
   const link = (await world.call("POST", "/links", { body })).body;

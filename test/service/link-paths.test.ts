@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { createService } from "../support/api-description.ts";
 import { createWorld, readLinkOrigin, origin, type World } from "../support/world.ts";
 
-/** Paths: one form for each address, one namespace for paths and shortened paths. */
+/** Paths: each has one stored form, and paths and shortened paths share one namespace. */
 
 const generated = /^[2-9a-kmnp-zA-HJ-NP-Z]{8}$/;
 
@@ -36,7 +36,7 @@ const normalForms = [
   ["p".repeat(2000), "p".repeat(2000)],
 ] as const;
 
-test.each(normalForms)("the path %j is kept as %j", async (given, kept) => {
+test.each(normalForms)("the path %j is stored as %j", async (given, kept) => {
   await using world = await createWorld();
   const reply = await writePath(world, given);
   expect([reply.status, reply.body.path]).toEqual([201, kept]);
@@ -84,7 +84,7 @@ const refusals = [
   ["é".repeat(1001), "Path is too long (maximum is 2000 bytes)"],
 ] as const;
 
-test.each(refusals)("the path %j is refused, however it is written", async (path, error) => {
+test.each(refusals)("every write of a link refuses the path %j", async (path, error) => {
   await using world = await createWorld();
   const { id } = (await writePath(world, "here")).body;
   for (const [method, target] of [
@@ -100,7 +100,7 @@ test.each(refusals)("the path %j is refused, however it is written", async (path
 });
 
 test.each([undefined, null, "", "/", "  ", "//", "%2F", "///"])(
-  "for the path %j one is generated",
+  "a link with the path %j gets a generated one",
   async (path) => {
     await using world = await createWorld();
     const reply = await writePath(world, path);
@@ -109,7 +109,7 @@ test.each([undefined, null, "", "/", "  ", "//", "%2F", "///"])(
   },
 );
 
-test("generated paths are unambiguous and differ", async () => {
+test("200 generated paths are unambiguous and all different", async () => {
   await using world = await createWorld();
   const paths = new Set<string>();
   for (let made = 0; made < 200; made += 1) paths.add((await writePath(world, "")).body.path);
@@ -117,11 +117,11 @@ test("generated paths are unambiguous and differ", async () => {
   for (const path of paths) expect(path).toMatch(generated);
 });
 
-test("a generated path that is taken is drawn again, and grows when many are taken", async () => {
+test("a generated path that is taken is drawn again, and longer after some tries", async () => {
   await using world = await createWorld();
   let stuck = 0;
   const bytes = (count: number) => {
-    // Only the draws of a path are eight bytes or nine; ids must stay different.
+    // Only paths are drawn with eight or nine bytes; ids must stay different.
     if (count > 9 || stuck === 0) return randomBytes(count);
     stuck -= 1;
     return new Uint8Array(count);
@@ -149,14 +149,14 @@ test("a generated path that is taken is drawn again, and grows when many are tak
   expect(await draw(6)).toBe("222222222");
 });
 
-test.each(["", "  ", "/", null])("an existing path cannot be cleared by %j", async (path) => {
+test.each(["", "  ", "/", null])("PATCH with the path %j is refused", async (path) => {
   await using world = await createWorld();
   const link = (await writePath(world, "here")).body;
   const reply = await world.call("PATCH", `/links/${link.id}`, { body: { path } });
   expect([reply.status, reply.body]).toEqual([422, { error: "Path can't be blank" }]);
 });
 
-test("a moved link answers at its new path, and its old one is free", async () => {
+test("a moved link leaves its old path free", async () => {
   await using world = await createWorld();
   const link = (await writePath(world, "old")).body;
   const moved = await world.call("PATCH", `/links/${link.id}`, { body: { path: "new" } });
@@ -188,7 +188,7 @@ test("paths and shortened paths share one namespace", async () => {
   expect((await world.call("GET", `/links/${link.id}`)).body).toEqual(link);
 });
 
-test("paths that differ in case are two links everywhere", async () => {
+test("paths that differ only in case belong to two links in every endpoint", async () => {
   await using world = await createWorld();
   const lower = (await writePath(world, "straße/é")).body;
   const upper = (await writePath(world, "Straße/É")).body;
@@ -206,15 +206,7 @@ test("paths that differ in case are two links everywhere", async () => {
   }
 });
 
-test("another project uses the same path for its own link", async () => {
-  await using world = await createWorld();
-  const key = await world.addKey({ project: await world.addProject() });
-  expect((await writePath(world, "shared")).status).toBe(201);
-  const reply = await world.call("POST", "/links", { key, body: { path: "shared" } });
-  expect(reply.status).toBe(201);
-});
-
-test("a path with slashes at its end is that of the link without them", async () => {
+test("a path with trailing slashes is the same as the path without them", async () => {
   await using world = await createWorld();
   const shoe = (await writePath(world, "shoe")).body;
   const hat = { path: "hat", options: { shorten: true } };
@@ -242,13 +234,13 @@ test("a path with slashes at its end is that of the link without them", async ()
   expect(start.body.meta.count).toBe(0);
 });
 
-test("whatever path is accepted is found, resolved and written back unchanged", async () => {
+test("every accepted path can be filtered, resolved and written back unchanged", async () => {
   await using world = await createWorld();
   const piece = fc.constantFrom("%20", "%2F", "%25", "/", ".", "..", " ", "\u00a0", "%C3%A9");
   const letter = fc.oneof(piece, fc.string({ unit: "grapheme", maxLength: 3 }));
   const path = fc.array(letter, { maxLength: 6 }).map((letters) => letters.join(""));
   const run = async (given: string) => {
-    // The 600 writes of a minute are not what is asked here.
+    // Avoids the limit of 600 writes a minute.
     world.advance(60_000);
     const made = await writePath(world, given);
     if (made.status === 422) return;
@@ -269,12 +261,12 @@ test("whatever path is accepted is found, resolved and written back unchanged", 
   expect(world.reported).toEqual([]);
 });
 
-/** Each becomes longer where case does not count, or in the one form of a text. */
+/** Each becomes longer in lower case or in Unicode normalization form C. */
 const growing = { path: ["Ⱥ", "Ⱦ", "İ"], name: listRange(0x0958, 0x095f, 0xfb2a, 0xfb36) };
 const others = { path: listRange(0x0400, 0x052f), name: listRange(0x4e00, 0x9fff) };
 
 test.each([0, 5, 6, 7, 8, 10])(
-  "a path and a name as long as they may be are kept, with %i letters in ten that grow",
+  "a path and a name of maximum length are stored, with %i in ten letters that grow",
   async (share) => {
     await using world = await createWorld();
     const draw = (field: "path" | "name", length: number) => {

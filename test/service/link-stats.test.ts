@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { listClicks, openVisitedLinks } from "../support/link-host.ts";
 import type { World } from "../support/world.ts";
 
-/** How often links were visited, asked for as any client would. The world's today is 2026-01-15. */
+/** GET /link_stats. Today is 2026-01-15 in this world. */
 
 let world: World;
 const { ids, note, ask, read } = openVisitedLinks(
@@ -12,7 +12,7 @@ const { ids, note, ask, read } = openVisitedLinks(
 
 const hour_ms = 60 * 60 * 1000;
 
-describe("the visits of a period", () => {
+describe("GET /link_stats for a period", () => {
   beforeEach(() => {
     for (let turn = 0; turn < 3; turn += 1) note("spring/one", "2026-01-06T08:00:00Z");
     note("spring/two", "2026-01-08T23:30:00Z", { platform: "ios", country: "DE" });
@@ -23,7 +23,7 @@ describe("the visits of a period", () => {
     note("autumn", "2026-01-14T12:00:00Z", { source: "button" });
   });
 
-  test("are told day by day, both ends and the days without any too", async () => {
+  test("by day includes both ends and days without clicks", async () => {
     const stats = await read("from=2026-01-05&to=2026-01-09");
     expect(stats).toMatchObject({ from: "2026-01-05", to: "2026-01-09", by: "day" });
     expect(stats.total).toEqual({ clicks: 5, opens: 0, installs: 0 });
@@ -39,14 +39,14 @@ describe("the visits of a period", () => {
     );
   });
 
-  test("are those of today and six days before, where nothing is said", async () => {
+  test("covers today and the six days before by default", async () => {
     const stats = await read("");
     expect([stats.from, stats.to]).toEqual(["2026-01-09", "2026-01-15"]);
     expect(stats.total).toEqual({ clicks: 0, opens: 1, installs: 1 });
     expect(stats.sentence).toMatch(/1 app open and 1 install from .* \(so far\)/);
   });
 
-  test("stand beside those of the period before", async () => {
+  test("with compare also returns the period before", async () => {
     const query = "f[search]=spring&from=2026-01-05&to=2026-01-11&compare=true&by=link";
     const stats = await read(query);
     expect(stats.previous).toEqual({
@@ -77,7 +77,7 @@ describe("the visits of a period", () => {
       { "/spring/one": 3, "/spring/two": 1 },
     ],
     ["week", { "2026-01-05": 5 }, { "2026-01-05": 4 }],
-  ])("are told apart by %s, of all links and of some", async (by, all, some) => {
+  ])("grouped by %s is right for all links, for some and for one", async (by, all, some) => {
     const period = `from=2026-01-05&to=2026-01-11&by=${by}`;
     expect(listClicks(await read(period))).toEqual(all);
     expect(listClicks(await read(`${period}&q[name_cont]=spring`))).toEqual(some);
@@ -86,7 +86,7 @@ describe("the visits of a period", () => {
     expect(one.sentence).toMatch(/^The link \/spring\/two had 1 click /);
   });
 
-  test("leave out the presses of a button, which are told by source", async () => {
+  test("counts presses of a button only when grouped by source", async () => {
     const day = "from=2026-01-14&to=2026-01-14";
     for (const who of ["", `&id=${ids["autumn"]}`]) {
       const stats = await read(`${day}&by=source${who}`);
@@ -98,7 +98,7 @@ describe("the visits of a period", () => {
     }
   });
 
-  test("are never most by the button, however often it was pressed", async () => {
+  test("never names the button as most clicked", async () => {
     for (let turn = 0; turn < 5; turn += 1) {
       note("autumn", "2026-01-08T12:00:00Z", { source: "button" });
     }
@@ -109,7 +109,7 @@ describe("the visits of a period", () => {
     }
   });
 
-  test("are cut to so many rows, and the others told together", async () => {
+  test('returns at most "rows" rows and sums up the others', async () => {
     const stats = await read("from=2025-12-29&to=2026-01-11&by=link&rows=1&compare=1");
     expect(stats.rows).toMatchObject([
       { key: "/spring/one", clicks: 4, previous: 0 },
@@ -117,7 +117,7 @@ describe("the visits of a period", () => {
     ]);
   });
 
-  test("of a link that is deleted stay in the sums", async () => {
+  test("still counts the visits of deleted links", async () => {
     await world.call("DELETE", `/links/${ids["spring/one"]}`);
     const stats = await read("from=2026-01-05&to=2026-01-11&by=link");
     expect(listClicks(stats)).toEqual({ "deleted links": 3, "/spring/two": 1, "/autumn": 1 });
@@ -126,7 +126,7 @@ describe("the visits of a period", () => {
   });
 });
 
-test("links that are deleted share one row, which takes the place of none", async () => {
+test("GET /link_stats sums up deleted links in one row beyond the requested rows", async () => {
   for (const path of ["spring/one", "spring/two"]) {
     for (let turn = 0; turn < 3; turn += 1) note(path, "2026-01-06T08:00:00Z");
     note(path, "2026-01-01T08:00:00Z");
@@ -144,7 +144,7 @@ test("links that are deleted share one row, which takes the place of none", asyn
   expect(stats.sentence).toMatch(/Most clicks: \/other \(2\)\.$/);
 });
 
-test("the hosts that are not told apart are one row, and never the most", async () => {
+test("GET /link_stats sums up small referrers in a row that never is the top one", async () => {
   for (let host = 0; host < 130; host += 1) {
     const referrer = `news-${String(host).padStart(3, "0")}.example`;
     for (let turn = 0; turn < 2; turn += 1) note("autumn", "2026-01-06T08:00:00Z", { referrer });
@@ -161,8 +161,8 @@ test("the hosts that are not told apart are one row, and never the most", async 
   }
 });
 
-test("days are those of the zone, in summer and in winter", async () => {
-  // At 01:00 UTC of the 29th of March clocks in Berlin went from 2 to 3.
+test("GET /link_stats uses the days of the time zone, also when clocks change", async () => {
+  // At 01:00 UTC on March 29th, clocks in Berlin went from 2 to 3.
   for (const at of ["2026-03-28T22:30:00Z", "2026-03-28T23:30:00Z", "2026-03-29T21:30:00Z"]) {
     note("autumn", at);
   }
@@ -189,21 +189,24 @@ test.each([
   ["from=2026-01-10&to=2026-01-10&time_zone=Asia/Kathmandu", "2026-01-10T00:45+05:45", 24],
   ["from=2026-01-09T20:20:00Z&to=2026-01-10T12:00:00Z", "2026-01-09T20:00Z", 16],
   ["from=2026-01-10&to=2026-01-10&time_zone=America/St_Johns", "2026-01-10T00:30-03:30", 24],
-])("hours are told where they begin, and add up to the total: %s", async (period, first, count) => {
-  for (let hour = 0; hour < 24; hour += 1) {
-    note("autumn", new Date(Date.UTC(2026, 0, 10, hour - 8)).toISOString());
-  }
-  for (const who of ["", `&id=${ids["autumn"]}`]) {
-    const { total, rows, sentence } = await read(`${period}&by=hour${who}`);
-    expect([rows[0].key, rows.length]).toEqual([first, count]);
-    const clicks = rows.map((row: { clicks: number }) => row.clicks);
-    expect(clicks.reduce((sum: number, one: number) => sum + one)).toBe(total.clicks);
-    expect(total.clicks).toBeGreaterThan(10);
-    expect(sentence).toContain(" (1).");
-  }
-});
+])(
+  "GET /link_stats by hour starts hours on the full hour in UTC and adds up: %s",
+  async (period, first, count) => {
+    for (let hour = 0; hour < 24; hour += 1) {
+      note("autumn", new Date(Date.UTC(2026, 0, 10, hour - 8)).toISOString());
+    }
+    for (const who of ["", `&id=${ids["autumn"]}`]) {
+      const { total, rows, sentence } = await read(`${period}&by=hour${who}`);
+      expect([rows[0].key, rows.length]).toEqual([first, count]);
+      const clicks = rows.map((row: { clicks: number }) => row.clicks);
+      expect(clicks.reduce((sum: number, one: number) => sum + one)).toBe(total.clicks);
+      expect(total.clicks).toBeGreaterThan(10);
+      expect(sentence).toContain(" (1).");
+    }
+  },
+);
 
-test("nothing is said to be the most where nothing was", async () => {
+test("GET /link_stats names nothing as most clicked when there were no clicks", async () => {
   note("autumn", "2026-01-10T12:00:00Z", { source: "button" });
   for (const by of ["source", "hour"]) {
     const { sentence } = await read(`from=2026-01-10&to=2026-01-10&by=${by}`);
@@ -211,7 +214,7 @@ test("nothing is said to be the most where nothing was", async () => {
   }
 });
 
-test("a time within a day cuts it, and stands beside as long a time", async () => {
+test("GET /link_stats accepts times within a day, and compares as long a period", async () => {
   for (let hour = 0; hour < 24; hour += 1) {
     note("autumn", new Date(Date.UTC(2026, 0, 10) + hour * hour_ms).toISOString());
   }
@@ -256,12 +259,12 @@ test.each([
     "time_zone=Berlin",
     "time_zone must be a time zone such as Europe/Berlin; did you mean Europe/Berlin?",
   ],
-])("%s is refused with what would be understood", async (query, said) => {
+])("GET /link_stats?%s returns 422 and lists what is accepted", async (query, said) => {
   const { status, body } = await ask(query);
   expect([status, body.error]).toEqual([422, expect.stringContaining(said)]);
 });
 
-test("a key is shown in the header, in the query, or in both", async () => {
+test("GET /link_stats accepts a key in the header, in the query or in both", async () => {
   note("autumn", "2026-01-14T12:00:00Z");
   const { key } = world;
   const show = async (query: string, authorization?: string) => {
@@ -281,7 +284,7 @@ test("a key is shown in the header, in the query, or in both", async () => {
   ]);
 });
 
-test("a key needs the scope of the list, and is told of its own project alone", async () => {
+test("GET /link_stats needs the scope links.index and counts only the key's project", async () => {
   note("autumn", "2026-01-14T12:00:00Z");
   const narrow = await world.addKey({ scopes: ["links.create"] });
   expect((await ask("", narrow)).status).toBe(401);
@@ -291,7 +294,7 @@ test("a key needs the scope of the list, and is told of its own project alone", 
 });
 
 test.each(["link", "platform"])(
-  "rows by %s with the same clicks are ordered by opens, then installs",
+  "GET /link_stats orders rows by %s with equal clicks by opens, then installs",
   async (by) => {
     const rows = [
       ["autumn", "android", 1, 2],

@@ -23,9 +23,9 @@ import { openLinkHost } from "../support/link-host.ts";
 import { openForAll, openForEach } from "../support/open-for.ts";
 import { addLink, addLinks, now } from "../support/rows.ts";
 
-/** Lists that may take long: read beside everything else, with the same answers as any other. */
+/** Long lists are read in the background, with the same results as others. */
 
-/** From more links on than this, a list may take long. */
+/** A project with more links than this may have long lists. */
 const fewLinks = 2000;
 const word = "Spring";
 
@@ -52,7 +52,7 @@ openForAll(createWorld, async (opened) => {
 
 type Wrap = (store: Store) => Store["readLong"];
 
-/** The same service over the same store, where long lists are read in another way. */
+/** The same service and store, with another way to read long lists. */
 function openService(wrap: Wrap, of: World = world) {
   const { store, clock, setAlarm } = of;
   const reported: unknown[] = [];
@@ -115,7 +115,7 @@ const lists = [
 ];
 
 describe.each([false, true])("a long list, with an index of texts: %s", (isIndexed) => {
-  test("is answered as it is where it holds up others", async () => {
+  test("has the same result when read in the background", async () => {
     if (isIndexed) {
       await world.store.write((db) => createIndex({ db, projectId: world.project.id }));
       await world.store.finishChores();
@@ -139,7 +139,7 @@ describe.each([false, true])("a long list, with an index of texts: %s", (isIndex
   });
 });
 
-test("only what is known to look at few links is read where visitors are served", async () => {
+test("only lists that read few links run on the connection that serves visitors", async () => {
   const readLong: string[] = [];
   const { get } = openService(({ readLong: read }) => (work, options) => {
     readLong.push("long");
@@ -161,7 +161,7 @@ test("only what is known to look at few links is read where visitors are served"
   ] as const;
   for (const pair of quick) expect([pair, await isLong(pair)]).toEqual([pair, false]);
   const long = [
-    // All of them may be alike there, and then they are put in order by something else.
+    // Many links may have the same value there and then need a second sort key.
     ...["name", "clicks", "shortened_path", "created_via"].map((name) => ["q[s]", name] as const),
     ["q[path_start]", "link"],
     ["q[path_or_shortened_path_eq]", "Code1"],
@@ -175,13 +175,13 @@ test("only what is known to look at few links is read where visitors are served"
   expect(await isLong(["q[path_eq]", "link-1"], ["q[name_eq]", "Link 1"])).toBe(true);
 });
 
-/** PostgreSQL has no thread, and reads two lists at once; what is read there has its own test. */
+/** PostgreSQL has no reading thread and reads two lists at once; another test covers it. */
 const onFile = test.skipIf(isOnPostgres);
 
-/** Of the texts of 2000 links none has any of these: each is held against all of them. */
+/** No link contains any of these texts, so each filter is compared with all 2,000 links. */
 const slow = ask(Array.from({ length: 45 }, (_, turn) => ["f[referrer_not_eq]", `${turn}`]));
 
-onFile("get_link, a redirect and a write beside a long list are answered before it", async () => {
+onFile("get_link, a redirect and a write during a long list are answered before it", async () => {
   await using host = await openLinkHost();
   const { project, store, call } = host.world;
   const { id } = await host.add("link", { path: "spring", url: "https://example.com/" });
@@ -201,7 +201,7 @@ onFile("get_link, a redirect and a write beside a long list are answered before 
   expect(order.toSorted()).toEqual(["get_link: 200", "list: 200", "redirect: 302", "write: 201"]);
 });
 
-/** Lists that never end, but where nobody waits for them. */
+/** A service whose lists never end unless their callers leave. */
 function openEndless(of?: World) {
   const begun = createGate();
   const service = openService(
@@ -219,13 +219,13 @@ function openEndless(of?: World) {
 
 const list = ask([["q[name_cont]", "s"]]);
 
-test("get_link, a redirect and a write are answered while many lists never end", async () => {
+test("get_link, a redirect and a write are answered while 12 lists never end", async () => {
   await using host = await openLinkHost();
   const { project, store, call, advance } = host.world;
   const { id } = await host.add("link", { path: "spring", url: "https://example.com/" });
   await store.write((db) => addLinks({ db, projectId: project.id }, fewLinks));
   const { get, begun } = openEndless(host.world);
-  // More than a pool has connections.
+  // More than the connection pool has.
   const endless = Array.from({ length: 12 }, async () => get(list));
   await begun;
   for (const turn of Array.from({ length: 3 }).keys()) {
@@ -242,8 +242,8 @@ test("get_link, a redirect and a write are answered while many lists never end",
   expect(answers.map(({ status }) => status)).toEqual(endless.map(() => 503));
 });
 
-describe("a caller that leaves ends its long list, and the next one is answered", () => {
-  // A world of its own, because PostgreSQL may still be reading one of the lists above.
+describe("a caller that leaves ends its long list, so that the next one is read", () => {
+  // A separate world, because PostgreSQL may still be reading one of the lists above.
   let own: World;
   openForEach(createWorld, async (opened) => {
     own = opened;
@@ -251,7 +251,7 @@ describe("a caller that leaves ends its long list, and the next one is answered"
     await store.write((db) => addLinks({ db, projectId: project.id }, fewLinks + 1));
   });
 
-  test("where it hangs up", async () => {
+  test("when it disconnects", async () => {
     const { answer, begun } = openEndless(own);
     const { server, port } = await serveApi(answerOverHttp(answer, own.clock));
     const headers = { authorization: `Token ${own.key}` };
@@ -264,7 +264,7 @@ describe("a caller that leaves ends its long list, and the next one is answered"
     server.close();
   });
 
-  test("where its assistant cancels the call", async () => {
+  test("when its assistant cancels the call", async () => {
     const { answer, begun } = openEndless(own);
     const cancelling = new AbortController();
     const url = `http://localhost${apiPrefix}${list}`;
@@ -276,12 +276,12 @@ describe("a caller that leaves ends its long list, and the next one is answered"
     expect([(await sent).status, (await next).status]).toEqual([503, 200]);
   });
 
-  test("where its time is over", async () => {
+  test("when its ten seconds are over", async () => {
     const { get, begun } = openEndless(own);
     const endless = get(list);
     await begun;
     const next = own.call("GET", list);
-    // The second one waits in line, and has the time to.
+    // The second one waits in the queue and has enough time for it.
     own.advance(9_999);
     const later = own.call("GET", list);
     own.advance(1);
@@ -290,23 +290,20 @@ describe("a caller that leaves ends its long list, and the next one is answered"
   });
 });
 
-onFile(
-  "a hundred lists of a project wait, and whoever comes then is told to come back",
-  async () => {
-    const { get, begun } = openEndless();
-    const endless = get(list);
-    await begun;
-    const waiting = Array.from({ length: 100 }, () => world.call("GET", list));
-    const refused = await world.call("GET", list);
-    expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
-    expect((await world.call("GET", "/links")).status).toBe(200);
-    world.advance(10_000);
-    const answers = await Promise.all([endless, ...waiting]);
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
-  },
-);
+onFile("100 lists of a project may wait, and one more gets 503 with Retry-After", async () => {
+  const { get, begun } = openEndless();
+  const endless = get(list);
+  await begun;
+  const waiting = Array.from({ length: 100 }, () => world.call("GET", list));
+  const refused = await world.call("GET", list);
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
+  expect((await world.call("GET", "/links")).status).toBe(200);
+  world.advance(10_000);
+  const answers = await Promise.all([endless, ...waiting]);
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
+});
 
-test("a list's rows and their number are of one moment, whatever others write", async () => {
+test("the rows of a list and its count are of one moment, even during writes", async () => {
   const { get } = openService(
     ({ readLong, write }) =>
       (work, options) =>
@@ -336,10 +333,10 @@ test("a list's rows and their number are of one moment, whatever others write", 
   type Listed = { meta: { count: number; from: number; to: number }; links: unknown[] };
   const { meta, links } = body as Listed;
   expect([meta.count, links.length]).toEqual([fewLinks, meta.to - meta.from + 1]);
-  // Of so few, one that is deleted between the two would be missed.
+  // With so few rows, a deletion between the two reads would change the result.
   const first = fewLinks - ids.length;
   const few = Array.from({ length: 10 }, (_, turn) => `Link ${first + turn}`);
   const next = await get(ask(few.map((name) => ["q[name_in][]", name])));
-  const told = next.body as Listed;
-  expect([told.meta.count, told.links.length]).toEqual([10, 10]);
+  const page = next.body as Listed;
+  expect([page.meta.count, page.links.length]).toEqual([10, 10]);
 });

@@ -6,18 +6,18 @@ import { readAnswer } from "../sdk/readers.ts";
 import { home, openInstallWorld, type InstallWorld } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 
-/** An app that asks again, for it has not heard the answer. */
+/** An app that repeats its request because it did not receive the response. */
 
 let host: InstallWorld;
 openForEach(openInstallWorld, (opened) => {
   host = opened;
 });
 
-test("an install whose first request is answered while it looks is told the same", async () => {
+test("a repeated install request gets the same match while the first still runs", async () => {
   await host.visitPage();
   const { store } = host.world;
   let first: ReturnType<InstallWorld["install"]> | undefined;
-  // Visits are read, a moment later than whether it was told: between the two it is.
+  // The first request is answered between the two reads of the second one.
   const plugin: KyselyPlugin = {
     transformQuery: ({ node }) => node,
     transformResult: async ({ result }) => {
@@ -34,7 +34,7 @@ test("an install whose first request is answered while it looks is told the same
   expect(first && readAnswer("ios", await first)).toEqual(second);
 });
 
-test("an install is told the same though a phone like it visits another link", async () => {
+test("a repeated install keeps its match after a similar phone visited another link", async () => {
   const { store, project, call, now } = host.world;
   await store.write((db) => updateProject(db, project.id, { clipboard: true }, now()));
   const { ios_app_id } = (await call("GET", `/links/${host.link.id}`)).body;
@@ -44,10 +44,10 @@ test("an install is told the same though a phone like it visits another link", a
   const first = readAnswer("ios", await host.install());
   expect(first).toMatchObject({ matched: true, link: { id: host.link.id } });
   await host.visitPage("/summer");
-  // Nobody knows whose visit that is: an answer that was lost must not cost another phone's.
+  // It is unknown whose visit that is: repeating a request must not use up another phone's.
   expect(readAnswer("ios", await host.install())).toEqual(first);
   expect(await host.match()).toMatchObject({ matched: true, link: { id: summer.id } });
-  // Its own it can name, and is an install of that link then.
+  // With the copied address of its own visit, it counts as an install of that link.
   const { page } = await host.visitPage("/summer");
   const [, copied = ""] = /writeText\("([^"]*)"\)/.exec(page.text) ?? [];
   const pasted = readAnswer("ios", await host.install(home, iosOpened(copied)));

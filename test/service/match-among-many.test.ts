@@ -4,7 +4,7 @@ import { agents } from "../attribution/agents.ts";
 import { openInstallWorld, told, type InstallWorld } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 
-/** Phones that are not alone behind their address. */
+/** Several phones behind one IP address. */
 
 let host: InstallWorld;
 openForEach(openInstallWorld, (opened) => {
@@ -14,7 +14,7 @@ openForEach(openInstallWorld, (opened) => {
 const visit: InstallWorld["visitPage"] = (...given) => host.visitPage(...given);
 const match: InstallWorld["match"] = (...given) => host.match(...given);
 
-test("visits of other links from the same address make a match less likely", async () => {
+test("visits to other links from the same address lower the confidence of a match", async () => {
   const { ios_app_id } = (await host.world.call("GET", `/links/${host.link.id}`)).body;
   const fields = { ios_app: { id: ios_app_id }, ios_deferred_deep_linking_enabled: true };
   await host.add("link", { path: "summer", ...fields });
@@ -23,7 +23,7 @@ test("visits of other links from the same address make a match less likely", asy
   expect(await match()).toMatchObject({ matched: true, confidence: "low" });
 });
 
-test("no install is matched at an address from which more than 100 visits wait", async () => {
+test("no install is matched at an address with more than 100 open visits", async () => {
   await visit();
   const [row] = await host.listRows();
   if (row === undefined) throw new Error("nothing was noted");
@@ -37,7 +37,7 @@ test("no install is matched at an address from which more than 100 visits wait",
   expect(await match()).toMatchObject({ matched: true });
 });
 
-test("an install that asks twice at once takes no other phone's visit beside its own", async () => {
+test("an install that sends two requests at once uses up only one visit", async () => {
   await visit();
   await visit("/spring?of=colleague", { agent: agents.chrome26 });
   const { store, project } = host.world;

@@ -17,7 +17,7 @@ import {
 } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 
-/** A phone visits a link's page, and the app that is installed next asks for it, once. */
+/** A phone visits a link's page, and the app that is installed next is matched to it once. */
 
 const office = "93.184.216.99";
 let host: InstallWorld;
@@ -33,8 +33,8 @@ const rows = () => host.listRows();
 const refuse = async (body: string) =>
   readRefusal(await install(home, { ...iosFirstLaunch, body }));
 
-describe("an app that was installed after a visit", () => {
-  test("is told of the link with the visit's parameters, once", async () => {
+describe("an app installed after a visit", () => {
+  test("gets the link with the visit's parameters, once", async () => {
     expect((await visit("/spring?ref=anna")).status).toBe(204);
     expect(await match()).toEqual({
       matched: true,
@@ -50,7 +50,7 @@ describe("an app that was installed after a visit", () => {
     expect(await match()).toMatchObject({ matched: false });
   });
 
-  test("is told the same where it got no answer and asks again, and counts once", async () => {
+  test("gets the same response when it asks again, and is counted once", async () => {
     await addWebhook();
     await visit("/spring?ref=anna");
     const first = readAnswer("ios", await install());
@@ -65,7 +65,7 @@ describe("an app that was installed after a visit", () => {
     expect(readAnswer("ios", await install())).toMatchObject({ matched: false });
   });
 
-  test("is told the same for a minute where the visit's time was nearly over", async () => {
+  test("gets the same response for at least a minute, even if the visit has expired", async () => {
     await visit();
     host.world.advance(10 * 60_000 - 2000);
     const first = readAnswer("ios", await install());
@@ -77,12 +77,12 @@ describe("an app that was installed after a visit", () => {
     expect(readAnswer("ios", await install())).toMatchObject({ matched: false });
   });
 
-  test("is told of it less surely where anything is not alike", async () => {
+  test("is matched with low confidence if one property of the phone differs", async () => {
     await visit("/spring", {}, { ...told, calendar: "buddhist" });
     expect(await match()).toMatchObject({ matched: true, confidence: "low" });
   });
 
-  test("is told the same where its first request is still being answered", async () => {
+  test("gets the same response if its first request is still running", async () => {
     await visit();
     const answers = await Promise.all([
       install(),
@@ -94,7 +94,7 @@ describe("an app that was installed after a visit", () => {
     expect(await countInstalls()).toBe(1);
   });
 
-  test("and tells no name of its phone has none that it could be known again by", async () => {
+  test("gets no second response if it sends no name of its phone", async () => {
     await visit();
     for (const matched of [true, false]) {
       const answer = readAnswer("ios", await install(home, iosFirstLaunchBare));
@@ -102,18 +102,18 @@ describe("an app that was installed after a visit", () => {
     }
   });
 
-  test("is told of the link's clicks up to then", async () => {
+  test("gets the link's click count", async () => {
     await visit();
     expect((await match()).link).toMatchObject({ clicks: 1 });
   });
 
-  test("is told of it by what the request alone has told, and less surely", async () => {
+  test("is matched with low confidence to a visit whose page ran no script", async () => {
     await open("/spring");
     await waitUntil(async () => (await rows()).length === 1);
     expect(await match()).toMatchObject({ matched: true, confidence: "low" });
   });
 
-  test("is told by the address that it pastes, though phones like it are pasted too", async () => {
+  test("is matched by the copied address, even among identical phones", async () => {
     const { store, project } = host.world;
     await store.write((db) => updateProject(db, project.id, { clipboard: true }, host.world.now()));
     const relay = { from: "172.226.3.4" };
@@ -124,14 +124,14 @@ describe("an app that was installed after a visit", () => {
       const paste = async () => readAnswer("ios", await install(relay.from, pasted));
       const first = await paste();
       expect(first).toMatchObject({ matched: true, confidence: "high" });
-      // Whoever was sent it, and has the app, opens the link by it.
+      // Anyone with the app who was sent this address opens the link with it.
       expect(await paste()).toEqual(first);
     }
     expect(await countInstalls()).toBe(2);
     expect(await match(relay.from)).toMatchObject({ matched: false });
   });
 
-  test("is told by what was copied, as by any address, when the visit is long over", async () => {
+  test("opens a copied address without counting an install after the visit expired", async () => {
     const { page } = await visit("/spring?ref=anna");
     const [, id = ""] = /visit:"([^"]+)"/.exec(page.text) ?? [];
     host.world.advance(10 * 60_000);
@@ -143,7 +143,7 @@ describe("an app that was installed after a visit", () => {
     expect(await countInstalls()).toBe(0);
   });
 
-  test("opens by what was copied, and uses up no visit, on the free plan", async () => {
+  test("opens a copied address on the free plan without using up the visit", async () => {
     const { store, project, now } = host.world;
     const setPlan = (plan: "free" | "pro") =>
       store.write((db) => updateProject(db, project.id, { plan }, now()));
@@ -155,7 +155,7 @@ describe("an app that was installed after a visit", () => {
     expect(await match()).toMatchObject({ matched: true });
   });
 
-  test("is told of a link that its phone has opened twice, by what both visits bring", async () => {
+  test("gets the parameters that two visits to one link have in common", async () => {
     await visit("/spring?ref=anna&fbclid=1");
     await visit("/spring?fbclid=2&ref=anna");
     const { matched, link } = await match();
@@ -163,7 +163,7 @@ describe("an app that was installed after a visit", () => {
     expect(await match()).toMatchObject({ matched: false });
   });
 
-  test("is told nothing of a visit that was noted before the clock was put back", async () => {
+  test("is not matched to a visit from before the clock was set back", async () => {
     await visit();
     host.world.advance(-60 * 60_000);
     expect(await match()).toMatchObject({ matched: false });
@@ -172,7 +172,7 @@ describe("an app that was installed after a visit", () => {
     expect(await rows()).toEqual([]);
   });
 
-  test("is told nothing ten minutes later, and the visit is forgotten", async () => {
+  test("is not matched after ten minutes, and the visit is deleted", async () => {
     await visit();
     host.world.advance(10 * 60_000);
     expect(await match()).toMatchObject({ matched: false });
@@ -183,20 +183,20 @@ describe("an app that was installed after a visit", () => {
     expect(await rows()).toEqual([]);
   });
 
-  test("a page that was loaded again is one visit of one install", async () => {
+  test("is matched once although its page was loaded twice", async () => {
     await visit();
     await visit();
     expect(await match()).toMatchObject({ matched: true });
     expect(await match()).toMatchObject({ matched: false });
   });
 
-  test("on another phone or elsewhere is told nothing", async () => {
+  test("is not matched if the phone or the address differs", async () => {
     await visit("/spring", {}, { ...told, screen_width: 430 });
     await visit("/spring", { from: "93.184.216.99" });
     expect(await match()).toMatchObject({ matched: false });
   });
 
-  test("is told of neither of two links that phones like it have visited", async () => {
+  test("is matched to neither of two links visited by identical phones", async () => {
     const { ios_app_id } = (await host.world.call("GET", `/links/${host.link.id}`)).body;
     const fields = { ios_app: { id: ios_app_id }, ios_deferred_deep_linking_enabled: true };
     await host.add("link", { path: "summer", ...fields });
@@ -206,7 +206,7 @@ describe("an app that was installed after a visit", () => {
   });
 
   test.each(["10.0.0.7", "100.64.1.1", "172.226.3.4", "2a02:26f7:1::1", "174.200.1.1"])(
-    "from the shared address %s gets its link at low, without the visit's query",
+    "is matched at the shared address %s with low confidence, without the query",
     async (shared) => {
       await visit("/spring?ref=anna", { from: shared });
       const { matched, confidence, link } = await match(shared);
@@ -228,15 +228,15 @@ async function findNothing(path: string, given: From = {}): Promise<void> {
 const change = (fields: object) =>
   host.world.call("PATCH", `/links/${host.link.id}`, { body: fields });
 
-describe("nothing is collected", () => {
-  test("of a link without the field, or without a page", async () => {
+describe("no visit is stored", () => {
+  test("for a link without deferred linking or without a page", async () => {
     await change({ ios_deferred_deep_linking_enabled: false });
     await findNothing("/spring");
     await change({ ios_deferred_deep_linking_enabled: true, enable_forced_redirect: true });
     await findNothing("/spring");
   });
 
-  test("on the free plan, where nothing is matched either", async () => {
+  test("on the free plan, and no install is matched", async () => {
     await visit();
     const { store, project } = host.world;
     await store.write((db) => updateProject(db, project.id, { plan: "free" }, 0));
@@ -245,7 +245,7 @@ describe("nothing is collected", () => {
     await findNothing("/spring");
   });
 
-  test("of bots, computers, Android phones and whoever looks ahead", async () => {
+  test("for bots, computers, Android phones and prefetches", async () => {
     for (const agent of [agents.desktop, agents.android, "Twitterbot/1.0"]) {
       await findNothing("/spring", { agent });
     }
@@ -254,25 +254,25 @@ describe("nothing is collected", () => {
     expect(await rows()).toEqual([]);
   });
 
-  test("by the API's preview", async () => {
+  test("by the preview of a page", async () => {
     const body = { link_id: host.link.id };
     const headers = { "user-agent": agents.safari26 };
     const page = await host.world.call("POST", "/page_template/preview", { body, headers });
-    // The page has its script, in a form that collects nothing.
+    // The page contains its script, but in a form that stores nothing.
     expect([page.status, page.text.includes("<script")]).toEqual([200, true]);
     expect(await rows()).toEqual([]);
   });
 });
 
-describe("what a stranger sends", () => {
-  test("is noted where it is a page's message, and refused where it is not", async () => {
+describe("a forged message", () => {
+  test("is stored only if it names a visit of the page, and otherwise gets 405", async () => {
     const send = (body: object | undefined, headers: Record<string, string> = {}) =>
       open("/spring", { method: "POST", headers, ...(body && { body }) });
     const { id } = await visit();
     const [row] = await rows();
     expect((await send({ visit: id, screen_width: "wide", languages: 7 })).status).toBe(204);
     const others = [
-      // No page has named a visit so.
+      // No page has used this visit id.
       send({ visit: "a".repeat(22) }),
       send({ visit: `${id.slice(0, 7)}z${id.slice(8)}` }),
       send({ visit: "short" }),
@@ -286,7 +286,7 @@ describe("what a stranger sends", () => {
     expect(await rows()).toMatchObject([{ id, ends_at: row?.ends_at }]);
   });
 
-  test("late, or again, makes no visit of one that was used or is over", async () => {
+  test("does not renew a visit that was used or has expired", async () => {
     const { id } = await visit();
     const again = () => open("/spring", { method: "POST", body: { visit: id, ...told } });
     expect(await match()).toMatchObject({ matched: true });
@@ -305,19 +305,19 @@ describe("what a stranger sends", () => {
     expect(await match()).toMatchObject({ matched: false });
   });
 
-  test("fills no store: an address has so many visits a minute", async () => {
+  test("cannot store more than 120 visits a minute from one address", async () => {
     for (let turn = 0; turn < 130; turn += 1) await visit(`/spring?n=${turn}`, {}, {});
     expect((await rows()).length).toBeLessThanOrEqual(120);
   });
 
-  test("does not use up the visits of strangers behind the same shared address", async () => {
+  test("does not use up the limit of others behind a shared address", async () => {
     for (let turn = 0; turn < 130; turn += 1) {
       await visit(`/spring?n=${turn}`, { from: "172.226.3.4" }, {});
     }
     expect((await rows()).length).toBe(130);
   });
 
-  test("to the app's route is answered, whatever it is", async () => {
+  test("to /fingerprints/match gets an error only for an invalid fingerprint", async () => {
     for (const body of [
       '{"fingerprint":{"screen_width":"x"}}',
       '{"fingerprint":{},"platform":7}',
@@ -333,7 +333,7 @@ describe("what a stranger sends", () => {
   });
 });
 
-test("webhooks are told of an install, as long as there are any", async () => {
+test("an install is reported to the webhooks that exist at that time", async () => {
   const { project } = host.world;
   await visit("/spring?n=1");
   await match();
@@ -363,13 +363,13 @@ async function addWebhook(): Promise<void> {
 
 const listTold = () => host.world.store.db.selectFrom("deliveries").select("body").execute();
 
-/** As `link_stats` tells them. */
+/** As GET /link_stats counts them. */
 async function countInstalls(): Promise<number> {
   const { body } = await host.world.call("GET", "/link_stats?by=day");
   return body.stats.total.installs;
 }
 
-test("an app that was told to come again has used up no visit", async () => {
+test("an install request that timed out with 503 has used up no visit", async () => {
   const { store, advance } = host.world;
   await visit();
   const [asked, over] = [createGate(), createGate()];
@@ -385,7 +385,7 @@ test("an app that was told to come again has used up no visit", async () => {
   expect(await match()).toMatchObject({ matched: true });
 });
 
-test("of phones and addresses nothing is kept but hashes", async () => {
+test("a stored visit contains only hashes of the phone and its address", async () => {
   await visit("/spring?ref=anna");
   const [row] = await rows();
   const text = JSON.stringify(row);
@@ -395,12 +395,12 @@ test("of phones and addresses nothing is kept but hashes", async () => {
   expect(row).toMatchObject({ link_id: host.link.id, query: "ref=anna", is_shared: 0 });
 });
 
-test("an app that says little of its phone is matched all the same", async () => {
+test("an app that sends few properties of its phone is matched", async () => {
   await visit();
   expect(readAnswer("ios", await install(home, iosFirstLaunchBare)).matched).toBe(true);
 });
 
-test("an address that a proxy hides tells nothing", async () => {
+test("a visit from an address hidden by a proxy is stored without an address", async () => {
   await using open_host = await openLinkHost();
   const { visit: go, world } = open_host;
   const app = { bundle_id: "com.example.shop", team_id: "ABCDE12345", app_store_id: "1" };

@@ -12,7 +12,7 @@ import {
 import { openForAll } from "../support/open-for.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** What only our own service filters by: `f[field_condition]` and `f[search]`. */
+/** The filters that only Waypost has: `f[field_condition]` and `f[search]`. */
 
 const kinds: Kinds = {
   created_at: "time",
@@ -75,25 +75,28 @@ const question = fc
   )
   .map(([pairs, sort, limit, page]) => ({ query: [...pairs.flat(), ...sort], limit, page }));
 
-describe.each(["no trigram index", "a trigram index"])("with %s", (state) => {
-  test("every field and condition finds what it says", async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(seed, { maxLength: 12 }),
-        fc.array(question, { minLength: 25, maxLength: 25 }),
-        async (seeds, questions) => {
-          await using world = await createWorld();
-          const rows = await plant(world, seeds);
-          if (state === "a trigram index") await buildIndex(world);
-          for (const asked of questions) await compare(world, rows, asked);
-        },
-      ),
-      { numRuns: 10 },
-    );
-  });
-});
+describe.each(["no trigram index", "a trigram index"])(
+  "Waypost's own filters, with %s",
+  (state) => {
+    test("find what the model finds, for every field and condition", async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(seed, { maxLength: 12 }),
+          fc.array(question, { minLength: 25, maxLength: 25 }),
+          async (seeds, questions) => {
+            await using world = await createWorld();
+            const rows = await plant(world, seeds);
+            if (state === "a trigram index") await buildIndex(world);
+            for (const asked of questions) await compare(world, rows, asked);
+          },
+        ),
+        { numRuns: 10 },
+      );
+    });
+  },
+);
 
-/** The first app of each kind has a name, and the other is called by its identifier. */
+/** The first app of each kind has a name; the others are named after their identifiers. */
 async function plant(world: World, seeds: readonly Omit<Seed, "path">[]): Promise<Row[]> {
   const { call } = world;
   const ios = { name: "Acme Shop", bundle_id: "com.named", team_id: "TEAM000001" };
@@ -114,9 +117,13 @@ function called(id: unknown, name: string): string {
   return id === "com.named" ? name : String(id);
 }
 
-type Asked = { readonly query: readonly Pair[]; readonly limit: number; readonly page: number };
+type ListRequest = {
+  readonly query: readonly Pair[];
+  readonly limit: number;
+  readonly page: number;
+};
 
-async function compare(world: World, rows: readonly Row[], asked: Asked): Promise<void> {
+async function compare(world: World, rows: readonly Row[], asked: ListRequest): Promise<void> {
   const { query, limit, page } = asked;
   const ids = selectIds(rows, kinds, query.map(toModel)) ?? [];
   const { status, body } = await ask(world, [
@@ -129,7 +136,7 @@ async function compare(world: World, rows: readonly Row[], asked: Asked): Promis
   expect({ query, ...told }).toEqual({ query, status: 200, ids: expected, count: ids.length });
 }
 
-/** `empty` is what `present` is not; else our filters mean what those of the specification do. */
+/** `empty` is the opposite of `present`; all others mean the same as in the specification. */
 function toModel([name, value]: Pair): Pair {
   const spelled = name.replace(/^f/, "q");
   if (!spelled.includes("_empty]")) return [spelled, value];
@@ -147,7 +154,7 @@ async function buildIndex(world: World): Promise<void> {
   await store.finishChores();
 }
 
-describe("what is asked in another way", () => {
+describe("Waypost's own filters in GET /links", () => {
   let world: World;
   openForAll(createWorld, async (opened) => {
     world = opened;
@@ -180,13 +187,13 @@ describe("what is asked in another way", () => {
     ["f[search]=a%00b", "search", "contains characters that cannot be stored"],
     [`f[search]=${"a+".repeat(11)}`, "search", "takes at most 10 words"],
     ["f[search][]=a&f[search][]=b", "search", "takes one value"],
-  ])("is a 422 that says so: %s", async (query, name, fault) => {
+  ])("return 422 with the reason: %s", async (query, name, fault) => {
     const reply = await world.call("GET", "/links", { query });
     const error = `The filter f[${name}] ${fault}.`;
     expect([reply.status, reply.body]).toEqual([422, { error }]);
   });
 
-  test("other lists have no filters of ours", async () => {
+  test("are refused by lists of apps", async () => {
     for (const path of ["/ios_apps", "/android_apps"]) {
       const reply = await world.call("GET", path, { query: "f[search]=x" });
       const error = "The filter f[search] does not exist: this list has no filters.";
@@ -194,7 +201,7 @@ describe("what is asked in another way", () => {
     }
   });
 
-  test("what was applied is told, and only where something of ours was asked", async () => {
+  test("are listed in meta.applied, which is missing without any", async () => {
     const query = "f[url_cont]=shop&f[search]=spring&q[name_cont]=s&f=1";
     const reply = await world.call("GET", "/links", { query });
     expect(reply.body.meta.applied).toEqual(["url_cont", "search"]);
@@ -205,22 +212,26 @@ describe("what is asked in another way", () => {
   });
 
   test.each<[sentence: string, text: string, paths: readonly string[]]>([
-    ["a name, whatever its case", "SPRING", ["spring/sale", "loop"]],
-    ["several words, each of them anywhere", "sale shop", ["spring/sale"]],
+    ["a name in any case", "SPRING", ["spring/sale", "loop"]],
+    ["several words in any place", "sale shop", ["spring/sale"]],
     ["a title", "blüte", ["spring/sale"]],
     ["a destination", "https://shop.example/summer", ["spring/sale"]],
-    ["a part of a path with its slash", "/spring", ["spring/sale", "loop"]],
-    ["a path as it is encoded", "caf%C3%A9", ["café"]],
-    ["a whole address, and who leads there", "ORIGIN/spring/sale", ["spring/sale", "loop"]],
-    ["one with a query and a fragment", "ORIGIN/spring/sale?utm=1#top", ["spring/sale"]],
-    ["one without its scheme", "HOST/spring/sale/", ["spring/sale"]],
-    ["one that is encoded", "https://HOST/caf%C3%A9", ["café"]],
-    ["one whose path ends in a slash", "ORIGIN/loop/", ["loop"]],
-    ["a whole short address", "ORIGIN/SHORT", ["spring/sale"]],
-    ["a short address with a query of its own", "SHORTER", ["spring/sale"]],
-    ["a path on a host of somebody else's", "https://other.example/spring/sale", []],
-    ["nothing", "autumn", []],
-    ["signs that an index reads", `"spring" OR name:*`, []],
+    ["part of a path with its slash", "/spring", ["spring/sale", "loop"]],
+    ["a percent-encoded path", "caf%C3%A9", ["café"]],
+    [
+      "a full address, and the link that redirects to it",
+      "ORIGIN/spring/sale",
+      ["spring/sale", "loop"],
+    ],
+    ["a full address with a query and a fragment", "ORIGIN/spring/sale?utm=1#top", ["spring/sale"]],
+    ["a full address without its scheme", "HOST/spring/sale/", ["spring/sale"]],
+    ["a percent-encoded full address", "https://HOST/caf%C3%A9", ["café"]],
+    ["a full address that ends with a slash", "ORIGIN/loop/", ["loop"]],
+    ["a full short address", "ORIGIN/SHORT", ["spring/sale"]],
+    ["the full address of a short link with its own query", "SHORTER", ["spring/sale"]],
+    ["no link for the same path on another host", "https://other.example/spring/sale", []],
+    ["no link for an unknown word", "autumn", []],
+    ["no link for the operators of a text index", `"spring" OR name:*`, []],
   ])("search finds %s", async (_, text, paths) => {
     for (const stage of ["without an index", "with an index"]) {
       if (stage === "with an index") await buildIndex(world);
@@ -250,7 +261,7 @@ describe("what is asked in another way", () => {
   }
 });
 
-test("a link that is changed, deleted and restored is found by what it is then", async () => {
+test("a changed, deleted or restored link is found by its current values", async () => {
   await using world = await createWorld();
   await buildIndex(world);
   const [row] = await plantLinks(world, [

@@ -2,10 +2,10 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createWorld, type Reply, type World } from "../support/world.ts";
 
-/** Looking a template over is heavy, and one project's calls must not be all that is done. */
+/** Checking a template takes long; one project's requests must not block those of others. */
 
 const body = "<p>x</p>{% store_buttons %}";
-/** As much as a template may have, and nothing that is wrong with it. */
+/** As large as a template may be, and without any mistake. */
 const heavy = {
   body:
     '<p class="a b c" title="a title">some &amp; text</p>'.repeat(800) +
@@ -19,7 +19,7 @@ const heavy = {
 const preview = (world: World, fields: object, key = world.key) =>
   world.call("POST", "/page_template/preview", { key, body: fields });
 
-test("a flood of one project's previews leaves another project its turn", async () => {
+test("60 previews of one project do not delay another project's save", async () => {
   await using world = await createWorld();
   const other = await world.addKey({ project: await world.addProject() });
   let answered = 0;
@@ -28,29 +28,29 @@ test("a flood of one project's previews leaves another project its turn", async 
     answered += 1;
     return status;
   });
-  // Each of them takes many turns: once one is answered, all the others have their places.
+  // Each preview takes many turns: once one is answered, all the others are in the queue.
   await Promise.race(flood);
   const before = answered;
   const saved = await world.call("PATCH", "/page_template", { key: other, body: { body } });
   expect([saved.status, saved.body.error]).toEqual([201, undefined]);
-  // Between two turns of the one there is a turn of the other: a save takes a handful of them.
+  // The projects take turns, and a save needs only a few.
   expect(answered - before).toBeLessThan(10);
   world.advance(10_000);
   const statuses = await Promise.all(flood);
-  // Who is served is served whole, instead of all of them by halves until nobody waits any more.
+  // Previews finish one after the other, instead of all of them too late.
   expect(new Set(statuses)).toEqual(new Set([200, 503]));
   expect((await preview(world, { body })).status).toBe(429);
-  // What waits for nobody is not done: the flood's own project goes on at once, as others do.
+  // Previews whose callers left are skipped, so the project's next request is not delayed.
   const colleague = await world.addKey();
   const turns = await countTurns(world, () => preview(world, { body }, colleague));
-  // Each of the flood would take some ten of them, the preview itself takes nine.
+  // Each of the 60 would take about ten turns, and the preview itself takes nine.
   expect(turns).toBeLessThan(flood.length / 2);
   expect(world.reported).toEqual([]);
 });
 
 /**
- * Turns of the event loop until it is answered, each of them a step of whatever is done then. How
- * long a database takes to answer is up to the machine, and does not count.
+ * Counts the turns of the event loop until the response; each is one step of some work. How
+ * long a database takes depends on the machine and does not count.
  */
 async function countTurns(world: World, ask: () => Promise<Reply>): Promise<number> {
   let isOver = false;

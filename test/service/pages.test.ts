@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createWorld, type World } from "../support/world.ts";
 
-/** api-spec.md, "Pagination envelope": pages of a list and the numbers that come with them. */
+/** The pages of a list and the numbers in `meta`. */
 
 type List = {
   readonly name: string;
@@ -43,14 +43,14 @@ async function read(world: World, { name }: Pick<List, "name">, query = "") {
   return { status, body, meta: body.meta, items: body[name] };
 }
 
-/** Fills a list up to `count`; the list of projects begins with one. */
+/** Fills a list up to `count`; the list of projects starts with one. */
 async function fill(world: World, list: List, count: number) {
   const { meta } = await read(world, list);
   for (let index = meta.count; index < count; index += 1) await list.add(world, index);
 }
 
 for (const list of lists) {
-  test(`${list.name} come as a named array and a meta object, 20 to a page`, async () => {
+  test(`GET /${list.name} returns 20 items and a meta object by default`, async () => {
     await using world = await createWorld();
     await fill(world, list, 45);
     const { status, body, items, meta } = await read(world, list);
@@ -60,7 +60,7 @@ for (const list of lists) {
     expect(meta).toEqual({ page: 1, limit: 20, count: 45, last: 3, from: 1, to: 20, next: 2 });
   });
 
-  test(`${list.name}: each page says where it stands`, async () => {
+  test(`GET /${list.name} returns the right meta for each page and limit`, async () => {
     await using world = await createWorld();
     await fill(world, list, 45);
     const all = { limit: 20, count: 45, last: 3 };
@@ -90,7 +90,7 @@ for (const list of lists) {
     }
   });
 
-  test(`${list.name}: the pages together hold each one once`, async () => {
+  test(`GET /${list.name} returns every item on exactly one page`, async () => {
     await using world = await createWorld();
     await fill(world, list, 23);
     const whole = (await read(world, list, "limit=100")).items;
@@ -105,7 +105,7 @@ for (const list of lists) {
     }
   });
 
-  test(`${list.name}: a page or limit that is no positive whole number is a 400`, async () => {
+  test(`GET /${list.name} returns 400 if page or limit is no positive integer`, async () => {
     await using world = await createWorld();
     const wrong = ["0", "00", "-1", "1.5", "1e2", "0x1", "abc", "1a", "", "%20", "%2B1", "%D9%A1"];
     for (const parameter of ["page", "limit"]) {
@@ -117,7 +117,7 @@ for (const list of lists) {
     }
   });
 
-  test(`${list.name}: a limit above 100 is taken as 100`, async () => {
+  test(`GET /${list.name} treats a limit above 100 as 100`, async () => {
     await using world = await createWorld();
     await fill(world, list, 102);
     for (const limit of ["100", "101", "5000", `1${"0".repeat(30)}`]) {
@@ -127,7 +127,7 @@ for (const list of lists) {
     }
   });
 
-  test(`${list.name}: a page beyond all numbers is an empty page`, async () => {
+  test(`GET /${list.name} returns an empty page for a page number of 31 digits`, async () => {
     await using world = await createWorld();
     await fill(world, list, 3);
     const { status, items, meta } = await read(world, list, `page=1${"0".repeat(30)}`);
@@ -138,7 +138,7 @@ for (const list of lists) {
 }
 
 test.each(lists.filter(({ name }) => name !== "projects"))(
-  "an empty list of $name is one empty page",
+  "GET /$name of an empty list returns one empty page",
   async (list) => {
     await using world = await createWorld();
     const empty = { limit: 20, count: 0, last: 1, from: 0, to: 0 };
@@ -153,7 +153,7 @@ test.each(lists.filter(({ name }) => name !== "projects"))(
   },
 );
 
-test("the envelope counts what the filters leave", async () => {
+test("meta counts only the links that match the filters", async () => {
   await using world = await createWorld();
   await fill(world, { name: "links", add: nameByTurns }, 12);
   const { items, meta } = await read(world, { name: "links" }, "q[name_eq]=One&limit=3&page=2");
@@ -172,7 +172,7 @@ function compareTexts(one: string, other: string): number {
   return one < other ? -1 : 1;
 }
 
-/** Nulls come last going up; ids, whose beginning is the time, break every tie. */
+/** Nulls come last in ascending order; ids, which begin with the time, break ties. */
 function compareBy(field: "path" | "name" | "created_at") {
   return (one: Row, other: Row): number => {
     const byId = compareTexts(one.id, other.id);
@@ -185,12 +185,12 @@ function compareBy(field: "path" | "name" | "created_at") {
   };
 }
 
-test("deep pages of a long list hold the same rows, whichever end they are read from", async () => {
+test("deep pages of 1,250 links are in the right order, ascending and descending", async () => {
   await using world = await createWorld();
   const count = 1250;
   const rows: Row[] = [];
   for (let index = 0; index < count; index += 1) {
-    // Ten links share each moment, and a seventh of all links each name.
+    // Ten links share each moment, and one in seven links has the same name.
     if (index % 10 === 0) world.advance(1200);
     const name = index % 7 === 0 ? null : `Name ${index % 7}`;
     const path = `p/${(index * 7919) % count}`;

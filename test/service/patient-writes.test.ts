@@ -8,8 +8,8 @@ let world: World;
 openForEach(createWorld, (opened) => (world = opened));
 
 test.each([
-  ["a patient write, as a job sends it, lets a later write go first", true, ["later", "first"]],
-  ["a usual write keeps its place before a later one", false, ["first", "later"]],
+  ["a patient write, as bulk jobs send it, lets a later write go first", true, ["later", "first"]],
+  ["an ordinary write is done before a later one", false, ["first", "later"]],
 ] as const)("%s", async (_, isPatient, order) => {
   const done: string[] = [];
   const create = async (path: string, own: { readonly isPatient?: boolean }) => {

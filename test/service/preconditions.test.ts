@@ -5,7 +5,7 @@ import { digestOf } from "../../src/text/digest.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** Writes that are bound to what their caller was shown: `If-Match` and `If-None-Match`. */
+/** Conditional writes with If-Match and If-None-Match. */
 
 let world: World;
 
@@ -17,14 +17,14 @@ function tag(record: JsonObject): Readonly<Record<string, string>> {
   return { "if-match": `"${digestOf(pickLasting(record))}"` };
 }
 
-type Subject = {
+type RecordKind = {
   readonly path: string;
   readonly body: JsonObject;
   readonly edit: JsonObject;
   readonly isMaster?: true;
 };
 
-const subjects: readonly (readonly [string, Subject])[] = [
+const subjects: readonly (readonly [string, RecordKind])[] = [
   ["link", { path: "/links", body: { path: "a" }, edit: { name: "b" } }],
   [
     "iOS app",
@@ -53,7 +53,7 @@ const subjects: readonly (readonly [string, Subject])[] = [
   ],
 ];
 
-describe.each(subjects)("a write of one %s", (_, { path, body, edit, isMaster }) => {
+describe.each(subjects)("%s: a write with If-Match", (_, { path, body, edit, isMaster }) => {
   let key: string;
   let shown: JsonObject;
   let address: string;
@@ -64,7 +64,7 @@ describe.each(subjects)("a write of one %s", (_, { path, body, edit, isMaster })
     address = `${path}/${String(shown["id"])}`;
   });
 
-  test.each(["PATCH", "DELETE"])("is refused by %s where another came before", async (method) => {
+  test.each(["PATCH", "DELETE"])("by %s returns 412 if the record has changed", async (method) => {
     await world.call("PATCH", address, { key, body: edit });
     const now = (await world.call("GET", address, { key })).body;
     const given = method === "PATCH" ? { key, body: edit } : { key };
@@ -73,20 +73,20 @@ describe.each(subjects)("a write of one %s", (_, { path, body, edit, isMaster })
     expect((await world.call("GET", address, { key })).body).toEqual(now);
   });
 
-  test.each(["PATCH", "DELETE"])("goes through by %s where nothing changed", async (method) => {
+  test.each(["PATCH", "DELETE"])("by %s succeeds if the record has not changed", async (method) => {
     const given = method === "PATCH" ? { key, body: edit } : { key };
     const reply = await world.call(method, address, { ...given, headers: tag(shown) });
     expect(reply.status).toBe(method === "PATCH" ? 200 : 204);
   });
 
-  test("is not found before it is compared", async () => {
+  test("returns 404 rather than 412 for a deleted record", async () => {
     await world.call("DELETE", address, { key });
     const reply = await world.call("DELETE", address, { key, headers: tag(shown) });
     expect(reply.status).toBe(404);
   });
 });
 
-test("visits do not change what was shown of a link", async () => {
+test("new visits do not change the ETag of a link", async () => {
   const { body: link } = await world.call("POST", "/links", { body: { path: "a" } });
   const headers = tag({ ...link, clicks: 7 });
   const reply = await world.call("PATCH", `/links/${link.id}`, { body: { name: "b" }, headers });
@@ -97,7 +97,7 @@ const upsert = (fields: JsonObject, headers: Readonly<Record<string, string>>) =
   world.call("POST", "/links/upsert", { body: fields, headers });
 
 describe("an upsert", () => {
-  test("that may only create refuses a path that is there by now", async () => {
+  test("with If-None-Match: * returns 412 for an existing path", async () => {
     const none = { "if-none-match": "*" };
     expect((await upsert({ path: "a", name: "one" }, none)).status).toBe(201);
     const again = await upsert({ path: "a", name: "two" }, none);
@@ -108,7 +108,7 @@ describe("an upsert", () => {
     expect(body.links).toMatchObject([{ path: "a", name: "one" }]);
   });
 
-  test("that may only overwrite what was shown refuses another, and none", async () => {
+  test("with an ETag returns 412 for a changed link or a different path", async () => {
     const { body: shown } = await upsert({ path: "a", name: "one" }, {});
     expect((await upsert({ path: "b" }, tag(shown))).status).toBe(412);
     await upsert({ path: "a", name: "two" }, {});
@@ -117,7 +117,7 @@ describe("an upsert", () => {
     expect(body.links).toMatchObject([{ path: "a", name: "two" }]);
   });
 
-  test("with If-Match: * overwrites a link at the path and creates none", async () => {
+  test("with If-Match: * changes an existing link and creates none", async () => {
     const any = { "if-match": "*" };
     expect((await upsert({ path: "a", name: "one" }, any)).status).toBe(412);
     expect((await world.call("GET", "/links")).body.links).toEqual([]);
@@ -135,27 +135,27 @@ const publish = (headers: Readonly<Record<string, string>>) =>
   world.call("POST", "/page_template/publish", { body: text("shown"), headers });
 
 describe("the page template", () => {
-  test("is saved with If-None-Match: * only if there is none", async () => {
+  test("is saved with If-None-Match: * only if none exists", async () => {
     const given = { body: text("one"), headers: { "if-none-match": "*" } };
     expect((await world.call("PATCH", "/page_template", given)).status).toBe(201);
     expect((await world.call("PATCH", "/page_template", given)).status).toBe(412);
   });
 
-  test("is not published over a draft that nobody was shown", async () => {
+  test("is published with an ETag only if the draft has not changed", async () => {
     await save("one");
     await save("two");
     expect((await publish(shownAs("one", null))).status).toBe(412);
     expect((await publish(shownAs("two", null))).status).toBe(200);
   });
 
-  test("is bound to the live version alone for a caller who may not read the draft", async () => {
+  test("is published with the live version's ETag if the key may not read the draft", async () => {
     const { body: first } = await publish({});
     await save("other");
     expect((await publish(shownAs(undefined, first.live_version.id))).status).toBe(200);
     expect((await publish(shownAs(undefined, first.live_version.id))).status).toBe(412);
   });
 
-  test("is not taken down, nor its draft replaced, after it changed", async () => {
+  test("is not unpublished or restored with an outdated ETag", async () => {
     const { body: first } = await publish({});
     const { id } = first.live_version;
     await save("other");

@@ -2,14 +2,14 @@ import { expect, test } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** What the free plan refuses with a 401: more links than its limit, and what is Pro only. */
+/** What the free plan refuses with 401: more links than its limit, and Pro features. */
 
 async function addFreeKey(world: World, max_links = 1000) {
   const project = await world.addProject({ plan: "free", max_links });
   return { project, key: await world.addKey({ project }) };
 }
 
-test("the free plan ends at its link limit, and a deleted link makes room", async () => {
+test("the free plan refuses links beyond its limit until one is deleted", async () => {
   await using world = await createWorld();
   const { key } = await addFreeKey(world, 2);
   const create = (path: string) => world.call("POST", "/links", { key, body: { path } });
@@ -29,7 +29,7 @@ test("the free plan ends at its link limit, and a deleted link makes room", asyn
   expect((await create("d")).status).toBe(401);
 });
 
-test("links created at the same time do not pass the free plan's limit", async () => {
+test("simultaneous requests cannot exceed the free plan's limit of links", async () => {
   await using world = await createWorld();
   const { key } = await addFreeKey(world, 3);
   const given = { key, body: {} };
@@ -56,7 +56,7 @@ const proFields = [
   [{ provider_token: "1", campaign_token: "2" }, "provider_token, campaign_token"],
 ] as const;
 
-test.each(proFields)("%j asks for the Pro plan on every write", async (fields, named) => {
+test.each(proFields)("%j requires the Pro plan in every write of a link", async (fields, named) => {
   await using world = await createWorld();
   const { key } = await addFreeKey(world);
   const link = (await world.call("POST", "/links", { key, body: { path: "a" } })).body;
@@ -75,7 +75,7 @@ test.each(proFields)("%j asks for the Pro plan on every write", async (fields, n
   expect((await world.call("POST", "/links", { body: fields })).status).toBe(201);
 });
 
-test("a free project may send empty Pro fields, and write back what it read", async () => {
+test("a free project may send empty Pro fields and write back what it read", async () => {
   await using world = await createWorld();
   const { key } = await addFreeKey(world);
   const empty = {
@@ -91,7 +91,7 @@ test("a free project may send empty Pro fields, and write back what it read", as
   expect([back.status, back.body]).toEqual([200, made.body]);
 });
 
-test("shortening needs the Pro plan, by endpoint or option; resolving does not", async () => {
+test("shortening requires the Pro plan, and resolving does not", async () => {
   await using world = await createWorld();
   const { key, project } = await addFreeKey(world);
   const url = `http://${project.subdomain}.localhost:8787/a`;

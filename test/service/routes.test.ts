@@ -3,11 +3,11 @@ import { listMethods } from "../../src/contract/endpoint.ts";
 import { listEndpoints } from "../../src/contract/index.ts";
 import { createWorld } from "../support/world.ts";
 
-/** Which paths and methods there are, and how else they may be written. */
+/** Which paths and methods exist, and other spellings of paths. */
 
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 
-test.each(["/", ".json", ".json/"])("a path that ends in %j is the same path", async (end) => {
+test.each(["/", ".json", ".json/"])("a path may end with %j", async (end) => {
   await using world = await createWorld();
   const link = (await world.call("POST", `/links${end}`, { body: { path: "a" } })).body;
   const url = "http://default.localhost:8787/a";
@@ -28,7 +28,7 @@ test.each(["/", ".json", ".json/"])("a path that ends in %j is the same path", a
   expect((await world.call("GET", `/links${end}`, { query: "page=2" })).body.meta.page).toBe(2);
 });
 
-test("PUT does what PATCH does, wherever there is one", async () => {
+test("PUT works like PATCH", async () => {
   await using world = await createWorld();
   const project = await world.addProject();
   const body = { project: { name: "Renamed" } };
@@ -53,12 +53,12 @@ const wrongMethods = [
   ["GET", "/page_template", "PATCH, PUT, OPTIONS"],
 ] as const;
 
-test.each(wrongMethods)("%s %s is a 405 with the methods that there are", async (...asked) => {
+test.each(wrongMethods)("%s %s returns 405 and lists the allowed methods", async (...asked) => {
   const [method, path, allow] = asked;
   await using world = await createWorld();
   for (const key of [world.key, null]) {
     const reply = await world.call(method, path, { key, body: undefined });
-    // A path that is an id as well is asked about as one.
+    // "upsert" is read as the id of a link here.
     if (allow === undefined) {
       expect([401, 400]).toContain(reply.status);
       continue;
@@ -69,7 +69,7 @@ test.each(wrongMethods)("%s %s is a 405 with the methods that there are", async 
   }
 });
 
-test("OPTIONS tells every path's methods, without a key and without a body", async () => {
+test("OPTIONS lists the methods of every path, without a key", async () => {
   await using world = await createWorld();
   for (const entry of listEndpoints()) {
     const path = entry.path.replace(":id", unknownId);
@@ -80,7 +80,7 @@ test("OPTIONS tells every path's methods, without a key and without a body", asy
   }
 });
 
-test("HEAD is answered as GET is, without the body", async () => {
+test("HEAD returns the status and headers of GET without a body", async () => {
   await using world = await createWorld();
   const { id } = (await world.call("POST", "/links", { body: {} })).body;
   for (const [path, key] of [

@@ -6,9 +6,9 @@ import { createBudgets, createWindowReport } from "../../src/service/budgets.ts"
 import { createService } from "../support/api-description.ts";
 import { createWorld, linkOrigin, origin, type World } from "../support/world.ts";
 
-/** Budgets of several processes of one store, which tell each other now and then. */
+/** Rate limits that several processes of one database share by exchanging counts. */
 
-/** Another process, as far as budgets are concerned. */
+/** A second process, as far as rate limits are concerned. */
 function startProcess(world: World, store = world.store): AnswerApi {
   return createService({
     store,
@@ -20,10 +20,10 @@ function startProcess(world: World, store = world.store): AnswerApi {
   }).answer;
 }
 
-type Asked = { readonly path?: string; readonly key?: string; readonly address?: string };
+type Sender = { readonly path?: string; readonly key?: string; readonly address?: string };
 
-/** Spends of a budget, and writes nothing: the body is refused after that. */
-async function ask(answer: AnswerApi, asked: Asked): Promise<number> {
+/** Sends a body that is refused after the budget was spent, so nothing is written. */
+async function ask(answer: AnswerApi, asked: Sender): Promise<number> {
   const { path = "/ios_apps", key, address } = asked;
   const headers = {
     "content-type": "application/json",
@@ -33,11 +33,11 @@ async function ask(answer: AnswerApi, asked: Asked): Promise<number> {
   return (await answer({ method: "POST", url, headers, body: "{}", address })).status;
 }
 
-/** How many of so many pass, asked one after another of the processes in turn. */
+/** Sends requests to the processes in turn, and counts how many pass. */
 async function countPassed(
   processes: readonly AnswerApi[],
   times: number,
-  asked: Asked,
+  asked: Sender,
 ): Promise<number> {
   let passed = 0;
   for (let turn = 0; turn < times; turn += 1) {
@@ -54,19 +54,19 @@ function refuseWrite(): Promise<never> {
   return Promise.reject(new Error("the disk is full"));
 }
 
-test("whoever stays within the budget is refused by no process, and then by each", async () => {
+test("three processes together allow 600 requests, and at most a few more", async () => {
   await using world = await createWorld();
   const asked = { key: world.key };
   const processes = [startProcess(world), startProcess(world), startProcess(world)];
   expect(await countPassed(processes, 600, asked)).toBe(600);
-  // Two steps of a twentieth for each process but one.
+  // Two steps of a twentieth of the budget for each other process.
   expect(await countPassed(processes, 600, asked)).toBeLessThanOrEqual(120);
   for (const answer of processes) expect(await ask(answer, asked)).toBe(429);
   world.advance(60_000);
   expect(await countPassed(processes, 3, asked)).toBe(3);
 });
 
-test("what one has let through all at once the next one counts", async () => {
+test("a process counts what another one has let through", async () => {
   await using world = await createWorld();
   const asked = { key: world.key };
   const [one, other] = [startProcess(world), startProcess(world)];
@@ -74,36 +74,36 @@ test("what one has let through all at once the next one counts", async () => {
   expect(all.filter((status) => status !== 429)).toHaveLength(600);
   const more = await Promise.all(Array.from({ length: 700 }, () => ask(other, asked)));
   expect(more.filter((status) => status !== 429).length).toBeLessThanOrEqual(60);
-  // So does one that takes the place of another.
+  // A process that replaces another counts it too.
   expect(await countPassed([startProcess(world)], 100, asked)).toBeLessThanOrEqual(60);
-  // Another key has a budget of its own.
+  // Another key has its own budget.
   const key = await world.addKey();
   expect(await countPassed([one, other], 100, { key })).toBe(100);
 });
 
-test("an address has one share of what needs no key", async () => {
+test("an IP address shares one limit across processes, and is not stored", async () => {
   await using world = await createWorld();
   const asked = { path: "/short_links/resolve", address: "203.0.113.9" };
   const processes = [startProcess(world), startProcess(world)];
   expect(await countPassed(processes, 1200, asked)).toBe(1200);
   expect(await countPassed(processes, 1200, asked)).toBeLessThanOrEqual(600);
-  // Nobody's address is written down.
+  // No address is stored.
   const rows = await world.store.db.selectFrom("request_counts").selectAll().execute();
   expect(rows).toHaveLength(2);
   expect(JSON.stringify(rows)).not.toContain("203.0");
 });
 
-test("nothing is written before a twentieth is spent, and once for each after that", async () => {
+test("counts are stored only once for each twentieth of a budget", async () => {
   await using world = await createWorld();
   const before = world.store.countWrites();
   expect(await countPassed([startProcess(world)], 29, { key: world.key })).toBe(29);
   expect(world.store.countWrites()).toBe(before);
   expect(await countPassed([startProcess(world)], 600, { key: world.key })).toBe(600);
-  // And what is over was taken away once.
+  // One more write removed the expired counts.
   expect(world.store.countWrites() - before).toBeLessThanOrEqual(21);
 });
 
-test("what is over is taken away, and what a clock that was set back has left", async () => {
+test("expired counts are deleted, even those from a clock that was set back", async () => {
   await using world = await createWorld();
   // No window is longer than an hour.
   const ahead = world.clock.now() + 2 * 60 * 60_000;
@@ -116,7 +116,7 @@ test("what is over is taken away, and what a clock that was set back has left", 
   expect(await countRows(world)).toBe(1);
 });
 
-test("a process that cannot tell the others counts alone, and tries once a second", async () => {
+test("a process that cannot store its counts uses its own, and retries once a second", async () => {
   await using world = await createWorld();
   let tries = 0;
   const write = () => {
@@ -131,7 +131,7 @@ test("a process that cannot tell the others counts alone, and tries once a secon
   expect(tries).toBe(2);
 });
 
-test("a count left by a clock set back half an hour fills no shorter window", async () => {
+test("a count from before the clock was set back does not fill a new window", async () => {
   await using world = await createWorld();
   const asked = { key: world.key };
   expect(await countPassed([startProcess(world)], 600, asked)).toBe(600);
@@ -142,7 +142,7 @@ test("a count left by a clock set back half an hour fills no shorter window", as
   expect(await countPassed([startProcess(world)], 600, asked)).toBe(600);
 });
 
-test("requests that are given back while others wait do not cause writes without end", async () => {
+test("requests that are given back during a write do not cause further writes", async () => {
   await using world = await createWorld();
   let writes = 0;
   const write: World["store"]["write"] = (work) => {

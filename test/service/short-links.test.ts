@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { updateProject } from "../../src/store/projects.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** api-spec.md, "Short link request", "Short links": shortening and resolving. */
+/** Shortening addresses and resolving short links. */
 
 const host = "http://default.localhost:8787";
 const code = /^[2-9a-kmnp-zA-HJ-NP-Z]{8}$/;
@@ -19,7 +19,7 @@ async function makeLink(world: World, fields: object) {
   return (await world.call("POST", "/links", { body: fields })).body;
 }
 
-test("a link's address is shortened, and the same link answers", async () => {
+test("POST /short_links for a link's own address gives that link a shortened path", async () => {
   await using world = await createWorld();
   const link = await makeLink(world, { path: "spring/sale", name: "Spring" });
   const reply = await shorten(world, { url: `${host}/spring/sale/#top` });
@@ -29,7 +29,7 @@ test("a link's address is shortened, and the same link answers", async () => {
   expect((await world.call("GET", "/links")).body.meta.count).toBe(1);
 });
 
-test("shortening a link again answers the shortened path that it has", async () => {
+test("shortening a link again returns its existing shortened path", async () => {
   await using world = await createWorld();
   await makeLink(world, { path: "a" });
   const first = (await shorten(world, { url: `${host}/a` })).body;
@@ -39,7 +39,7 @@ test("shortening a link again answers the shortened path that it has", async () 
   }
 });
 
-test("any other web address becomes a new link with a shortened path", async () => {
+test("shortening any other web address creates a link with a shortened path", async () => {
   await using world = await createWorld();
   const url = "https://example.com/page?a=b#c";
   const reply = await shorten(world, { url });
@@ -47,19 +47,6 @@ test("any other web address becomes a new link with a shortened path", async () 
   expect(reply.body).toMatchObject({ url, shortened_path: expect.stringMatching(code) });
   expect(reply.body.path).not.toBe(reply.body.shortened_path);
   expect((await world.call("GET", "/links")).body.links).toEqual([reply.body]);
-});
-
-test("the address of another project's link is any other address", async () => {
-  await using world = await createWorld();
-  const other = await world.addProject({ subdomain: "other" });
-  const key = await world.addKey({ project: other });
-  await world.call("POST", "/links", { key, body: { path: "a" } });
-  const url = "http://other.localhost:8787/a";
-  const reply = await shorten(world, { url });
-  expect([reply.status, reply.body.url]).toEqual([201, url]);
-  expect((await world.call("GET", "/links", { key })).body.links).toMatchObject([
-    { path: "a", shortened_path: null },
-  ]);
 });
 
 const prefixes = [
@@ -71,18 +58,21 @@ const prefixes = [
   [null, ""],
 ] as const;
 
-test.each(prefixes)("the prefix %j begins the shortened path with %j", async (prefix, begins) => {
-  await using world = await createWorld();
-  await makeLink(world, { path: "a" });
-  for (const url of [`${host}/a`, "https://example.com/"]) {
-    const { status, body } = await shorten(world, { url, prefix });
-    expect(status).toBe(201);
-    expect(body.shortened_path.startsWith(begins)).toBe(true);
-    expect(body.shortened_path.slice(begins.length)).toMatch(code);
-  }
-});
+test.each(prefixes)(
+  "with the prefix %j the shortened path begins with %j",
+  async (prefix, begins) => {
+    await using world = await createWorld();
+    await makeLink(world, { path: "a" });
+    for (const url of [`${host}/a`, "https://example.com/"]) {
+      const { status, body } = await shorten(world, { url, prefix });
+      expect(status).toBe(201);
+      expect(body.shortened_path.startsWith(begins)).toBe(true);
+      expect(body.shortened_path.slice(begins.length)).toMatch(code);
+    }
+  },
+);
 
-test("a prefix makes a further short path for an address that has one", async () => {
+test("each prefix adds a short path to a link that already has one", async () => {
   await using world = await createWorld();
   const link = await makeLink(world, { path: "a" });
   const shortenTo = async (prefix?: string) => {
@@ -95,7 +85,7 @@ test("a prefix makes a further short path for an address that has one", async ()
   const [second, third] = [await shortenTo("no-"), await shortenTo("é/")];
   expect(second).toMatch(/^no-[^-/]{8}$/);
   expect(third).toMatch(/^é\/[^-/]{8}$/);
-  // The same question has the same answer, and the link keeps its own short path.
+  // Repeated requests return the same path, and the link keeps its own shortened path.
   expect(await shortenTo("no-")).toBe(second);
   expect(await shortenTo("é/")).toBe(third);
   expect(await shortenTo("go-")).toBe(first);
@@ -130,24 +120,30 @@ const refusals = [
   [{ url: [5] }, "Url must be a string"],
 ] as const;
 
-test.each(refusals)("a refusal stands under errors: %j", async (body, errors) => {
-  await using world = await createWorld();
-  const link = await makeLink(world, { path: "a" });
-  const reply = await shorten(world, body);
-  expect([reply.status, reply.body]).toEqual([422, { errors }]);
-  expect((await world.call("GET", "/links")).body.links).toEqual([link]);
-});
+test.each(refusals)(
+  'POST /short_links returns its 422 messages under "errors": %j',
+  async (body, errors) => {
+    await using world = await createWorld();
+    const link = await makeLink(world, { path: "a" });
+    const reply = await shorten(world, body);
+    expect([reply.status, reply.body]).toEqual([422, { errors }]);
+    expect((await world.call("GET", "/links")).body.links).toEqual([link]);
+  },
+);
 
-test.each(["/short_links", "/short_links/resolve"])("%s without a url is a 400", async (path) => {
-  await using world = await createWorld();
-  for (const body of [{}, { url: null }, { url: "" }, { url: " " }, { prefix: "go-" }]) {
-    const reply = await world.call("POST", path, { body });
-    const wanted = [400, { error: "Required parameter is missing: url." }];
-    expect([reply.status, reply.body]).toEqual(wanted);
-  }
-});
+test.each(["/short_links", "/short_links/resolve"])(
+  "POST %s without a url returns 400",
+  async (path) => {
+    await using world = await createWorld();
+    for (const body of [{}, { url: null }, { url: "" }, { url: " " }, { prefix: "go-" }]) {
+      const reply = await world.call("POST", path, { body });
+      const wanted = [400, { error: "Required parameter is missing: url." }];
+      expect([reply.status, reply.body]).toEqual(wanted);
+    }
+  },
+);
 
-test("a shortened address is resolved to its link without a key", async () => {
+test("every spelling of a short address is resolved to its link without a key", async () => {
   await using world = await createWorld();
   const link = await makeLink(world, { path: "a/b", options: { shorten: true } });
   const short: string = link.shortened_path;
@@ -168,7 +164,7 @@ test("a shortened address is resolved to its link without a key", async () => {
   expect([shouted.status, shouted.body.id]).toEqual([200, link.id]);
 });
 
-test("resolving finds nothing but the links of the address's own project", async () => {
+test("an address is only resolved to links of the project that its host belongs to", async () => {
   await using world = await createWorld();
   const other = await world.addProject({ subdomain: "other" });
   const link = await makeLink(world, { path: "Spring", options: { shorten: true } });
@@ -188,7 +184,7 @@ test("resolving finds nothing but the links of the address's own project", async
   }
 });
 
-test("the links of a suspended project are resolved for nobody", async () => {
+test("links of a suspended project are not resolved", async () => {
   await using world = await createWorld();
   const other = await world.addProject({ subdomain: "other" });
   const key = await world.addKey({ project: other });
@@ -207,7 +203,7 @@ test("the links of a suspended project are resolved for nobody", async () => {
 });
 
 test.each(["javascript:alert(1)", "path", "https://a:b@default.localhost/a"])(
-  "resolving %j is a 422 under error",
+  'resolving %j returns a 422 under "error"',
   async (url) => {
     await using world = await createWorld();
     const reply = await resolve(world, url);
@@ -217,7 +213,7 @@ test.each(["javascript:alert(1)", "path", "https://a:b@default.localhost/a"])(
   },
 );
 
-test("a custom domain is the project's link host once it is verified", async () => {
+test("a custom domain belongs to its project's links once it is verified", async () => {
   await using world = await createWorld();
   const verified = { custom_domain: "go.example.com", custom_domain_verified: true };
   const claimed = { custom_domain: "claimed.example.com", custom_domain_verified: false };

@@ -6,7 +6,7 @@ import { openForEach } from "../support/open-for.ts";
 import { addLink } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** Addresses of the project's own links that are shortened with their queries. */
+/** Shortening addresses of the project's own links that have a query. */
 
 const host = "http://default.localhost:8787";
 const code = /^[2-9a-kmnp-zA-HJ-NP-Z]{8}$/;
@@ -18,7 +18,7 @@ const shorten = (url: string, prefix?: string) =>
   world.call("POST", "/short_links", { body: { url, ...(prefix !== undefined && { prefix }) } });
 const resolve = (path: string) =>
   world.call("POST", "/short_links/resolve", { key: null, body: { url: `${host}/${path}` } });
-const empty = () => dropExpired(world.store, world.now(), new AbortController().signal);
+const emptyBin = () => dropExpired(world.store, world.now(), new AbortController().signal);
 const make = async (fields: object) => (await world.call("POST", "/links", { body: fields })).body;
 const countRows = async () =>
   (await world.store.db.selectFrom("short_paths").selectAll().execute()).length;
@@ -29,8 +29,8 @@ async function shortenTo(url: string, prefix?: string): Promise<string> {
   return reply.body.shortened_path;
 }
 
-describe("an address with a query", () => {
-  test("gets a short path for each query, and the link keeps the one it has", async () => {
+describe("shortening a link's address with a query", () => {
+  test("creates a short path for each query, and the link keeps its own", async () => {
     const link = await make({ path: "product", options: { shorten: true } });
     const one = await shorten(`${host}/product?id=1#top`);
     expect([one.status, one.body]).toEqual([
@@ -45,7 +45,7 @@ describe("an address with a query", () => {
     expect((await world.call("GET", "/links")).body.meta.count).toBe(1);
   });
 
-  test("gets the same one again, by whichever of the link's addresses it is named", async () => {
+  test("returns the same short path again for any address of the link", async () => {
     const link = await make({ path: "a b", options: { shorten: true } });
     const first = await shortenTo(`${host}/a%20b?id=1`);
     for (const path of ["a%20b?id=1", "a%20b/?id=1#x", `${link.shortened_path}?id=1`, first]) {
@@ -58,7 +58,7 @@ describe("an address with a query", () => {
     expect(await countRows()).toBe(3);
   });
 
-  test("is resolved to its link and the query as it was written", async () => {
+  test("makes resolve return the link and its query as written", async () => {
     const link = await make({ path: "product", options: { shorten: true } });
     const short = await shortenTo(`${host}/product?q=%20+%C3%A9&a[]=1&a[]=2`);
     for (const path of [short, `${short}/`, `${short}?x=1`]) {
@@ -71,7 +71,7 @@ describe("an address with a query", () => {
     expect((await resolve(written)).body.query).toBe("gr%C3%B6%C3%9Fe=%C3%BC");
   });
 
-  test("an address has a short path for each prefix, and keeps its first one", async () => {
+  test("creates a short path for each prefix, and returns the first without one", async () => {
     await make({ path: "product" });
     const url = `${host}/product?id=1`;
     const first = await shortenTo(url, "go-");
@@ -87,7 +87,7 @@ describe("an address with a query", () => {
     expect(await countRows()).toBe(3);
   });
 
-  test("is refused where it is longer than an index can hold", async () => {
+  test("is refused for a query longer than 2,000 characters", async () => {
     await make({ path: "product" });
     await shortenTo(`${host}/product?${"a".repeat(2000)}`);
     const reply = await shorten(`${host}/product?${"a".repeat(2001)}`);
@@ -97,8 +97,8 @@ describe("an address with a query", () => {
   });
 });
 
-describe("its short path", () => {
-  test("is no other link's, and no other link gets it", async () => {
+describe("the short path of an address with a query", () => {
+  test("cannot be used by another link", async () => {
     await make({ path: "product" });
     const short = await shortenTo(`${host}/product?id=1`);
     for (const [method, path] of [
@@ -110,7 +110,7 @@ describe("its short path", () => {
     }
   });
 
-  test("goes into the bin with its link, and comes back with it", async () => {
+  test("is deleted and restored together with its link", async () => {
     const { id } = await make({ path: "product" });
     const short = await shortenTo(`${host}/product?id=1`);
     await world.call("DELETE", `/links/${id}`);
@@ -121,7 +121,7 @@ describe("its short path", () => {
     expect(await shortenTo(`${host}/product?id=1`)).toBe(short);
   });
 
-  test("is free while its link is in the bin, where the link stays once it is taken", async () => {
+  test("is free while its link is deleted; taking it prevents the link's restoration", async () => {
     const { id } = await make({ path: "product" });
     const short = await shortenTo(`${host}/product?id=1`);
     await world.call("DELETE", `/links/${id}`);
@@ -129,21 +129,21 @@ describe("its short path", () => {
     const { status, body } = await world.call("POST", `/links/${id}/restore`);
     expect([status, body]).toEqual([422, { error: "Shortened path has already been taken" }]);
     expect((await resolve(short)).body).toEqual(other);
-    // Nothing of the link was claimed by the attempt.
+    // The failed restoration claimed none of the link's paths.
     await world.store.write(async (db) => {
       const tenant = { db, projectId: world.project.id };
       expect(await claimAddress(tenant, "product", id)).toBe(true);
     });
   });
 
-  test("is forgotten with what is emptied from the bin, and with its project", async () => {
+  test("is deleted for good with its link and with its project", async () => {
     const gone = await make({ path: "gone" });
     await make({ path: "kept" });
     await shortenTo(`${host}/gone?id=1`);
     await shortenTo(`${host}/kept?id=1`);
     await world.call("DELETE", `/links/${gone.id}`);
     world.advance(31 * 24 * 60 * 60 * 1000);
-    await empty();
+    await emptyBin();
     expect(await countRows()).toBe(1);
     await world.call("DELETE", `/projects/${world.project.id}`, { key: world.master });
     await world.store.finishChores();
@@ -153,7 +153,7 @@ describe("its short path", () => {
   });
 });
 
-test("the address of another project's link is any other address, query and all", async () => {
+test("the address of another project's link with a query is shortened like any other", async () => {
   const other = await world.addProject({ subdomain: "other" });
   const key = await world.addKey({ project: other });
   await world.call("POST", "/links", { key, body: { path: "product" } });
@@ -162,9 +162,9 @@ test("the address of another project's link is any other address, query and all"
   expect(await countRows()).toBe(0);
 });
 
-test("one project's short paths stay when another project's links are gone for good", async () => {
+test("deleting one project's links for good keeps the short paths of another", async () => {
   const { store, project: kept } = world;
-  // A later project has the greater id.
+  // A project created later has the greater id.
   world.advance(1);
   const doomed = await world.addProject({ subdomain: "doomed" });
   const key = await world.addKey({ project: doomed });
@@ -195,7 +195,7 @@ test("one project's short paths stay when another project's links are gone for g
   };
   await world.call("DELETE", `/links/${deleted}`, { key });
   world.advance(31 * 24 * 60 * 60 * 1000);
-  await empty();
+  await emptyBin();
   expect([await countOf(doomed.id), await countOf(kept.id)]).toEqual([1, 1002]);
   await world.call("DELETE", `/projects/${doomed.id}`, { key: world.master });
   await store.finishChores();

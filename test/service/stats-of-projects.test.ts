@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { listClicks, openVisitedLinks } from "../support/link-host.ts";
 import type { World } from "../support/world.ts";
 
-/** A project's sums by referring host, while strangers make up hosts. */
+/** Statistics of a project by referrer, when someone sends visits with made-up hosts. */
 
 let world: World;
 const { ids, makeLink, note, read } = openVisitedLinks(
@@ -10,7 +10,7 @@ const { ids, makeLink, note, read } = openVisitedLinks(
   (opened) => (world = opened),
 );
 
-test("the sums of a project agree, whichever fact they are asked by", async () => {
+test("statistics of a project have the same total, whatever they are grouped by", async () => {
   const period = "from=2026-01-05&to=2026-01-11&rows=100";
   const facts = { platform: "ios", country: "DE", referrer: "news.example" } as const;
   note("autumn", "2026-01-04T23:59:00Z", facts);
@@ -38,7 +38,7 @@ test("the sums of a project agree, whichever fact they are asked by", async () =
 const madeUp = (link: string, count: number) =>
   Array.from({ length: count }, (_, host) => `made-up-${host}.${link.replace("/", "-")}.example`);
 
-/** As a stranger does it, over a while: what is counted within a second is cut as well. */
+/** Over a while, because what is counted within a second is also limited. */
 async function flood(path: string, hosts: readonly string[]): Promise<void> {
   for (const [turn, referrer] of hosts.entries()) {
     note(path, "2026-01-06T08:00:00Z", { referrer });
@@ -46,7 +46,7 @@ async function flood(path: string, hosts: readonly string[]): Promise<void> {
   }
 }
 
-test("hosts that a stranger makes up for one link take no other link's from the sums", async () => {
+test("1,100 made-up referrers of one link do not hide the referrers of other links", async () => {
   const period = "from=2026-01-05&to=2026-01-11&by=referrer";
   await flood("autumn", madeUp("autumn", 1100));
   for (let turn = 0; turn < 50; turn += 1) {
@@ -57,7 +57,7 @@ test("hosts that a stranger makes up for one link take no other link's from the 
   expect(all.rows[0]).toMatchObject({ key: "news.example", clicks: 50 });
   expect(all.rows.at(-1)).toMatchObject({ key: "other", clicks: 1001 });
   expect(all.sentence).toMatch(/Most clicks: news\.example \(50\)\.$/);
-  // The same hundred hosts as the link's own.
+  // These are the same 100 hosts as in the link's own statistics.
   const own = await read(`${period}&rows=100&id=${ids["autumn"]}`);
   expect(own.rows.at(-1)).toMatchObject({ key: "other", clicks: 1000 });
   const named = new Set(own.rows.map(({ key }: { key: string }) => key));
@@ -65,7 +65,7 @@ test("hosts that a stranger makes up for one link take no other link's from the 
   expect(others).toMatchObject([{ key: "news.example" }]);
 });
 
-test("of a project's hosts those with the most visits are told, whoever came first", async () => {
+test("the referrers with the most visits are listed, even if others came first", async () => {
   for (let link = 0; link < 11; link += 1) {
     const path = `flooded-${link}`;
     await makeLink(path);

@@ -5,7 +5,7 @@ import { openLinkHost } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, type Given, type World } from "../support/world.ts";
 
-/** A preview renders what would be seen, with the buttons of the host, and leaves no trace. */
+/** A preview renders the page as a visitor would see it, and saves nothing. */
 
 const body = "<h1>{{ link.name }} in {{ project.name }}</h1>{% store_buttons %}";
 const css = "h1{color:red}";
@@ -18,14 +18,14 @@ openForEach(createWorld, (opened) => (world = opened));
 const preview = (fields?: object, given: Given = {}) =>
   world.call("POST", "/page_template/preview", { ...(fields && { body: fields }), ...given });
 
-/** The page itself, which must be there. */
+/** The text of a preview that must succeed. */
 async function show(fields: object): Promise<string> {
   const { status, text } = await preview(fields);
   expect([status, text]).toEqual([200, text]);
   return text;
 }
 
-test("is a page of its own, which no cache keeps and no frame can use", async () => {
+test("a preview is a complete page that is neither cached nor framed", async () => {
   const { status, headers, text } = await preview({ body, css });
   expect(status).toBe(200);
   expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
@@ -37,7 +37,7 @@ test("is a page of its own, which no cache keeps and no frame can use", async ()
   expect((await world.call("POST", "/page_template/publish")).status).toBe(404);
 });
 
-test("without anything it shows the starter template, until there is a draft", async () => {
+test("a preview without a body shows the draft or, without one, the starter template", async () => {
   expect((await preview()).text).toContain(starter.css);
   expect((await preview({})).text).toContain('<div class="store-buttons">');
   await world.call("PATCH", "/page_template", { body: { css: "h2{top:0}" } });
@@ -47,7 +47,7 @@ test("without anything it shows the starter template, until there is a draft", a
   expect([text.includes(css), text.includes(starter.css)]).toEqual([true, false]);
 });
 
-test("takes what is left out from the draft", async () => {
+test("a preview takes omitted fields from the draft", async () => {
   await world.call("PATCH", "/page_template", { body: { body, css } });
   const painted = await preview({ css: "h1{color:blue}" });
   expect(painted.text).toContain("<h1>Spring sale: 20% off everything in Default</h1>");
@@ -57,7 +57,7 @@ test("takes what is left out from the draft", async () => {
   expect((await preview({ css: "" })).text).not.toContain("color:red");
 });
 
-test("refuses what could not be saved, each fault with its place", async () => {
+test("a preview refuses what could not be saved, with the position of each problem", async () => {
   const reply = await preview({ body: "<script>x</script>", css: "a{behavior:x}" });
   expect(reply.status).toBe(422);
   expect(reply.body.problems).toMatchObject([
@@ -69,7 +69,7 @@ test("refuses what could not be saved, each fault with its place", async () => {
   expect([nulled.status, nulled.body]).toEqual([422, { error: "Body must be a string" }]);
 });
 
-describe("of a link", () => {
+describe("a preview of a link", () => {
   const ios_app = {
     bundle_id: "com.shop",
     team_id: "TEAM000001",
@@ -79,7 +79,7 @@ describe("of a link", () => {
   };
   const android_app = { package_name: "com.shop", fingerprints: ["AA:BB"], name: "Shop" };
 
-  test("shows its own texts and ways, and never redirects", async () => {
+  test("shows its texts and buttons for each platform, and never redirects", async () => {
     await world.call("POST", "/ios_apps", { body: { ios_app } });
     await world.call("POST", "/android_apps", { body: { android_app } });
     const link = await world.call("POST", "/links", {
@@ -106,12 +106,12 @@ describe("of a link", () => {
     expect(store).toBe("https://play.google.com/store/apps/details?id=com.shop");
     const desktop = "Mozilla/5.0 (Windows NT 10.0; Win64; x64)";
     expect(await ask(desktop)).toEqual(["https://www.example.com/summer"]);
-    // Only the first 512 characters count.
+    // Only the first 512 characters of a user agent count.
     expect(await ask(`${desktop.padEnd(512)} ${phone}`)).toEqual(await ask(desktop));
     expect((await world.call("GET", `/links/${link.body.id}`)).body.clicks).toBe(0);
   });
 
-  test("that leads nowhere on a computer shows the default page's ways on by phone", async () => {
+  test("without an address for computers shows the ways to open it on a phone", async () => {
     await world.call("POST", "/ios_apps", { body: { ios_app } });
     const fields = { path: "phones", ios_app: { bundle_id: ios_app.bundle_id } };
     const link = (await world.call("POST", "/links", { body: fields })).body;
@@ -123,7 +123,7 @@ describe("of a link", () => {
     expect(own.text).not.toMatch(/<svg|<a /);
   });
 
-  test("a preview with deferred deep linking has a script that sends nothing", async () => {
+  test("with deferred deep linking has a script that sends nothing", async () => {
     await world.call("POST", "/ios_apps", { body: { ios_app } });
     const ask = async (fields: object, agent = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0)") => {
       const posted = { ios_app: { bundle_id: ios_app.bundle_id }, ...fields };
@@ -150,7 +150,7 @@ describe("of a link", () => {
     }
   });
 
-  test("needs the scope links.show beside its own", async () => {
+  test("needs the scope links.show as well", async () => {
     const link = (await world.call("POST", "/links", { body: { path: "a" } })).body;
     const lone = await world.addKey({ scopes: ["page_templates.show"] });
     const both = await world.addKey({ scopes: ["page_templates.show", "links.show"] });
@@ -161,7 +161,7 @@ describe("of a link", () => {
     expect((await preview({ body, link_id: link.id }, { key: both })).status).toBe(200);
   });
 
-  test("that is not the project's is not found", async () => {
+  test("of another project or with an unknown id returns 404", async () => {
     const key = await world.addKey({ project: await world.addProject() });
     const theirs = (await world.call("POST", "/links", { key, body: { path: "a" } })).body;
     for (const link_id of [theirs.id, "0190a000-0000-7000-8000-000000000000", "a", ""]) {
@@ -171,7 +171,7 @@ describe("of a link", () => {
   });
 });
 
-test("the page's nonce is another each time", async () => {
+test("every preview has a new nonce", async () => {
   const nonces = new Set<string | undefined>();
   for (let turn = 0; turn < 5; turn += 1) {
     const { headers, text } = await preview({ body });
@@ -182,7 +182,7 @@ test("the page's nonce is another each time", async () => {
   expect(nonces.size).toBe(5);
 });
 
-test("a posted body is shown in the css of a draft that has nothing else", async () => {
+test("a preview of a body without css uses the draft's css, not the starter's", async () => {
   await world.call("PATCH", "/page_template", { body: { body: "", css: "h1{color:red}" } });
   const text = await show({ body });
   expect(text).toContain("h1{color:red}");
@@ -191,7 +191,7 @@ test("a posted body is shown in the css of a draft that has nothing else", async
 
 const isStarter = (text: string) => text.includes(starter.css) && text.includes('class="card"');
 
-test("without a body the starter is shown, and the css that is posted or saved", async () => {
+test("a preview without a body shows the starter with the sent or saved css", async () => {
   const posted = await show({ body: "", css: "h1{color:blue}" });
   expect([isStarter(posted), posted.includes("h1{color:blue}")]).toEqual([true, true]);
   await world.call("PATCH", "/page_template", { body: { body: "", css: "h1{color:red}" } });
@@ -201,44 +201,51 @@ test("without a body the starter is shown, and the css that is posted or saved",
   expect([isStarter(cleared), cleared.includes("h1{color:red}")]).toEqual([true, false]);
 });
 
-test("the starter's css stands there once", async () => {
+test("a preview contains the starter's css only once", async () => {
   for (const text of [await show({}), await show({ body: "" })]) {
     expect(text.split(starter.css)).toHaveLength(2);
   }
 });
 
-test.each([false, true])("the buttons are the host's, referrer by link: %s", async (isLink) => {
-  await using host = await openLinkHost();
-  const { world: hosted } = host;
-  const project = await hosted.addProject({ link_in_referrer: isLink });
-  const key = await hosted.addKey({ project });
-  const android_app = { package_name: "com.shop", fingerprints: ["AA:BB"], custom_scheme: "shop" };
-  const app = await hosted.call("POST", "/android_apps", { key, body: { android_app } });
-  const fields = {
-    path: "a b",
-    referrer: "utm_source=x",
-    android_app: { package_name: "com.shop" },
-  };
-  const link = await hosted.call("POST", "/links", { key, body: fields });
-  expect([app.body, link.body]).toMatchObject([
-    { id: expect.any(String) },
-    { id: expect.any(String) },
-  ]);
-  const shown = await hosted.call("POST", "/page_template/preview", {
-    key,
-    body: { link_id: link.body.id },
-    headers: { "user-agent": phone },
-  });
-  const own = `${project.subdomain}.localhost:${host.port}`;
-  const { text: visited } = await host.visit("/a%20b", { host: own, agent: phone });
-  // The service of a test believes in another port than its host has.
-  const buttons = readButtons(shown.text, `${project.subdomain}.localhost:8787`, own);
-  expect(buttons).toEqual(readButtons(visited, own, own));
-  expect(buttons).toHaveLength(2);
-  expect(buttons[1]).toContain(isLink ? `_url=http://${own}/a%20b` : "utm_source=x");
-});
+test.each([false, true])(
+  "a preview has the same buttons as the page, with link_in_referrer: %s",
+  async (isLink) => {
+    await using host = await openLinkHost();
+    const { world: hosted } = host;
+    const project = await hosted.addProject({ link_in_referrer: isLink });
+    const key = await hosted.addKey({ project });
+    const android_app = {
+      package_name: "com.shop",
+      fingerprints: ["AA:BB"],
+      custom_scheme: "shop",
+    };
+    const app = await hosted.call("POST", "/android_apps", { key, body: { android_app } });
+    const fields = {
+      path: "a b",
+      referrer: "utm_source=x",
+      android_app: { package_name: "com.shop" },
+    };
+    const link = await hosted.call("POST", "/links", { key, body: fields });
+    expect([app.body, link.body]).toMatchObject([
+      { id: expect.any(String) },
+      { id: expect.any(String) },
+    ]);
+    const shown = await hosted.call("POST", "/page_template/preview", {
+      key,
+      body: { link_id: link.body.id },
+      headers: { "user-agent": phone },
+    });
+    const own = `${project.subdomain}.localhost:${host.port}`;
+    const { text: visited } = await host.visit("/a%20b", { host: own, agent: phone });
+    // The test's service uses another port for links than its host has.
+    const buttons = readButtons(shown.text, `${project.subdomain}.localhost:8787`, own);
+    expect(buttons).toEqual(readButtons(visited, own, own));
+    expect(buttons).toHaveLength(2);
+    expect(buttons[1]).toContain(isLink ? `_url=http://${own}/a%20b` : "utm_source=x");
+  },
+);
 
-/** Where the buttons of a page lead, with all that is written in code in plain. */
+/** The addresses of a page's buttons, decoded. */
 function readButtons(page: string, host: string, shown: string): readonly string[] {
   return [...page.matchAll(/<a class="store-button[^"]*" href="([^"]*)"/g)].map(([, href = ""]) =>
     decodeURIComponent(decodeURIComponent(href))
@@ -250,7 +257,7 @@ function readButtons(page: string, host: string, shown: string): readonly string
 
 const decodeBase64 = (code: string) => Buffer.from(code, "base64url").toString();
 
-test("a long address is whole, or it is not there at all", async () => {
+test("a template shows a long address in full or leaves it out", async () => {
   const long = `https://www.example.com/${"a".repeat(8192 - 24)}`;
   const picture = long.replace("www", "img");
   const link = await world.call("POST", "/links", {
@@ -274,7 +281,7 @@ test("a long address is whole, or it is not there at all", async () => {
   expect(text).toContain("<p>See</p>");
 });
 
-test("a long text ends behind a whole word", async () => {
+test("a template cuts a long text at the end of a word", async () => {
   const name = "word ".repeat(100);
   const social_description = "word ".repeat(3000);
   const link = await world.call("POST", "/links", { body: { name, social_description } });

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { createWorld } from "../support/world.ts";
 
-/** Every address that a visitor may be sent to, on every way by which it comes in. */
+/** Every address that a visitor may be sent to, in every way to write it. */
 
 const fields = {
   url: "Url",
@@ -61,29 +61,32 @@ const hostile = [
   [`https://example.com/${"a".repeat(8192)}`, "is too long (maximum is 8192 characters)"],
 ] as const;
 
-test.each(Object.entries(fields))("no hostile address gets into %s", async (field, label) => {
-  await using world = await createWorld();
-  const kept = { path: "kept", [field]: "https://example.com/kept" };
-  const link = (await world.call("POST", "/links", { body: kept })).body;
-  const ways = [
-    ["POST", "/links", {}],
-    ["POST", "/links/upsert", { path: "new" }],
-    ["POST", "/links/upsert", { path: "kept" }],
-    ["PATCH", `/links/${link.id}`, {}],
-    ["PUT", `/links/${link.id}`, {}],
-  ] as const;
-  for (const [address, fault] of hostile) {
-    for (const [method, path, rest] of ways) {
-      const body = { ...rest, [field]: address };
-      const reply = await world.call(method, path, { body });
-      const wanted = [method, path, address, 422, { error: `${label} ${fault}` }];
-      expect([method, path, address, reply.status, reply.body]).toEqual(wanted);
+test.each(Object.entries(fields))(
+  "%s refuses every dangerous or malformed address",
+  async (field, label) => {
+    await using world = await createWorld();
+    const kept = { path: "kept", [field]: "https://example.com/kept" };
+    const link = (await world.call("POST", "/links", { body: kept })).body;
+    const ways = [
+      ["POST", "/links", {}],
+      ["POST", "/links/upsert", { path: "new" }],
+      ["POST", "/links/upsert", { path: "kept" }],
+      ["PATCH", `/links/${link.id}`, {}],
+      ["PUT", `/links/${link.id}`, {}],
+    ] as const;
+    for (const [address, fault] of hostile) {
+      for (const [method, path, rest] of ways) {
+        const body = { ...rest, [field]: address };
+        const reply = await world.call(method, path, { body });
+        const wanted = [method, path, address, 422, { error: `${label} ${fault}` }];
+        expect([method, path, address, reply.status, reply.body]).toEqual(wanted);
+      }
     }
-  }
-  expect((await world.call("GET", "/links")).body.links).toEqual([link]);
-});
+    expect((await world.call("GET", "/links")).body.links).toEqual([link]);
+  },
+);
 
-test.each(hostile)("no short link is made for %j", async (url, fault) => {
+test.each(hostile)("POST /short_links refuses %j", async (url, fault) => {
   await using world = await createWorld();
   const reply = await world.call("POST", "/short_links", { body: { url } });
   if (url.trim() === "") expect(reply.status).toBe(400);
@@ -91,7 +94,7 @@ test.each(hostile)("no short link is made for %j", async (url, fault) => {
   expect((await world.call("GET", "/links")).body.links).toEqual([]);
 });
 
-test("all four addresses are named where all four are wrong", async () => {
+test("the 422 for a link lists all four addresses if all are invalid", async () => {
   await using world = await createWorld();
   const body = Object.fromEntries(Object.keys(fields).map((field) => [field, "javascript:1"]));
   const reply = await world.call("POST", "/links", { body });
@@ -113,7 +116,7 @@ const harmless = [
   `https://example.com/${"a".repeat(8172)}`,
 ];
 
-test.each(harmless)("%s is kept as it was written", async (address) => {
+test.each(harmless)("%s is stored as written", async (address) => {
   await using world = await createWorld();
   const body = Object.fromEntries(Object.keys(fields).map((field) => [field, address]));
   const made = await world.call("POST", "/links", { body });
@@ -121,7 +124,7 @@ test.each(harmless)("%s is kept as it was written", async (address) => {
   expect(made.body).toMatchObject(body);
 });
 
-test("whatever web address is accepted reads as http or https, without a user's name", async () => {
+test("every accepted address is http or https and has no user name or password", async () => {
   await using world = await createWorld();
   const scheme = fc.constantFrom("http://", "https://", "HTTP:", "javascript:", "//", "\t", "");
   const rest = fc.string({ unit: "binary", maxLength: 12 });

@@ -5,8 +5,8 @@ import { measureLeftOld } from "../support/measure-held.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /**
- * What a request is made of goes with the small collections that cost next to nothing, and does not
- * wait for the large ones: that was half of what a read has cost.
+ * The memory of a request is freed by the frequent minor garbage collections. Waiting for a major
+ * collection once took half the time of a read.
  */
 
 let world: World;
@@ -21,7 +21,7 @@ const requests = 200;
 const weight_bytes = 40_000;
 
 test.each(["/links/018bffb4-317c-705a-89fb-973dca5eea7e", "/projects"])(
-  "an answered request for %s is let go at once",
+  "the memory of a request for %s is freed without a major garbage collection",
   async (path) => {
     const ask = async () => {
       const burden = Array.from({ length: weight_bytes / 8 }, () => 0);

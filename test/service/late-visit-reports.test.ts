@@ -3,14 +3,14 @@ import { home, openInstallWorld, told, type InstallWorld } from "../support/link
 import { openForEach } from "../support/open-for.ts";
 import { waitUntil } from "../support/clock.ts";
 
-/** What a page's script tells of a visit long after the page was asked for. */
+/** What the script of a page reports long after the page was loaded. */
 
 let host: InstallWorld;
 openForEach(openInstallWorld, (opened) => {
   host = opened;
 });
 
-/** Asks for the page, whose script does not run yet. */
+/** Loads the page without running its script. */
 async function openPage(): Promise<string> {
   const page = await host.open("/spring");
   const [, id = ""] = /visit:"([\w-]{22})"/.exec(page.text) ?? [];
@@ -18,23 +18,23 @@ async function openPage(): Promise<string> {
   return id;
 }
 
-const tell = (visit: string) =>
+const report = (visit: string) =>
   host.open("/spring", { method: "POST", body: { visit, ...told }, from: home });
 
-/** As an outage loses a visit. */
+/** Deletes the visit, as an outage would lose it. */
 const forget = () => host.world.store.write((db) => db.deleteFrom("deferred_visits").execute());
 
-test("a slow phone's script tells more of the visit that its page has noted", async () => {
+test("a script that runs 40 seconds late completes the visit of its page", async () => {
   const id = await openPage();
   host.world.advance(40_000);
-  expect((await tell(id)).status).toBe(204);
+  expect((await report(id)).status).toBe(204);
   expect(await host.match()).toMatchObject({ matched: true, confidence: "medium" });
 });
 
-test("a script makes the visit that its page could not note", async () => {
+test("a script stores the visit that its page could not store", async () => {
   const id = await openPage();
   await forget();
   host.world.advance(20_000);
-  expect((await tell(id)).status).toBe(204);
+  expect((await report(id)).status).toBe(204);
   expect(await host.match()).toMatchObject({ matched: true, confidence: "medium" });
 });

@@ -9,11 +9,11 @@ import { createService } from "../support/api-description.ts";
 import { serveApi, createWorld, readLinkOrigin } from "../support/world.ts";
 import { createGate } from "../support/clock.ts";
 
-/** A caller that leaves before its turn to write: nothing is written for it. */
+/** Requests whose sender leaves before the write starts. */
 
 const body = JSON.stringify({ path: "never" });
 
-test("who hangs up before the turn of its write has nothing written", async () => {
+test("nothing is written if the client disconnects while its write is queued", async () => {
   await using held = await holdWrites();
   const { server, port } = await serveApi(answerOverHttp(held.answer, held.clock));
   const connected = once(server, "connection");
@@ -21,20 +21,20 @@ test("who hangs up before the turn of its write has nothing written", async () =
   const sent = request({ port, path, method: "POST", headers: held.headers }).end(body);
   sent.on("error", () => undefined);
   const [socket] = await connected;
-  await held.asked;
+  await held.queued;
   sent.destroy();
   await once(socket, "close");
   expect(await held.countAfter()).toBe(0);
   server.close();
 });
 
-test("a call that is cancelled before the turn of its write writes nothing", async () => {
+test("nothing is written if an embedded call is cancelled while its write is queued", async () => {
   await using held = await holdWrites();
   const cancelling = new AbortController();
   const url = `http://localhost${apiPrefix}/links`;
   const given = { method: "POST", url, headers: held.headers, body };
   const sent = sendEmbedded(held.answer)(given, () => cancelling.signal);
-  await held.asked;
+  await held.queued;
   cancelling.abort();
   expect(await held.countAfter()).toBe(0);
   expect((await sent).status).toBe(503);
@@ -46,11 +46,11 @@ const report = () => expect.fail("nothing is unexpected");
 async function holdWrites() {
   const world = await createWorld();
   const { store, clock, setAlarm, key } = world;
-  const [asked, held] = [createGate(), createGate()];
+  const [queued, held] = [createGate(), createGate()];
   const earlier = store.write(() => held.opened);
   const write: typeof store.write = (work, options) => {
     const written = store.write(work, options);
-    asked.open();
+    queued.open();
     return written;
   };
   const random = { bytes: randomBytes };
@@ -60,7 +60,7 @@ async function holdWrites() {
     answer,
     clock,
     headers: { authorization: `Token ${key}`, "content-type": "application/json" },
-    asked: asked.opened,
+    queued: queued.opened,
     countAfter: async (): Promise<number> => {
       held.open();
       await earlier;
