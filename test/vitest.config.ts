@@ -23,9 +23,10 @@ const onPostgres = ["test/**/postgres*.test.ts"];
 const onBoth = [
   "test/service/{apps,begun-writes,bin,browser-paths,client-keys,filter-engine,filters}.test.ts",
   "test/service/{held-locks,install-addresses,isolation,issue-key,key-cache,key-uses}.test.ts",
-  "test/service/{abandoned-writes,link-*,links,long-lists,match-*,own-filters,page-templates}.test.ts",
+  "test/service/{abandoned-writes,late-visit-reports,link-*,links,long-lists}.test.ts",
+  "test/service/{match-*,own-filters,page-templates}.test.ts",
   "test/service/{pages,preconditions,pricing-plans,projects,shared-budgets,short-links}.test.ts",
-  "test/service/{shortened-queries,stats-*,store-fallbacks,late-visit-reports}.test.ts",
+  "test/service/{shortened-queries,stats-*,store-fallbacks}.test.ts",
   "test/service/errors.test.ts",
   "test/sql/engines.test.ts",
   "test/state/*.test.ts",
