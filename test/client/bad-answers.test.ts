@@ -8,7 +8,7 @@ import { openForEach } from "../support/open-for.ts";
 import { createWorld, origin } from "../support/world.ts";
 import { createExpedition, createTraveller, type Expedition } from "./traveller.ts";
 
-/** What a broken deployment does to a call that only reads (security-reliability.md §2.2). */
+/** How a broken remote server affects calls that only read. */
 
 const { links, shortLinks } = contract;
 
@@ -21,7 +21,7 @@ const passing: readonly (readonly [Misdeed, code: string, tries: number, words: 
   ["cut_length", "unreachable", 4, /was lost/],
   ["cut_chunked", "unreachable", 4, /was lost/],
   ["noise", "unreachable", 4, /was lost/],
-  // Three tries of 15 seconds are all that 45 seconds hold.
+  // Three tries of 15 seconds fit into 45 seconds.
   ["stall", "timed_out", 3, /the server did not respond in time/],
   ["stall_body", "timed_out", 3, /the server did not respond in time/],
   ["busy", "overloaded", 4, /status 503: "Request took too long/],
@@ -30,22 +30,25 @@ const passing: readonly (readonly [Misdeed, code: string, tries: number, words: 
   ["odd_status", "overloaded", 4, /status 799/],
 ];
 
-describe("what may pass", () => {
-  test.each(passing)("%s is tried again, and nobody hears of it", async (misdeed) => {
+describe("a read that fails for a passing reason", () => {
+  test.each(passing)('is repeated after "%s" and succeeds', async (misdeed) => {
     at.hostile.plan({ reads: [misdeed] });
     expect(await at.client.call(links.index, {})).toMatchObject({ links: [], meta: { count: 0 } });
     expect(at.hostile.received).toEqual(["GET /links", "GET /links"]);
   });
 
-  test.each(passing)("%s without end is %s after %i tries", async (misdeed, code, tries, words) => {
-    at.hostile.plan({ reads: Array.from({ length: 9 }, () => misdeed) });
-    const failure = await fail(at.client.call(links.index, {}));
-    expect(failure).toMatchObject({ code, facts: { effect: "none", retry: "later" } });
-    expect(failure.message).toMatch(words);
-    expect(at.hostile.received).toHaveLength(tries);
-  });
+  test.each(passing)(
+    'fails after "%s" again and again as %s, after %i tries',
+    async (misdeed, code, tries, words) => {
+      at.hostile.plan({ reads: Array.from({ length: 9 }, () => misdeed) });
+      const failure = await fail(at.client.call(links.index, {}));
+      expect(failure).toMatchObject({ code, facts: { effect: "none", retry: "later" } });
+      expect(failure.message).toMatch(words);
+      expect(at.hostile.received).toHaveLength(tries);
+    },
+  );
 
-  test("a resolve is a read, whatever its method says", async () => {
+  test("includes resolving a short link, which is a POST", async () => {
     at.hostile.plan({ reads: ["reset", "busy"] });
     const url = "http://default.localhost:8787/nothing";
     await expect(at.client.call(shortLinks.resolve, { url })).rejects.toMatchObject({
@@ -56,7 +59,7 @@ describe("what may pass", () => {
   });
 });
 
-describe("what will not pass", () => {
+describe("a response that is wrong for good", () => {
   const lasting: readonly (readonly [Exclude<Misdeed, "late">, words: RegExp])[] = [
     ["html_200", /no JSON/],
     ["html_201", /no JSON/],
@@ -68,7 +71,7 @@ describe("what will not pass", () => {
     ["redirect", /redirect \(status 307\), which Waypost does not follow/],
   ];
 
-  test.each(lasting)("%s is a bad response, and not asked for twice", async (misdeed, words) => {
+  test.each(lasting)('fails a read without a second try: "%s"', async (misdeed, words) => {
     at.hostile.plan({ reads: [misdeed, misdeed] });
     const failure = await fail(at.client.call(links.index, {}));
     expect(failure).toMatchObject({ code: "bad_response", facts: { effect: "none" } });
@@ -80,7 +83,7 @@ describe("what will not pass", () => {
   const accepted = lasting.filter(([misdeed]) => !/404|misdirected|redirect/.test(misdeed));
 
   test.each(accepted)(
-    "a write that meets %s with a 2xx is done, and sent once",
+    'does not fail a write with a 2xx, which is sent once: "%s"',
     async (misdeed) => {
       at.hostile.plan({ writes: [`${misdeed} after`], reads: Array(20).fill("html_404") });
       const made = await at.client.call(links.create, { path: "spring" });
@@ -92,7 +95,7 @@ describe("what will not pass", () => {
 
   const refused = lasting.filter((each) => !accepted.includes(each));
 
-  test.each(refused)("a write that meets %s is never said to be undone", async (misdeed) => {
+  test.each(refused)('never lets a failed write count as not done: "%s"', async (misdeed) => {
     at.hostile.plan({ writes: [`${misdeed} after`], reads: Array(20).fill("html_404") });
     const failure = await fail(at.client.call(links.create, { path: "spring" }));
     expect(["bad_response", "outcome_unknown"]).toContain(failure.code);
@@ -102,8 +105,8 @@ describe("what will not pass", () => {
   });
 });
 
-describe("waiting", () => {
-  test("each wait is longer, and a 503 is given the time that it asks for", async () => {
+describe("waiting between tries", () => {
+  test("gets longer each time, and respects the Retry-After of a 503", async () => {
     at.hostile.plan({ reads: ["reset", "reset", "reset"] });
     await at.client.call(links.index, {});
     const [first = 0, second = 0, third = 0] = at.waits;
@@ -116,7 +119,7 @@ describe("waiting", () => {
     expect(at.waits.at(-1)).toBeGreaterThanOrEqual(1000);
   });
 
-  test("an outage is not made worse: in the long run few calls are repeated", async () => {
+  test("repeats only about one call in ten during a long outage", async () => {
     at.hostile.plan({ reads: Array(2000).fill("failing") });
     for (let turn = 0; turn < 100; turn += 1) await fail(at.client.call(links.index, {}));
     const repeats = at.hostile.received.length - 100;
@@ -125,8 +128,8 @@ describe("waiting", () => {
   });
 });
 
-describe("a deployment that is not there", () => {
-  test("a refused connection is unreachable for any call, and changes nothing", async () => {
+describe("a server that cannot be reached", () => {
+  test('fails calls as "unreachable" without effect if it refuses the connection', async () => {
     await using world = await createWorld();
     const gone = await openHostile(world);
     await gone[Symbol.asyncDispose]();
@@ -142,7 +145,7 @@ describe("a deployment that is not there", () => {
     await remote.close();
   });
 
-  test("nor does one with which no TLS can be agreed on", async () => {
+  test('fails calls as "unreachable" without effect if TLS fails', async () => {
     const remote = openRemoteSender();
     const { client, waits } = createTraveller({
       world: at.world,
@@ -157,7 +160,7 @@ describe("a deployment that is not there", () => {
     await remote.close();
   });
 
-  test("a write that could not leave at first goes when the way is free", async () => {
+  test("gets the write once a later try reaches it", async () => {
     const remote = openRemoteSender();
     const closed = await openHostile(at.world);
     await closed[Symbol.asyncDispose]();

@@ -12,7 +12,7 @@ import { sendByFetch } from "../support/stage.ts";
 import type { Misdeed } from "../support/hostile.ts";
 import { createExpedition, createTraveller, type Expedition } from "./traveller.ts";
 
-/** A caller who leaves ends the call at once, and is told what may have happened. */
+/** A caller that cancels ends the call at once, and learns what may have happened. */
 
 const { links } = contract;
 const untouched = { code: "cancelled", facts: { effect: "none", retry: "now" } };
@@ -20,9 +20,9 @@ const undecided = { code: "cancelled", facts: { effect: "unknown" } };
 
 let at: Expedition;
 let caller: AbortController;
-/** What a wait does: it is over at once, unless a test leaves during it. */
+/** What a wait does: it is over at once, unless a test cancels during it. */
 let onSleep: (milliseconds: number) => void;
-/** What happens when the deployment falls silent: the caller leaves. */
+/** What happens when the server stops responding: the caller cancels. */
 let onStall: () => void;
 
 beforeEach(async () => {
@@ -42,73 +42,76 @@ const acts = {
   upsert: () => at.client.call(links.upsert, { path: "spring" }, caller.signal),
 };
 
-test("a caller who left before the call sends nothing", async () => {
+test("a call cancelled before it starts sends nothing", async () => {
   caller.abort();
   for (const act of Object.values(acts)) await expect(act()).rejects.toMatchObject(untouched);
   expect(at.hostile.received).toEqual([]);
 });
 
-describe("left during a stall_body", () => {
-  test.each(["create", "upsert"] as const)("the %s that was accepted is done", async (act) => {
-    at.hostile.plan({ writes: ["stall_body after"] });
-    expect(listUnread(await acts[act]())).toHaveLength(1);
-    expect(at.hostile.received).toHaveLength(1);
-    await expectCalm();
-  });
+describe("cancelling while the response's body stalls", () => {
+  test.each(["create", "upsert"] as const)(
+    "returns the %s as done, because it was accepted",
+    async (act) => {
+      at.hostile.plan({ writes: ["stall_body after"] });
+      expect(listUnread(await acts[act]())).toHaveLength(1);
+      expect(at.hostile.received).toHaveLength(1);
+      await expectNothingOpen();
+    },
+  );
 
-  test("a read changed nothing", async () => {
+  test("reports that a read had no effect", async () => {
     at.hostile.plan({ reads: ["stall_body after"] });
     await expect(acts.read()).rejects.toMatchObject(untouched);
-    await expectCalm();
+    await expectNothingOpen();
   });
 });
 
-describe("left during a stall", () => {
+describe("cancelling while no response has come", () => {
   const fault = "stall";
 
-  test("a read changed nothing", async () => {
+  test("reports that a read had no effect", async () => {
     at.hostile.plan({ reads: [fault] });
     await expect(acts.read()).rejects.toMatchObject(untouched);
-    await expectCalm();
+    await expectNothingOpen();
   });
 
-  test("a create may have been carried out, and nothing more is asked", async () => {
+  test("reports the effect of a create as unknown and sends nothing more", async () => {
     at.hostile.plan({ writes: [fault] });
     await expect(acts.create()).rejects.toMatchObject({
       ...undecided,
       facts: { effect: "unknown", retry: "never" },
     });
     expect(at.hostile.received).toEqual(["POST /links"]);
-    await expectCalm();
+    await expectNothingOpen();
   });
 
-  test("an upsert may have been carried out, and may be repeated", async () => {
+  test("reports the effect of an upsert as unknown and repeatable", async () => {
     at.hostile.plan({ writes: [fault] });
     await expect(acts.upsert()).rejects.toMatchObject({
       ...undecided,
       facts: { effect: "unknown", retry: "now" },
     });
     expect(at.hostile.received).toEqual(["POST /links/upsert"]);
-    await expectCalm();
+    await expectNothingOpen();
   });
 });
 
-describe("left during a wait", () => {
+describe("cancelling during the wait before the next try", () => {
   test.each<readonly [Misdeed, keyof typeof acts, object]>([
     ["busy", "upsert", undecided],
     ["busy", "create", undecided],
     ["limited", "create", untouched],
     ["limited", "upsert", untouched],
-  ])("after %s a call of %s ends with its effect", async (misdeed, act, ending) => {
+  ])('after "%s" ends %s with its effect', async (misdeed, act, ending) => {
     onSleep = () => caller.abort();
     at.hostile.plan({ writes: [misdeed] });
     await expect(acts[act]()).rejects.toMatchObject(ending);
     expect(at.hostile.received).toHaveLength(1);
     expect(at.waits).toHaveLength(1);
-    await expectCalm();
+    await expectNothingOpen();
   });
 
-  test("a read is repeated no more", async () => {
+  test("prevents the repetition of a read", async () => {
     onSleep = () => caller.abort();
     at.hostile.plan({ reads: ["reset"] });
     await expect(acts.read()).rejects.toMatchObject(untouched);
@@ -116,20 +119,20 @@ describe("left during a wait", () => {
   });
 });
 
-test("left during the last try, a call is cancelled as well", async () => {
+test("a call cancelled during its last try is reported as cancelled", async () => {
   at.hostile.plan({ reads: ["reset", "reset", "reset", "stall"] });
   await expect(acts.read()).rejects.toMatchObject(untouched);
   expect(at.hostile.received).toHaveLength(4);
 });
 
-test("left while a look is under way, a create is cancelled with its effect unknown", async () => {
+test("a create cancelled during the lookup of its result has an unknown effect", async () => {
   at.hostile.plan({ writes: ["reset after"], reads: ["stall"] });
   await expect(acts.create()).rejects.toMatchObject(undecided);
   expect(at.hostile.received).toEqual(["POST /links", "GET /links"]);
-  await expectCalm();
+  await expectNothingOpen();
 });
 
-test("an answer that is there counts, even for a caller who is leaving", async () => {
+test("a response that arrives counts, even if the caller cancels at the same time", async () => {
   const { client } = createTraveller({
     world: at.world,
     send: async (request, readSignal) => {
@@ -144,7 +147,7 @@ test("an answer that is there counts, even for a caller who is leaving", async (
   await expect(again).rejects.toMatchObject({ status: 422 });
 });
 
-test("a way that does not heed the signal does not hold its caller", async () => {
+test("cancelling ends a call even if the transport ignores the signal", async () => {
   const { client, countTimers } = createTraveller({
     world: at.world,
     send: () => new Promise(() => undefined),
@@ -155,7 +158,7 @@ test("a way that does not heed the signal does not hold its caller", async () =>
   expect(countTimers()).toBe(0);
 });
 
-test("with real timers, nothing stays behind a call that ended, well or not", async () => {
+test("ended calls leave no timers or listeners behind", async () => {
   using set = vi.spyOn(globalThis, "setTimeout");
   using cleared = vi.spyOn(globalThis, "clearTimeout");
   const remote = openRemoteSender();
@@ -190,7 +193,7 @@ test("with real timers, nothing stays behind a call that ended, well or not", as
   for (const { value } of tries) expect(cleared).toHaveBeenCalledWith(value);
 });
 
-test("a try ends on time even where its memory was cleaned up in between", async () => {
+test("cancelling still works after a garbage collection", async () => {
   setFlagsFromString("--expose-gc");
   const collect: unknown = runInNewContext("gc");
   at.hostile.plan({ writes: ["stall"] });
@@ -199,11 +202,11 @@ test("a try ends on time even where its memory was cleaned up in between", async
     caller.abort();
   };
   await expect(acts.create()).rejects.toMatchObject(undecided);
-  await expectCalm();
+  await expectNothingOpen();
 });
 
-/** No timer is set and no connection is busy: what was left open would never be closed. */
-async function expectCalm(): Promise<void> {
+/** Checks that no timer is set and no connection is in use. */
+async function expectNothingOpen(): Promise<void> {
   expect(at.countTimers()).toBe(0);
   expect(getEventListeners(caller.signal, "abort")).toEqual([]);
   await at.hostile.untilIdle();

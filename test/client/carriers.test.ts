@@ -15,9 +15,8 @@ import { answerOverHttp } from "../../src/service/http.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /**
- * The one seam between client and service: what answers an API message answers it alike, whether
- * it was handed over in this process or came over HTTP. Two stores that were made alike are asked
- * the same, one by each carrier.
+ * The API returns the same responses whether it is called in this process or over HTTP. Two equal
+ * databases get the same requests, one through each way.
  */
 
 type KeyName = "viewer" | "scoped" | "suspended" | "spent";
@@ -67,12 +66,12 @@ type Listening = { readonly origin: string; readonly [Symbol.asyncDispose]: () =
 
 async function listen(answer: AnswerApi, clock: World["clock"]): Promise<Listening> {
   const answerHttp = answerOverHttp(answer, clock);
-  // Node's own limit of headers would answer before ours of addresses.
+  // Node's own limit for headers would be reached before ours for addresses.
   const http = createServer({ maxHeaderSize: 65_536 }, (request, response) => {
     answerHttp(request, response, undefined);
   });
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
-  // A server that listens on a port has an address with one.
+  // A listening server has an address with a port.
   const { port } = http.address() as AddressInfo;
   return {
     origin: `http://127.0.0.1:${port}`,
@@ -83,7 +82,7 @@ async function listen(answer: AnswerApi, clock: World["clock"]): Promise<Listeni
   };
 }
 
-/** Ids of what each step made, by the step's name. */
+/** The ids that steps have created, by the step's name. */
 const made = new Map<string, string>();
 const idOf = (name: string): string => made.get(name) ?? unknown;
 
@@ -91,55 +90,95 @@ type Step = readonly [name: string, endpoint: Endpoint, input: () => JsonObject]
 
 const fingerprint = Array.from({ length: 32 }, () => "AB").join(":");
 const steps: readonly Step[] = [
-  ["a project", projects.create, () => ({ name: "Other", subdomain: "other" })],
-  ["the project again", projects.show, () => ({ id: idOf("a project") })],
-  ["its new name", projects.update, () => ({ id: idOf("a project"), name: "Spring" })],
-  ["all projects", projects.index, () => ({ limit: 1, page: 2 })],
-  ["the project's end", projects.destroy, () => ({ id: idOf("a project") })],
-  ["an iOS app", iosApps.create, () => ({ name: "A", bundle_id: "com.a", team_id: "ABCDE12345" })],
-  ["the iOS app again", iosApps.show, () => ({ id: idOf("an iOS app") })],
-  ["the iOS app's new name", iosApps.update, () => ({ id: idOf("an iOS app"), name: "B" })],
-  ["all iOS apps", iosApps.index, () => ({})],
+  ["creating a project", projects.create, () => ({ name: "Other", subdomain: "other" })],
+  ["reading a project", projects.show, () => ({ id: idOf("creating a project") })],
   [
-    "an Android app",
+    "renaming a project",
+    projects.update,
+    () => ({ id: idOf("creating a project"), name: "Spring" }),
+  ],
+  ["listing projects", projects.index, () => ({ limit: 1, page: 2 })],
+  ["deleting a project", projects.destroy, () => ({ id: idOf("creating a project") })],
+  [
+    "registering an iOS app",
+    iosApps.create,
+    () => ({ name: "A", bundle_id: "com.a", team_id: "ABCDE12345" }),
+  ],
+  ["reading an iOS app", iosApps.show, () => ({ id: idOf("registering an iOS app") })],
+  [
+    "renaming an iOS app",
+    iosApps.update,
+    () => ({ id: idOf("registering an iOS app"), name: "B" }),
+  ],
+  ["listing iOS apps", iosApps.index, () => ({})],
+  [
+    "registering an Android app",
     androidApps.create,
     () => ({ name: "A", package_name: "com.a", fingerprints: [fingerprint] }),
   ],
-  ["the Android app again", androidApps.show, () => ({ id: idOf("an Android app") })],
-  ["its new name", androidApps.update, () => ({ id: idOf("an Android app"), name: "ü" })],
-  ["all Android apps", androidApps.index, () => ({})],
-  ["a link", links.create, () => ({ path: "spring", url: "https://example.com/ü?a=1" })],
-  ["the link again", links.show, () => ({ id: idOf("a link") })],
-  ["the link's new name", links.update, () => ({ id: idOf("a link"), name: "Frühling" })],
-  ["the same path", links.create, () => ({ path: "spring" })],
-  ["an upsert", links.upsert, () => ({ path: "spring", url: "https://example.com/b" })],
+  ["reading an Android app", androidApps.show, () => ({ id: idOf("registering an Android app") })],
   [
-    "some links",
+    "renaming an Android app",
+    androidApps.update,
+    () => ({ id: idOf("registering an Android app"), name: "ü" }),
+  ],
+  ["listing Android apps", androidApps.index, () => ({})],
+  ["creating a link", links.create, () => ({ path: "spring", url: "https://example.com/ü?a=1" })],
+  ["reading a link", links.show, () => ({ id: idOf("creating a link") })],
+  ["renaming a link", links.update, () => ({ id: idOf("creating a link"), name: "Frühling" })],
+  ["creating a link at a taken path", links.create, () => ({ path: "spring" })],
+  ["upserting a link", links.upsert, () => ({ path: "spring", url: "https://example.com/b" })],
+  [
+    "listing links with a filter",
     links.index,
     () => ({
       filters: [{ field: "path", condition: "in", value: ["spring", "summer"] }],
       sort: { field: "created_at", direction: "desc" },
     }),
   ],
-  ["a short link", shortLinks.create, () => ({ url: "http://default.localhost:8787/spring" })],
-  ["the short link", shortLinks.resolve, () => ({ url: "http://default.localhost:8787/spring" })],
-  ["visits", linkStats.show, () => ({ from: "2026-01-01", to: "2026-01-31", by: "week" })],
-  ["a draft", pageTemplate.save, () => ({ body: "<p>{{ link.name }}</p>" })],
-  ["a draft with a fault", pageTemplate.save, () => ({ body: "<p>{{ link.nam }}" })],
-  ["a preview", pageTemplate.preview, () => ({ link_id: idOf("a link"), user_agent: "iPhone" })],
-  ["a page with a fault", pageTemplate.publish, () => ({ body: "{% if %}" })],
-  ["a page", pageTemplate.publish, () => ({})],
-  ["all versions", pageTemplate.versions, () => ({})],
-  ["a version", pageTemplate.version, () => ({ id: idOf("all versions") })],
-  ["a version again", pageTemplate.restore, () => ({ id: idOf("all versions") })],
-  ["no page", pageTemplate.unpublish, () => ({})],
-  ["the link's end", links.destroy, () => ({ id: idOf("a link") })],
-  ["the link once more", links.destroy, () => ({ id: idOf("a link") })],
-  ["the iOS app's end", iosApps.destroy, () => ({ id: idOf("an iOS app") })],
-  ["the Android app's end", androidApps.destroy, () => ({ id: idOf("an Android app") })],
-  ["the link's return", links.restore, () => ({ id: idOf("a link") })],
-  ["the iOS app's return", iosApps.restore, () => ({ id: idOf("an iOS app") })],
-  ["the Android app's return", androidApps.restore, () => ({ id: idOf("an Android app") })],
+  [
+    "shortening an address",
+    shortLinks.create,
+    () => ({ url: "http://default.localhost:8787/spring" }),
+  ],
+  [
+    "resolving a short link",
+    shortLinks.resolve,
+    () => ({ url: "http://default.localhost:8787/spring" }),
+  ],
+  [
+    "reading link statistics",
+    linkStats.show,
+    () => ({ from: "2026-01-01", to: "2026-01-31", by: "week" }),
+  ],
+  ["saving a draft", pageTemplate.save, () => ({ body: "<p>{{ link.name }}</p>" })],
+  ["saving an invalid draft", pageTemplate.save, () => ({ body: "<p>{{ link.nam }}" })],
+  [
+    "previewing a page",
+    pageTemplate.preview,
+    () => ({ link_id: idOf("creating a link"), user_agent: "iPhone" }),
+  ],
+  ["publishing an invalid page", pageTemplate.publish, () => ({ body: "{% if %}" })],
+  ["publishing a page", pageTemplate.publish, () => ({})],
+  ["listing versions", pageTemplate.versions, () => ({})],
+  ["reading a version", pageTemplate.version, () => ({ id: idOf("listing versions") })],
+  ["restoring a version", pageTemplate.restore, () => ({ id: idOf("listing versions") })],
+  ["unpublishing a page", pageTemplate.unpublish, () => ({})],
+  ["deleting a link", links.destroy, () => ({ id: idOf("creating a link") })],
+  ["deleting a deleted link", links.destroy, () => ({ id: idOf("creating a link") })],
+  ["deleting an iOS app", iosApps.destroy, () => ({ id: idOf("registering an iOS app") })],
+  [
+    "deleting an Android app",
+    androidApps.destroy,
+    () => ({ id: idOf("registering an Android app") }),
+  ],
+  ["restoring a link", links.restore, () => ({ id: idOf("creating a link") })],
+  ["restoring an iOS app", iosApps.restore, () => ({ id: idOf("registering an iOS app") })],
+  [
+    "restoring an Android app",
+    androidApps.restore,
+    () => ({ id: idOf("registering an Android app") }),
+  ],
 ];
 
 const asText: Change = ({ headers }) => ({
@@ -155,8 +194,8 @@ const asForm: Change = ({ headers }) => ({
 const askSpent: Ask = (side) =>
   buildRequest(links.update, { id: unknown, name: "a" }, { ...side, key: side.keys.spent });
 
-describe("both carriers are answered alike", () => {
-  test.each(steps)("for %s", async (name, endpoint, input) => {
+describe("embedded and remote calls return the same", () => {
+  test.each(steps)("when %s", async (name, endpoint, input) => {
     const key = endpoint.auth === "master" ? "master" : "key";
     const reply = await compare(({ world, origin }) =>
       buildRequest(endpoint, input(), { origin, key: world[key] }),
@@ -165,7 +204,7 @@ describe("both carriers are answered alike", () => {
     if (id !== undefined) made.set(name, id);
   });
 
-  test("and no endpoint was left out, nor a kind of answer", () => {
+  test("in all endpoints and with all kinds of responses", () => {
     const asked = new Set(steps.map(([, endpoint]) => endpoint.tool));
     expect(
       listEndpoints()
@@ -175,7 +214,7 @@ describe("both carriers are answered alike", () => {
     expect(statuses).toEqual(new Set([200, 201, 204, 404, 422]));
   });
 
-  // Of each kind: a list, a row, writes with and without a body, a page, either key or none.
+  // One endpoint of each kind: list, row, write with and without a body, page, each kind of key.
   const kinds = [
     links.index,
     links.show,
@@ -187,7 +226,7 @@ describe("both carriers are answered alike", () => {
     shortLinks.resolve,
   ];
 
-  describe.each<Endpoint>(kinds)("where $tool is refused", (endpoint) => {
+  describe.each<Endpoint>(kinds)("when $tool is refused", (endpoint) => {
     const input = { id: unknown, path: "x", url: "https://example.com" };
     const isMaster = endpoint.auth === "master";
     const by =
@@ -203,24 +242,24 @@ describe("both carriers are answered alike", () => {
     const body = (text: string) => asOwner(() => ({ body: text }));
 
     test.each([
-      [404, "at a path that does not exist", noPath],
-      [405, "by a method that it does not have", asOwner(() => ({ method: "PROPFIND" }))],
-      [414, "at a too long address", asOwner(({ url }) => ({ url: `${url}?${long}` }))],
+      [404, "because its path does not exist", noPath],
+      [405, "because its method does not exist", asOwner(() => ({ method: "PROPFIND" }))],
+      [414, "because its address is too long", asOwner(({ url }) => ({ url: `${url}?${long}` }))],
     ])("%i %s", expectStatus);
 
-    test.each(["HEAD", "OPTIONS"])("or not, by the method %s", async (method) => {
+    test.each(["HEAD", "OPTIONS"])("for the method %s", async (method) => {
       await compare(asOwner(() => ({ method, body: undefined })));
     });
 
     if (endpoint.auth !== "none") {
       test.each([
         [401, "without a key", by(() => undefined)],
-        [401, "with an unknown key", by(() => "nobody")],
-        [401, "with another kind of key", by(({ world }) => world[isMaster ? "key" : "master"])],
+        [401, "with an unknown key", by(() => "unknown")],
+        [401, "with the other kind of key", by(({ world }) => world[isMaster ? "key" : "master"])],
       ])("%i %s", expectStatus);
-      // What it lacks depends on the endpoint; a viewer with one scope may read, for example.
+      // What these keys lack depends on the endpoint; a viewer may read, for example.
       test.each(["viewer", "scoped", "suspended"] as const)(
-        "or not, with a key that is %s",
+        "for a key that is %s",
         async (kind) => {
           await compare(by(({ keys }) => keys[kind]));
         },
@@ -229,22 +268,22 @@ describe("both carriers are answered alike", () => {
 
     if (endpoint.body === undefined) return;
     test.each([
-      [400, "by a body that is no JSON", body("{")],
-      [400, "by a body that is a list", body("[]")],
-      [400, "by a body of another content type", asOwner(asText)],
-      [400, "by a form", asOwner(asForm)],
-      [413, "by a too large body", body(`"${"x".repeat(limits.body_bytes)}"`)],
+      [400, "because its body is no JSON", body("{")],
+      [400, "because its body is a list", body("[]")],
+      [400, "because of its content type", asOwner(asText)],
+      [400, "because its body is a form", asOwner(asForm)],
+      [413, "because its body is too large", body(`"${"x".repeat(limits.body_bytes)}"`)],
     ])("%i %s", expectStatus);
     test.each([
       ["an empty body", body("")],
-      ["names that no field has", body(JSON.stringify({ 'ü"': 1, link: { name: "a", 'ü"': 1 } }))],
-      ["fields of another type", body(JSON.stringify({ link: { url: 5 }, url: 5, body: 5 }))],
-    ])("or not, by %s", async (_, ask) => {
+      ["unknown fields", body(JSON.stringify({ 'ü"': 1, link: { name: "a", 'ü"': 1 } }))],
+      ["fields of the wrong type", body(JSON.stringify({ link: { url: 5 }, url: 5, body: 5 }))],
+    ])("for %s", async (_, ask) => {
       await compare(ask);
     });
   });
 
-  test("where a budget is spent", async () => {
+  test("when a budget is spent", async () => {
     for (const side of [embedded, remote]) {
       for (let call = 0; call < budgets.link_writes.limit; call += 1) {
         await side.world.answer(askSpent(side));
@@ -253,7 +292,7 @@ describe("both carriers are answered alike", () => {
     await expectStatus(429, "", askSpent);
   });
 
-  test("with every header and kind of body of a reply", async () => {
+  test("for every header and kind of body in a response", async () => {
     const json = { "content-type": "application/json" };
     const replies: readonly ApiReply[] = [
       { status: 503, headers: { ...json, "retry-after": "7" }, body: { error: "Wait." } },
@@ -273,7 +312,7 @@ describe("both carriers are answered alike", () => {
 });
 
 const statuses = new Set<number>();
-/** What HTTP itself says beside the reply. */
+/** Headers that HTTP itself adds. */
 const ofHttp = new Set([
   "connection",
   "date",
@@ -291,7 +330,7 @@ async function compare(ask: Ask) {
   const [direct, carried] = await Promise.all(
     [embedded, remote].map((side) => read(side.send, ask(side))),
   );
-  // What is undefined in this process would be absent after HTTP.
+  // What is undefined in this process is absent after HTTP.
   expect(carried).toStrictEqual(direct);
   if (direct === undefined) throw new Error("there are two sides");
   expect(direct.status).toBeLessThan(500);
@@ -310,12 +349,12 @@ async function read(send: Send, request: ApiRequest) {
   };
 }
 
-/** The id of what was made or, of a list, of its first row. */
+/** The id of the created record or, in a list, of the first row. */
 function findId(body: unknown): string | undefined {
   return /"id":"([\da-f-]{36})"/.exec(JSON.stringify(body) ?? "")?.[1];
 }
 
-/** The same bytes in the same order, however often they are asked for. */
+/** The same bytes in the same order each time. */
 function countBytes(): (count: number) => Uint8Array {
   let asked = 0;
   return (count) => {

@@ -10,14 +10,14 @@ import { allFaults, lies, type Fault } from "../support/hostile.ts";
 import { createExpedition, type Expedition } from "./traveller.ts";
 
 /**
- * Any faults, in any order, over any writes: what the client says of a call is held against what
- * the service behind the deployment knows.
+ * Random faults in random order during random writes: what the client reports about a call is
+ * compared with what the service behind the faulty server has done.
  */
 
 const { links } = contract;
 const paths = ["a", "b", "c"] as const;
 const names = ["one", "two"] as const;
-const nobody = "0190a000-0000-7000-8000-000000000000";
+const unknownId = "0190a000-0000-7000-8000-000000000000";
 const runs = 80;
 
 type Act =
@@ -32,7 +32,7 @@ type Step = {
   readonly reads: readonly Fault[];
 };
 
-// Nine megabytes for each of them would be all that is measured.
+// The nine megabytes of each of these would take most of the time.
 const isPlayed = (fault: Fault) => !lies.has(fault) && !fault.startsWith("huge");
 const fault = fc.oneof(
   { weight: 2, arbitrary: fc.constant<Fault>("honest") },
@@ -54,7 +54,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   reads: fc.array(fault, { maxLength: 3 }),
 });
 
-test("no create is doubled, and no call is called done, or undone, that is not", async () => {
+test("under random faults no create is doubled, and every reported effect is true", async () => {
   const seen = { done: 0, untouched: 0, unknown: 0 };
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
@@ -63,21 +63,21 @@ test("no create is doubled, and no call is called done, or undone, that is not",
     }),
     { numRuns: runs, seed: 20_260_115 },
   );
-  // A client that knew nothing, or dared nothing, would pass everything above.
+  // A client that always reports "unknown" would pass everything above.
   expect(seen.done).toBeGreaterThan(runs);
   expect(seen.untouched).toBeGreaterThan(runs / 10);
   expect(seen.unknown).toBeGreaterThan(runs / 10);
 });
 
-/** Plays one step, and holds what the client said against what has happened. */
+/** Runs one step, and compares what the client reports with what has happened. */
 async function play(at: Expedition, { act, writes, reads }: Step) {
-  // No two calls begin in the same millisecond, so that "no older than the call" tells them apart.
+  // No two calls start in the same millisecond, so that "older than this call" is exact.
   at.advance(1);
   const before = await readLinks(at);
   const target = "row" in act ? before[act.row] : undefined;
   const from = at.hostile.received.length;
   at.hostile.plan({ writes, reads });
-  const result = await perform(at, act, target?.id ?? nobody).then(
+  const result = await perform(at, act, target?.id ?? unknownId).then(
     (body) => ({ body }),
     (error: unknown) => ({ error }),
   );
@@ -92,7 +92,7 @@ async function play(at: Expedition, { act, writes, reads }: Step) {
   if ("body" in result) {
     expect(strip(after)).toEqual(strip(wanted));
     const { body } = result;
-    // What was seen to be done may not be known in full.
+    // What was found to be done may not be known in full.
     if (body !== null && listUnread(body).length === 0) expect(after).toContainEqual(body);
     return "done";
   }
@@ -125,7 +125,7 @@ function perform(
 
 type Row = Pick<ReadLink, "path" | "name">;
 
-/** The links as they are once the act is done. */
+/** The links as they should be after the action. */
 function foresee(
   before: readonly ReadLink[],
   act: Act,
@@ -148,7 +148,7 @@ function foresee(
   }
 }
 
-/** Path and name of each row, in one order; a generated path is like any other. */
+/** Path and name of each row in a fixed order; all generated paths count as equal. */
 function strip(rows: readonly Row[]): readonly string[] {
   const known: readonly (string | null)[] = paths;
   return rows

@@ -4,12 +4,12 @@ import type { LinkFields } from "../../src/contract/links.ts";
 import { createWorld } from "../support/world.ts";
 import { createExpedition, createTraveller, type Expedition } from "./traveller.ts";
 
-/** When a call whose end nobody saw is proved by what is there, and when it is not. */
+/** When looking up the result proves that a call without a response was done. */
 
 const { links, shortLinks, iosApps } = contract;
 
 let at: Expedition;
-/** What happens elsewhere during the waits, in order. */
+/** What others do during the waits, in order. */
 let meanwhile: (() => Promise<unknown>)[];
 
 beforeEach(async () => {
@@ -47,8 +47,8 @@ const unknown = {
   facts: { effect: "unknown", retry: "never" },
 };
 
-describe("a created link", () => {
-  test("is proved by all of its fields, as the API keeps them, and by its apps", async () => {
+describe("a created link without a response", () => {
+  test("counts as done if all of its fields and apps match", async () => {
     at.hostile.plan({ writes: ["reset after"] });
     expect(await at.client.call(links.create, everything)).toMatchObject({
       path: "café",
@@ -67,7 +67,7 @@ describe("a created link", () => {
     { ios_app: null },
     { android_app: null },
     { ios_app: { bundle_id: "com.example.other", team_id: "TEAM000001" } },
-  ] satisfies LinkFields[])("is not proved when a field differs: %j", async (change) => {
+  ] satisfies LinkFields[])("does not count as done when a field differs: %j", async (change) => {
     at.hostile.plan({ writes: ["reset after"] });
     meanwhile.push(async () => {
       const { body } = await at.world.call("GET", "/links");
@@ -82,10 +82,10 @@ describe("a created link", () => {
   });
 
   test.each([
-    ["its id", (id: string) => ({ ios_app: { id: id.toUpperCase() } })],
-    ["its bundle id", () => ({ ios_app: { bundle_id: "a.b" } })],
-    ["none", () => ({ ios_app: null })],
-  ])("is proved with an app chosen by %s", async (_, choose) => {
+    ["an id", (id: string) => ({ ios_app: { id: id.toUpperCase() } })],
+    ["a bundle id", () => ({ ios_app: { bundle_id: "a.b" } })],
+    ["null", () => ({ ios_app: null })],
+  ])("counts as done with an app chosen by %s", async (_, choose) => {
     const app = await at.world.call("POST", "/ios_apps", {
       body: { ios_app: { bundle_id: "a.b", team_id: "TEAM000001" } },
     });
@@ -94,7 +94,7 @@ describe("a created link", () => {
     expect(await at.client.call(links.create, fields)).toMatchObject({ path: "spring" });
   });
 
-  test("is not proved by the same link of before", async () => {
+  test("does not count as done if the same link existed before", async () => {
     await at.world.call("POST", "/links", { body: { path: "spring", name: "Spring" } });
     at.advance(1);
     at.hostile.plan({ writes: ["reset"] });
@@ -107,7 +107,7 @@ describe("a created link", () => {
   });
 
   test.each([-60_000, 60_000])(
-    "is not proved by its age where the deployment's clock is %i ms ahead",
+    "does not count as done if the server's clock is off by %i ms",
     async (ahead_ms) => {
       at.hostile.setAhead(ahead_ms);
       at.hostile.plan({ writes: ["reset after"] });
@@ -120,7 +120,7 @@ describe("a created link", () => {
     },
   );
 
-  test("is not proved without an app when it has one now", async () => {
+  test("does not count as done if it was sent without an app and has one", async () => {
     at.hostile.plan({ writes: ["reset after"] });
     meanwhile.push(async () => {
       const { body } = await at.world.call("GET", "/links");
@@ -132,7 +132,7 @@ describe("a created link", () => {
     ).rejects.toMatchObject(unknown);
   });
 
-  test("without a path of its own cannot be told from others", async () => {
+  test("cannot be looked up if no path was sent", async () => {
     at.hostile.plan({ writes: ["reset after"] });
     await expect(at.client.call(links.create, { name: "Spring" })).rejects.toMatchObject({
       ...unknown,
@@ -141,7 +141,7 @@ describe("a created link", () => {
     expect(at.hostile.received).toEqual(["POST /links"]);
   });
 
-  test("that comes late is found by a later look", async () => {
+  test("is found by a later lookup if it was saved late", async () => {
     at.hostile.plan({ writes: ["busy"] });
     const come = () => at.world.call("POST", "/links", { body: { path: "spring" } });
     meanwhile.push(nothing, nothing, come);
@@ -151,7 +151,7 @@ describe("a created link", () => {
     expect(at.waits).toEqual([500, 2000, 4000]);
   });
 
-  test("is looked for no more when its time is up, however long the waits took", async () => {
+  test("is not looked up after the time of its call is over", async () => {
     at.hostile.plan({ writes: ["reset"] });
     const oversleep = () => Promise.resolve(at.advance(20_000));
     meanwhile.push(oversleep, oversleep, oversleep);
@@ -159,7 +159,7 @@ describe("a created link", () => {
     expect(at.hostile.received).toEqual(["POST /links", "GET /links", "GET /links"]);
   });
 
-  test("is looked for within the time of its call", async () => {
+  test("is looked up within the 45 seconds of its call", async () => {
     at.hostile.plan({ writes: ["stall"], reads: Array(20).fill("stall") });
     await expect(at.client.call(links.create, { path: "spring" })).rejects.toMatchObject(unknown);
     expect(at.elapsed()).toBeLessThanOrEqual(45_000);
@@ -167,7 +167,7 @@ describe("a created link", () => {
   });
 });
 
-test("a deployment that ignores filters cannot pass off another row", async () => {
+test("a server that ignores filters does not make another link count as created", async () => {
   await using world = await createWorld();
   await world.call("POST", "/links", { body: { path: "winter" } });
   const { client } = createTraveller({
@@ -183,7 +183,7 @@ test("a deployment that ignores filters cannot pass off another row", async () =
   });
 });
 
-test("a shortened address is not looked for, because others may shorten it as well", async () => {
+test("shortened addresses are not looked up: others may have shortened them too", async () => {
   at.hostile.plan({ writes: ["reset after"] });
   const url = "https://example.com/";
   await expect(at.client.call(shortLinks.create, { url })).rejects.toMatchObject({
@@ -193,25 +193,25 @@ test("a shortened address is not looked for, because others may shorten it as we
   expect(at.hostile.received).toEqual(["POST /short_links"]);
 });
 
-test("an upsert that was to shorten is not proved by a link that was not shortened", async () => {
+test("an upsert with shorten does not count as done if the link has no short path", async () => {
   await makeLink();
   at.hostile.plan({ writes: ["reset"] });
   const fields = { path: "a", options: { shorten: true } };
   await expect(at.client.call(links.upsert, fields)).rejects.toMatchObject(unknown);
 });
 
-test("a delete that had happened needs no look, which its key might not be allowed", async () => {
+test("a repeated delete that returns 404 counts as done without a lookup", async () => {
   const id = await makeLink();
   at.hostile.plan({ writes: ["reset after"] });
   expect(await at.client.call(links.destroy, { id })).toBeNull();
   expect(at.hostile.carriedOut).toEqual([`DELETE /links/${id} 204`, `DELETE /links/${id} 404`]);
 });
 
-describe("a registered app", () => {
+describe("a registered app without a response", () => {
   const fields = { bundle_id: "a.b", team_id: "TEAM000001", clip_bundle_id: "TEAM000001.a.b.clip" };
   const register = () => at.world.call("POST", "/ios_apps", { body: { ios_app: fields } });
 
-  test("that was there before may or may not be the one", async () => {
+  test("does not count as done if the same app existed before", async () => {
     await register();
     at.advance(1);
     at.hostile.plan({ writes: ["busy"] });
@@ -223,8 +223,8 @@ describe("a registered app", () => {
   });
 });
 
-describe("a refusal after a doubt", () => {
-  test("is the answer when the row shows that nothing was done", async () => {
+describe("an update that is refused after a try without a response", () => {
+  test("is reported as refused if a lookup shows that nothing was done", async () => {
     const id = await makeLink();
     at.hostile.plan({ writes: ["busy"] });
     await expect(at.client.call(links.update, { id, url: "ftp://x" })).rejects.toMatchObject({
@@ -233,13 +233,13 @@ describe("a refusal after a doubt", () => {
     });
   });
 
-  test("is none when the first try had done it", async () => {
+  test("is reported as done if a lookup shows that the first try was done", async () => {
     const id = await makeLink();
     at.hostile.plan({ writes: ["reset after", "echo_401"] });
     expect(await at.client.call(links.update, { id, name: "New" })).toMatchObject({ name: "New" });
   });
 
-  test("says that nobody knows when nobody may look", async () => {
+  test("is reported as unknown if the lookup fails", async () => {
     const id = await makeLink();
     at.hostile.plan({ writes: ["reset after", "echo_401"], reads: ["echo_401"] });
     await expect(at.client.call(links.update, { id, name: "New" })).rejects.toMatchObject({
@@ -249,7 +249,7 @@ describe("a refusal after a doubt", () => {
     });
   });
 
-  test("that the row is gone is the answer to a change of it", async () => {
+  test("is reported as not found if the record was deleted meanwhile", async () => {
     const id = await makeLink();
     at.hostile.plan({ writes: ["reset"] });
     meanwhile.push(() => at.world.call("DELETE", `/links/${id}`));

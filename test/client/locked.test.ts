@@ -4,7 +4,7 @@ import { messages } from "../../src/contract/messages.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createExpedition, type Expedition } from "./traveller.ts";
 
-/** A deployment that says of a write that something has locked what it needs. */
+/** A server that reports that a write failed because of a database lock. */
 
 const { links, iosApps } = contract;
 
@@ -14,22 +14,25 @@ openForEach(createExpedition, (opened) => (at = opened));
 const path = "spring";
 const acts: Readonly<Record<string, () => Promise<unknown>>> = {
   "may be repeated": () => at.client.call(links.upsert, { path }),
-  "may be repeated after a look": () =>
+  "needs a lookup before it is repeated": () =>
     at.client.call(iosApps.create, { bundle_id: "a.b", team_id: "TEAM000001" }),
   "is never repeated": () => at.client.call(links.create, { path }),
 };
 
-test.each(Object.entries(acts))("one that %s is not done, and told so at once", async (_, act) => {
-  at.hostile.plan({ writes: ["locked"] });
-  await expect(act()).rejects.toMatchObject({
-    code: "overloaded",
-    message: messages.store_locked,
-    facts: { effect: "none", retry: "later", retry_after_s: 1 },
-  });
-  expect(at.hostile.received).toHaveLength(1);
-});
+test.each(Object.entries(acts))(
+  "a write that %s fails without effect after one 503 for a lock",
+  async (_, act) => {
+    at.hostile.plan({ writes: ["locked"] });
+    await expect(act()).rejects.toMatchObject({
+      code: "overloaded",
+      message: messages.store_locked,
+      facts: { effect: "none", retry: "later", retry_after_s: 1 },
+    });
+    expect(at.hostile.received).toHaveLength(1);
+  },
+);
 
-test("what was done before that is found, and else nobody knows", async () => {
+test("after a lost response, a 503 for a lock means done or unknown effect", async () => {
   at.hostile.plan({ writes: ["reset after", "locked"] });
   expect(await at.client.call(links.upsert, { path })).toMatchObject({ path });
   at.hostile.plan({ writes: ["reset", "locked"] });

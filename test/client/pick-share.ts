@@ -1,6 +1,6 @@
 /**
- * For cases that do not depend on the subject they are tried with: each of several subjects gets at
- * least one case, and each case at least one subject.
+ * Distributes cases over subjects when the combination does not matter: each subject gets at least
+ * one case, and each case at least one subject.
  */
 export function pickShare<Case>(
   cases: readonly Case[],
@@ -10,7 +10,7 @@ export function pickShare<Case>(
   return cases.filter((_, at) => at % subjects === place % cases.length);
 }
 
-/** Subjects of one kind share the cases. */
+/** Distributes cases over subjects of the same kind. */
 export function shareByKind<Subject>(
   subjects: readonly Subject[],
   readKind: (subject: Subject) => string,

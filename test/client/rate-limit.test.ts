@@ -6,17 +6,17 @@ import { createGate } from "../support/clock.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { createTraveller, type Traveller } from "./traveller.ts";
 
-/** api-spec.md, "Limits", seen from the key's side: in virtual time, before the real service. */
+/** Rate limits as the client keeps them, in virtual time and with the real service. */
 
 const { links, iosApps, androidApps, shortLinks } = contract;
-const nobody = "0190a000-0000-7000-8000-000000000000";
+const unknownId = "0190a000-0000-7000-8000-000000000000";
 
 let world: World;
 let traveller: Traveller;
 let statuses: number[];
-/** When each request arrived. */
+/** The arrival time of each request. */
 let times: number[];
-/** What happens on the way, before the service counts a request. */
+/** Runs before the service counts a request. */
 let onRequest: () => Promise<void>;
 let onSleep: (milliseconds: number) => unknown;
 
@@ -42,9 +42,9 @@ beforeEach(async () => {
 });
 afterEach(() => world[Symbol.asyncDispose]());
 
-/** The cheapest request that counts: it reaches the budget and finds nothing. */
+/** The cheapest request that counts against the limit; it returns 404. */
 async function write(): Promise<void> {
-  await expect(traveller.client.call(links.update, { id: nobody })).rejects.toMatchObject({
+  await expect(traveller.client.call(links.update, { id: unknownId })).rejects.toMatchObject({
     status: 404,
   });
 }
@@ -56,9 +56,9 @@ async function writeMany(count: number, pause_ms = 0): Promise<void> {
   }
 }
 
-/** As `write`, by somebody whom the client knows nothing of. */
-function spendElsewhere(): Promise<unknown> {
-  return world.call("PATCH", `/links/${nobody}`, { body: {} });
+/** Like `write`, from another client. */
+function writeFromOtherClient(): Promise<unknown> {
+  return world.call("PATCH", `/links/${unknownId}`, { body: {} });
 }
 
 const spent = {
@@ -67,17 +67,17 @@ const spent = {
   facts: { effect: "none", retry: "later" },
 };
 
-describe("a key's own haste", () => {
-  test("six hundred writes go at once; the next waits for the first to age", async () => {
+describe("a client alone on its key", () => {
+  test("sends 600 writes at once, and the next when the first is a minute old", async () => {
     await writeMany(600, 50);
     expect(traveller.waits).toEqual([]);
     await write();
-    // Half a minute has passed, and a second is kept for clocks that differ.
+    // Half a minute has passed, and one second is added for clocks that differ.
     expect(traveller.waits).toEqual([31_000]);
     expect(statuses.filter((status) => status !== 404)).toEqual([]);
   });
 
-  test("a call that would wait past its deadline is refused before anything is sent", async () => {
+  test("refuses a call that would wait past its deadline, and sends nothing", async () => {
     await writeMany(600);
     await expect(traveller.client.call(links.create, { path: "late" })).rejects.toMatchObject({
       ...spent,
@@ -87,7 +87,7 @@ describe("a key's own haste", () => {
     expect(traveller.waits).toEqual([]);
   });
 
-  test("who comes back when it was told to is let through", async () => {
+  test("accepts a call after the reported wait", async () => {
     await writeMany(600);
     await expect(traveller.client.call(links.create, {})).rejects.toMatchObject(spent);
     traveller.advance(61_000);
@@ -95,11 +95,11 @@ describe("a key's own haste", () => {
     expect(traveller.waits).toEqual([]);
   });
 
-  test("fifteen hundred writes never meet a 429", async () => {
+  test("never gets a 429 for 1,500 writes in a row", async () => {
     let refused = 0;
     for (let written = 0; written < 1500;) {
       const error = await traveller.client
-        .call(links.update, { id: nobody })
+        .call(links.update, { id: unknownId })
         .catch((thrown) => thrown);
       if (error.status === 404) written += 1;
       else {
@@ -112,7 +112,7 @@ describe("a key's own haste", () => {
     expect(new Set(statuses)).toEqual(new Set([404]));
   });
 
-  test("nor do those that are called at once, each of which waits for its own place", async () => {
+  test("never gets a 429 for 250 simultaneous writes, which are sent in order", async () => {
     await writeMany(500, 60);
     const sleepers: { readonly at: number; readonly wake: (value: unknown) => void }[] = [];
     onSleep = (milliseconds) =>
@@ -123,7 +123,7 @@ describe("a key's own haste", () => {
     const writes = Array.from({ length: left }, () => write().finally(() => (left -= 1)));
     while (left > 0) {
       await nextTurn();
-      // Time passes when nobody has anything else to do.
+      // Time passes when all calls are waiting.
       if (sleepers.length < left) continue;
       sleepers.sort((one, other) => one.at - other.at);
       const next = sleepers.shift();
@@ -133,12 +133,12 @@ describe("a key's own haste", () => {
     }
     await Promise.all(writes);
     expect(statuses).toEqual(Array(750).fill(404));
-    // A hundred find a place, and the others take those of the first 150, 60 ms apart.
+    // The first hundred are sent at once, and the others when the first 150 are a minute old.
     const waited = Array.from({ length: 150 }, (_, index) => 61_000 + index * 60);
     expect(times.slice(600)).toEqual(waited);
   });
 
-  test("one slow answer does not hold up whoever waits for the others", async () => {
+  test("does not hold up other calls because of one slow response", async () => {
     const [asked, answered] = [createGate(), createGate()];
     onRequest = () => {
       asked.open();
@@ -156,7 +156,7 @@ describe("a key's own haste", () => {
     expect(traveller.waits).toEqual([41_000]);
   });
 
-  test("a request that travelled slowly counts from when the service counted it", async () => {
+  test("counts a slow request from when it was answered", async () => {
     onRequest = async () => traveller.advance(10_000);
     await write();
     onRequest = () => Promise.resolve();
@@ -166,7 +166,7 @@ describe("a key's own haste", () => {
     expect(new Set(statuses)).toEqual(new Set([404]));
   });
 
-  test("a place whose caller left while waiting is given back", async () => {
+  test("frees the turn of a call that was cancelled while waiting", async () => {
     await writeMany(600, 50);
     const controller = new AbortController();
     onSleep = () => controller.abort();
@@ -175,13 +175,13 @@ describe("a key's own haste", () => {
     ).rejects.toMatchObject({ code: "cancelled", facts: { effect: "none" } });
     onSleep = traveller.advance;
     await write();
-    // Whoever left waits for the first place, and so does the next one.
+    // The cancelled call waited for the first turn, and so does the next one.
     expect(traveller.waits).toEqual([31_000, 31_000]);
     expect(statuses).toHaveLength(601);
   });
 });
 
-test("a repeat for which there is no place leaves the doubt that it was to settle", async () => {
+test("a lost call whose repetition would exceed the rate limit has an unknown effect", async () => {
   await writeMany(599);
   onRequest = () => Promise.reject(new Error("lost"));
   await expect(traveller.client.call(links.upsert, { path: "a" })).rejects.toMatchObject({
@@ -191,20 +191,22 @@ test("a repeat for which there is no place leaves the doubt that it was to settl
   expect(statuses).toHaveLength(599);
 });
 
-describe("budgets", () => {
-  test("what spends another budget, or none, does not wait", async () => {
+describe("rate limits in the client", () => {
+  test("are separate for each budget", async () => {
     await writeMany(600);
     const { client } = traveller;
     await client.call(iosApps.create, { bundle_id: "com.example", team_id: "TEAM000001" });
     await client.call(androidApps.create, { package_name: "com.example", fingerprints: ["AA:BB"] });
     await client.call(shortLinks.create, { url: "https://example.com/" });
     await client.call(links.index, {});
-    await expect(client.call(links.destroy, { id: nobody })).rejects.toMatchObject({ status: 404 });
+    await expect(client.call(links.destroy, { id: unknownId })).rejects.toMatchObject({
+      status: 404,
+    });
     await expect(client.call(links.create, {})).rejects.toMatchObject(spent);
     expect(traveller.waits).toEqual([]);
   });
 
-  test("endpoints of one row share their budget", async () => {
+  test("are shared by the endpoints of one budget", async () => {
     const { client } = traveller;
     for (let turn = 0; turn < 200; turn += 1) {
       await client.call(links.upsert, { path: "one" });
@@ -215,19 +217,19 @@ describe("budgets", () => {
     expect(statuses).not.toContain(429);
   });
 
-  test("what is not limited never waits", async () => {
+  test("do not delay calls without a limit", async () => {
     for (let turn = 0; turn < 700; turn += 1) {
       await traveller.client
-        .call(links.destroy, { id: nobody })
+        .call(links.destroy, { id: unknownId })
         .catch((error) => expect(error.status).toBe(404));
     }
     expect(traveller.waits).toEqual([]);
   });
 });
 
-describe("somebody else on the same key", () => {
-  test("a 429 is waited for with growing patience and then said", async () => {
-    for (let turn = 0; turn < 600; turn += 1) await spendElsewhere();
+describe("a 429 because of another client on the same key", () => {
+  test("is retried with growing waits and then reported", async () => {
+    for (let turn = 0; turn < 600; turn += 1) await writeFromOtherClient();
     await expect(traveller.client.call(links.create, { path: "x" })).rejects.toMatchObject({
       ...spent,
       facts: { ...spent.facts, retry_after_s: 60 },
@@ -240,15 +242,15 @@ describe("somebody else on the same key", () => {
     expect(third).toBeGreaterThan(second * 1.1);
   });
 
-  test("a 429 that passes is not told to anyone", async () => {
-    for (let turn = 0; turn < 600; turn += 1) await spendElsewhere();
+  test("is not reported if a later try succeeds", async () => {
+    for (let turn = 0; turn < 600; turn += 1) await writeFromOtherClient();
     traveller.advance(55_000);
     expect(await traveller.client.call(links.create, { path: "x" })).toMatchObject({ path: "x" });
     expect(statuses.at(-1)).toBe(201);
     expect(statuses).toContain(429);
   });
 
-  test("a 429 is waited out although all repeats of failed calls are spent", async () => {
+  test("is retried even if the allowance for retries is used up", async () => {
     const { client } = traveller;
     let tries = 0;
     onRequest = () => {
@@ -261,18 +263,18 @@ describe("somebody else on the same key", () => {
       return tries;
     };
     for (let turn = 0; turn < 60; turn += 1) await countTries();
-    // Each call earns a part of a repeat. Right after one is used, none is near.
+    // Each call earns a part of a retry. Right after a retry, the allowance is empty.
     while ((await countTries()) < 2);
     onRequest = () => Promise.resolve();
-    for (let turn = 0; turn < 600; turn += 1) await spendElsewhere();
+    for (let turn = 0; turn < 600; turn += 1) await writeFromOtherClient();
     traveller.advance(55_000);
     expect(await client.call(links.create, { path: "x" })).toMatchObject({ path: "x" });
     expect(statuses).toContain(429);
   });
 
-  test("a 429 uses up no repeat of a failed call", async () => {
-    for (let turn = 0; turn < 600; turn += 1) await spendElsewhere();
-    // Time stands still, so that every try is answered with 429.
+  test("does not use the allowance for retries", async () => {
+    for (let turn = 0; turn < 600; turn += 1) await writeFromOtherClient();
+    // The time does not change, so that every try gets 429.
     onSleep = () => undefined;
     for (let turn = 0; turn < 40; turn += 1) {
       await expect(traveller.client.call(links.create, {})).rejects.toMatchObject(spent);
@@ -288,7 +290,7 @@ describe("somebody else on the same key", () => {
   });
 });
 
-test("two clients with different keys do not wait for each other", async () => {
+test("clients with different keys do not wait for each other", async () => {
   await writeMany(600);
   const other = createTraveller({ world, fetch: world.fetch, key: await world.addKey() });
   await other.client.call(links.create, { path: "other" });

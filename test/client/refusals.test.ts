@@ -7,7 +7,7 @@ import { openForEach } from "../support/open-for.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { createTraveller } from "./traveller.ts";
 
-/** What a deployment says is wrong: its sentence, and which field it is about where it tells. */
+/** The message of an error response, and the fields it names. */
 
 const { links, iosApps } = contract;
 
@@ -18,12 +18,12 @@ type Part = { readonly field?: string; readonly line?: number; readonly message:
 
 const one: Part = { field: "url", message: "Url is invalid" };
 
-/** Each form as it travels, its sentence, and its parts. */
+/** Each form of an error response, its message, and its problems. */
 const forms: readonly (readonly [name: string, body: unknown, message: string, Part[]?])[] = [
-  ["the API's own", { error: "Url is invalid" }, "Url is invalid"],
-  ["the API's own for short links", { errors: "Url is invalid" }, "Url is invalid"],
+  ["the API's own form", { error: "Url is invalid" }, "Url is invalid"],
+  ["the API's own form for short links", { errors: "Url is invalid" }, "Url is invalid"],
   [
-    "the parts that our own service lists",
+    "problems, as Waypost lists them",
     { error: "Url is invalid", problems: [{ field: "url", line: 1, message: "Url is invalid" }] },
     "Url is invalid",
     [{ ...one, line: 1 }],
@@ -37,7 +37,12 @@ const forms: readonly (readonly [name: string, body: unknown, message: string, P
     "Url is invalid, Url is too long, and Too many links",
     [one, { field: "url", message: "Url is too long" }, { message: "Too many links" }],
   ],
-  ["a list of texts", { errors: ["Url is invalid"] }, "Url is invalid", [{ message: one.message }]],
+  [
+    "a list of one text",
+    { errors: ["Url is invalid"] },
+    "Url is invalid",
+    [{ message: one.message }],
+  ],
   [
     "a list of several texts under error",
     { error: ["Url is invalid.", "Path is taken."] },
@@ -51,28 +56,31 @@ const forms: readonly (readonly [name: string, body: unknown, message: string, P
     [one],
   ],
   [
-    "a summary and its parts",
+    "a summary and fields",
     { message: "The given data was invalid.", errors: { url: ["The url field is required."] } },
     "The given data was invalid.",
     [{ field: "url", message: "The url field is required." }],
   ],
   ["a message", { message: "Url is invalid" }, "Url is invalid"],
-  ["a message beside a flag", { error: true, message: "Url is invalid" }, "Url is invalid"],
-  ["a code alone", { error: "invalid_url" }, "invalid_url"],
+  ["a message and a flag", { error: true, message: "Url is invalid" }, "Url is invalid"],
+  ["only a code", { error: "invalid_url" }, "invalid_url"],
   ["plain text", "Url is\n invalid\n", "Url is invalid"],
-  ["a text as JSON", '"Url is invalid"', "Url is invalid"],
+  ["a JSON string", '"Url is invalid"', "Url is invalid"],
 ];
 
 describe("a 422 with", () => {
-  test.each(forms)("%s is told by its sentence", async (_, body, message, problems) => {
-    const problem = await refuse(422, typeof body === "string" ? body : JSON.stringify(body));
-    expect(problem.status).toBe(422);
-    expect(readAnswer(problem.message)).toBe(message);
-    expect(problem.problems).toEqual(problems);
-  });
+  test.each(forms)(
+    "%s is reported with its message and problems",
+    async (_, body, message, problems) => {
+      const problem = await refuse(422, typeof body === "string" ? body : JSON.stringify(body));
+      expect(problem.status).toBe(422);
+      expect(readAnswer(problem.message)).toBe(message);
+      expect(problem.problems).toEqual(problems);
+    },
+  );
 });
 
-describe("the message of a refusal", () => {
+describe("the message of an error", () => {
   test("quotes a remote server and names its host", async () => {
     const error = 'Say "yes"\u202e.\nThen\\go on.';
     const { message } = await refuse(422, JSON.stringify({ error }));
@@ -82,7 +90,7 @@ describe("the message of a refusal", () => {
     expect(readAnswer(message)).toBe(String.raw`Say "yes"\u{202e}. Then\go on.`);
   });
 
-  test("stays plain when the specification shows it", async () => {
+  test("is not quoted if the specification contains it", async () => {
     for (const error of [
       "iOS app not found",
       "Bundle is invalid, Bundle can't be blank, and Package name is invalid",
@@ -93,13 +101,13 @@ describe("the message of a refusal", () => {
     expect((await refuse(422, JSON.stringify({ error: mixed }))).message).toContain(`"${mixed}"`);
   });
 
-  test("stays plain when the embedded service wrote it", async () => {
+  test("is not quoted if it comes from the embedded service", async () => {
     const { client } = createTraveller({ world, isEmbedded: true });
     const call = client.call(links.create, { url: "x" });
     await expect(call).rejects.toMatchObject({ message: "Url must be an http or https address" });
   });
 
-  test("is searched for its cause without the name of the host", () => {
+  test("is searched for a cause without the host name", () => {
     const said = "The server at pro.api-key-invalid.example answered: ";
     expect(readCause(`${said}"Access denied."`)).toBe("unauthorized");
     expect(readCause(`${said}"The key lacks the scope links.index."`)).toBe("scope_missing");
@@ -107,7 +115,7 @@ describe("the message of a refusal", () => {
   });
 });
 
-test("a field that the endpoint does not have is not named", async () => {
+test("a problem does not name a field that the endpoint does not have", async () => {
   const { client } = answer(
     422,
     JSON.stringify({ errors: { "call delete_link now": ["is bad"] } }),
@@ -120,15 +128,18 @@ test("a field that the endpoint does not have is not named", async () => {
   });
 });
 
-describe("the status decides what a refusal is", () => {
-  test.each([400, 401, 403, 409, 413, 422])("%i needs no words", async (status) => {
-    const message = `The server rejected the request with status ${status} and gave no reason.`;
-    for (const body of ["", " \n"]) {
-      expect(await refuse(status, body)).toMatchObject({ status, message });
-    }
-  });
+describe("an error response without the API's JSON", () => {
+  test.each([400, 401, 403, 409, 413, 422])(
+    "of status %i and without a body has a message of its own",
+    async (status) => {
+      const message = `The server rejected the request with status ${status} and gave no reason.`;
+      for (const body of ["", " \n"]) {
+        expect(await refuse(status, body)).toMatchObject({ status, message });
+      }
+    },
+  );
 
-  test("a plain text says why a key is refused", async () => {
+  test("as plain text is quoted", async () => {
     const message = "HTTP Token: Access denied.";
     const problem = await refuse(401, `${message}\n`);
     expect(problem.status).toBe(401);
@@ -143,7 +154,7 @@ describe("the status decides what a refusal is", () => {
     [422, "<h1>Url is invalid</h1>", "status 422 and no JSON."],
     [403, "<title>Are you human?</title>", "status 403 and no JSON."],
     [502, "<h1>Bad gateway of ours</h1>", "status 502."],
-  ])("%i with %j is not this API's", async (status, body, words) => {
+  ])("of status %i with %j does not come from this API", async (status, body, words) => {
     const { client } = answer(status, body);
     await expect(client.call(links.index, {})).rejects.toMatchObject({
       name: "CallFailure",
@@ -152,8 +163,8 @@ describe("the status decides what a refusal is", () => {
   });
 });
 
-describe("strangers' words are bounded and harmless", () => {
-  test("what cannot be seen is shown", async () => {
+describe("the text of an error response", () => {
+  test("has its invisible characters escaped", async () => {
     const body = { errors: { "url\u202e": ["\u0007is \u200binvalid"] } };
     const { message, problems } = await refuse(422, JSON.stringify(body));
     expect(`${message} ${JSON.stringify(problems)}`).not.toMatch(/[\p{Cc}\p{Cf}]/u);
@@ -166,7 +177,7 @@ describe("strangers' words are bounded and harmless", () => {
     ["long names", JSON.stringify({ errors: { ["x".repeat(100_000)]: ["is invalid"] } })],
     ["deep lists", `{"message":"A b","errors":${"[".repeat(9e4)}${"]".repeat(9e4)}}`],
     ["deep fields", `{"message":"A b","errors":${'{"error":'.repeat(9e4)}"x"${"}".repeat(9e4)}}`],
-  ])("%s", async (_, body) => {
+  ])("is shortened: %s", async (_, body) => {
     const { message, problems = [] } = await refuse(422, body);
     expect(readAnswer(message).length).toBeLessThanOrEqual(4000);
     expect(problems.length).toBeLessThanOrEqual(100);
@@ -176,7 +187,7 @@ describe("strangers' words are bounded and harmless", () => {
     }
   });
 
-  test("the key is told in none of the forms", async () => {
+  test("never contains the key", async () => {
     for (const body of [
       { errors: { [world.key]: [`${world.key} is unknown`] } },
       { problems: [{ field: world.key, message: world.key }] },

@@ -8,7 +8,7 @@ import { quoteAnswer, readAnswer } from "../../src/contract/server-answer.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { createTraveller } from "./traveller.ts";
 
-/** What each entry becomes on the wire, asked of the real service in process. */
+/** The requests that the client sends for each endpoint, against the real service. */
 
 type Sent = {
   readonly method: string;
@@ -46,7 +46,7 @@ async function record(request: Request): Promise<Response> {
   return world.fetch(request);
 }
 
-/** Calls, and answers what was sent for it beside what came back. */
+/** Calls an endpoint, and returns the request together with the output. */
 async function call<E extends Endpoint>(endpoint: E, input: Input<E>, by = client) {
   called.add(endpoint.tool);
   const output = await by.call(endpoint, input);
@@ -55,8 +55,8 @@ async function call<E extends Endpoint>(endpoint: E, input: Input<E>, by = clien
   return { output, ...last };
 }
 
-describe("links", () => {
-  test("a link is created from its fields and read, changed and deleted by its id", async () => {
+describe("the client's requests for links", () => {
+  test("create, read, change, delete and restore a link", async () => {
     const created = await call(links.create, {
       path: "spring",
       name: "Spring",
@@ -95,7 +95,7 @@ describe("links", () => {
     expect(restored.output).toEqual(upserted.output);
   });
 
-  test("a list takes its page, its filters with lists among them, and its order", async () => {
+  test("list links with a page, filters with lists, and a sort order", async () => {
     for (const path of ["a b", "c&d", "e"]) await client.call(links.create, { path });
     const listed = await call(links.index, {
       page: 1,
@@ -121,11 +121,11 @@ describe("links", () => {
     expect(listed.output.meta).toMatchObject({ count: 2, limit: 2 });
   });
 
-  test("a list without anything asks for everything", async () => {
+  test("list all links without a query", async () => {
     expect((await call(links.index, {})).query).toEqual([]);
   });
 
-  test("an address is shortened with the key and resolved without one", async () => {
+  test("shorten an address with the key and resolve it without one", async () => {
     const shortened = await call(shortLinks.create, { url: "https://example.com/x", prefix: "s-" });
     expect(shortened).toMatchObject({ method: "POST", path: "/short_links" });
     expect(shortened.body).toEqual({ url: "https://example.com/x", prefix: "s-" });
@@ -138,8 +138,8 @@ describe("links", () => {
   });
 });
 
-describe("apps", () => {
-  test("an iOS app's fields travel in its wrapper, its id in the path", async () => {
+describe("the client's requests for apps", () => {
+  test("send an iOS app's fields in a wrapper and its id in the path", async () => {
     const fields = { bundle_id: "com.example.ios", team_id: "TEAM000001" };
     const created = await call(iosApps.create, fields);
     expect(created).toMatchObject({ method: "POST", path: "/ios_apps" });
@@ -158,7 +158,7 @@ describe("apps", () => {
     expect(restored.output).toEqual(updated.output);
   });
 
-  test("an Android app's fields travel in its wrapper, its id in the path", async () => {
+  test("send an Android app's fields in a wrapper and its id in the path", async () => {
     const fields = { package_name: "com.example.droid", fingerprints: ["AA:BB", "CC:DD"] };
     const created = await call(androidApps.create, fields);
     expect(created.body).toEqual({ android_app: fields });
@@ -174,7 +174,7 @@ describe("apps", () => {
   });
 });
 
-test("projects are reached with the master key", async () => {
+test("the client's requests for projects use the master key", async () => {
   const fields = { name: "Second", subdomain: "second" };
   const created = await call(projects.create, fields, master);
   expect(created).toMatchObject({ method: "POST", path: "/projects", body: { project: fields } });
@@ -192,7 +192,7 @@ test("projects are reached with the master key", async () => {
   expect((await call(projects.destroy, { id }, master)).output).toBeNull();
 });
 
-test("the page template has no id, its versions have, and its preview is a page", async () => {
+test("the client's requests for the page template have no id, those for versions do", async () => {
   const draft = { body: "<h1>{{ link.name }}</h1>\n{% store_buttons %}\n", css: "" };
   const saved = await call(pageTemplate.save, draft);
   expect(saved).toMatchObject({ method: "PATCH", path: "/page_template", body: draft });
@@ -217,7 +217,7 @@ test("the page template has no id, its versions have, and its preview is a page"
   expect(unpublished.output.live_version).toBeNull();
 });
 
-test("how links were visited is asked for with the key, all in the query", async () => {
+test("the client's requests for link_stats send everything in the query", async () => {
   const asked = await call(linkStats.show, { from: "2026-01-01", to: "2026-01-31", by: "week" });
   expect(asked).toMatchObject({ method: "GET", path: "/link_stats", body: undefined });
   expect(asked.query).toEqual([
@@ -228,7 +228,7 @@ test("how links were visited is asked for with the key, all in the query", async
   expect(asked.output.stats).toMatchObject({ by: "week", total: { clicks: 0 } });
 });
 
-test("every endpoint of the contract was asked above", () => {
+test("the tests above call every endpoint of the contract", () => {
   expect([...called].toSorted()).toEqual(
     listEndpoints()
       .map(({ tool }) => tool)
@@ -236,11 +236,11 @@ test("every endpoint of the contract was asked above", () => {
   );
 });
 
-describe("refusals", () => {
-  const nobody = "0190a000-0000-7000-8000-000000000000";
+describe("an error response", () => {
+  const unknownId = "0190a000-0000-7000-8000-000000000000";
 
   test.each([
-    ["a 404", () => client.call(links.show, { id: nobody }), 404, messages.link_not_found],
+    ["a 404", () => client.call(links.show, { id: unknownId }), 404, messages.link_not_found],
     ["a 401", () => client.call(projects.index, {}), 401, messages.master_required],
     [
       "a 422",
@@ -255,7 +255,7 @@ describe("refusals", () => {
       expect.stringContaining("Url"),
     ],
     ["a 400", () => client.call(links.index, { page: 0 }), 400, messages.not_positive("page")],
-  ])("%s comes through in the API's words, once", async (_, act, status, message) => {
+  ])("%s throws the API's message after one request", async (_, act, status, message) => {
     const before = sent.length;
     const error = await act().catch((thrown: unknown) => thrown);
     if (!(error instanceof Problem)) throw error;
@@ -263,7 +263,7 @@ describe("refusals", () => {
     expect(sent.length - before).toBe(1);
   });
 
-  test("without a key the deployment says what is missing", async () => {
+  test("for a missing key throws the API's message", async () => {
     const keyless = createTraveller({ world, fetch: record, key: undefined }).client;
     await expect(keyless.call(links.index, {})).rejects.toMatchObject({
       status: 401,
@@ -273,7 +273,7 @@ describe("refusals", () => {
   });
 
   test.each(["two words", "a line\nmore", "\u00fcml\u00e4ut", ""])(
-    "the key %j, which no header can carry, is never sent and never told",
+    "is never needed for the invalid key %j, which is neither sent nor shown",
     async (key) => {
       const before = sent.length;
       const odd = createTraveller({ world, fetch: record, key }).client;
@@ -284,20 +284,17 @@ describe("refusals", () => {
   );
 });
 
-describe("ids", () => {
-  test.each([".", "..", ""])(
-    "the id %j would name another endpoint and is nobody's",
-    async (id) => {
-      const before = sent.length;
-      for (const endpoint of [links.show, links.destroy, iosApps.destroy]) {
-        await expect(client.call(endpoint, { id })).rejects.toMatchObject({ status: 404 });
-      }
-      expect(sent.length).toBe(before);
-    },
-  );
+describe("a call with", () => {
+  test.each([".", "..", ""])("the id %j returns 404 without a request", async (id) => {
+    const before = sent.length;
+    for (const endpoint of [links.show, links.destroy, iosApps.destroy]) {
+      await expect(client.call(endpoint, { id })).rejects.toMatchObject({ status: 404 });
+    }
+    expect(sent.length).toBe(before);
+  });
 
   test.each(["a/b", "../projects", "?page=1", "#x", "%2e%2e", "\ud800", "x y"])(
-    "the id %j stays inside its part of the path",
+    "the id %j sends the id as one segment of the path",
     async (id) => {
       await expect(client.call(links.destroy, { id })).rejects.toMatchObject({
         status: 404,
@@ -308,7 +305,7 @@ describe("ids", () => {
   );
 });
 
-test("fields that an entry does not have are not sent", async () => {
+test("the client does not send fields that an endpoint does not have", async () => {
   const input = { path: "extra", project_id: "other", id: undefined };
   expect((await call(links.create, input)).body).toEqual({ path: "extra" });
 });

@@ -6,25 +6,24 @@ import { pickShare } from "./pick-share.ts";
 import { createExpedition, type Expedition } from "./traveller.ts";
 
 /**
- * Every row of the retry table (security-reliability.md §3), before a deployment that stops
- * answering. What the service behind it was asked to do is counted: a write that is not safe to
- * repeat reaches it once, whatever happens.
+ * Every row of the retry table, with a server that stops responding. The service counts what it has
+ * done: a write that is not safe to repeat must reach it only once.
  */
 
 const { links, shortLinks, iosApps, androidApps, projects } = contract;
 
-/** A try after which nobody knows: timeouts, resets and 503s, in both their forms. */
+/** Faults after which the effect is unknown. */
 const doubts = ["stall", "reset", "close", "noise", "busy", "failing", "html_502"] as const;
-/** The write was accepted, and its answer is gone. */
+/** The write was accepted, and its response was lost. */
 const losses = ["cut_length", "cut_chunked", "half_json", "other_json", "stall_body"] as const;
-/** For projects: what a failure means does not depend on the row. */
+/** Enough for projects: what a fault means does not depend on the endpoint. */
 const someDoubts = ["stall", "reset", "busy"] as const;
 const someLosses = ["cut_length", "other_json"] as const;
 
 let at: Expedition;
 let ids: Readonly<Record<"link" | "ios_app" | "android_app" | "project" | DeletedName, string>>;
 
-/** What was deleted before the call. */
+/** Records that were deleted before the call. */
 type DeletedName = "deleted_link" | "deleted_ios_app" | "deleted_android_app";
 
 beforeEach(async () => {
@@ -58,12 +57,12 @@ afterEach(() => at[Symbol.asyncDispose]());
 type Row = {
   readonly name: string;
   readonly act: () => Promise<unknown>;
-  /** What the service is asked, once for each time. */
+  /** Matches the request as the service logs it. */
   readonly asked: RegExp;
   readonly done: object | null;
 };
 
-/** The first row of each kind is tested with every failure, the others with some of them. */
+/** The first row of each kind is tested with every fault, the others with some of them. */
 function place(rows: readonly Row[]) {
   return rows.map((row, at) => ({
     ...row,
@@ -74,13 +73,13 @@ function place(rows: readonly Row[]) {
 
 const repeated: readonly Row[] = [
   {
-    name: "upsert_link with a path",
+    name: "upsert_link with an existing path",
     act: () => at.client.call(links.upsert, { path: "winter", name: "Snow" }),
     asked: /^POST \/links\/upsert/,
     done: { path: "winter", name: "Snow" },
   },
   {
-    name: "upsert_link of a new path",
+    name: "upsert_link with a new path",
     act: () => at.client.call(links.upsert, { path: "spring", name: "Spring" }),
     asked: /^POST \/links\/upsert/,
     done: { path: "spring", name: "Spring" },
@@ -168,7 +167,7 @@ const neverRepeated: readonly Row[] = [
   },
 ];
 
-/** Another caller may have made the same thing, so finding it proves nothing. */
+/** Another caller may have made the same, so finding it proves nothing. */
 const notLookedFor: readonly Row[] = [
   {
     name: "shorten_link",
@@ -179,14 +178,17 @@ const notLookedFor: readonly Row[] = [
 ];
 
 describe.each(place(repeated))("$name", ({ act, asked, done, pick }) => {
-  test.each(pick(doubts))("is repeated after %s, whether that did it or not", async (misdeed) => {
-    await passThrough([misdeed, `${misdeed} after`], { act, done });
-    expect(countWrites()).toBe(3);
-    expect(countCarriedOut(asked)).toBe(2);
-  });
+  test.each(pick(doubts))(
+    'is repeated after "%s", whether that was done or not',
+    async (misdeed) => {
+      await passThrough([misdeed, `${misdeed} after`], { act, done });
+      expect(countWrites()).toBe(3);
+      expect(countCarriedOut(asked)).toBe(2);
+    },
+  );
 
   test.each(pick(losses))(
-    "is looked for and not sent again where %s lost its reply",
+    'is looked up, not repeated, if "%s" lost its response',
     async (misdeed) => {
       await passThrough([`${misdeed} after`], { act, done });
       expect(countCarriedOut(asked)).toBe(1);
@@ -194,18 +196,18 @@ describe.each(place(repeated))("$name", ({ act, asked, done, pick }) => {
     },
   );
 
-  test("is not sent again after a 200, although a look does not show it yet", async () => {
+  test("is not repeated after a 200, even if a lookup does not show the change", async () => {
     at.hostile.plan({ writes: ["html_200"] });
     await act();
     expect(countWrites()).toBe(1);
   });
 
-  test("is proved by a look when its tries are used up", async () => {
+  test("counts as done if a lookup shows it after the last try", async () => {
     await passThrough(["reset after", "reset", "reset", "reset"], { act, done });
     expect(countWrites()).toBe(4);
   });
 
-  test("is unknown when nothing proves it, and may be tried later", async () => {
+  test("has an unknown effect if a lookup does not show it, and may be retried later", async () => {
     at.hostile.plan({ writes: Array(4).fill("reset") });
     await expect(act()).rejects.toMatchObject({
       code: "outcome_unknown",
@@ -220,7 +222,7 @@ describe.each(place(repeated))("$name", ({ act, asked, done, pick }) => {
 
 describe.each(place([...neverRepeated, ...notLookedFor]))("$name", ({ act, asked, done, pick }) => {
   test.each(pick(losses))(
-    "is done after %s, whatever a look shows, and sent once",
+    'is done after "%s", whatever a lookup shows, and sent once',
     async (misdeed) => {
       at.hostile.plan({ writes: [misdeed] });
       expect(listUnread((await act()) as object)).toEqual([
@@ -231,7 +233,7 @@ describe.each(place([...neverRepeated, ...notLookedFor]))("$name", ({ act, asked
   );
 
   test.each(pick([...doubts, "redirect"] as const))(
-    "is never sent twice after %s",
+    'is never repeated after "%s"',
     async (misdeed) => {
       at.hostile.plan({ writes: [misdeed] });
       await expect(act()).rejects.toMatchObject({
@@ -244,7 +246,7 @@ describe.each(place([...neverRepeated, ...notLookedFor]))("$name", ({ act, asked
     },
   );
 
-  test("goes again after a 429", async () => {
+  test("is repeated after a 429", async () => {
     await passThrough(["limited", "limited"], { act, done });
     expect(countCarriedOut(asked)).toBe(1);
     expect(countWrites()).toBe(3);
@@ -252,18 +254,18 @@ describe.each(place([...neverRepeated, ...notLookedFor]))("$name", ({ act, asked
 });
 
 describe.each(place(neverRepeated))("$name", ({ act, asked, done, pick }) => {
-  test.each(pick([...doubts, ...losses]))("is found after %s that did it", async (misdeed) => {
+  test.each(pick([...doubts, ...losses]))('is found after "%s" if it was done', async (misdeed) => {
     await passThrough([`${misdeed} after`], { act, done });
     expect(countCarriedOut(asked)).toBe(1);
     expect(countWrites()).toBe(1);
   });
 
-  test("is found when it is carried out after its caller gave up", async () => {
+  test("is found if it is done after its timeout", async () => {
     await passThrough(["late"], { act, done });
     expect(countWrites()).toBe(1);
   });
 
-  test("says so when it may not look", async () => {
+  test("reports that the lookup failed if the key may not read", async () => {
     at.hostile.plan({ writes: ["reset after"], reads: ["echo_401"] });
     await expect(act()).rejects.toMatchObject({
       code: "outcome_unknown",
@@ -276,7 +278,7 @@ describe.each(place(neverRepeated))("$name", ({ act, asked, done, pick }) => {
   });
 });
 
-test("create_link never becomes an upsert", async () => {
+test("create_link is never sent as an upsert", async () => {
   for (const misdeed of doubts) {
     at.hostile.plan({ writes: [misdeed, misdeed] });
     await expect(at.client.call(links.create, { path: "spring" })).rejects.toThrow();
@@ -285,7 +287,7 @@ test("create_link never becomes an upsert", async () => {
   expect(asked).toEqual(new Set(["POST /links", "GET /links"]));
 });
 
-describe("projects, with the master key", () => {
+describe("with the master key", () => {
   beforeEach(async () => {
     const { project } = ids;
     await at[Symbol.asyncDispose]();
@@ -296,33 +298,30 @@ describe("projects, with the master key", () => {
     expect(project).not.toBe(made.body.id);
   });
 
-  test.each(someDoubts)("update_project is repeated after %s", async (misdeed) => {
+  test.each(someDoubts)('update_project is repeated after "%s"', async (misdeed) => {
     await passThrough([misdeed, `${misdeed} after`], { act: moveProject, done: moved });
     expect(countWrites()).toBe(3);
   });
 
-  test.each(someLosses)("update_project is looked for after %s", async (misdeed) => {
+  test.each(someLosses)('update_project is looked up after "%s"', async (misdeed) => {
     await passThrough([`${misdeed} after`], { act: moveProject, done: moved });
     expect(countWrites()).toBe(1);
   });
 
-  test.each(someLosses)("delete_project is done after %s, and sent once", async (misdeed) => {
+  test.each(someLosses)('delete_project is done after "%s", and sent once', async (misdeed) => {
     at.hostile.plan({ writes: [misdeed] });
     expect(await deleteProject()).toBeNull();
     expect(countWrites()).toBe(1);
   });
 
-  test.each(someLosses)(
-    "create_project that %s did is done, and not sent again",
-    async (misdeed) => {
-      at.hostile.plan({ writes: [`${misdeed} after`] });
-      expect(await createProject()).toMatchObject({ name: "Third", subdomain: "third" });
-      expect(countWrites()).toBe(1);
-      expect(countCarriedOut(/^POST \/projects 201/)).toBe(1);
-    },
-  );
+  test.each(someLosses)('create_project is done after "%s", and sent once', async (misdeed) => {
+    at.hostile.plan({ writes: [`${misdeed} after`] });
+    expect(await createProject()).toMatchObject({ name: "Third", subdomain: "third" });
+    expect(countWrites()).toBe(1);
+    expect(countCarriedOut(/^POST \/projects 201/)).toBe(1);
+  });
 
-  test.each(someDoubts)("create_project is never sent twice after %s", async (misdeed) => {
+  test.each(someDoubts)('create_project is never repeated after "%s"', async (misdeed) => {
     at.hostile.plan({ writes: [misdeed] });
     await expect(createProject()).rejects.toMatchObject({
       code: "outcome_unknown",
@@ -334,7 +333,7 @@ describe("projects, with the master key", () => {
     expect(countWrites()).toBe(1);
   });
 
-  test.each(someDoubts)("create_project that %s did is told, not claimed", async (misdeed) => {
+  test.each(someDoubts)('create_project lost by "%s" has an unknown effect', async (misdeed) => {
     at.hostile.plan({ writes: [`${misdeed} after`] });
     await expect(createProject()).rejects.toMatchObject({
       code: "outcome_unknown",
@@ -347,7 +346,7 @@ describe("projects, with the master key", () => {
     expect(countCarriedOut(/^POST \/projects 201/)).toBe(1);
   });
 
-  test.each(someDoubts)("delete_project is never sent twice after %s", async (misdeed) => {
+  test.each(someDoubts)('delete_project is never repeated after "%s"', async (misdeed) => {
     at.hostile.plan({ writes: [misdeed] });
     await expect(deleteProject()).rejects.toMatchObject({
       code: "outcome_unknown",
@@ -358,7 +357,7 @@ describe("projects, with the master key", () => {
   });
 
   test.each([...someDoubts, ...someLosses])(
-    "delete_project that %s did is seen to be gone",
+    'delete_project that was done before "%s" is found to be done',
     async (misdeed) => {
       await passThrough([`${misdeed} after`], { act: deleteProject, done: null });
       expect(countWrites()).toBe(1);
@@ -395,7 +394,7 @@ function countWrites(): number {
   return at.hostile.received.filter((line) => !line.startsWith("GET")).length;
 }
 
-/** How often the service behind was asked this, and did it. */
+/** How often the service has done this. */
 function countCarriedOut(asked: RegExp): number {
   return at.hostile.carriedOut.filter((line) => asked.test(line) && !line.startsWith("GET")).length;
 }

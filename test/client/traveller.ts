@@ -6,38 +6,38 @@ import { sendByFetch, type Fetch } from "../support/stage.ts";
 import { openHostile, stallHeader, type Hostile } from "../support/hostile.ts";
 import { createWorld, origin, type World } from "../support/world.ts";
 
-/** A client whose time is the world's: it sleeps by moving the clock, and no timer rings alone. */
+/** A client in virtual time: waiting moves the world's clock, and timers fire only when told to. */
 
 export type Traveller = {
   readonly client: Client;
   /** How long it waited between tries, in milliseconds. */
   readonly waits: readonly number[];
-  /** The time of the tries that are under way is up. */
+  /** Fires all timers. */
   readonly ring: () => void;
   /** How many timers are set. */
   readonly countTimers: () => number;
   readonly advance: (milliseconds: number) => void;
-  /** How much of its time has passed. */
+  /** How much virtual time has passed. */
   readonly elapsed: () => number;
 };
 
-type Wanted = {
+type TravellerOptions = {
   readonly world: World;
-  /** One of the two ways: to whatever a test makes of Requests, or out of this process. */
+  /** How requests are sent: to a fetch function, or by any other way. */
   readonly fetch?: Fetch;
   readonly send?: Send;
   readonly origin?: string;
   readonly key?: string | undefined;
   readonly sleep?: Sleep;
-  /** Whether the client asks the service of this process. */
+  /** Whether the client calls a service in its own process. */
   readonly isEmbedded?: boolean;
 };
 
-export function createTraveller(wanted: Wanted): Traveller {
+export function createTraveller(wanted: TravellerOptions): Traveller {
   const { world, fetch = world.fetch, send = sendByFetch(fetch) } = wanted;
   const waits: number[] = [];
   const timers = new Map<() => void, number>();
-  // The world's clock begins here too, and both are moved together.
+  // The world's clock starts at the same time, and both move together.
   let now = Date.UTC(2026, 0, 15, 12);
   let monotonic = 0;
   const advance = (milliseconds: number) => {
@@ -81,7 +81,7 @@ export function createTraveller(wanted: Wanted): Traveller {
   };
 }
 
-/** A traveller to a hostile deployment over real sockets. */
+/** A client in virtual time with a faulty server over real sockets. */
 export type Expedition = Traveller & {
   readonly world: World;
   readonly hostile: Hostile;
@@ -91,7 +91,7 @@ export type Expedition = Traveller & {
 type ExpeditionOptions = {
   readonly isMaster?: boolean;
   readonly sleep?: Sleep;
-  /** What happens when the deployment leaves a call without an answer; else its time is up. */
+  /** Runs when the server does not respond; by default, the timers fire. */
   readonly onStall?: () => void;
 };
 

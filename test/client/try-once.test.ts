@@ -5,7 +5,7 @@ import { openForEach } from "../support/open-for.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { createTraveller } from "./traveller.ts";
 
-/** A question that is asked once: what comes of it, and that nothing follows it. */
+/** `tryOnce` sends one request and reports the outcome without any retry. */
 
 let world: World;
 
@@ -14,8 +14,11 @@ openForEach(createWorld, (opened) => (world = opened));
 const { links, pageTemplate } = contract;
 const input = { id: "f0000000-0000-4000-8000-000000000000" };
 
-/** A client of a deployment that answers this, and what it was sent. */
-function ask(answer: (request: Request) => Promise<Response>, key: string | undefined = world.key) {
+/** A client whose server responds like this, and the requests it has sent. */
+function createTestClient(
+  answer: (request: Request) => Promise<Response>,
+  key: string | undefined = world.key,
+) {
   const asked: Request[] = [];
   const traveller = createTraveller({
     world,
@@ -32,17 +35,16 @@ test.each([
   [429, { kind: "limited" }],
   [503, { kind: "doubtful", reason: "failing", wait_ms: 1000 }],
   [500, { kind: "doubtful", reason: "failing" }],
-])(
-  "a write that is answered %d is not repeated, and nothing is looked for",
-  async (status, end) => {
-    const { client, asked, waits } = ask(async () => Response.json({ error: "No." }, { status }));
-    expect(await client.tryOnce(links.update, { input })).toMatchObject(end);
-    expect([asked.length, waits]).toEqual([1, []]);
-  },
-);
+])("tryOnce does not repeat or look up a write that got %d", async (status, end) => {
+  const { client, asked, waits } = createTestClient(async () =>
+    Response.json({ error: "No." }, { status }),
+  );
+  expect(await client.tryOnce(links.update, { input })).toMatchObject(end);
+  expect([asked.length, waits]).toEqual([1, []]);
+});
 
-test("what the service says of it comes back as it is", async () => {
-  const { client } = ask(world.fetch);
+test("tryOnce returns the service's response as it is", async () => {
+  const { client } = createTestClient(world.fetch);
   const refused = await client.tryOnce(links.update, { input });
   expect(refused).toMatchObject({ kind: "refused", problem: { status: 404 } });
   expect(await client.tryOnce(links.index, { input: { limit: 1 } })).toMatchObject({
@@ -51,16 +53,16 @@ test("what the service says of it comes back as it is", async () => {
   });
 });
 
-test("a key that no header can carry is refused without being said", async () => {
-  const { client, asked } = ask(world.fetch, "a key");
+test("tryOnce refuses a key that is no valid header, without showing it", async () => {
+  const { client, asked } = createTestClient(world.fetch, "a key");
   const end = await client.tryOnce(links.index, { input: {} });
   expect(end).toMatchObject({ kind: "refused", problem: { status: 401 } });
   expect(JSON.stringify(end)).not.toContain("a key");
   expect(asked).toEqual([]);
 });
 
-test("it takes a place in the budget, and does not wait for one that comes late", async () => {
-  const { client, asked } = ask(world.fetch);
+test("tryOnce counts against the rate limit and does not wait", async () => {
+  const { client, asked } = createTestClient(world.fetch);
   for (let turn = 0; turn < budgets.page_template_writes.limit; turn += 1) {
     await client.tryOnce(pageTemplate.save, { input: {} });
   }

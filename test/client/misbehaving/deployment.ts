@@ -8,36 +8,36 @@ import { apiPrefix } from "../../../src/contract/index.ts";
 import type { World } from "../../support/world.ts";
 
 /**
- * A real HTTP server before a real service, that answers one endpoint as a test tells it: byte by
- * byte, so that no library mends what is wrong.
+ * An HTTP server in front of a real service. It returns wrong responses for one endpoint, written
+ * byte by byte so that no library corrects them.
  */
 export type MisbehavingDeployment = {
   readonly origin: string;
-  /** From now on it is honest but for this endpoint. */
+  /** From now on, only this endpoint misbehaves. */
   readonly misbehave: (endpoint: Endpoint, misdeed: Misdeed) => void;
-  /** What the service behind it has done since then: requests to that endpoint that it accepted. */
+  /** The requests to that endpoint that the service has accepted since then. */
   readonly accepted: readonly string[];
   /** How many requests to that endpoint have come since then. */
-  readonly countAsked: () => number;
-  /** Requests for addresses that only a redirect names. */
+  readonly countRequests: () => number;
+  /** Requests to addresses that only a redirect names. */
   readonly strayed: readonly string[];
-  /** What went wrong in the test's own part. */
+  /** Errors in the test's own code. */
   readonly reported: readonly unknown[];
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
 export type Misdeed = {
-  /** Answers in the place of the service, which is not asked. */
+  /** Sent without calling the service. */
   readonly instead?: RawReply;
-  /** Changes what the service has answered. */
+  /** Changes the service's response. */
   readonly alter?: (reply: RawReply) => RawReply;
-  /** So many replies; all of them where it is left out. */
+  /** How many responses are affected; all when omitted. */
   readonly times?: number;
 };
 
 export type RawReply = {
   readonly status: number;
-  /** A length is added where none is named; an empty one is left out. */
+  /** A content-length is added unless one is given; headers with empty values are omitted. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: string | Buffer;
   /** The connection ends in the middle of the body. */
@@ -99,7 +99,7 @@ export async function openMisbehaving(world: World): Promise<MisbehavingDeployme
       asked = 0;
     },
     accepted,
-    countAsked: () => asked,
+    countRequests: () => asked,
     strayed,
     reported,
     [Symbol.asyncDispose]: async () => {
@@ -117,7 +117,7 @@ function toRaw({ status, headers, body }: ApiReply): RawReply {
   return { status, headers: Object.entries(headers), body: body === null ? "" : text };
 }
 
-/** Past the library's own writer, which keeps to the rules. */
+/** Bypasses the library's own writer, which would correct the response. */
 function write(socket: Socket, { status, headers, body, isCut }: RawReply): void {
   const bytes = Buffer.from(body);
   const length = ["content-length", String(bytes.length)] as const;

@@ -5,17 +5,17 @@ import { listEndpoints } from "../../../src/contract/index.ts";
 import { isJsonObject } from "../../../src/contract/json.ts";
 import { pickShare } from "../pick-share.ts";
 import type { RawReply } from "./deployment.ts";
-import type { Stand, Wanted } from "./judge.ts";
+import type { Stand, ExpectedOutcome } from "./judge.ts";
 
 /**
- * Each field of a reply in turn, and all that it may be instead of what it should be: ids and lists
- * become each of it, the other fields some of it each, and all of it together.
+ * Replaces each field of a response with wrong values. Ids and lists get every wrong value, other
+ * fields some of them each and all of them together.
  */
 
 type Place = readonly (string | number)[];
 type Mutation = readonly [name: string, json: string];
 
-/** What a field becomes, as JSON; an empty text stands for nothing. */
+/** The new value as JSON; an empty text removes the field. */
 const mutations: readonly Mutation[] = [
   ["absent", ""],
   ["null", "null"],
@@ -25,16 +25,16 @@ const mutations: readonly Mutation[] = [
   ["a number as text", '"7"'],
   ["a fraction", "1.5"],
   ["an empty text", '""'],
-  ["a text that nobody can see", JSON.stringify("\u0007\u202e<b>")],
+  ["an invisible text", JSON.stringify("\u0007\u202e<b>")],
   ["an enormous text", JSON.stringify("x".repeat(100_000))],
   ["a list", '["x"]'],
   ["an object", '{"id":"x","name":["y"]}'],
-  ["something deep", "[".repeat(9000) + "]".repeat(9000)],
+  ["deep nesting", "[".repeat(9000) + "]".repeat(9000)],
 ];
-/** Stands for it until the rest is JSON: what is deep cannot be written by the usual way. */
+/** A placeholder until the rest is JSON: deep nesting cannot be serialized. */
 const marker = "here-it-comes";
 
-/** Members that nobody asked for, beside those that are there. */
+/** Additional fields. */
 const extras: readonly string[] = [
   '"x-more":{"url":["a",{"b":null}]}',
   '"__proto__":{"id":"x"},"constructor":null,"toString":1',
@@ -42,8 +42,8 @@ const extras: readonly string[] = [
 ];
 
 /**
- * Those that answer with data, each with its tool's name. What is ours alone is asked of our own
- * service, which keeps to its own schemas, and of no deployment elsewhere.
+ * Endpoints that return data, each with its tool's name. Endpoints that only Waypost has are left
+ * out, because they are never called on other servers.
  */
 export function listAnswering(isRead: boolean): readonly (readonly [string, Endpoint])[] {
   return listEndpoints()
@@ -55,7 +55,7 @@ export function listAnswering(isRead: boolean): readonly (readonly [string, Endp
 export async function judgeFields(stand: Stand, endpoint: Endpoint): Promise<readonly string[]> {
   const faults: string[] = [];
   const places = listPlaces(await readHonest(stand, endpoint));
-  // What the specification names of it, and its envelope.
+  // At least the fields of the specification and the envelope.
   expect(places.length).toBeGreaterThan(2);
   const judge = async (changed: readonly Place[], [name, json]: Mutation) => {
     const alter = (reply: RawReply) => {
@@ -81,7 +81,7 @@ export async function judgeFields(stand: Stand, endpoint: Endpoint): Promise<rea
   );
   for (const mutation of mutations) await judge(innermost, mutation);
   for (const extra of extras) {
-    // Into every object of the reply.
+    // Inserts it into every object of the response.
     const alter = (reply: RawReply) => {
       const body = String(reply.body).replaceAll(/\{(?=")/g, () => `{${extra},`);
       return { ...reply, body };
@@ -96,7 +96,7 @@ function isInside(inner: Place, outer: Place): boolean {
   return inner.length > outer.length && outer.every((name, at) => name === inner[at]);
 }
 
-/** The reply when nothing is wrong with it, which proves the scene as well. */
+/** The unchanged response, which also proves that the scene works. */
 async function readHonest(stand: Stand, endpoint: Endpoint): Promise<unknown> {
   let body = "";
   const alter = (reply: RawReply) => {
@@ -107,7 +107,7 @@ async function readHonest(stand: Stand, endpoint: Endpoint): Promise<unknown> {
   return JSON.parse(body);
 }
 
-/** Every member of every object, in a list of the first of its items. */
+/** Every field of every object, in lists only of the first item. */
 function listPlaces(body: unknown): readonly Place[] {
   if (Array.isArray(body)) return body.length === 0 ? [] : [[0], ...inside(body, 0)];
   if (!isJsonObject(body)) return [];
@@ -119,7 +119,7 @@ function inside(body: unknown, name: string | number): readonly Place[] {
   return listPlaces(inner).map((place) => [name, ...place]);
 }
 
-/** Left out where there is no value: a list loses the item. */
+/** Removes the field when `value` is undefined; a list loses the item. */
 function replaceAt(body: unknown, [name = 0, ...rest]: Place, value: unknown): unknown {
   if (Array.isArray(body)) {
     return body.flatMap((item, at) => {
@@ -133,20 +133,20 @@ function replaceAt(body: unknown, [name = 0, ...rest]: Place, value: unknown): u
   return { ...members, [name]: inner };
 }
 
-/** What the mutated reply is worth, from what is promised and not from how it is read. */
-function foresee(endpoint: Endpoint, place: Place, json: string): Wanted {
+/** The expected outcome for a changed response, from what the API promises. */
+function foresee(endpoint: Endpoint, place: Place, json: string): ExpectedOutcome {
   if (endpoint.effect !== "read") return { isFine: true, isSeen: true };
   const value: unknown = json === "" ? undefined : JSON.parse(json);
   const [first, ...rest] = place;
   const isWhole = rest.length === 0;
   if (isWhole && first === findListName(endpoint)) {
-    // It may hold whatever it likes, but a list it must be.
+    // The list may contain anything but must be a list.
     return Array.isArray(value) ? { isFine: true } : { codes: ["bad_response"] };
   }
-  // A row that cannot be read is not the end of its list, and what `meta` lacks the page shows.
+  // An unreadable row does not invalidate its list, and missing `meta` comes from the page.
   if (first !== "id" || !isWhole) return { isFine: true };
   const isId = (typeof value === "string" && value !== "") || Number.isSafeInteger(value);
-  // Whoever asked for one id may refuse to be told of another.
+  // A request for one id may reject a response with another.
   return { isFine: isId, codes: ["bad_response"] };
 }
 

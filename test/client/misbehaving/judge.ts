@@ -8,27 +8,31 @@ import { openMisbehaving, type Misdeed, type MisbehavingDeployment } from "./dep
 import { prepareScene, type Scene } from "./scenes.ts";
 
 /**
- * Calls before a deployment that misbehaves, and what must hold of how each of them ends. What is
- * said is held against what the service behind the deployment has done.
+ * Calls to a misbehaving server, and what must hold of their outcomes. What is reported is compared
+ * with what the service has done.
  */
 
 export type Stand = {
   readonly world: World;
   readonly deployment: MisbehavingDeployment;
-  /** What is wrong with how a call ends under this misdeed; nothing if all is well. */
-  readonly judge: (endpoint: Endpoint, misdeed: Misdeed, wanted: Wanted) => Promise<string[]>;
+  /** What is wrong with the outcome of a call; empty if all is well. */
+  readonly judge: (
+    endpoint: Endpoint,
+    misdeed: Misdeed,
+    wanted: ExpectedOutcome,
+  ) => Promise<string[]>;
   readonly reported: readonly unknown[];
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-export type Wanted = {
-  /** It may end well. */
+export type ExpectedOutcome = {
+  /** The call may succeed. */
   readonly isFine?: boolean;
-  /** It may fail with one of these. */
+  /** The call may fail with one of these codes. */
   readonly codes?: readonly string[];
-  /** And then it must be known that nothing happened. */
+  /** A failure must be reported as without effect. */
   readonly isUndone?: boolean;
-  /** The status told that it is done, so that it must not be sent again. */
+  /** The status proves that the call was done, so it must not be sent again. */
   readonly isSeen?: boolean;
 };
 
@@ -40,13 +44,13 @@ export async function openStand(): Promise<Stand> {
   const world = await createWorld();
   const deployment = await openMisbehaving(world);
   const remote = openRemoteSender();
-  // What only reads leaves its scene as it was.
+  // Scenes of endpoints that only read can be used again.
   const scenes = new Map<Endpoint, Scene>();
 
   async function act(endpoint: Endpoint, misdeed: Misdeed): Promise<Ending> {
     const { key, input } = scenes.get(endpoint) ?? (await prepareScene(world, endpoint));
     if (endpoint.effect === "read") scenes.set(endpoint, { key, input });
-    // Budgets are of a minute, and no case is to live on what another one has left.
+    // Rate limits last a minute, and no case may depend on what another one has left.
     world.advance(10_000);
     deployment.misbehave(endpoint, misdeed);
     const client = createClient({
@@ -54,7 +58,7 @@ export async function openStand(): Promise<Stand> {
       send: remote.send,
       clock: world.clock,
       random: { bytes: (count) => randomBytes(count) },
-      // No time passes but the world's.
+      // Only the world's clock moves.
       sleep: (milliseconds) => Promise.resolve(world.advance(milliseconds)),
       setTimer: () => () => undefined,
     });
@@ -74,7 +78,7 @@ export async function openStand(): Promise<Stand> {
       const ending = await act(endpoint, misdeed);
       return [
         ...findLies(endpoint, ending, deployment),
-        ...(wanted.isSeen === true && deployment.countAsked() > 1 ? ["it was sent again"] : []),
+        ...(wanted.isSeen === true && deployment.countRequests() > 1 ? ["it was sent again"] : []),
         ...findUnwanted(ending, wanted),
         ...(ending.kind === "failed" ? findBadWords(ending.failure, world) : []),
       ];
@@ -90,7 +94,7 @@ export async function openStand(): Promise<Stand> {
   };
 }
 
-/** What the call says of its effect, held against what was done. */
+/** Compares the reported effect with what was done. */
 function findLies(
   { effect, idempotent }: Endpoint,
   ending: Ending,
@@ -110,7 +114,10 @@ function findLies(
   return lies;
 }
 
-function findUnwanted(ending: Ending, { isFine, codes, isUndone }: Wanted): readonly string[] {
+function findUnwanted(
+  ending: Ending,
+  { isFine, codes, isUndone }: ExpectedOutcome,
+): readonly string[] {
   if (ending.kind === "answered") return isFine === true ? [] : ["it did not fail"];
   const { code, message, effect } = ending.failure;
   if (codes?.includes(code) !== true) return [`it failed as ${code}: ${message.slice(0, 120)}`];
@@ -119,14 +126,14 @@ function findUnwanted(ending: Ending, { isFine, codes, isUndone }: Wanted): read
 
 const longest = 6000;
 
-/** Whatever a deployment sends, what is told of it is bounded, harmless and without the key. */
+/** A message is bounded, printable and without the key, whatever a server sends. */
 function findBadWords({ message, next, retry_after_s }: Failure, world: World): readonly string[] {
   const faults: string[] = [];
   if (message.trim() === "" || next.trim() === "") faults.push("nothing is said");
   if (message.length > longest) faults.push("it says too much");
   if (/[^\P{Cc}\n\t]/u.test(message)) faults.push("it says what cannot be seen");
   const isTold = [world.key, world.master].some((key) => message.includes(key));
-  if (isTold) faults.push("it tells the key");
+  if (isTold) faults.push("it shows the key");
   const isTime = retry_after_s === undefined || (retry_after_s >= 1 && retry_after_s <= 3600);
   if (!isTime) faults.push(`it says to wait for ${retry_after_s} seconds`);
   return faults;

@@ -3,11 +3,14 @@ import { openForAll } from "../../support/open-for.ts";
 import { judgeFields, listAnswering } from "./fields.ts";
 import { openStand, type Stand } from "./judge.ts";
 
-/** A read whose envelope and ids survive never fails, whatever else a reply holds. */
+/** A read succeeds if its envelope and ids are valid, whatever else the response contains. */
 
 let stand: Stand;
 openForAll(openStand, (opened) => (stand = opened));
 
-test.each(listAnswering(true))("%s says what is true", async (_, endpoint) => {
-  expect(await judgeFields(stand, endpoint)).toEqual([]);
-});
+test.each(listAnswering(true))(
+  "%s reports the truth for any fields in the response",
+  async (_, endpoint) => {
+    expect(await judgeFields(stand, endpoint)).toEqual([]);
+  },
+);

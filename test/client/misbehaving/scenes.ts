@@ -4,16 +4,16 @@ import type { Endpoint } from "../../../src/contract/endpoint.ts";
 import type { JsonObject } from "../../../src/contract/json.ts";
 import type { World } from "../../support/world.ts";
 
-/** For every endpoint a call that a deployment which keeps its word accepts, each time anew. */
+/** A valid call for every endpoint, with new values each time. */
 
 const { shortLinks, pageTemplate } = contract;
 const template = { body: "<h1>Hello</h1>\n{% store_buttons %}\n", css: "h1 { color: red }" };
 const turns = { at: 0 };
 
 export type Scene = {
-  /** The key that the endpoint takes. */
+  /** The key that the endpoint needs. */
   readonly key: string;
-  /** What is given, flat. */
+  /** The input, without a wrapper. */
   readonly input: JsonObject;
 };
 
@@ -21,13 +21,13 @@ export async function prepareScene(world: World, endpoint: Endpoint): Promise<Sc
   turns.at += 1;
   const id = endpoint.params === undefined ? {} : { id: await makeTarget(world, endpoint) };
   const list = endpoint.list === undefined ? {} : await makeRows(world, endpoint);
-  // Other values than those that are there already.
+  // Values that no record has yet.
   turns.at += 1;
   const fields = await fillBody(world, endpoint);
   return { key: readKey(world, endpoint), input: { ...id, ...list, ...fields } };
 }
 
-/** What is deleted can be restored, and what is there can be shown, changed and deleted. */
+/** Creates the record that the call needs, deleted if it is to be restored. */
 async function makeTarget(world: World, endpoint: Endpoint): Promise<string> {
   if (endpoint.path.startsWith(pageTemplate.versions.path)) return publish(world);
   const [, collection = ""] = endpoint.path.split("/");
@@ -41,7 +41,7 @@ async function publish(world: World): Promise<string> {
   return body.live_version.id;
 }
 
-/** Two rows at least, so that one can be read where the other cannot. */
+/** Two rows, so that one can be read when the other cannot. */
 async function makeRows(world: World, { path }: Endpoint): Promise<JsonObject> {
   await create(world, path.slice(1));
   turns.at += 1;
@@ -70,7 +70,7 @@ function readKey({ key, master }: World, { auth }: Endpoint): string {
   return auth === "master" ? master : key;
 }
 
-/** The endpoint's own fields, as far as something is known to put into them. */
+/** Values for the endpoint's fields, where any are known. */
 async function fillBody(world: World, endpoint: Endpoint): Promise<JsonObject> {
   if (endpoint === shortLinks.resolve) return { url: await shorten(world) };
   if (endpoint.path.startsWith("/page_template")) {

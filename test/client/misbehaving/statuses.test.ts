@@ -4,47 +4,50 @@ import { contract, listEndpoints } from "../../../src/contract/index.ts";
 import { openForAll } from "../../support/open-for.ts";
 import { shareByKind } from "../pick-share.ts";
 import { strayPath, type Misdeed, type RawReply } from "./deployment.ts";
-import { openStand, type Stand, type Wanted } from "./judge.ts";
+import { openStand, type Stand, type ExpectedOutcome } from "./judge.ts";
 
-/** Whatever status comes, before the service has done what it was asked or after. */
+/** Any status, sent before or after the service has handled the request. */
 
 let stand: Stand;
 openForAll(openStand, (opened) => (stand = opened));
 
-type Case = readonly [name: string, misdeed: Misdeed, wanted: Wanted];
+type Case = readonly [name: string, misdeed: Misdeed, wanted: ExpectedOutcome];
 
-/** What a status means depends on nothing else of an endpoint. */
+/** What a status means depends only on these properties of an endpoint. */
 const readKind = ({ effect, idempotent, documented, response }: Endpoint) =>
   JSON.stringify([effect, idempotent, documented, response === null]);
 const shares = shareByKind(listEndpoints(), readKind);
 
-test.each(shares)("$subject.tool says what happened", async ({ subject: endpoint, pick }) => {
-  const faults: string[] = [];
-  const cases = [
-    ...listSuccesses(endpoint),
-    ...listRedirects(endpoint),
-    ...listRefusals(endpoint),
-    ...listLimits(),
-    ...listOutages(endpoint),
-  ];
-  for (const [name, misdeed, wanted] of pick(cases)) {
-    const found = await stand.judge(endpoint, misdeed, wanted);
-    faults.push(...found.map((fault) => `${name}: ${fault}`));
-  }
-  expect(faults).toEqual([]);
-});
+test.each(shares)(
+  "$subject.tool reports what happened for every status",
+  async ({ subject: endpoint, pick }) => {
+    const faults: string[] = [];
+    const cases = [
+      ...listSuccesses(endpoint),
+      ...listRedirects(endpoint),
+      ...listRefusals(endpoint),
+      ...listLimits(),
+      ...listOutages(endpoint),
+    ];
+    for (const [name, misdeed, wanted] of pick(cases)) {
+      const found = await stand.judge(endpoint, misdeed, wanted);
+      faults.push(...found.map((fault) => `${name}: ${fault}`));
+    }
+    expect(faults).toEqual([]);
+  },
+);
 
 const json = ["content-type", "application/json"] as const;
 const noLength = ["content-length", ""] as const;
 
-/** Whichever 2xx it is, it is done. */
+/** Every 2xx means that the request was done. */
 function listSuccesses({ effect }: Endpoint): readonly Case[] {
   const withBody = [200, 201, 202, 203, 206, 226, 299].map((status): Case => [
     `${status}`,
     { alter: (reply) => ({ ...reply, status }) },
     { isFine: true, isSeen: true },
   ]);
-  // What comes after the head of these is no body, whatever it is.
+  // What follows the head of these responses is not a body.
   const seen = { isFine: true, isSeen: true };
   const wanted = effect === "read" ? { isFine: true, codes: ["bad_response"] } : seen;
   const lying = effect === "read" ? { isFine: true, codes: ["unreachable"] } : seen;
@@ -56,7 +59,7 @@ function listSuccesses({ effect }: Endpoint): readonly Case[] {
   ];
 }
 
-/** None is followed, with the key or without. */
+/** No redirect is followed, with or without a key. */
 function listRedirects({ effect }: Endpoint): readonly Case[] {
   const headers = [["location", strayPath]] as const;
   return [300, 301, 302, 303, 304, 307, 308].flatMap((status): Case[] => {
@@ -71,7 +74,7 @@ function listRedirects({ effect }: Endpoint): readonly Case[] {
 
 const words = "It is not to be.";
 
-/** Status by status what a refusal is: api-spec.md, "Errors", and design.md, "Results". */
+/** The code for each status of a refusal. */
 const codes: Readonly<Record<number, string>> = {
   400: "bad_request",
   401: "unauthorized",
@@ -87,7 +90,7 @@ const codes: Readonly<Record<number, string>> = {
   422: "validation_failed",
 };
 
-/** A refusal without data may come from anything that has no such address. */
+/** A refusal without data may come from any server without this address. */
 function listRefusals({ documented, effect }: Endpoint): readonly Case[] {
   const isGuess = documented === false;
   return Object.entries(codes).flatMap(([name, code]): Case[] => {
@@ -97,7 +100,7 @@ function listRefusals({ documented, effect }: Endpoint): readonly Case[] {
     });
     const plain = status === 404 && !isGuess ? "bad_response" : code;
     const page = status === 404 && isGuess ? code : "bad_response";
-    const refused: Wanted = { codes: [code], isUndone: true };
+    const refused: ExpectedOutcome = { codes: [code], isUndone: true };
     const isPlainUndone = effect === "read" || plain === code;
     return [
       [`${status} in the API's form`, answer(JSON.stringify({ error: words })), refused],
@@ -126,28 +129,28 @@ const waits: readonly string[] = [
   "Thu, 31 Dec 2099 23:59:59 GMT",
 ];
 
-/** What was turned away was not done, for however long it is turned away. */
+/** A rate-limited request was not done, however long the wait. */
 function listLimits(): readonly Case[] {
   const body = JSON.stringify({ error: "Rate limit exceeded. Too many requests." });
   return waits.flatMap((wait): Case[] => {
     const instead: RawReply = { status: 429, headers: [json, ["retry-after", wait]], body };
-    const limited: Wanted = { codes: ["rate_limited"], isUndone: true };
+    const limited: ExpectedOutcome = { codes: ["rate_limited"], isUndone: true };
     return [
-      // Who is asked to come back in an hour need not wait for it.
+      // A wait of an hour is reported instead of waited for.
       [`429 once, retry-after ${wait}`, { instead, times: 1 }, { ...limited, isFine: true }],
       [`429, retry-after ${wait}`, { instead }, limited],
     ];
   });
 }
 
-/** After these nobody knows, but for what can be looked for. */
+/** After these the effect is unknown, unless it can be looked up. */
 function listOutages({ effect, idempotent, tool }: Endpoint): readonly Case[] {
   const isRead = effect === "read";
   const unknown = { codes: ["outcome_unknown"] };
-  // A person confirms each attempt to delete a project (security-reliability.md §3).
+  // A person confirms each attempt to delete a project.
   const isRepeated = isRead || (idempotent && tool !== contract.projects.destroy.tool);
-  const once: Wanted = isRepeated ? { isFine: true } : { isFine: true, ...unknown };
-  const always: Wanted = isRead ? { codes: ["overloaded"], isUndone: true } : unknown;
+  const once: ExpectedOutcome = isRepeated ? { isFine: true } : { isFine: true, ...unknown };
+  const always: ExpectedOutcome = isRead ? { codes: ["overloaded"], isUndone: true } : unknown;
   const kinds = [500, 502, 503, 504, 599].flatMap((status): Case[] => {
     const instead = answerFailing(status, "");
     const alter = () => instead;
