@@ -3,12 +3,12 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { sha256 } from "../contract/sample-link.ts";
 import { launchBrowser } from "../support/browser.ts";
 import { createFolder, startServe, type Serving } from "../support/command.ts";
-import { look, type Device } from "./look.ts";
+import { openOnDevice, type Device } from "./open-on-device.ts";
 import { approve, connectV2, type Connected } from "../support/mcp-clients.ts";
 
 import agents from "./user-agents.json" with { type: "json" };
 
-/** The whole way: an assistant over MCP, a person who approves, and a visitor's browser. */
+/** End to end: an assistant over MCP, a person who approves, and a visitor's browser. */
 
 const devices = {
   ios: { userAgent: agents.ios["Safari on an iPhone"], isMobile: true, ...size(390, 844) },
@@ -47,7 +47,7 @@ function elicit(message: string) {
   return approve();
 }
 
-test("apps and a link are made, and its visitors meet what explain_link promised", async () => {
+test("visitors of a link created over MCP see what explain_link reported", async () => {
   const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345", app_store_id: "12345" };
   const android_app = { package_name: "com.example.shop", fingerprints: [sha256] };
   await call("register_ios_app", ios_app);
@@ -72,7 +72,7 @@ test("apps and a link are made, and its visitors meet what explain_link promised
   }
 });
 
-test("a template goes from draft to the link's page, down again, and back to a draft", async () => {
+test("a page template is saved, published, unpublished and restored over MCP", async () => {
   const broken = await client.callTool("save_template", { body: "<script>\n{% if %}" });
   expect(broken.structured.error.problems).toContainEqual(
     expect.objectContaining({ field: "body", line: 2 }),
@@ -99,7 +99,7 @@ test("a template goes from draft to the link's page, down again, and back to a d
   expect(asked).toHaveLength(4);
 });
 
-test("an app that is deleted leaves the association file at once", async () => {
+test("deleting an app over MCP removes it from its association file at once", async () => {
   const files = {
     delete_ios_app: "/.well-known/apple-app-site-association",
     delete_android_app: "/.well-known/assetlinks.json",
@@ -130,7 +130,7 @@ function linkAddress(path: string): string {
 }
 
 async function visit(platform: Platform) {
-  const { page, faults } = await look(browser, devices[platform], linkAddress("/spring"));
+  const { page, faults } = await openOnDevice(browser, devices[platform], linkAddress("/spring"));
   expect(faults).toEqual([]);
   const text = (await page.textContent("body")) ?? "";
   const all = page.locator("a");

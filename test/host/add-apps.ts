@@ -1,13 +1,13 @@
 import { sha256 } from "../contract/sample-link.ts";
 import type { LinkHost } from "../support/link-host.ts";
 
-/** What the two are called; left out, they have no name. */
+/** The names of the two apps; an app without one has no name. */
 type Names = { readonly ios?: string; readonly android?: string };
 
 const bundle_id = "com.example.a";
 const package_name = bundle_id;
 
-/** Registers an app for iPhones and one for Android; answers how a link names them. */
+/** Registers an iOS and an Android app, and returns the fields that select them for a link. */
 export async function addApps({ add }: Pick<LinkHost, "add">, { ios, android }: Names = {}) {
   const found = { team_id: "ABCDE12345", app_store_id: "1", custom_scheme: "shop" };
   await add("ios_app", { bundle_id, ...found, name: ios });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createQrPictures } from "../../src/host/answer-qr.ts";
 
-/** How many pictures a client gets, and that those that are kept take bounded memory. */
+/** Limits on drawing QR codes, and on the memory of cached ones. */
 
 function openPictures(bytes = 100) {
   let drawn = 0;
@@ -22,7 +22,7 @@ function openPictures(bytes = 100) {
   };
 }
 
-test("a client gets ten queries drawn a second, while others get theirs", async () => {
+test("an address may request ten new QR codes with a query a second", async () => {
   const { countDrawn, ask, advance } = openPictures();
   const statuses: (number | undefined)[] = [];
   for (let turn = 0; turn < 12; turn += 1) statuses.push(await ask("spring", `id=${turn}`));
@@ -36,13 +36,13 @@ test("a client gets ten queries drawn a second, while others get theirs", async 
   expect(await ask("spring", `id=${"1".repeat(500)}`)).toBeUndefined();
 });
 
-test("what is too long for any code stays without a picture", async () => {
+test("an address that is too long for a QR code gets none", async () => {
   const { ask } = openPictures();
   expect(await ask("long")).toBeUndefined();
   expect(await ask("long")).toBeUndefined();
 });
 
-test("the oldest pictures make room for new ones", async () => {
+test("the oldest cached QR codes are dropped for new ones", async () => {
   const { countDrawn, ask } = openPictures(1_200_000);
   for (let turn = 0; turn < 20; turn += 1) await ask(`link-${turn}`);
   await ask("link-19");

@@ -10,7 +10,7 @@ import { openLinkHost, type LinkHost } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 import { addLink, now } from "../support/rows.ts";
 
-/** The files by which iOS and Android verify that a project's apps may open its links. */
+/** The association files, by which iOS and Android verify that apps may open a project's links. */
 
 const ios = "/.well-known/apple-app-site-association";
 const android = "/.well-known/assetlinks.json";
@@ -21,7 +21,7 @@ openForEach(openLinkHost, (opened) => (host = opened));
 
 const read = async (path: string) => JSON.parse((await host.visit(path)).text);
 
-test("name no app where there is none, and are there all the same", async () => {
+test("association files of a project without apps are valid and list none", async () => {
   expect(await read(ios)).toEqual({
     applinks: { details: [] },
     webcredentials: { apps: [] },
@@ -30,9 +30,9 @@ test("name no app where there is none, and are there all the same", async () => 
   expect(await read(android)).toEqual([]);
 });
 
-test("name the apps that can be verified, for every path but ours", async () => {
+test("association files list the apps that can be verified and the paths they open", async () => {
   await host.add("ios_app", { bundle_id: "com.example.one", team_id });
-  // What is made within one millisecond has no order.
+  // Apps created in the same millisecond have no order.
   host.world.advance(1);
   await host.add("ios_app", {
     bundle_id: "com.example.two",
@@ -69,7 +69,7 @@ test("name the apps that can be verified, for every path but ours", async () => 
 });
 
 test.each([ios, android])(
-  "%s is answered again after one failed read of the store",
+  "%s is available again after one failed read of the database",
   async (file) => {
     let isFailing = false;
     const failing: KyselyPlugin = {
@@ -89,8 +89,8 @@ test.each([ios, android])(
   },
 );
 
-describe("links that name no app stay in the browser", () => {
-  test("on both systems, by both of their paths, until they name one", async () => {
+describe("association files exclude links without an app", () => {
+  test("by all their paths in both files, until the links have an app", async () => {
     const app = await addApps();
     const web = await host.add("link", { path: "web", options: { shorten: true } });
     host.world.advance(1);
@@ -110,9 +110,9 @@ describe("links that name no app stay in the browser", () => {
     expect((await listExcluded())[1]?.toSorted()).toEqual(["/grüße/a b", "/in-app"]);
   });
 
-  test("up to two hundred paths, those of the oldest", async () => {
+  test("up to 200 paths, of the oldest links", async () => {
     await addApps();
-    await plant(async (tenant) => {
+    await writeDirectly(async (tenant) => {
       for (let count = 0; count < 201; count += 1) {
         await addLink(tenant, `web-${count}`, { now: now + count });
       }
@@ -122,7 +122,7 @@ describe("links that name no app stay in the browser", () => {
     expect(ofAndroid).toEqual(ofIos);
   });
 
-  test("by the short paths of their addresses with a query, until they go", async () => {
+  test("by the short paths of their addresses with a query, until these are deleted", async () => {
     const app = await addApps();
     const web = await host.add("link", { path: "web" });
     host.world.advance(1);
@@ -142,9 +142,9 @@ describe("links that name no app stay in the browser", () => {
     expect((await listExcluded())[0]).toEqual(all);
   });
 
-  test("by their own paths first, however many short ones one of them has", async () => {
+  test("by their own paths first, if one has many short paths", async () => {
     await addApps();
-    await plant(async (tenant) => {
+    await writeDirectly(async (tenant) => {
       const linkId = await addLink(tenant, "web-0", { now });
       for (let count = 0; count < 250; count += 1) {
         const path = `short-${String(count).padStart(3, "0")}`;
@@ -166,7 +166,7 @@ describe("links that name no app stay in the browser", () => {
 
 const pad = (count: number) => String(count).padStart(2, "0");
 
-/** Answers the short path of an address of the project with a query, from its slash on. */
+/** Shortens an address of the project with a query, and returns the short path with its slash. */
 async function shorten(target: string): Promise<string> {
   const url = `${host.origin}${target}`;
   const { status, body } = await host.world.call("POST", "/short_links", { body: { url } });
@@ -174,7 +174,7 @@ async function shorten(target: string): Promise<string> {
   return `/${body.shortened_path}`;
 }
 
-test("follow every change of an app at once", async () => {
+test("association files change at once when an app is changed or deleted", async () => {
   const app = await host.add("ios_app", { bundle_id: "com.example.one", team_id });
   expect(JSON.stringify(await read(ios))).toContain("com.example.one");
   const change = { ios_app: { bundle_id: "com.example.renamed" } };
@@ -189,7 +189,7 @@ test("follow every change of an app at once", async () => {
   expect(await read(android)).toEqual([]);
 });
 
-test("are the project's own, on its own domain too", async () => {
+test("association files list only the project's own apps, also on its custom domain", async () => {
   await host.add("ios_app", { bundle_id: "com.example.one", team_id });
   const { id } = await host.world.addProject({
     subdomain: "other",
@@ -202,7 +202,7 @@ test("are the project's own, on its own domain too", async () => {
 });
 
 describe.each([ios, android])("%s", (path) => {
-  test("comes as both systems want it, and is asked for again after an hour", async () => {
+  test("has the required headers and may be cached for an hour", async () => {
     await host.add("ios_app", { bundle_id: "com.example.one", team_id });
     const { status, headers } = await host.visit(path);
     expect(status).toBe(200);
@@ -221,7 +221,7 @@ describe.each([ios, android])("%s", (path) => {
     expect(changed.status).toBe(200);
   });
 
-  test("is taken by no link, and is byte for byte the same after many were made", async () => {
+  test("cannot be replaced by a link, and stays the same byte for byte", async () => {
     const app = await host.add("ios_app", { bundle_id: "com.example.one", team_id });
     await host.add("android_app", { package_name: "com.example.a", fingerprints: [sha256] });
     const before = await host.visit(path);
@@ -231,7 +231,7 @@ describe.each([ios, android])("%s", (path) => {
     }
     const ios_app = { id: app.id };
     await host.add("link", { path: `one${path}`, url: "https://evil.example/", ios_app });
-    await plant(async (tenant) => {
+    await writeDirectly(async (tenant) => {
       for (let count = 0; count < 300; count += 1) {
         await addLink(tenant, `many/${count}${path}`, { ios_app_id: app.id });
       }
@@ -242,13 +242,13 @@ describe.each([ios, android])("%s", (path) => {
   });
 });
 
-/** Writes into the project faster than the API would. */
-function plant(write: (tenant: Tenant) => Promise<void>): Promise<void> {
+/** Writes to the database directly, which is faster than the API. */
+function writeDirectly(write: (tenant: Tenant) => Promise<void>): Promise<void> {
   const { store, project } = host.world;
   return store.write((db) => write({ db, projectId: project.id }));
 }
 
-/** The paths that each file keeps in the browser, beside our own. */
+/** The paths that each file excludes, except for Waypost's own. */
 async function listExcluded() {
   const [[statement], { applinks }] = await Promise.all([read(android), read(ios)]);
   const opening = statement.relation_extensions["delegate_permission/common.handle_all_urls"];
@@ -256,7 +256,7 @@ async function listExcluded() {
   return lists.map((list) => list.slice(3, -1).map((one: { "/": string }) => one["/"]));
 }
 
-/** Answers the id of the iOS app. */
+/** Returns the id of the iOS app. */
 async function addApps(): Promise<string> {
   const { id } = await host.add("ios_app", { bundle_id: "com.example.one", team_id });
   await host.add("android_app", { package_name: "com.example.a", fingerprints: [sha256] });

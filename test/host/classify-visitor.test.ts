@@ -5,7 +5,7 @@ import { openForAll } from "../support/open-for.ts";
 
 import agents from "./user-agents.json" with { type: "json" };
 
-/** Who is told apart by what they say of themselves, and who of them is counted. */
+/** Which visitors are recognized by their user agent, and which are counted. */
 
 let host: LinkHost;
 let id: string;
@@ -40,8 +40,8 @@ const people = [
   ...Object.entries(agents.desktop).map((entry) => [...entry, "desktop"] as const),
 ];
 
-describe("a person", () => {
-  test.each(people)("with %s is sent where their device goes, and counts", async (_, agent, to) => {
+describe("a person's visit", () => {
+  test.each(people)("with %s is redirected for their device and counted", async (_, agent, to) => {
     const before = await host.readClicks(id);
     const visited = await host.visit(`/${path}`, { agent });
     expect(visited.status).toBe(302);
@@ -50,18 +50,17 @@ describe("a person", () => {
   });
 });
 
-describe("nobody", () => {
+describe("no visit is counted", () => {
   test.each(Object.entries(agents.bots))(
-    "is counted for the bot of %s, which reads the tags",
+    "for the bot of %s, which gets the page with tags",
     (_, agent) => expectUncounted(200, { agent }),
   );
 
-  test.each(Object.entries(agents.tools))("is counted for %s, which is sent on", (_, agent) =>
+  test.each(Object.entries(agents.tools))("for %s, which is redirected", (_, agent) =>
     expectUncounted(302, { agent }),
   );
 
-  test("is counted for a question about the headers", () =>
-    expectUncounted(302, { method: "HEAD" }));
+  test("for a HEAD request", () => expectUncounted(302, { method: "HEAD" }));
 
   test.each([
     ["purpose", "prefetch"],
@@ -69,18 +68,18 @@ describe("nobody", () => {
     ["sec-purpose", "prefetch;prerender"],
     ["x-purpose", "preview"],
     ["x-moz", "prefetch"],
-  ])("is counted for a page that is fetched ahead: %s: %s", (name, value) =>
+  ])("for a prefetch with %s: %s", (name, value) =>
     expectUncounted(302, { headers: { [name]: value } }),
   );
 });
 
-test("an agent that is longer than any real one is told apart all the same", async () => {
+test("an overlong user agent of an iPhone is recognized", async () => {
   const agent = `Mozilla/5.0 (iPhone) ${"x".repeat(5000)}`;
   const visited = await host.visit(`/${path}`, { agent });
   expect(visited.headers.location).toBe(places.ios);
 });
 
-test("only the first 512 characters of a user agent classify its visitor", async () => {
+test("only the first 512 characters of a user agent are used", async () => {
   const phone = "Mozilla/5.0 (iPhone) ".padEnd(512, "x");
   const visited = await host.visit(`/${path}`, { agent: `${phone} Googlebot/2.1` });
   expect(visited).toMatchObject({ status: 302, headers: { location: places.ios } });

@@ -7,7 +7,7 @@ import { noteClick } from "../support/rows.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 
-/** Every person's visit counts once, and whoever reads a count sees all that came before. */
+/** Each person's visit counts once, and every read includes all visits before it. */
 
 const url = "https://shop.example/";
 const clock = { now: () => 0, monotonic: () => 0 };
@@ -15,14 +15,14 @@ const clock = { now: () => 0, monotonic: () => 0 };
 let host: LinkHost;
 openForEach(openLinkHost, (opened) => (host = opened));
 
-/** What lies in the store, without asking anybody to bring it up to date. */
+/** The stored count, without flushing pending visits. */
 async function readStored(id: string): Promise<number> {
   const { db } = host.world.store;
   const row = await db.selectFrom("links").select("clicks").where("id", "=", id).execute();
   return row[0]?.clicks ?? Number.NaN;
 }
 
-/** By the next turn of the event loop what is due has its place, and writes take turns. */
+/** In the next turn of the event loop, everything due is queued, and writes take turns. */
 async function untilWritten(): Promise<void> {
   await setImmediate();
   await host.world.store.write(() => Promise.resolve(), { isPatient: true });
@@ -37,7 +37,7 @@ const list = async (query: string) =>
 const listBusiest = async () => (await list("q[s]=clicks desc")).links.map(({ id }) => id);
 
 describe("a visit", () => {
-  test("is seen by whoever reads or changes the link next, or lists it", async () => {
+  test("is included in the next read, change or list of the link", async () => {
     const { id } = await host.add("link", { path: "spring", url });
     await host.visit("/spring");
     expect(await readStored(id)).toBe(0);
@@ -57,7 +57,7 @@ describe("a visit", () => {
     expect((await host.world.call("POST", "/short_links", { body })).body.clicks).toBe(6);
   });
 
-  test("is found by filters and sorts, and by counts that were kept", async () => {
+  test("is included in filters and sorts by clicks, also if their count was cached", async () => {
     const quiet = await host.add("link", { path: "quiet", url });
     const busy = await host.add("link", { path: "busy", url });
     for (const clicks of [1, 2, 3]) {
@@ -70,7 +70,7 @@ describe("a visit", () => {
     expect(await listBusiest()).toEqual([quiet.id, busy.id]);
   });
 
-  test("ends the kept counts of its own project, whichever others are visited", async () => {
+  test("invalidates the cached counts of its own project", async () => {
     const { world } = host;
     const projects = [await world.addProject(), world.project, await world.addProject()];
     const keys: string[] = [];
@@ -90,13 +90,7 @@ describe("a visit", () => {
     for (const key of keys) expect(await count(key)).toBe(1);
   });
 
-  test("under the shortened path counts for the same link", async () => {
-    const { id, shortened_path } = await host.add("link", { url, options: { shorten: true } });
-    await host.visit(`/${shortened_path}`);
-    expect(await host.readClicks(id)).toBe(1);
-  });
-
-  test("counts where a page is shown, and not where there is no link", async () => {
+  test("of a page counts, but not of a QR code, by POST or at an unknown path", async () => {
     const { id } = await host.add("link", { path: "page" });
     expect((await host.visit("/page")).status).toBe(200);
     await host.visit("/page/more");
@@ -105,7 +99,7 @@ describe("a visit", () => {
     expect(await host.readClicks(id)).toBe(1);
   });
 
-  test("is written down within a second, though nobody asks, and so is the one after", async () => {
+  test("is stored within a second without any read, and so is the next one", async () => {
     const { id } = await host.add("link", { path: "spring", url });
     for (const count of [1, 2]) {
       await host.visit("/spring");
@@ -118,7 +112,7 @@ describe("a visit", () => {
     }
   });
 
-  test("that is being written is waited for by who reads its link, and by who lists", async () => {
+  test("whose write is in progress is included in reads of its link and in lists", async () => {
     const { id } = await host.add("link", { path: "spring", url });
     const { world } = host;
     const key = await world.addKey({ project: await world.addProject() });
@@ -126,11 +120,11 @@ describe("a visit", () => {
     const held = createGate();
     const holding = world.store.write(() => held.opened);
     world.advance(1000);
-    // The write of the visit has begun, and has its turn behind the one that is held.
+    // The write of the visit has started and is queued behind the held one.
     await setImmediate();
     const reading = host.readClicks(id);
     const listing = list("q[path_eq]=spring");
-    // Who has nothing to wait for is answered meanwhile, and asked after those two.
+    // A request that needs none of these visits is answered meanwhile.
     expect((await world.call("GET", "/links", { key })).status).toBe(200);
     held.open();
     await holding;
@@ -139,7 +133,7 @@ describe("a visit", () => {
   });
 });
 
-test("a thousand visits at once are all counted, while others read and write", async () => {
+test("1,000 simultaneous visits are all counted during reads and writes", async () => {
   const links: { readonly id: string }[] = [];
   for (let count = 0; count < 10; count += 1) {
     links.push(await host.add("link", { path: `busy/${count}`, url }));
@@ -161,8 +155,8 @@ test("a thousand visits at once are all counted, while others read and write", a
   for (const { id } of links) expect(await host.readClicks(id)).toBe(100);
 });
 
-describe("what is counted", () => {
-  test("of a link that was deleted meanwhile is passed over, and the rest is written", async () => {
+describe("pending visits", () => {
+  test("of a deleted link are dropped, and others are stored", async () => {
     const { id } = await host.add("link", { path: "gone", url });
     const kept = await host.add("link", { path: "kept", url });
     await host.visit("/gone");
@@ -172,7 +166,7 @@ describe("what is counted", () => {
     expect(host.world.reported).toEqual([]);
   });
 
-  test("of a project that was deleted meanwhile is passed over as well", async () => {
+  test("of a deleted project are dropped, and others are stored", async () => {
     const { world } = host;
     const other = await world.addProject({ subdomain: "other" });
     const key = await world.addKey({ project: other });
@@ -185,14 +179,14 @@ describe("what is counted", () => {
     expect(world.reported).toEqual([]);
   });
 
-  test("is written when the process stops", async () => {
+  test("are stored when the process stops", async () => {
     const { id } = await host.add("link", { path: "spring", url });
     await host.visit("/spring");
     await host.world.clicks.close();
     expect(await readStored(id)).toBe(1);
   });
 
-  test("stays until the store takes it again, and readers do not wait for that", async () => {
+  test("are kept until the database accepts writes again, without delaying reads", async () => {
     const { id } = await host.add("link", { path: "spring", url });
     const { store, project } = host.world;
     const reported: unknown[] = [];
@@ -227,7 +221,7 @@ describe("what is counted", () => {
     expect(await readStored(id)).toBe(4);
   });
 
-  test("of a write whose outcome is unknown is lost, and not written a second time", async () => {
+  test("of a write with an unknown outcome are lost rather than written twice", async () => {
     const { id } = await host.add("link", { path: "spring", url });
     const { store, project } = host.world;
     let isLost = true;
@@ -254,7 +248,7 @@ describe("what is counted", () => {
     expect(clicks.measure()).toEqual({ counted: 3, written: 1, waiting: 0, lost: 2 });
   });
 
-  test("is written in a hurry while a reader waits, and else after others", async () => {
+  test("are written with priority if a read waits for them", async () => {
     const seen: unknown[] = [];
     const alarms: (() => void)[] = [];
     const clicks = createClicks({
@@ -275,7 +269,7 @@ describe("what is counted", () => {
     noteClick(clicks, "project", "link");
     alarms[0]?.();
     await setImmediate();
-    // The first write is under way; this one waits behind it, and somebody waits for this one.
+    // The first write is in progress; this visit waits behind it, and a read waits for the visit.
     noteClick(clicks, "project", "link");
     await clicks.flush("project", "link");
     noteClick(clicks, "project", "link");
@@ -284,7 +278,7 @@ describe("what is counted", () => {
     expect(seen).toEqual([true, false, true]);
   });
 
-  test("is not tried again by every visit, where the store takes nothing", async () => {
+  test("are not written again for every visit while the database refuses writes", async () => {
     let tries = 0;
     const write = () => {
       tries += 1;
@@ -313,7 +307,7 @@ describe("what is counted", () => {
     expect([tries, alarms.length]).toEqual([2, 2]);
   });
 
-  test("takes no more than so much memory, however long nothing can be written", async () => {
+  test("of at most 100,000 links are kept in memory while nothing can be written", async () => {
     const counted: number[] = [];
     let isBusy = true;
     const clicks = createClicks({

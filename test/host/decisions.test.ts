@@ -11,8 +11,8 @@ import { openLinkHost, type LinkHost, type Visited } from "../support/link-host.
 import agents from "./user-agents.json" with { type: "json" };
 
 /**
- * What an explanation says is what happens: every row of the decision table (link-services.md §3)
- * is created through the API, explained, and visited with the user agents of real devices.
+ * What `explainVisits` says is what happens: every row of the decision table is created through the
+ * API, explained, and visited with the user agents of real devices.
  */
 
 const url = "https://shop.example/spring?a=1#top";
@@ -63,7 +63,7 @@ const rows: readonly Row[] = namesOf(iosApps).flatMap((ios, first) =>
   ),
 );
 
-/** The project's setting changes Google Play's referrer, and the preview page of an iOS app. */
+/** The setting changes Google Play's referrer, and the preview page of an iOS app. */
 const ofSetting = rows.filter(
   ({ ios, android }) => ios === "an iOS app" && android !== "no Android app",
 );
@@ -92,7 +92,7 @@ describe.each([
       const said = platform === "desktop" ? visits.desktop : told[platform];
       const given = { link_in_referrer, address };
       const visit = decideVisit(link, apps, { platform }, given);
-      // Who has nowhere to go by a computer is shown where phones go.
+      // A computer without a destination shows the stores for phones.
       const isLeft = platform === "desktop" && visit.action === "default_page";
       const ways = isLeft
         ? (listPhoneStores(link, apps, given) ?? [])
@@ -114,16 +114,16 @@ describe.each([
   });
 });
 
-/** Two of the user agents: all of them have their turn over the rows. */
+/** Two of the user agents: over all rows, each has its turn. */
 function takeTurns(group: Readonly<Record<string, string>>): readonly string[] {
   const names = Object.values(group);
   turn += 1;
   return [names[turn % names.length] ?? "", names[(turn + 1) % names.length] ?? ""];
 }
 
-/** The link, with its apps as the API knows them. */
+/** Creates the link, and returns it with its apps as the API shows them. */
 async function create(host: LinkHost, { path, ios, android, fields }: Row) {
-  // The clock moves on, for a key has 600 writes a minute.
+  // Advances the clock, because a key may only write 600 times a minute.
   host.world.advance(1000);
   const [ios_app, android_app] = [
     await register(host, "ios_app", iosApps[ios] && { team_id: "ABCDE12345", ...iosApps[ios] }),
@@ -138,7 +138,7 @@ async function create(host: LinkHost, { path, ios, android, fields }: Row) {
   return { link, apps: { ios_app, android_app } };
 }
 
-/** The app of that name, registered if it is not there yet. */
+/** The app of that name, registered on first use. */
 async function register(
   { world, add }: LinkHost,
   kind: "ios_app" | "android_app",
@@ -152,7 +152,7 @@ async function register(
   return known ?? add(kind, fields);
 }
 
-/** What a browser made of an answer. */
+/** What a browser does with the response. */
 function describeVisited({ status, headers, text }: Visited) {
   if (status === 302) return { action: "redirect", to: headers.location, buttons: [] };
   expect(status).toBe(200);

@@ -5,7 +5,7 @@ import { addApps } from "./add-apps.ts";
 
 import agents from "./user-agents.json" with { type: "json" };
 
-/** The page of a project that has published none: what it says, to whom, and in which language. */
+/** The default page of a project without a published template: texts, languages, buttons. */
 
 let host: LinkHost;
 const bundle_id = "com.example.a";
@@ -41,7 +41,7 @@ const listWays = (shown: string) =>
   Array.from(shown.matchAll(/<a [^>]*href="([^"]*)"/g), ([, href]) => href);
 
 describe("the default page", () => {
-  test("speaks the visitor's language, in its direction, and names apps as they are", async () => {
+  test("is in the visitor's language and direction, with the app's own name", async () => {
     const seen = [];
     for (const language of ["de-AT", "ar", "sv, zh-CN;q=0.5", ""]) {
       const { text, shown, headers } = await show("/spring", speak(language));
@@ -63,14 +63,14 @@ describe("the default page", () => {
     expect((await show("/spring", speak("he"))).shown).toContain('<h1 class="title" dir="auto">');
   });
 
-  test("does not keep one visitor's language for the next", async () => {
+  test("does not show one visitor's language to the next", async () => {
     const labels = ["fr", "ja", "fr"].map(async (language) =>
       /<html lang="(\w+)"/.exec((await show("/spring", speak(language))).text)?.at(1),
     );
     expect(await Promise.all(labels)).toEqual(["fr", "ja", "fr"]);
   });
 
-  test("shows the link's picture, and lets pictures in for that alone", async () => {
+  test("shows the link's picture, and allows images only then", async () => {
     const { shown, policy } = await show("/pictured");
     expect(shown).toContain(`src="${picture}"`);
     expect(shown).toMatch(/role="img" aria-label="[^"]+"/);
@@ -82,21 +82,21 @@ describe("the default page", () => {
     }
   });
 
-  test("of a link without a name says the project's name once", async () => {
+  test("of a link without a title shows the project's name once", async () => {
     const { shown } = await show("/bare", { agent: computer });
     expect(shown.match(/>\s*Default\s*</g)).toHaveLength(1);
     const other = { host: `other.localhost:${host.port}` };
     expect((await show("/nameless", other)).shown.match(/Other/g)).toHaveLength(1);
   });
 
-  test("is as small as a page has to be", async () => {
+  test("is smaller than 30,000 bytes", async () => {
     const { text } = await show("/spring", { agent: computer, ...speak("hi") });
     expect(Buffer.byteLength(text)).toBeLessThan(30_000);
   });
 });
 
-describe("who comes by a computer and has nowhere to go there", () => {
-  test("is shown both stores, and a code of the very address to go on by phone", async () => {
+describe("the default page on a computer, for a link without an address for computers", () => {
+  test("shows both stores and a QR code of the visited address", async () => {
     const { shown } = await show("/spring?id=7", { agent: computer });
     expect(listWays(shown)).toEqual([
       "https://apps.apple.com/app/id1",
@@ -107,17 +107,17 @@ describe("who comes by a computer and has nowhere to go there", () => {
     expect((await show("/spring", { agent: computer })).shown).not.toContain(code);
   });
 
-  test("is shown no code where a phone has nowhere to go either", async () => {
+  test("shows no QR code if phones have no destination either", async () => {
     const { shown } = await show("/bare", { agent: computer });
     expect([listWays(shown), shown.includes("<svg")]).toEqual([[], false]);
   });
 
-  test("is no bot, which reads the tags", async () => {
+  test("shows neither to a bot", async () => {
     const { shown } = await show("/spring", { agent: agents.bots.Slack });
     expect([listWays(shown), shown.includes("<svg")]).toEqual([[], false]);
   });
 
-  test("costs others nothing by queries that nobody has: their codes are the link's", async () => {
+  test("shows the QR code of the bare address to visitors with too many new queries", async () => {
     const shown = await Promise.all(
       Array.from({ length: 12 }, (_, index) =>
         show(`/pictured?turn=${index}`, { agent: computer }),
@@ -129,7 +129,7 @@ describe("who comes by a computer and has nowhere to go there", () => {
   });
 });
 
-describe("within an app whose browser opens no other", () => {
+describe("the default page in an app", () => {
   const inside = [
     ["Instagram", "⋯", agents.ios["Instagram's browser on an iPhone"]],
     ["Facebook", "⋯", agents.ios["Facebook's browser on an iPhone"]],
@@ -140,15 +140,18 @@ describe("within an app whose browser opens no other", () => {
     ["WeChat", "⋯", agents.android["WeChat's browser on a phone"]],
   ] as const;
 
-  test.each(inside)("%s, a visitor is told how to leave by %s", async (name, menu, agent) => {
-    const { shown } = await show("/spring", { agent, ...speak("fr") });
-    expect(shown).toContain("<strong>Ouvrez cette page dans votre navigateur</strong>");
-    expect(shown).toContain(`<bdi>${name}</bdi> n’ouvre pas toujours`);
-    expect(shown).toContain(`<bdi>${menu}</bdi>`);
-    expect(listWays(shown)).toHaveLength(2);
-  });
+  test.each(inside)(
+    "tells visitors in the browser of %s to leave through %s",
+    async (name, menu, agent) => {
+      const { shown } = await show("/spring", { agent, ...speak("fr") });
+      expect(shown).toContain("<strong>Ouvrez cette page dans votre navigateur</strong>");
+      expect(shown).toContain(`<bdi>${name}</bdi> n’ouvre pas toujours`);
+      expect(shown).toContain(`<bdi>${menu}</bdi>`);
+      expect(listWays(shown)).toHaveLength(2);
+    },
+  );
 
-  test("nobody is told so where the browser opens apps, or the page opens none", async () => {
+  test("says nothing about leaving if the browser opens apps or the page has none", async () => {
     const [, , instagram] = inside[0];
     for (const [path, agent] of [
       ["/spring", iPhone],

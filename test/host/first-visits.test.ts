@@ -3,15 +3,15 @@ import { StoreBusy, type Store } from "../../src/store/store.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 
-/** Visitors who open links for the first time at one moment, and reads of the store that fail. */
+/** First visits to several links at the same moment, and failed reads of the database. */
 
 const url = "https://shop.example/";
 
 let host: LinkHost;
-/** Statements that fail. */
+/** Statements that match this fail. */
 let failing: RegExp | undefined;
 
-/** The same store, some of whose statements fail. */
+/** A store whose matching statements fail. */
 function fail(store: Store): Store {
   const compiled = new Map<string, string>();
   const db = store.db.withPlugin({
@@ -35,13 +35,13 @@ openForEach(
   },
 );
 
-/** Writes end what is cached: they come before, and a visit that finds the project. */
+/** Adds links and visits one unknown path, because writes clear the cache of projects. */
 async function addLinks(paths: readonly string[], more: object = {}): Promise<void> {
   for (const path of paths) await host.add("link", { path, url: url + path, ...more });
   await host.visit("/");
 }
 
-/** All in one packet, and so in one turn: where each of them is led, or the status. */
+/** Sends all requests in one packet, and returns each location or status. */
 async function visitAtOnce(targets: readonly string[]): Promise<readonly string[]> {
   const heads = targets.map((target, index) =>
     [
@@ -57,7 +57,7 @@ async function visitAtOnce(targets: readonly string[]): Promise<readonly string[
   return answers.map((answer) => /\r\nlocation: (\S+)/i.exec(answer)?.[1] ?? answer.slice(0, 3));
 }
 
-test("visitors who come at once each find their own", async () => {
+test("simultaneous first visits are each redirected to their own link", async () => {
   await addLinks(["a", "b", "c"]);
   const body = { url: `http://default.localhost:${host.port}/c?color=red` };
   const { body: short } = await host.world.call("POST", "/short_links", { body });
@@ -74,7 +74,7 @@ test("visitors who come at once each find their own", async () => {
   );
 });
 
-test("what could not be found out is asked again by the next visitor", async () => {
+test("a visit whose read failed is read again for the next visitor", async () => {
   await addLinks(["a", "b"]);
   failing = /links/;
   expect(await visitAtOnce(["/a", "/b"])).toEqual(["503", "503"]);
@@ -82,7 +82,7 @@ test("what could not be found out is asked again by the next visitor", async () 
   expect(await visitAtOnce(["/a", "/b"])).toEqual([`${url}a`, `${url}b`]);
 });
 
-test("one failed read of the app of a link does not fail the next visit", async () => {
+test("a visit after a failed read of a link's app works again", async () => {
   const ios_app = { bundle_id: "com.shop", team_id: "TEAM000001" };
   await addLinks(["page"], { url: null, ios_app });
   failing = /ios_apps/;

@@ -7,8 +7,8 @@ import { openForAll } from "../support/open-for.ts";
 import agents from "./user-agents.json" with { type: "json" };
 
 /**
- * Addresses and links that mean harm lead nowhere but where they should. The rules refuse most of
- * them when a link is written; here they lie in the store all the same, as if a rule had failed.
+ * Dangerous addresses and paths redirect nowhere. The API refuses most of these addresses; here
+ * they are written to the database directly, as if a rule had failed.
  */
 
 let host: LinkHost;
@@ -29,7 +29,7 @@ openForAll(openLinkHost, async (opened) => {
   await host.add("link", { path: "shop", url: shop });
 });
 
-/** Where an address would take a browser that is neither web nor where it seems to lead. */
+/** Addresses that would take a browser to another scheme, or to another host than they seem to. */
 const addresses = [
   "javascript:alert(1)",
   "JaVaScRiPt:alert(1)",
@@ -75,14 +75,14 @@ const addresses = [
   " ",
 ];
 
-describe("a link to an address that is not of the web", () => {
-  test.each(addresses)("leads nowhere: %j", async (address) => {
+describe("a link with a dangerous address", () => {
+  test.each(addresses)("does not redirect: %j", async (address) => {
     const fields = {
       url: address,
       ios_fallback_url: address,
       android_fallback_url: address,
     };
-    const path = await plant(fields);
+    const path = await writeLink(fields);
     for (const agent of [iPhone, phone, agents.desktop["Chrome on Windows"]]) {
       const visited = await host.visit(path, { agent });
       expect(visited.headers.location).toBeUndefined();
@@ -93,15 +93,15 @@ describe("a link to an address that is not of the web", () => {
   });
 });
 
-describe("an address that a header could not carry", () => {
+describe("an address with characters that a header cannot contain", () => {
   test.each([
     ["https://bücher.example/ä?ö#ü", "https://xn--bcher-kva.example/%C3%A4?%C3%B6#%C3%BC"],
     ["https://shop.example/日本", "https://shop.example/%E6%97%A5%E6%9C%AC"],
     ["https://shop.example/%0d%0aX:1", "https://shop.example/%0d%0aX:1"],
     ["https://shop.example/?q=%250a", "https://shop.example/?q=%250a"],
     ["https://evil%2eexample/", "https://evil%2eexample/"],
-  ])("goes out encoded, and once: %j", async (url, location) => {
-    const path = await plant({ url });
+  ])("is sent encoded in one Location header: %j", async (url, location) => {
+    const path = await writeLink({ url });
     expect((await host.visit(path)).headers.location).toBe(location);
     const raw = await host.sendRaw(
       `GET ${path} HTTP/1.1\r\nHost: default.localhost\r\nConnection: close\r\n\r\n`,
@@ -110,7 +110,7 @@ describe("an address that a header could not carry", () => {
   });
 });
 
-describe("what a store is told", () => {
+describe("a parameter for an app store", () => {
   test.each([
     "a&id=evil.app",
     "a#b",
@@ -120,8 +120,8 @@ describe("what a store is told", () => {
     "a b+c",
     "\ud800",
     "é\u2028",
-  ])("stays one parameter of its address: %j", async (text) => {
-    const path = await plant({
+  ])("cannot add other parameters: %j", async (text) => {
+    const path = await writeLink({
       referrer: text,
       provider_token: text,
       campaign_token: text,
@@ -140,7 +140,7 @@ describe("what a store is told", () => {
   });
 });
 
-describe("a target", () => {
+describe("a request target", () => {
   test.each([
     "//evil.example/",
     "//evil.example/shop",
@@ -182,7 +182,7 @@ describe("a target", () => {
     "/{{link.url}}",
     "/__proto__",
     "/constructor",
-  ])("that is no link's path is one page like any other: %s", async (target) => {
+  ])("that is no link's path shows the usual 404 page: %s", async (target) => {
     const visited = await host.visit(target.slice(0, 15_000));
     const missing = await host.visit("/missing");
     expect(visited.status).toBe(404);
@@ -200,7 +200,7 @@ describe("a target", () => {
     "/sh\xc3\xb6p",
     "/shop\t",
     "/shop\x0b",
-  ])("that is not written as browsers write it finds nothing: %j", async (target) => {
+  ])("in a form that browsers do not send finds nothing: %j", async (target) => {
     const answer = await host.sendRaw(
       `GET ${target} HTTP/1.1\r\nHost: default.localhost\r\nConnection: close\r\n\r\n`,
     );
@@ -208,7 +208,7 @@ describe("a target", () => {
     expect(answer).not.toMatch(/location/i);
   });
 
-  test("chooses nothing by its query or its headers", async () => {
+  test("cannot change the redirect by its query or headers", async () => {
     const tries = ["url=", "to=", "next=", "link=", "ifl=", "_url="];
     for (const name of tries) {
       const visited = await host.visit(`/shop?${name}https://evil.example/`, {
@@ -218,15 +218,15 @@ describe("a target", () => {
           referer: "https://evil.example/",
         },
       });
-      // What it is handed on with stays behind the link's own address.
+      // The query stays behind the link's own address.
       expect(visited.headers.location).toBe(`${shop}?${name}https://evil.example/`);
     }
   });
 });
 
 describe("a page", () => {
-  test("puts what the visitor wrote nowhere but into the address that opens the app", async () => {
-    const path = await plant({ android_app_id: apps.android, url: shop });
+  test("uses the visitor's query only in the address that opens the app", async () => {
+    const path = await writeLink({ android_app_id: apps.android, url: shop });
     const query = `?"><script>alert(1)</script>;S.browser_fallback_url=https://evil.example`;
     const visited = await host.visit(path + query.replaceAll(" ", "+"), { agent: phone });
     expect(visited.text).not.toContain("<script>");
@@ -238,11 +238,11 @@ describe("a page", () => {
   });
 });
 
-/** A link that no rule has looked at, straight into the store. */
-let planted = 0;
-async function plant(fields: Partial<LinkTable>): Promise<string> {
-  planted += 1;
-  const path = `planted/${planted}`;
+/** Writes an unchecked link directly to the database. */
+let writtenLinks = 0;
+async function writeLink(fields: Partial<LinkTable>): Promise<string> {
+  writtenLinks += 1;
+  const path = `writtenLinks/${writtenLinks}`;
   const link = await host.add("link", { path, url: shop });
   const { url = null, ...rest } = fields;
   await host.world.store.write((db) =>

@@ -12,7 +12,7 @@ import { openForAll } from "../support/open-for.ts";
 
 import agents from "./user-agents.json" with { type: "json" };
 
-/** Whose links a host name shows, and that whatever is not there looks the same. */
+/** Which project a host name belongs to, and what a missing link or project looks like. */
 
 const url = "https://first.example/";
 
@@ -31,7 +31,7 @@ openForAll(openLinkHost, async (opened) => {
 const visitOwn = () => host.visit("/spring", { host: "go.other.example:443" });
 
 describe("a host name", () => {
-  test("shows its own project's links, whatever its case and port", async () => {
+  test("belongs to its project in any case and with any port", async () => {
     for (const name of ["default.localhost", "DEFAULT.localhost:1", "default.localhost:8787"]) {
       expect((await host.visit("/spring", { host: name })).headers.location).toBe(url);
     }
@@ -39,7 +39,7 @@ describe("a host name", () => {
     expect(visited.headers.location).toBe(`${url}other`);
   });
 
-  test("of a project's own shows its links once it is verified, and no longer", async () => {
+  test("that is a custom domain belongs to its project only while it is verified", async () => {
     expect(await visitOwn()).toMatchObject({ status: 421, text: elsewhere });
     await change({ custom_domain_verified: true });
     expect((await visitOwn()).headers.location).toBe(`${url}other`);
@@ -47,7 +47,7 @@ describe("a host name", () => {
     expect((await visitOwn()).status).toBe(421);
   });
 
-  test("a host in the link origin belongs to the project that verified it", async () => {
+  test("below the link origin belongs to the project that verified it as its own", async () => {
     const visit = async () => {
       const { status, headers } = await host.visit("/spring", { host: "go.localhost" });
       return headers.location ?? status;
@@ -61,7 +61,7 @@ describe("a host name", () => {
     expect([await visit(), await resolve()]).toEqual([404, undefined]);
     await change({ custom_domain_verified: true });
     expect([await visit(), await resolve()]).toEqual([`${url}other`, `${url}other`]);
-    // Another project's subdomain does not take the name away, but an unverified domain has none.
+    // Another project's subdomain does not take the name, but an unverified domain loses it.
     await host.world.addProject({ subdomain: "go" });
     expect([await visit(), await resolve()]).toEqual([`${url}other`, `${url}other`]);
     await change({ custom_domain_verified: false });
@@ -85,19 +85,19 @@ describe("a host name", () => {
     "dеfault.localhost".normalize(),
     `${"a".repeat(70)}.example`,
     "x".repeat(4000),
-  ])("that is no project's is left to others: %j", async (name) => {
+  ])("that is no project's shows no link: %j", async (name) => {
     const visited = await host.visit("/spring", { host: Buffer.from(name).toString("latin1") });
     expect(visited.headers.location).toBeUndefined();
     expect([404, 421]).toContain(visited.status);
   });
 
-  test("is the first of two, as for every server behind the same proxy", async () => {
+  test("is the first of two Host headers, as for servers behind the same proxy", async () => {
     const request = "GET /spring HTTP/1.1\r\nHost: other.localhost\r\nHost: default.localhost\r\n";
     const answer = await host.sendRaw(`${request}Connection: close\r\n\r\n`);
     expect(answer).toContain(`\r\nlocation: ${url}other\r\n`);
   });
 
-  test("cannot be named in the request's own line", async () => {
+  test("in an absolute request target is not used", async () => {
     const answer = await host.sendRaw(
       "GET http://other.localhost/spring HTTP/1.1\r\nHost: default.localhost\r\n" +
         "Connection: close\r\n\r\n",
@@ -106,8 +106,8 @@ describe("a host name", () => {
   });
 });
 
-describe("what is not there", () => {
-  test("looks the same, whether the project or its right is missing", async () => {
+describe("a missing link", () => {
+  test("looks the same as a missing or suspended project", async () => {
     const home_url = "https://shop.example/home";
     await change({ suspended: true, home_url, not_found_url: home_url });
     const asked = [
@@ -121,7 +121,7 @@ describe("what is not there", () => {
     ];
     await change({ suspended: false, home_url: null, not_found_url: null });
     const [first] = asked;
-    expect(new Set(asked.map(tell)).size).toBe(1);
+    expect(new Set(asked.map(describeResponse)).size).toBe(1);
     expect(first?.status).toBe(404);
     expect(first?.text).not.toMatch(/default|other|nothing|localhost|Waypost/i);
     expect(first?.headers).toMatchObject({
@@ -132,7 +132,7 @@ describe("what is not there", () => {
     expect((await host.visit("/spring", { host: "other.localhost" })).status).toBe(302);
   });
 
-  test("of a project is one page with its name, whether it was ever there or not", async () => {
+  test("shows a page with the project's name, whether it was deleted or not", async () => {
     await host.add("link", { path: "gone", url });
     const [link] = (await host.world.call("GET", "/links", { query: "q[path_eq]=gone" })).body
       .links;
@@ -147,7 +147,7 @@ describe("what is not there", () => {
       await host.visit("/nothing", { agent: agents.bots.Slack }),
     ];
     const [first] = asked;
-    expect(new Set(asked.map(tell)).size).toBe(1);
+    expect(new Set(asked.map(describeResponse)).size).toBe(1);
     expect(first?.status).toBe(404);
     expect(first?.text).not.toMatch(/nothing|gone|localhost|Waypost|shop/i);
     expect(first?.text).toContain('<p class="project" dir="auto">Default</p>');
@@ -162,7 +162,7 @@ describe("what is not there", () => {
     expect(text).toContain('<html lang="he" dir="rtl">');
   });
 
-  test("is there as soon as it is made, and gone as soon as it is deleted", async () => {
+  test("is found as soon as it is created, and missing as soon as it is deleted", async () => {
     expect((await host.visit("/brief")).status).toBe(404);
     const { id } = await host.add("link", { path: "brief", url });
     for (const seen of [1, 2]) {
@@ -175,7 +175,7 @@ describe("what is not there", () => {
   });
 });
 
-describe("where a project leads", () => {
+describe("home_url and not_found_url", () => {
   const home_url = "https://shop.example/home?a=1";
   const not_found_url = "https://shop.example/müll";
   const at = { host: "other.localhost" };
@@ -184,7 +184,7 @@ describe("where a project leads", () => {
     return [status, headers.location];
   };
 
-  test("who asks for the root, and who asks for no link, with nothing of theirs", async () => {
+  test("are the redirects for the root and for missing links, without the query", async () => {
     await change({ home_url, not_found_url });
     const missing = [302, "https://shop.example/m%C3%BCll"];
     for (const path of ["/", "/?id=7"]) expect(await ask(path)).toEqual([302, home_url]);
@@ -198,7 +198,7 @@ describe("where a project leads", () => {
     expect(await ask("/nothing")).toEqual([404, undefined]);
   });
 
-  test("is nowhere for programs that ask for a file, and for nobody else's host", async () => {
+  test("do not apply to files that programs request, or to other projects", async () => {
     await change({ home_url, not_found_url });
     for (const path of ["/.well-known/change-password", "/nothing.qr", "/sitemap.xml"]) {
       expect([path, await ask(path)]).toEqual([path, [404, undefined]]);
@@ -207,7 +207,7 @@ describe("where a project leads", () => {
     await change({ home_url: null, not_found_url: null });
   });
 
-  test("is never round in circles, nor to what the rules refuse by now", async () => {
+  test("are ignored if they would loop or are no web address", async () => {
     const addresses = [
       "https://other.localhost:1/nothing",
       `http://OTHER.localhost:${host.port}/`,
@@ -225,7 +225,7 @@ describe("where a project leads", () => {
     await change({ home_url: null, not_found_url: null });
   });
 
-  test("without a home, its root has its name and nothing else", async () => {
+  test("are optional: without home_url the root shows the project's name", async () => {
     await host.add("link", { path: "there", url });
     const { status, text, headers } = await host.visit("/");
     expect([status, headers["cache-control"]]).toEqual([200, "private, no-store"]);
@@ -236,7 +236,7 @@ describe("where a project leads", () => {
 
 describe("a method", () => {
   test.each(["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"])(
-    "%s is not for links",
+    "%s returns 405 for links",
     async (method) => {
       for (const path of ["/spring", "/nothing", "/.well-known/assetlinks.json"]) {
         const visited = await host.visit(path, { method });
@@ -246,11 +246,11 @@ describe("a method", () => {
     },
   );
 
-  test("POST is for no path that cannot be decoded, whatever it brings", async () => {
+  test("POST returns 405 for a path that cannot be decoded", async () => {
     expect((await host.visit("/%zz", { method: "POST", body: {} })).status).toBe(405);
   });
 
-  test("HEAD is answered as GET is, without the body", async () => {
+  test("HEAD returns the status and headers of GET without a body", async () => {
     for (const path of ["/spring", "/nothing", "/spring.qr", "/.well-known/assetlinks.json"]) {
       const { date: _, ...head } = (await host.visit(path, { method: "HEAD" })).headers;
       const { date: __, ...headers } = (await host.visit(path)).headers;
@@ -260,7 +260,7 @@ describe("a method", () => {
   });
 });
 
-test("a redirect is for this visit alone", async () => {
+test("a redirect must not be cached", async () => {
   expect((await host.visit("/spring")).headers).toMatchObject({
     location: url,
     "cache-control": "private, no-store",
@@ -270,7 +270,7 @@ test("a redirect is for this visit alone", async () => {
   });
 });
 
-test("Google Play is told the very address of each visit, query and host name", async () => {
+test("Google Play's referrer contains the exact address of each visit", async () => {
   await change({ custom_domain_verified: true, link_in_referrer: true });
   const key = await host.world.addKey({ project: other });
   const body = {
@@ -296,7 +296,7 @@ test("Google Play is told the very address of each visit, query and host name", 
   await change({ custom_domain_verified: false, link_in_referrer: false });
 });
 
-test("the host's own files are ours, and those that read tags may come", async () => {
+test("robots.txt and favicon.ico belong to the link host", async () => {
   expect(await host.visit("/robots.txt")).toMatchObject({
     status: 200,
     text: "User-agent: *\nAllow: /\n",
@@ -304,8 +304,8 @@ test("the host's own files are ours, and those that read tags may come", async (
   expect((await host.visit("/favicon.ico")).status).toBe(204);
 });
 
-describe("a store that does not answer", () => {
-  test("is a 503 for a moment, where others hold it, and nothing to report", async () => {
+describe("a database error", () => {
+  test("because it is busy returns 503 with Retry-After and is not reported", async () => {
     const reported: unknown[] = [];
     await using busy = await openFailing(new StoreBusy("busy"), (error) => reported.push(error));
     expect(await busy.visit("/spring")).toMatchObject({
@@ -316,7 +316,7 @@ describe("a store that does not answer", () => {
     expect(reported).toEqual([]);
   });
 
-  test("is a 500 that tells nothing, where something is wrong, and is reported", async () => {
+  test("for another reason returns 500 without details and is reported", async () => {
     const reported: unknown[] = [];
     const fault = new Error("no such table: links");
     await using broken = await openFailing(fault, (error) => reported.push(error));
@@ -330,8 +330,8 @@ describe("a store that does not answer", () => {
   });
 });
 
-/** All that a visitor can tell two answers apart by. */
-function tell({ status, text, headers }: Visited): string {
+/** Everything by which a visitor could distinguish two responses. */
+function describeResponse({ status, text, headers }: Visited): string {
   return JSON.stringify({ status, text, headers: { ...headers, date: "" } });
 }
 
@@ -339,7 +339,7 @@ async function change(changes: ProjectChanges): Promise<void> {
   await host.world.store.write((db) => updateProject(db, other.id, changes, 0));
 }
 
-/** A link host whose store ends each question like this. */
+/** A link host whose reads all fail with this error. */
 function openFailing(fault: Error, report: (error: unknown) => unknown) {
   const readVersion = () => Promise.reject(fault);
   return openLinkHost({ wrap: (store) => ({ ...store, readVersion }), report });

@@ -4,7 +4,7 @@ import { agents } from "../attribution/agents.ts";
 import { home, openInstallWorld, startFirst, type InstallWorld } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 
-/** A link's `name` is for the people who manage it: no visitor and no app receives it. */
+/** A link's `name` is only for its managers: no visitor and no app receives it. */
 
 let world: InstallWorld;
 openForEach(openInstallWorld, (opened) => (world = opened));
@@ -32,7 +32,7 @@ const readTitles = (html: string) => [
 
 const four = (title: string) => [title, title, title, title];
 
-/** Everything that the link host answers about the link, by what was asked. */
+/** Everything that the link host returns about the link, by request. */
 async function readHost(): Promise<readonly (readonly [string, string])[]> {
   const { open } = world;
   const { safari26, android, desktop } = agents;
@@ -48,7 +48,7 @@ async function readHost(): Promise<readonly (readonly [string, string])[]> {
   return Promise.all(asked);
 }
 
-/** Everything that an app receives from the routes of the SDK. */
+/** Everything that an app receives from the SDK's endpoints. */
 async function readSdk(): Promise<readonly (readonly [string, string])[]> {
   const address = "http://default.localhost:8787/spring?a=1";
   const requests = {
@@ -66,20 +66,20 @@ async function readSdk(): Promise<readonly (readonly [string, string])[]> {
   return Promise.all(asked);
 }
 
-test("no answer of the link host or the SDK routes contains a link's name", async () => {
+test("no response of the link host or the SDK's endpoints contains a link's name", async () => {
   await nameLink();
   const designed = [...(await readHost()), ...(await readSdk())];
   await publish();
   const answers = [...designed, ...(await readHost())];
   const leaks = answers.filter(([, text]) => text.includes("cart abandoned"));
   expect(leaks.map(([asked]) => asked)).toEqual([]);
-  // The shortened address resolves to the whole link, as the API is specified.
+  // Resolving a short link returns the whole link, as the API specifies.
   const body = { url: "http://default.localhost:8787/spring" };
   const resolved = await world.world.call("POST", "/short_links/resolve", { key: null, body });
   expect(resolved.body.name).toBe(canary);
 });
 
-test("the title is the social title, else the app's name, else the host", async () => {
+test("a page's title is the social title, or else the app's name, or else the host", async () => {
   const read = async () => readTitles((await world.open("/spring")).text);
   const [app] = (await world.world.call("GET", "/ios_apps")).body.ios_apps;
   for (const isPublished of [false, true]) {
@@ -95,7 +95,7 @@ test("the title is the social title, else the app's name, else the host", async 
   }
 });
 
-test("a preview of the page shows the visitors' title and not the link's name", async () => {
+test("a preview shows the title that visitors see, not the link's name", async () => {
   await nameLink();
   const preview = async (fields: object) =>
     (await world.world.call("POST", "/page_template/preview", { body: fields })).text;

@@ -5,7 +5,7 @@ import { agents } from "../attribution/agents.ts";
 import { createAlarms, createGate } from "../support/clock.ts";
 import { openInstallWorld, openLinkHost } from "../support/link-host.ts";
 
-/** How visits of pages are written to the store, a few at a time. */
+/** How visits are stored for matching installs, a few at a time. */
 
 const visit = (number: number) => ({
   project_id: "p",
@@ -19,7 +19,7 @@ const visit = (number: number) => ({
   ends_at: number,
 });
 
-function createGround() {
+function createTestClock() {
   let now = 0;
   const alarms = createAlarms({ monotonic: () => now });
   const reported: unknown[] = [];
@@ -35,9 +35,9 @@ function createGround() {
   };
 }
 
-test("what a page's script reports replaces what its request told, in either order", async () => {
+test("what a page's script reports replaces what its request showed, in either order", async () => {
   await using world = await openInstallWorld();
-  const ground = createGround();
+  const ground = createTestClock();
   const { note } = createDeferredVisits({ ...ground, store: world.world.store });
   const noted = [1, 2, 3].map((number) => note({ visit: visit(number), isWhole: false }));
   noted.push(note({ visit: { ...visit(3), query: "ref=anna" }, isWhole: true }));
@@ -52,16 +52,16 @@ test("what a page's script reports replaces what its request told, in either ord
   ]);
 });
 
-test("visits of the last moment are written when the process stops", async () => {
+test("pending visits for installs are stored when the process stops", async () => {
   await using world = await openInstallWorld();
-  const visits = createDeferredVisits({ ...createGround(), store: world.world.store });
+  const visits = createDeferredVisits({ ...createTestClock(), store: world.world.store });
   void visits.note({ visit: visit(1), isWhole: false });
   await visits.close();
   expect((await world.listRows()).map(({ id }) => id)).toEqual(["visit-1"]);
 });
 
-test("one write is under way at a time, and what finds no room is dropped", async () => {
-  const ground = createGround();
+test("only one write of visits runs at a time, and at most 2,000 visits wait for it", async () => {
+  const ground = createTestClock();
   const [over, sizes] = [createGate(), [] as number[]];
   const store = {
     write: async () => {
@@ -83,11 +83,11 @@ test("one write is under way at a time, and what finds no room is dropped", asyn
   await first;
   await ground.pass(0);
   expect(sizes).toHaveLength(2);
-  // An outage is told once, however many pages are opened meanwhile.
+  // An outage is reported once, however many pages are opened meanwhile.
   expect(ground.reported).toHaveLength(1);
 });
 
-test("a page whose visit cannot be named is shown without its script", async () => {
+test("a page whose visit cannot be stored is shown without its script", async () => {
   const reported: unknown[] = [];
   await using host = await openLinkHost({
     wrap: (store) => ({ ...store, write: () => Promise.reject(new StoreBusy("away")) }),

@@ -1,11 +1,11 @@
 import type { Browser, Page } from "playwright-core";
 
 /** What a page did in a real browser. */
-export type Looked = {
+export type PageLoad = {
   readonly page: Page;
-  /** What went wrong in the page, in the browser's own words. */
+  /** The browser's messages about errors in the page. */
   readonly faults: readonly string[];
-  /** The addresses that were asked for, in their order. */
+  /** The requested addresses, in order. */
   readonly requests: readonly string[];
 };
 
@@ -15,8 +15,12 @@ export type Device = {
   readonly isMobile: boolean;
 };
 
-/** Opens an address as a device does, and notes everything that comes of it. */
-export async function look(browser: Browser, device: Device, address: string): Promise<Looked> {
+/** Opens an address on a device, and records errors and requests. */
+export async function openOnDevice(
+  browser: Browser,
+  device: Device,
+  address: string,
+): Promise<PageLoad> {
   const context = await browser.newContext({ ...device, hasTouch: device.isMobile });
   const page = await context.newPage();
   const faults: string[] = [];
@@ -27,10 +31,10 @@ export async function look(browser: Browser, device: Device, address: string): P
   page.on("pageerror", (error) => faults.push(error.message));
   page.on("request", (request) => requests.push(request.url()));
   await page.goto(address);
-  // By the second picture the browser has asked for all that the page needs; none runs a script.
-  await page.evaluate(secondPicture);
+  // By the second frame the browser has requested everything; no page runs a script.
+  await page.evaluate(secondFrame);
   return { page, faults, requests };
 }
 
-const secondPicture =
+const secondFrame =
   "new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))";

@@ -2,12 +2,12 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { launchBrowser, openTab, lookAtPage } from "../support/browser.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
-import { look } from "./look.ts";
+import { openOnDevice } from "./open-on-device.ts";
 import { addApps } from "./add-apps.ts";
 
 import agents from "./user-agents.json" with { type: "json" };
 
-/** The default page before people's eyes and axe's, whichever way they hold their phone. */
+/** The default page in a browser: accessibility, screen sizes and pictures. */
 
 let host: LinkHost;
 let browser: Browser;
@@ -56,7 +56,7 @@ test.each([
   ["plain", "phone", "en"],
   ["nothing", "phone", "he"],
   ["", "desktop", "en"],
-] as const)("/%s on a %s in %s has nothing that axe finds", async (path, device, language) => {
+] as const)("/%s on a %s in %s has no accessibility problems", async (path, device, language) => {
   const page = await openPage(path, device, language);
   await lookAtPage(page, `host ${path} ${device} ${language}`);
   await page.context().close();
@@ -67,7 +67,7 @@ test.each([
   { width: 667, height: 375 },
   { width: 360, height: 740 },
   { width: 320, height: 568 },
-])("the main button is seen at once at $width×$height", async (size) => {
+])("the main button is visible without scrolling at $width×$height", async (size) => {
   const page = await openPage("full", "phone", "fr");
   await page.setViewportSize(size);
   const box = await page.locator(".store-button-primary").boundingBox();
@@ -75,28 +75,25 @@ test.each([
   await page.context().close();
 });
 
-test("a link that does not exist has a page of its own, which requests nothing", async () => {
+test("the page for a missing link makes no further requests", async () => {
   const address = `${host.origin}/nothing`;
-  const { page, faults, requests } = await look(browser, computer, address);
-  // The browser calls the status of the response an error too.
+  const { page, faults, requests } = await openOnDevice(browser, computer, address);
+  // The browser reports the status of the response as an error too.
   expect(faults.filter((text) => !text.includes("404"))).toEqual([]);
   expect(requests).toEqual([address]);
   expect(await page.title()).toBe("Link not found");
   await page.context().close();
 });
 
-test.each(["", "?format=png"])(
-  "a browser shows the picture of a link's address: %j",
-  async (query) => {
-    const { page, faults } = await look(browser, computer, `${host.origin}/plain.qr${query}`);
-    expect(faults).toEqual([]);
-    const shape = query === "" ? page.locator("path").nth(1) : page.locator("img");
-    expect((await shape.boundingBox())?.width).toBeGreaterThan(100);
-    await page.context().close();
-  },
-);
+test.each(["", "?format=png"])("a browser shows the QR code of a link: %j", async (query) => {
+  const { page, faults } = await openOnDevice(browser, computer, `${host.origin}/plain.qr${query}`);
+  expect(faults).toEqual([]);
+  const shape = query === "" ? page.locator("path").nth(1) : page.locator("img");
+  expect((await shape.boundingBox())?.width).toBeGreaterThan(100);
+  await page.context().close();
+});
 
-test("a picture has its room, and one that is broken leaves none empty", async () => {
+test("a picture and a broken picture take the same space on the page", async () => {
   const page = await openPage("full", "phone", "en");
   const measure = async () => {
     const { width = 0, height = 1 } = (await page.locator(".picture").boundingBox()) ?? {};
@@ -107,7 +104,7 @@ test("a picture has its room, and one that is broken leaves none empty", async (
   await page.route(picture, (route) => route.fulfill({ status: 404 }));
   await page.reload();
   expect(await measure()).toBeCloseTo(1200 / 630, 1);
-  // What stands in its place hides the browser's sign of a broken picture.
+  // The placeholder covers the browser's icon for a broken image.
   const shown = "getComputedStyle(document.querySelector('.picture-front'), '::after')";
   expect(await page.evaluate(`${shown}.backgroundImage`)).toContain("linear-gradient");
   expect(await page.evaluate(`${shown}.position`)).toBe("absolute");

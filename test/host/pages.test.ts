@@ -9,7 +9,7 @@ import { addApps } from "./add-apps.ts";
 
 import agents from "./user-agents.json" with { type: "json" };
 
-/** The page that people meet before an app or a store: whose design it has, and where it leads. */
+/** The page that visitors see before an app or a store: its design and its links. */
 
 const url = "https://shop.example/";
 const iPhone = agents.ios["Safari on an iPhone"];
@@ -37,7 +37,7 @@ const publish = (word: string) =>
   });
 
 describe("a page", () => {
-  test("is for this visit alone, runs nothing and is found by no search", async () => {
+  test("is not cached, runs no script and is not indexed", async () => {
     const { headers } = await host.visit("/spring", { agent: iPhone });
     expect(headers).toMatchObject({
       "content-type": "text/html; charset=utf-8",
@@ -57,7 +57,7 @@ describe("a page", () => {
     expect(second).not.toBe(first);
   });
 
-  test("leads into the app by its scheme on iOS, and by an intent on Android", async () => {
+  test("opens the app by its custom scheme on iOS and by an intent on Android", async () => {
     const ios = await host.visit("/spring?a=1", { agent: iPhone });
     expect(readLinks(ios.text)).toEqual(["shop://spring?a=1", "https://apps.apple.com/app/id1"]);
     const android = await host.visit("/spring", { agent: phone });
@@ -69,7 +69,7 @@ describe("a page", () => {
     ]);
   });
 
-  test("the page names no stored custom scheme that belongs to the system", async () => {
+  test("does not contain a stored custom scheme that belongs to the system", async () => {
     const custom_scheme = "intent";
     await host.world.store.write(async (db) => {
       await db.updateTable("ios_apps").set({ custom_scheme }).execute();
@@ -83,7 +83,7 @@ describe("a page", () => {
     }
   });
 
-  test("has the design of the published template, from the next visit on", async () => {
+  test("has the design of the published template from the next visit on", async () => {
     const read = async () => (await host.visit("/spring", { agent: iPhone })).text;
     expect(await read()).not.toContain("Sesame");
     expect((await publish("Sesame")).status).toBe(200);
@@ -98,7 +98,7 @@ describe("a page", () => {
     expect(await read()).not.toContain("Barley");
   });
 
-  test("has its own project's design, and no other project's", async () => {
+  test("has the design of its own project", async () => {
     const { world } = host;
     const projects = [await world.addProject(), world.project, await world.addProject()];
     for (const [index, project] of projects.entries()) {
@@ -116,7 +116,7 @@ describe("a page", () => {
     expect(designs).toEqual(["Design 0", "Design 1", undefined]);
   });
 
-  test("has the default body in the published css, where css alone was published", async () => {
+  test("has the default body if only css was published", async () => {
     const body = { css: ".card { outline: 3px solid #123456 }" };
     const published = await host.world.call("POST", "/page_template/publish", { body });
     expect(published.status).toBe(200);
@@ -127,7 +127,7 @@ describe("a page", () => {
     expect(text).toContain(body.css);
   });
 
-  test("of a published template keeps its words in every visitor's language", async () => {
+  test("with a published template has the same words for every language", async () => {
     await publish("Sesame");
     const agent = agents.ios["Instagram's browser on an iPhone"];
     const { text, headers } = await host.visit("/spring", { agent, headers: arabic });
@@ -137,7 +137,7 @@ describe("a page", () => {
     expect(text).not.toContain('class="leave"');
   });
 
-  test("has the default design where the operator took templates away", async () => {
+  test("has the default design if the operator has disabled templates", async () => {
     await publish("Sesame");
     const { id } = host.world.project;
     await host.world.store.write((db) => updateProject(db, id, { templates_enabled: false }, 0));
@@ -146,7 +146,7 @@ describe("a page", () => {
     expect(visited.text).toContain("Spring sale");
   });
 
-  test("has the default design where a stored template is refused by now", async () => {
+  test("has the default design if the stored template is invalid", async () => {
     await publish("Sesame");
     await host.world.store.write((db) =>
       db.updateTable("page_template_versions").set({ body: "{% nonsense %}" }).execute(),
@@ -158,7 +158,7 @@ describe("a page", () => {
 });
 
 describe("with a second host name", () => {
-  test("a visit is noted for installs once, at the first name", async () => {
+  test("a visit is stored for installs only once, at the first name", async () => {
     await using twice = await openLinkHost({ secondOrigin: "http://{subdomain}.open.localhost" });
     const ios_app = { bundle_id: "com.example.b", team_id: "ABCDE12345" };
     await twice.add("link", { path: "b", ios_app, ios_deferred_deep_linking_enabled: true });
@@ -176,7 +176,7 @@ describe("with a second host name", () => {
     expect(await listNoted()).toEqual(noted);
   });
 
-  test("the Open button leads there, and who gets there without the app is sent on", async () => {
+  test("the button opens the second name, which redirects visitors without the app", async () => {
     await using twice = await openLinkHost({ secondOrigin: "http://{subdomain}.open.localhost" });
     await addLink(twice);
     const ios = await twice.visit("/spring?a=1", { agent: iPhone });
@@ -192,7 +192,7 @@ describe("with a second host name", () => {
   });
 });
 
-test("what another process writes is seen within the blink of an eye", async () => {
+test("a link deleted by another process is gone within 20 ms", async () => {
   const [link] = (await host.world.call("GET", "/links")).body.links;
   const visit = () => host.visit("/spring");
   expect((await visit()).status).toBe(302);

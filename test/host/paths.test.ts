@@ -4,7 +4,7 @@ import { encodePath } from "../../src/contract/rules/link-path.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
 import { openForAll } from "../support/open-for.ts";
 
-/** A created path leads to its own link, and no other path does. */
+/** Every path of a link redirects to that link, and no other path does. */
 
 let host: LinkHost;
 openForAll(openLinkHost, (opened) => (host = opened));
@@ -47,7 +47,7 @@ const path = fc
   })
   .map((parts) => parts.join(""));
 
-test("every path that can be created resolves to its own link alone", async () => {
+test("every path that can be created redirects only to its own link", async () => {
   const targets = new Map<string, string>();
   await fc.assert(
     fc.asyncProperty(path, async (wanted) => {
@@ -57,7 +57,7 @@ test("every path that can be created resolves to its own link alone", async () =
         body: { path: wanted, url, options: { shorten: true } },
       });
       if (status !== 201) {
-        // Refused, or taken by one of those before it: nothing changed for that one.
+        // Refused, or taken by an earlier link, which did not change.
         expect(status).toBe(422);
         return;
       }
@@ -71,13 +71,13 @@ test("every path that can be created resolves to its own link alone", async () =
     { numRuns: 100 },
   );
   expect(targets.size).toBeGreaterThan(40);
-  // All together: nobody answers for somebody else.
+  // Once all links exist, each still redirects to its own address.
   for (const [address, url] of targets) {
     expect((await host.visit(`/${encodePath(address)}`)).headers.location).toBe(url);
   }
 });
 
-test("what is almost a path is not", async () => {
+test("a path that differs only slightly from a link's does not redirect", async () => {
   const url = "https://shop.example/";
   await host.add("link", { path: "Spring/Größe 1", url });
   const exact = "/Spring/Gr%C3%B6%C3%9Fe%201";
@@ -107,22 +107,22 @@ test("what is almost a path is not", async () => {
   }
 });
 
-test("where a link leads is known of no address that only looks like its path", async () => {
+test("a cached redirect is not used for an address that only resembles its path", async () => {
   const url = "https://shop.example/";
   await host.add("link", { path: "seen-Größe", url });
   await host.add("link", { path: "http://seen", url });
   await host.add("link", { path: "seen", url: `${url}a` });
-  const lead = async (path: string) => {
+  const readLocation = async (path: string) => {
     const sent = `GET ${path} HTTP/1.1\r\nhost: default.localhost\r\nconnection: close\r\n\r\n`;
     return /\r\nlocation: (.*)\r\n/i.exec(await host.sendRaw(sent))?.[1];
   };
-  // The second time, each is known.
+  // In the second turn, each redirect is cached.
   for (let turn = 0; turn < 2; turn += 1) {
-    expect(await lead("/seen-Gr%C3%B6%C3%9Fe")).toBe(url);
-    expect(await lead("/seen-Größe")).toBeUndefined();
-    expect(await lead("/http://seen")).toBe(url);
-    expect(await lead("http://seen")).toBeUndefined();
-    expect(await lead("/seen?b")).toBe(`${url}a?b`);
-    expect(await lead("/seen#b")).toBe(`${url}a`);
+    expect(await readLocation("/seen-Gr%C3%B6%C3%9Fe")).toBe(url);
+    expect(await readLocation("/seen-Größe")).toBeUndefined();
+    expect(await readLocation("/http://seen")).toBe(url);
+    expect(await readLocation("http://seen")).toBeUndefined();
+    expect(await readLocation("/seen?b")).toBe(`${url}a?b`);
+    expect(await readLocation("/seen#b")).toBe(`${url}a`);
   }
 });

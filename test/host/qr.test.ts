@@ -9,11 +9,11 @@ import { addApps } from "./add-apps.ts";
 
 import agents from "./user-agents.json" with { type: "json" };
 
-/** Pictures of links' addresses, for whoever wants to print one. */
+/** QR codes of links' addresses, for printing. */
 
 const url = "https://shop.example/";
 const border = 4;
-/** Pixels of a PNG for each module, as the README says it. */
+/** Pixels of a PNG for each module, as documented. */
 const scale = 10;
 
 const computer = agents.desktop["Chrome on Windows"];
@@ -29,7 +29,7 @@ openForAll(openLinkHost, async (opened) => {
 
 const paths = ["spring", encodeURI("frühling/größe 1"), `long/${"x".repeat(1900)}`];
 
-describe.each(paths)("the picture of %s", (path) => {
+describe.each(paths)("the QR code of %s", (path) => {
   test("is an SVG of its address", async () => {
     const { status, headers, text } = await host.visit(`/${path}.qr`);
     expect(status).toBe(200);
@@ -48,7 +48,7 @@ describe.each(paths)("the picture of %s", (path) => {
     expectModules(side, isDark, path);
   });
 
-  test("is a PNG of its address where that is asked for", async () => {
+  test("with format=png is a PNG of its address", async () => {
     const { status, headers, bytes } = await host.visit(`/${path}.qr?format=png`);
     expect(status).toBe(200);
     expect(headers["content-type"]).toBe("image/png");
@@ -61,7 +61,7 @@ describe.each(paths)("the picture of %s", (path) => {
   });
 });
 
-test("a picture is kept for an hour, and asked for again by its tag", async () => {
+test("a QR code may be cached for an hour and revalidated by its ETag", async () => {
   const { headers } = await host.visit("/spring.qr");
   expect(headers["cache-control"]).toBe("public, max-age=3600");
   const png = await host.visit("/spring.qr?format=png");
@@ -71,7 +71,7 @@ test("a picture is kept for an hour, and asked for again by its tag", async () =
   expect((await host.visit("/spring.qr?format=png", known)).status).toBe(200);
 });
 
-test("there is none of what is no link, or of what no code can hold", async () => {
+test("a missing link, or one whose address is too long, has no QR code", async () => {
   for (const path of ["/nothing.qr", "/.qr", "/spring.qr.qr", "/spring.qr/", "//spring.qr"]) {
     expect((await host.visit(path)).status).toBe(404);
   }
@@ -80,7 +80,7 @@ test("there is none of what is no link, or of what no code can hold", async () =
   expect((await host.visit(`/${path}.qr`)).status).toBe(404);
 });
 
-test("a picture shows the project's own domain, under whichever name it is asked for", async () => {
+test("a QR code contains the project's custom domain on every host name", async () => {
   const { world } = host;
   const custom_domain = "a-rather-long-name-for-a-shop.example";
   const other = await world.addProject({ subdomain: "o", custom_domain });
@@ -95,7 +95,7 @@ test("a picture shows the project's own domain, under whichever name it is asked
   expect(await draw(custom_domain)).toBe(after);
 });
 
-test("clients behind one proxy have their own ten drawings a second", async () => {
+test("clients behind a trusted proxy may each request ten new QR codes a second", async () => {
   const trustedProxies = { networks: [{ address: "127.0.0.1", prefix: 32 }] };
   await using proxied = await openLinkHost({ trustedProxies });
   const apps = await addApps(proxied, { ios: "Shop", android: "Shop" });
@@ -115,7 +115,7 @@ test("clients behind one proxy have their own ten drawings a second", async () =
   expect(await readCode("203.0.113.2")).not.toBe(code);
 });
 
-test("a shortened path has its own, which is smaller", async () => {
+test("a shortened path has its own, smaller QR code", async () => {
   const link = await host.add("link", {
     path: "a/rather/long/path/for/a/picture",
     url,
@@ -133,7 +133,7 @@ test("a shortened path has its own, which is smaller", async () => {
 
 type IsDark = (row: number, column: number) => boolean;
 
-/** What a reader makes of the picture, three pixels to a module. */
+/** What a scanner reads from the picture, at three pixels for each module. */
 function scan(side: number, isDark: IsDark): string | undefined {
   const width = side * 3;
   const places = Array.from({ length: side }, (_, place) => place);
@@ -146,11 +146,11 @@ function scan(side: number, isDark: IsDark): string | undefined {
   return jsQr.default(pixels, width, width)?.data;
 }
 
-/** Every module, and four of white on each side: a scanner makes good what is drawn wrongly. */
+/** Compares every module and the white border, because scanners correct errors. */
 function expectModules(side: number, isDark: IsDark, path: string): void {
   const places = Array.from({ length: side }, (_, place) => place);
   const seen = places.map((row) => places.map((column) => (isDark(row, column) ? "#" : ".")));
-  // The level M, by which a picture survives dirt and folds.
+  // Level M, which tolerates dirt and folds.
   const { data } = encode(`${host.origin}/${path}?wp=qr`, { ecc: "M", border: 0 });
   const wanted = places.map((row) =>
     places.map((column) => (data[row - border]?.[column - border] === true ? "#" : ".")),
@@ -159,7 +159,7 @@ function expectModules(side: number, isDark: IsDark, path: string): void {
   expect(seen.map((row) => row.join(""))).toEqual(wanted.map((row) => row.join("")));
 }
 
-/** As much of a reader as our own pictures need: one bit of grey, no filter. */
+/** Decodes only what our own pictures need: one bit of grey, no filter. */
 function decodePng(bytes: Buffer) {
   expect(bytes.subarray(0, 8).toString("latin1")).toBe("\x89PNG\r\n\x1a\n");
   const width = bytes.readUInt32BE(16);

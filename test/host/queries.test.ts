@@ -5,7 +5,7 @@ import { openForAll } from "../support/open-for.ts";
 
 import agents from "./user-agents.json" with { type: "json" };
 
-/** What a visit brings along behind the link's path, and where that goes. */
+/** Where the query of a visit goes. */
 
 const url = "https://shop.example/p?own=1#top";
 const iPhone = agents.ios["Safari on an iPhone"];
@@ -21,7 +21,7 @@ openForAll(openLinkHost, async (opened) => {
   await host.add("ios_app", { ...ios, custom_scheme: "shop" });
 });
 
-const lead = async (path: string, agent?: string) =>
+const readLocation = async (path: string, agent?: string) =>
   (await host.visit(path, agent === undefined ? {} : { agent })).headers.location;
 
 async function shorten(path: string): Promise<string> {
@@ -31,31 +31,26 @@ async function shorten(path: string): Promise<string> {
   return reply.body.shortened_path;
 }
 
-/** The address that Google Play is told. */
+/** The address in Google Play's referrer. */
 async function readReferrer(path: string): Promise<string> {
-  const referrer = new URL((await lead(path, phone)) ?? "").searchParams.get("referrer") ?? "";
+  const referrer =
+    new URL((await readLocation(path, phone)) ?? "").searchParams.get("referrer") ?? "";
   return Buffer.from(new URLSearchParams(referrer).get("_url") ?? "", "base64url").toString();
 }
 
-describe("a slash at the end", () => {
-  test("finds the link without it, which no other link can take over", async () => {
+describe("a slash at the end of a visited path", () => {
+  test("finds the link without it, and no other link", async () => {
     await host.add("link", { path: "only/", url });
     for (const path of ["/product", "/product/", "/product%2F", "/product///", "/only"]) {
-      expect([path, await lead(path)]).toEqual([path, url]);
+      expect([path, await readLocation(path)]).toEqual([path, url]);
     }
     for (const path of ["//product", "//", "/robots.txt/", "/product.qr/"]) {
       expect([path, (await host.visit(path)).status]).toEqual([path, 404]);
     }
   });
-
-  test("counts for the link that it leads to", async () => {
-    const { id } = await host.add("link", { path: "counted", url });
-    await host.visit("/counted/?a=1");
-    expect(await host.readClicks(id)).toBe(1);
-  });
 });
 
-describe("a visit's query", () => {
+describe("the query of a visit", () => {
   test.each([
     ["id=1", "own=1&id=1"],
     ["id=%C3%A9+%20&b=a%26c", "own=1&id=%C3%A9+%20&b=a%26c"],
@@ -64,39 +59,39 @@ describe("a visit's query", () => {
     ["", "own=1"],
     ["&&", "own=1"],
     ["x=%0d%0aSet-Cookie:%20a=b", "own=1&x=%0d%0aSet-Cookie:%20a=b"],
-  ])("%j is handed on behind the destination's own", async (query, whole) => {
+  ])("%j is added behind the destination's own", async (query, whole) => {
     const { headers } = await host.visit(`/product?${query}`);
     expect(headers.location).toBe(`https://shop.example/p?${whole}#top`);
     expect(headers["set-cookie"]).toBeUndefined();
-    // What was answered to one visitor is not answered to the next.
-    expect(await lead("/product")).toBe(url);
+    // The redirect of one visitor is not used for the next.
+    expect(await readLocation("/product")).toBe(url);
   });
 
-  test("that is too long for an address is left out, and the visitor arrives", async () => {
-    expect(await lead(`/product?id=${"1".repeat(8200)}`)).toBe(url);
+  test("is left out if the address would be too long", async () => {
+    expect(await readLocation(`/product?id=${"1".repeat(8200)}`)).toBe(url);
     const fits = "1".repeat(8000);
-    expect(await lead(`/product?id=${fits}`)).toContain(fits);
+    expect(await readLocation(`/product?id=${fits}`)).toContain(fits);
   });
 
-  test("goes to a fallback that is a web page, and to no store", async () => {
+  test("is added to a fallback that is a web page, but not to a store's address", async () => {
     const fields = {
       path: "fallbacks",
       ios_fallback_url: "https://shop.example/ios",
       android_fallback_url: "https://play.google.com/store/apps/details?id=com.a",
     };
     await host.add("link", fields);
-    expect(await lead("/fallbacks?id=1", iPhone)).toBe("https://shop.example/ios?id=1");
-    expect(await lead("/fallbacks?id=1", phone)).toBe(fields.android_fallback_url);
+    expect(await readLocation("/fallbacks?id=1", iPhone)).toBe("https://shop.example/ios?id=1");
+    expect(await readLocation("/fallbacks?id=1", phone)).toBe(fields.android_fallback_url);
     const app = { android_app: { package_name: "com.example.a" } };
     const ios = { ios_app: { bundle_id: "com.example.a" }, enable_forced_redirect: true };
     await host.add("link", { path: "stores", url, ...app, ...ios });
-    expect(await lead("/stores?id=1", iPhone)).toBe("https://apps.apple.com/app/id1");
-    expect(await lead("/stores?id=1", phone)).toBe(
+    expect(await readLocation("/stores?id=1", iPhone)).toBe("https://apps.apple.com/app/id1");
+    expect(await readLocation("/stores?id=1", phone)).toBe(
       "https://play.google.com/store/apps/details?id=com.example.a",
     );
   });
 
-  test("goes on from the preview page", async () => {
+  test("is added to the destination on the preview page", async () => {
     const fields = { android_app: { package_name: "com.example.a" } };
     await host.add("link", { path: "page", android_fallback_url: url, ...fields });
     const { text } = await host.visit('/page?id=1&x="><b>', { agent: phone });
@@ -106,7 +101,7 @@ describe("a visit's query", () => {
     expect(canonical).toBe(`${host.origin}/page`);
   });
 
-  test("is in the picture of the address, beside the picture's own format", async () => {
+  test("is part of the address in the QR code", async () => {
     const { headers } = await host.visit("/product.qr?id=1");
     expect(headers["content-type"]).toBe("image/svg+xml");
     const png = await host.visit("/product.qr?format=png&id=1");
@@ -116,7 +111,7 @@ describe("a visit's query", () => {
   });
 });
 
-describe("where the project hands the address to its apps", () => {
+describe("with link_in_referrer", () => {
   beforeAll(async () => {
     const { world } = host;
     const changes = { link_in_referrer: true };
@@ -134,21 +129,21 @@ describe("where the project hands the address to its apps", () => {
     };
   });
 
-  test("Google Play carries it with its query, and desktops get that as before", async () => {
+  test("Google Play's referrer contains the address with its query", async () => {
     expect(await readReferrer("/app?id=%20")).toBe(`${host.origin}/app?id=%20`);
-    expect(await lead("/app?id=1")).toBe("https://shop.example/p?own=1&id=1#top");
+    expect(await readLocation("/app?id=1")).toBe("https://shop.example/p?own=1&id=1#top");
   });
 
-  test("a query too long for an address is not told", async () => {
+  test("a query that would make the address too long is left out", async () => {
     expect(await readReferrer(`/app?id=${"1".repeat(8200)}`)).toBe(`${host.origin}/app`);
   });
 
-  test("a short path stands for the address that was shortened", async () => {
+  test("a short path is replaced by the address that was shortened", async () => {
     const short = await shorten("/app?id=1");
     expect(await readReferrer(`/${short}?b=2`)).toBe(`${host.origin}/app?id=1&b=2`);
   });
 
-  test("apps and Google Play get the address percent-encoded, by whichever path", async () => {
+  test("apps and Google Play get the percent-encoded address", async () => {
     const android_app = { package_name: "com.example.a" };
     const ios_app = { bundle_id: "com.example.a" };
     await host.add("link", { path: "grüße", url, android_app, enable_forced_redirect: true });
@@ -165,28 +160,30 @@ describe("where the project hands the address to its apps", () => {
     }
   });
 
-  test("the page tells iOS the address with its query", async () => {
+  test("the page's tags for iOS contain the address with its query", async () => {
     const { text } = await host.visit("/banner?id=1", { agent: iPhone });
     expect(text).toContain(`app-argument=${host.origin}/banner?id=1`);
     expect(text).toContain('content="shop://banner?id=1"');
   });
 });
 
-describe("a short path of an address with a query", () => {
-  test("is visited as that address is, and counts for the link", async () => {
+describe("the short path of an address with a query", () => {
+  test("redirects like that address, and counts for the link", async () => {
     const { id } = await host.add("link", { path: "short/ü", url });
     const one = await shorten("/short/%C3%BC?id=1");
     const two = await shorten("/short/%C3%BC?id=2&own=3");
-    expect(await lead(`/${one}`)).toBe("https://shop.example/p?own=1&id=1#top");
-    expect(await lead(`/${two}/`)).toBe("https://shop.example/p?own=1&id=2#top");
-    expect(await lead(`/${one}?id=3&b=4`)).toBe("https://shop.example/p?own=1&id=1&b=4#top");
-    expect(await lead(`/${one}`)).toBe("https://shop.example/p?own=1&id=1#top");
-    expect(await lead("/short/%C3%BC")).toBe(url);
+    expect(await readLocation(`/${one}`)).toBe("https://shop.example/p?own=1&id=1#top");
+    expect(await readLocation(`/${two}/`)).toBe("https://shop.example/p?own=1&id=2#top");
+    expect(await readLocation(`/${one}?id=3&b=4`)).toBe(
+      "https://shop.example/p?own=1&id=1&b=4#top",
+    );
+    expect(await readLocation(`/${one}`)).toBe("https://shop.example/p?own=1&id=1#top");
+    expect(await readLocation("/short/%C3%BC")).toBe(url);
     expect(await host.readClicks(id)).toBe(5);
     expect((await host.visit(`/${one}.qr`)).status).toBe(200);
   });
 
-  test("opens the app with it", async () => {
+  test("opens the app with the query", async () => {
     const app = { ios_app: { bundle_id: "com.example.a" } };
     await host.add("link", { path: "short/app", url, ...app });
     const short = await shorten("/short/app?id=1");
@@ -194,13 +191,13 @@ describe("a short path of an address with a query", () => {
     expect(text).toContain('href="shop://short/app?id=1"');
   });
 
-  test("ends with its link, at once", async () => {
+  test("is missing as soon as its link is deleted", async () => {
     const { id } = await host.add("link", { path: "gone", url });
     const short = await shorten("/gone?id=1");
     expect((await host.visit(`/${short}`)).status).toBe(302);
     await host.world.call("DELETE", `/links/${id}`);
     expect((await host.visit(`/${short}`)).status).toBe(404);
     await host.world.call("POST", `/links/${id}/restore`);
-    expect(await lead(`/${short}`)).toContain("id=1");
+    expect(await readLocation(`/${short}`)).toContain("id=1");
   });
 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 
-/** A deleted link before its visitors, until it comes back. */
+/** What visitors see of a deleted and restored link. */
 
 const url = "https://shop.example/spring";
 const iPhone =
@@ -17,7 +17,7 @@ async function ask(method: string, path: string): Promise<void> {
   expect(status, text).toBeLessThan(300);
 }
 
-test("it is gone at both its addresses, and so is its picture, until it comes back", async () => {
+test("a deleted link is missing at both paths and as a QR code until it is restored", async () => {
   const { id, path, shortened_path } = await host.add("link", {
     path: "spring",
     url,
@@ -36,7 +36,7 @@ test("it is gone at both its addresses, and so is its picture, until it comes ba
   expect(await host.readClicks(id)).toBe(4);
 });
 
-test("its app is out of the association file and off its page, until that comes back", async () => {
+test("a deleted app is missing in its association file and on pages until restored", async () => {
   const app = await host.add("ios_app", {
     bundle_id: "com.shop",
     team_id: "TEAM000001",

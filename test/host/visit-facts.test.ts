@@ -5,7 +5,7 @@ import { updateProject } from "../../src/store/projects.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 
-/** What is told apart of a visit, and what nobody keeps. */
+/** Which facts of a visit are stored. */
 
 const url = "https://shop.example/";
 const iPhone =
@@ -22,10 +22,10 @@ openForEach(
   (opened) => (host = opened),
 );
 
-/** The hour of the day at which the world's clock begins. */
+/** The hour at which the world's clock starts. */
 const startedAt = 12;
 
-/** How the visits are counted by one fact, hour by hour. */
+/** The counts of visits by one fact, for each hour. */
 async function readCounts(dimension: VisitCountTable["dimension"]) {
   const { clicks, project, store } = host.world;
   await clicks.flush(project.id);
@@ -48,7 +48,7 @@ async function listReferrers() {
   return (await readCounts("referrer")).map(([, host]) => host);
 }
 
-test("the way to a link is told apart, and all but a button's press are its clicks", async () => {
+test("visits are counted by source, and presses of a button are no clicks", async () => {
   const link = await host.add("link", { path: "spring", url, options: { shorten: true } });
   await host.visit("/spring");
   await host.visit("/spring/");
@@ -56,7 +56,7 @@ test("the way to a link is told apart, and all but a button's press are its clic
   await host.visit("/spring?wp=qr");
   await host.visit("/spring", { host: "default.open.localhost", agent: iPhone });
   expect(await readCounts("total")).toEqual([[0, "", 4]]);
-  // The link's own address and a computer are what the others leave.
+  // A link's own address and computers are the defaults and are not stored.
   expect(await readCounts("source")).toEqual([
     [0, "button", 1],
     [0, "qr", 1],
@@ -66,7 +66,7 @@ test("the way to a link is told apart, and all but a button's press are its clic
   expect(await host.readClicks(link.id)).toBe(4);
 });
 
-test("visitors by the same way are told apart by their phone and by the hour", async () => {
+test("visits are counted by platform and by hour", async () => {
   await host.add("link", { path: "spring", url });
   await host.visit("/spring");
   await host.visit("/spring", { agent: iPhone });
@@ -80,18 +80,18 @@ test("visitors by the same way are told apart by their phone and by the hour", a
   expect(await readCounts("platform")).toEqual([[0, "ios", 1]]);
 });
 
-test("the mark of a code goes no further, and what stands beside it does", async () => {
+test("the marker of a QR code is removed from the query, and the rest is kept", async () => {
   await host.add("link", { path: "spring", url });
-  const lead = async (path: string) => (await host.visit(path)).headers.location;
-  expect(await lead("/spring?wp=qr")).toBe(url);
-  expect(await lead("/spring?a=1&wp=qr&b=2")).toBe(`${url}?a=1&b=2`);
-  expect(await lead("/spring?wp=qrs&awp=qr")).toBe(`${url}?wp=qrs&awp=qr`);
+  const readLocation = async (path: string) => (await host.visit(path)).headers.location;
+  expect(await readLocation("/spring?wp=qr")).toBe(url);
+  expect(await readLocation("/spring?a=1&wp=qr&b=2")).toBe(`${url}?a=1&b=2`);
+  expect(await readLocation("/spring?wp=qrs&awp=qr")).toBe(`${url}?wp=qrs&awp=qr`);
   const pasted = `wp=paste-${"a".repeat(22)}`;
-  expect(await lead(`/spring?a=1&${pasted}&b=2`)).toBe(`${url}?a=1&b=2`);
-  expect(await lead(`/spring?${pasted}b`)).toBe(`${url}?${pasted}b`);
+  expect(await readLocation(`/spring?a=1&${pasted}&b=2`)).toBe(`${url}?a=1&b=2`);
+  expect(await readLocation(`/spring?${pasted}b`)).toBe(`${url}?${pasted}b`);
 });
 
-test("of the page that led here the host is kept, where it is another's", async () => {
+test("only the host of a referring page on another site is stored", async () => {
   await host.add("link", { path: "spring", url });
   const referers = [
     "https://www.News.example/today?user=7",
@@ -116,20 +116,23 @@ test.each([
   ["go.example", "https://go.example/other", undefined],
   ["go.example", "https://www.go.example/", "go.example"],
   ["go.example", "https://www.example/", undefined],
-])("of a project's own domain %s the page %s is another's or not", async (own, referer, told) => {
-  const { world } = host;
-  const project = await world.addProject({ subdomain: "own", custom_domain: own });
-  await world.store.write((db) => {
-    return updateProject(db, project.id, { custom_domain_verified: true }, 0);
-  });
-  const key = await world.addKey({ project });
-  await world.call("POST", "/links", { key, body: { path: "spring", url } });
-  await host.visit("/spring", { host: own, headers: { referer } });
-  await world.clicks.flush(project.id);
-  expect(await listReferrers()).toEqual(told === undefined ? [] : [told]);
-});
+])(
+  "on the custom domain %s, the page %s is from another site or not",
+  async (own, referer, expectedHost) => {
+    const { world } = host;
+    const project = await world.addProject({ subdomain: "own", custom_domain: own });
+    await world.store.write((db) => {
+      return updateProject(db, project.id, { custom_domain_verified: true }, 0);
+    });
+    const key = await world.addKey({ project });
+    await world.call("POST", "/links", { key, body: { path: "spring", url } });
+    await host.visit("/spring", { host: own, headers: { referer } });
+    await world.clicks.flush(project.id);
+    expect(await listReferrers()).toEqual(expectedHost === undefined ? [] : [expectedHost]);
+  },
+);
 
-test("a page of this machine is told as any other's", async () => {
+test("pages on localhost are stored as referrers", async () => {
   await host.add("link", { path: "spring", url });
   for (const referer of ["http://localhost:3000/", "http://[::1]:3000/", "http://127.0.0.1/"]) {
     await host.visit("/spring", { headers: { referer } });
@@ -137,7 +140,7 @@ test("a page of this machine is told as any other's", async () => {
   expect(await listReferrers()).toEqual(["127.0.0.1", "[::1]", "localhost"]);
 });
 
-test("the country is what is told of the request", async () => {
+test("the country is what the operator's lookup returns for the request", async () => {
   await host.add("link", { path: "spring", url });
   await host.visit("/spring", { headers: { "x-country": "DE" } });
   await host.visit("/spring");

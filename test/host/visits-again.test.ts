@@ -4,13 +4,13 @@ import { now } from "../support/rows.ts";
 import { openVisitedLinks } from "../support/link-host.ts";
 import type { World } from "../support/world.ts";
 
-/** Visits wait in memory for a second, and are put together in it. */
+/** Pending visits are kept in memory for a second and added up. */
 
 let world: World;
 const paths = ["a", "b", "c", "d", "e", "f", "g"];
 const { ids, read } = openVisitedLinks(paths, (opened) => (world = opened));
 
-test("links that are visited again and again, as ever other kinds, have each visit", async () => {
+test("25,200 visits to seven links on changing platforms are all counted", async () => {
   const { clicks, project } = world;
   const visited = paths.map((path) => ids[path] ?? "");
   const kinds = (["ios", "android", "desktop"] as const).map((platform) => {
@@ -22,7 +22,7 @@ test("links that are visited again and again, as ever other kinds, have each vis
       source: "address",
     });
   });
-  // Some of them are asked for meanwhile.
+  // Some of the visits are read meanwhile.
   for (let turn = 0; turn < 25_200; turn += 1) {
     const [link, kind] = [visited[turn % 7], kinds[Math.floor(turn / 2) % 3]];
     if (link !== undefined && kind !== undefined) clicks.note(link, kind);
