@@ -6,13 +6,13 @@ import {
 } from "../../src/visit/association-files.ts";
 import { sha256 } from "../contract/sample-link.ts";
 
-/** What the two files say; how they are served is in test/host/association.test.ts. */
+/** The contents of both association files; how they are served is tested in test/host. */
 
 const ios_app = { bundle_id: "com.example.one", team_id: "ABCDE12345" };
 const android_app = { package_name: "com.example.one", fingerprints: [sha256] };
 
-describe("paths that stay in the browser", () => {
-  test("go before an app does, where the file would be too long, and no more than must", () => {
+describe("paths of links without an app in an association file", () => {
+  test("are left out before apps are if the file would be too long", () => {
     const long = Array.from({ length: 200 }, (_, count) => `${"x".repeat(1900)}${count}`);
     const android_apps = [android_app, { ...android_app, package_name: "com.example.two" }];
     for (const [file, times] of [
@@ -31,7 +31,7 @@ describe("paths that stay in the browser", () => {
     }
   });
 
-  test("are all in the file where there is room", () => {
+  test("are all included if there is room", () => {
     const paths = Array.from({ length: 200 }, (_, count) => `p${count}`);
     expect(writeIosFile([ios_app], paths)).toMatchObject({ apps: 1, paths: 200 });
     expect(writeAndroidFile([android_app], paths)).toMatchObject({ apps: 1, paths: 200 });
@@ -39,7 +39,7 @@ describe("paths that stay in the browser", () => {
   });
 });
 
-test("of too many apps the first stay, as many as there is room for", () => {
+test("an association file with too many apps lists as many of the first as fit", () => {
   const many = Array.from(
     { length: 2000 },
     (_, count) => `com.example.${"x".repeat(60)}.a${count}`,
@@ -58,7 +58,7 @@ test("of too many apps the first stay, as many as there is room for", () => {
   }
 });
 
-test("an app that cannot be verified is in neither file", () => {
+test("an app that cannot be verified is in no association file", () => {
   expect(writeAndroidFile([{ ...android_app, fingerprints: ["AA:BB"] }], ["web"]).text).toBe("[]");
   expect(JSON.parse(writeIosFile([{ ...ios_app, team_id: "short" }], ["web"]).text)).toEqual({
     applinks: { details: [] },

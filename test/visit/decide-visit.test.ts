@@ -14,7 +14,7 @@ import { hostileApps, hostileLink, hostileOptions } from "../contract/hostile-li
 import { android_app, appStore, ios_app, play } from "../contract/sample-link.ts";
 import { referrerReaders } from "../sdk/recorded.ts";
 
-/** The decision table of link-services.md §3, row by row. */
+/** The decision table of visits, row by row. */
 
 const url = "https://shop.example/";
 const ios_fallback_url = "https://i.example/";
@@ -33,54 +33,54 @@ function redirect(to: string, reason: Destination["reason"]): VisitDecision {
 
 type Row = readonly [string, Platform, VisitedLink, VisitedApps, VisitDecision];
 
-describe("a visitor", () => {
+describe("a visitor is redirected or sees a page", () => {
   const nowhere: VisitDecision = { action: "default_page" };
   const forced = { enable_forced_redirect };
   const rows: readonly Row[] = [
     [
-      "iOS, forced: the fallback first",
+      "iOS, forced redirect: the fallback first",
       "ios",
       { ...forced, url, ios_fallback_url },
       { ios_app },
       redirect(ios_fallback_url, "ios_fallback_url"),
     ],
     [
-      "iOS, forced: then the App Store",
+      "iOS, forced redirect without a fallback: the App Store",
       "ios",
       { ...forced, url },
       { ios_app },
       redirect(appStore, "app_store"),
     ],
     [
-      "iOS, forced: then url",
+      "iOS, forced redirect without a store page: url",
       "ios",
       { ...forced, url },
       { ios_app: { ...ios_app, app_store_id: null } },
       redirect(url, "url"),
     ],
     [
-      "iOS, forced: then the page",
+      "iOS, forced redirect without a url: the default page",
       "ios",
       { ...forced },
       { ios_app: { ...ios_app, app_store_id: null } },
       nowhere,
     ],
     [
-      "Android, forced: the fallback first",
+      "Android, forced redirect: the fallback first",
       "android",
       { ...forced, url, android_fallback_url },
       { android_app },
       redirect(android_fallback_url, "android_fallback_url"),
     ],
     [
-      "Android, forced: then Play",
+      "Android, forced redirect without a fallback: Google Play",
       "android",
       { ...forced, url },
       { android_app },
       redirect(play, "play_store"),
     ],
     [
-      "Android, forced, the record is not known: then url",
+      "Android, forced redirect with an unknown app: url",
       "android",
       { ...forced, url, android_app_id: "0b" },
       {},
@@ -94,14 +94,14 @@ describe("a visitor", () => {
       redirect(ios_fallback_url, "ios_fallback_url"),
     ],
     [
-      "iOS without an app: then url",
+      "iOS without an app and fallback: url",
       "ios",
       { url, android_fallback_url },
       { android_app },
       redirect(url, "url"),
     ],
     [
-      "iOS without an app: then the page",
+      "iOS without an app, fallback and url: the default page",
       "ios",
       { android_fallback_url },
       { android_app },
@@ -115,14 +115,14 @@ describe("a visitor", () => {
       redirect(android_fallback_url, "android_fallback_url"),
     ],
     [
-      "Android without an app: then url",
+      "Android without an app and fallback: url",
       "android",
       { url, ios_fallback_url },
       { ios_app },
       redirect(url, "url"),
     ],
     [
-      "Android without an app: then the page",
+      "Android without an app, fallback and url: the default page",
       "android",
       { ios_fallback_url },
       { ios_app },
@@ -136,7 +136,7 @@ describe("a visitor", () => {
       redirect(url, "url"),
     ],
     [
-      "desktop: else the page",
+      "desktop without a url: the default page",
       "desktop",
       { ...forced, ios_fallback_url, android_fallback_url },
       { ios_app, android_app },
@@ -148,7 +148,7 @@ describe("a visitor", () => {
   });
 
   test.each(rows.filter(([, , fields]) => fields.enable_forced_redirect !== true))(
-    "meets the same where the redirect is forced, for no app is asked: %s",
+    "as without a forced redirect, if the link has no app: %s",
     (_, platform, fields, apps, visit) => {
       const changed = { ...fields, enable_forced_redirect };
       expect(decideVisit(changed, apps, { platform })).toEqual(visit);
@@ -169,8 +169,8 @@ describe("a visitor", () => {
       { android_fallback_url },
       { to: android_fallback_url, reason: "android_fallback_url" },
     ],
-    ["Play", "android", {}, { to: play, reason: "play_store" }],
-  ] as const)("meets the preview page, which leads on to %s", (_, platform, fields, next) => {
+    ["Google Play", "android", {}, { to: play, reason: "play_store" }],
+  ] as const)("on the preview page, which has a button to %s", (_, platform, fields, next) => {
     const open = platform === "ios" ? schemeButton : intentButton;
     for (const forced of [false, null, undefined]) {
       const draft: VisitedLink = { url, ...fields, enable_forced_redirect: forced };
@@ -182,7 +182,7 @@ describe("a visitor", () => {
     }
   });
 
-  test("meets a preview page for an app whose record is not at hand", () => {
+  test("on the preview page, if the link's app could not be read", () => {
     const draft = { ios_app_id: "0a", url };
     expect(decideVisit(draft, {}, { platform: "ios" })).toEqual({
       action: "preview_page",
@@ -195,7 +195,7 @@ describe("a visitor", () => {
     });
   });
 
-  test("that is a bot reads the tags and is sent nowhere", () => {
+  test("on a page with tags, as a bot", () => {
     for (const platform of ["ios", "android", "desktop"] as const) {
       for (const enable_forced_redirect of [true, false]) {
         const visited = { url, enable_forced_redirect };
@@ -206,15 +206,15 @@ describe("a visitor", () => {
     }
   });
 
-  test("of a draft with nothing in it meets the default page", () => {
+  test("on the default page, if the link is empty", () => {
     for (const platform of ["ios", "android", "desktop"] as const) {
       expect(decideVisit({}, {}, { platform })).toEqual({ action: "default_page" });
     }
   });
 });
 
-describe("an address", () => {
-  test("of the App Store carries both tokens or none", () => {
+describe("the destination", () => {
+  test("App Store contains both tokens or none", () => {
     expect(toStore({ provider_token: "117", campaign_token: "a b&c" })).toBe(
       `${appStore}?pt=117&ct=a%20b%26c&mt=8`,
     );
@@ -225,14 +225,14 @@ describe("an address", () => {
     );
   });
 
-  test("of Play carries the referrer", () => {
+  test("Google Play contains the referrer", () => {
     expect(toPlay({ referrer: "utm_source=a&b=é" })).toBe(
       `${play}&referrer=utm_source%3Da%26b%3D%C3%A9`,
     );
     expect(toPlay({ referrer: " " })).toBe(play);
   });
 
-  test("of Play carries the link's address instead where the project wants it so", () => {
+  test("Google Play contains the link's address with link_in_referrer", () => {
     const address = "https://go.example/spring?é=>>>???";
     const fields = { referrer: "utm_source=a" };
     const referrer = readReferrer(toPlay(fields, { link_in_referrer: true, address }));
@@ -244,7 +244,7 @@ describe("an address", () => {
     expect(toPlay(fields, { address })).toBe(`${play}&referrer=utm_source%3Da`);
   });
 
-  test("of Play says a long address once, as all but the oldest SDKs read it", () => {
+  test("Google Play contains a long address once, as most SDKs read it", () => {
     const short = visitLong(50);
     expect(referrerReaders["1.0.0 and 1.0.1"](short.referrer)).toBe(short.address);
     for (let letters = 50; letters < 200; letters += 1) {
@@ -256,7 +256,7 @@ describe("an address", () => {
     expect(long.referrer).toMatch(/^_url=[\w-]+$/);
   });
 
-  test("is passed on verbatim, query, fragment and all", () => {
+  test("of a fallback is passed on unchanged", () => {
     const ios_fallback_url = "HTTPS://Shop.example/a/../%7e?x=<y>#z";
     expect(toStore({ ios_fallback_url, provider_token: "1", campaign_token: "2" })).toBe(
       ios_fallback_url,
@@ -264,7 +264,7 @@ describe("an address", () => {
     expect(toStore({ ios_fallback_url: "https://shop.example" })).toBe("https://shop.example");
   });
 
-  test("is encoded where a header could not carry it", () => {
+  test("of a fallback with other characters is encoded", () => {
     expect(toStore({ ios_fallback_url: "https://bücher.example/ä?ö#ü" })).toBe(
       "https://xn--bcher-kva.example/%C3%A4?%C3%B6#%C3%BC",
     );
@@ -281,7 +281,7 @@ describe("an address", () => {
     "shop://x",
     "",
     "https://",
-  ])("that is none of the web counts as missing: %j", (bad) => {
+  ])("that is no web address is ignored: %j", (bad) => {
     expect(toStore({ ios_fallback_url: bad })).toBe(appStore);
     expect(toPlay({ android_fallback_url: bad })).toBe(play);
     expect(decideVisit({ url: bad }, {}, { platform: "desktop" })).toEqual({
@@ -289,7 +289,7 @@ describe("an address", () => {
     });
   });
 
-  test("of Play is not made of what is no package name", () => {
+  test("Google Play is not used for an invalid package name", () => {
     const bad = { ...android_app, package_name: "com.example&id=evil.app" };
     const visit = decideVisit({ url }, { android_app: bad }, { platform: "android" });
     expect(visit).toEqual({
@@ -301,7 +301,7 @@ describe("an address", () => {
 });
 
 describe("the Open button", () => {
-  test("takes the second host where there is one and the app is verified", () => {
+  test("uses the second host if the app can be verified", () => {
     const options = { second_host: true };
     expect(button("ios", { ios_app }, options)).toEqual({ by: "second_host" });
     expect(button("android", { android_app }, options)).toEqual({ by: "second_host" });
@@ -312,12 +312,12 @@ describe("the Open button", () => {
     expect(button("android", { android_app: sha1 }, options)).toEqual(intentButton);
   });
 
-  test("takes the custom scheme of an iOS app, and there is none without it", () => {
+  test("uses the custom scheme of an iOS app, and is missing without one", () => {
     expect(button("ios", { ios_app })).toEqual(schemeButton);
     expect(button("ios", { ios_app: { ...ios_app, custom_scheme: null } })).toBeUndefined();
   });
 
-  test("takes an intent for an Android app, by its scheme if it has one", () => {
+  test("uses an intent for an Android app, with its scheme if it has one", () => {
     expect(button("android", { android_app })).toEqual(intentButton);
     expect(
       button("android", { android_app: { ...android_app, custom_scheme: "shop://" } }),
@@ -325,7 +325,7 @@ describe("the Open button", () => {
   });
 
   test.each(["javascript", "data:x", "a b", "https", "intent"])(
-    "never takes the scheme %j",
+    "never uses the scheme %j",
     (scheme) => {
       expect(button("ios", { ios_app: { ...ios_app, custom_scheme: scheme } })).toBeUndefined();
       expect(button("android", { android_app: { ...android_app, custom_scheme: scheme } })).toEqual(
@@ -335,7 +335,7 @@ describe("the Open button", () => {
   );
 });
 
-test("nobody is sent anywhere but to the web and the own store, whatever the fields hold", () => {
+test("visitors are only redirected to the web and their own store, for any fields", () => {
   fc.assert(
     fc.property(hostileLink(), hostileApps(), hostileOptions(), (visited, apps, options) => {
       for (const platform of ["ios", "android", "desktop"] as const) {

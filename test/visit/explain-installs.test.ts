@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { VisitedLink } from "../../src/visit/decide-visit.ts";
 import { explainInstalls, type InstallOptions } from "../../src/visit/explain-installs.ts";
 
-/** Whether an install is told of the link that was visited before, and why not. */
+/** Whether an install is matched to the link that was visited before, and why not. */
 
 const apps = {
   ios_app: { bundle_id: "com.example", team_id: "ABCDE12345", app_store_id: "1" },
@@ -14,13 +14,13 @@ const apps = {
 const link = { url: "https://example.com", ios_deferred_deep_linking_enabled: true };
 const options = { link_in_referrer: true, address: "https://a.example/spring" };
 
-test("on both systems, where all is set for it", () => {
+test("an install is matched on both systems if everything is set up", () => {
   const { installs } = explainInstalls(link, apps, options);
   expect(installs.ios).toMatchObject({ matched: "by_likeness" });
   expect(installs.android).toMatchObject({ matched: "exactly" });
 });
 
-test("exactly on iOS too, where the project hands it over by the clipboard", () => {
+test("an install on iOS is matched exactly if the project uses the clipboard", () => {
   const { ios } = explainInstalls(link, apps, { ...options, clipboard: true }).installs;
   expect(ios).toEqual({
     matched: "by_likeness",
@@ -28,23 +28,28 @@ test("exactly on iOS too, where the project hands it over by the clipboard", () 
   });
 });
 
-describe("what the App Store button copies is told where there is that button", () => {
+describe("explainInstalls mentions the App Store button that copies the address", () => {
   const { app_store_id: _, ...unlisted } = apps.ios_app;
   const there = "because the App Store button copies the link's address";
   const perhaps = "if the page has an App Store button";
   test.each([
-    ["of the app", {}, apps, there],
+    ["if the app is in the App Store", {}, apps, there],
     [
-      "of a fallback in the App Store",
+      "if the fallback is in the App Store",
       { ios_fallback_url: "itms-apps://apps.apple.com/app/id1" },
       apps,
       there,
     ],
-    ["but of none on the web", { ios_fallback_url: "https://example.com/get" }, apps, undefined],
-    ["but not where the app has no page there", {}, { ios_app: unlisted }, undefined],
-    ["perhaps, of an app that is not at hand", { ios_app_id: "1" }, {}, perhaps],
     [
-      "but not of that one, with a fallback",
+      "but not if the fallback is on the web",
+      { ios_fallback_url: "https://example.com/get" },
+      apps,
+      undefined,
+    ],
+    ["but not if the app is not in the App Store", {}, { ios_app: unlisted }, undefined],
+    ["as a possibility if the app could not be read", { ios_app_id: "1" }, {}, perhaps],
+    [
+      "but not if such an app has a fallback on the web",
       { ios_app_id: "1", ios_fallback_url: "https://example.com/get" },
       {},
       undefined,
@@ -58,14 +63,14 @@ describe("what the App Store button copies is told where there is that button", 
   });
 });
 
-/** Of a link whose Android app is not at hand. */
+/** Explains a link whose Android app could not be read. */
 function explain(fields: VisitedLink, more: InstallOptions = {}) {
   const unread = { ...link, android_app_id: "2", ...fields };
   return explainInstalls(unread, {}, { ...options, ...more }).installs.android;
 }
 
-describe("not known, with the reason", () => {
-  test("of an Android app that is not at hand, unless it is never all the same", () => {
+describe('explainInstalls reports "not_known"', () => {
+  test("if the Android app could not be read, unless a match is impossible anyway", () => {
     expect(explain({})).toEqual({
       matched: "not_known",
       why: "The link's Android app could not be read.",
@@ -76,7 +81,7 @@ describe("not known, with the reason", () => {
     expect(explain({}, { plan: "free" }).matched).toBe("never");
   });
 
-  test("of a project whose settings are not told", () => {
+  test("if the project's settings are unknown", () => {
     const { android } = explainInstalls(link, apps, {}).installs;
     expect(android).toEqual({
       matched: "not_known",
@@ -87,16 +92,16 @@ describe("not known, with the reason", () => {
   });
 });
 
-describe("never, with the reason", () => {
+describe('explainInstalls reports "never"', () => {
   test.each([
-    ["off", { ios_deferred_deep_linking_enabled: false }, "is off"],
-    ["without a page", { enable_forced_redirect: true }, "skips"],
+    ["it is off", { ios_deferred_deep_linking_enabled: false }, "is off"],
+    ["the page is skipped", { enable_forced_redirect: true }, "skips"],
   ])("on iOS where it is %s", (_, fields, why) => {
     const { ios } = explainInstalls({ ...link, ...fields }, apps, options).installs;
-    expect(ios).toEqual({ matched: "never", why: expect.stringContaining(why) });
+    expect(ios).toEqual({ matched: "on iOS if %s", why: expect.stringContaining(why) });
   });
 
-  test("on iOS without an app, and on the free plan on both", () => {
+  test("on iOS without an app, and on both systems on the free plan", () => {
     const none = explainInstalls(link, {}, options).installs;
     expect(none.ios.why).toBe("The link has no iOS app.");
     const free = explainInstalls(link, apps, { ...options, plan: "free" }).installs;
@@ -106,16 +111,16 @@ describe("never, with the reason", () => {
     ]);
   });
 
-  test("on Android where Google Play is told nothing", () => {
+  test("on Android if Google Play does not get the address", () => {
     const { android } = explainInstalls(link, apps, { link_in_referrer: false }).installs;
     expect(android.why).toContain('"Link in Referrer" setting is off');
     const fields = { ...link, android_fallback_url: "https://example.com/get" };
-    const elsewhere = explainInstalls(fields, apps, options).installs.android;
-    expect(elsewhere).toEqual({ matched: "never", why: expect.stringContaining("fallback") });
+    const withFallback = explainInstalls(fields, apps, options).installs.android;
+    expect(withFallback).toEqual({ matched: "never", why: expect.stringContaining("fallback") });
   });
 });
 
-describe("an in-app browser opens no app by itself, and tells of a page where there is one", () => {
+describe("explainInstalls describes in-app browsers", () => {
   const sentOn = "visitors are redirected at once";
   const leave = "the preview page says how to leave them";
   const open = `${leave}, and has a button that opens the app`;
@@ -126,22 +131,22 @@ describe("an in-app browser opens no app by itself, and tells of a page where th
     ["with both apps", { url }, apps, `on iOS ${leave}; on Android ${open}.`],
     ["that redirects", { url, enable_forced_redirect: true }, apps, `: ${sentOn}.`],
     ["without an app", { url }, {}, `: ${sentOn}.`],
-    ["of iOS alone", { url }, { ios_app }, `on iOS ${leave}; on Android ${sentOn}.`],
-    ["of Android alone", { url }, { android_app }, `on iOS ${sentOn}; on Android ${open}.`],
-    ["that leads nowhere", {}, {}, ": visitors see the project's default page."],
+    ["with only an iOS app", { url }, { ios_app }, `on iOS ${leave}; on Android ${sentOn}.`],
+    ["with only an Android app", { url }, { android_app }, `on iOS ${sentOn}; on Android ${open}.`],
+    ["without a destination", {}, {}, ": visitors see the project's default page."],
     [
-      "whose app is not at hand",
+      "whose apps could not be read",
       { url, ios_app_id: "1", android_app_id: "2" },
       {},
       `on iOS ${leave}; on Android ${open}.`,
     ],
     [
-      "whose app is made with it",
+      "that creates its app",
       { url, android_app: { package_name: "com.example" } },
       {},
       `on iOS ${sentOn}; on Android ${open}.`,
     ],
-  ])("of a link %s", (_, fields, known, ways) => {
+  ])("for a link %s", (_, fields, known, ways) => {
     const { in_app_browsers } = explainInstalls(fields, known);
     expect(in_app_browsers).toContain("do not open the app by themselves");
     expect(in_app_browsers.endsWith(ways), in_app_browsers).toBe(true);

@@ -13,14 +13,14 @@ import {
   sha256,
 } from "../contract/sample-link.ts";
 
-/** What an assistant is told that the visitors of a link meet. */
+/** What an assistant learns about the visitors of a link. */
 
 const both = { ios_app, android_app };
 const exceptions = "in-app browsers, and taps on a page of the link's own domain, get without_app";
 const forced = "enable_forced_redirect skips the preview page";
 
-describe("what visitors meet", () => {
-  test("with the app, the app; without it, the preview page; on a desktop, url", () => {
+describe("explainVisits", () => {
+  test("describes visitors with the app, without the app and on a desktop", () => {
     expect(explainVisits(link, both)).toEqual({
       visits: {
         ios: {
@@ -55,7 +55,7 @@ describe("what visitors meet", () => {
     });
   });
 
-  test("a forced redirect skips the preview page, not the app", () => {
+  test("says that a forced redirect skips the preview page, but not the app", () => {
     const { visits } = explainVisits({ ...link, enable_forced_redirect: true }, both);
     expect(visits.ios).toMatchObject({
       with_app: { action: "open_app" },
@@ -71,7 +71,7 @@ describe("what visitors meet", () => {
     });
   });
 
-  test("without an app on the link, the app makes no difference", () => {
+  test("says that visitors with an app get the same page if the link has no app", () => {
     const draft = { url: "https://shop.example/", android_fallback_url: "https://a.example/" };
     const { visits } = explainVisits(draft, {});
     expect(visits.ios.without_app).toEqual({
@@ -89,24 +89,27 @@ describe("what visitors meet", () => {
     expect(visits.android.without_app).toMatchObject({ to: "https://a.example/" });
   });
 
-  test.each(["short", "abcde12345"])("apps that cannot be verified do not open: %s", (team_id) => {
-    const apps = {
-      ios_app: { ...ios_app, team_id },
-      android_app: { ...android_app, fingerprints: [sha1] },
-    };
-    const { visits } = explainVisits(link, apps);
-    expect(visits.ios.with_app).toEqual({
-      ...visits.ios.without_app,
-      why: "iOS cannot verify the app, so the link opens in the browser.",
-    });
-    expect(visits.android.with_app).toEqual({
-      action: "preview_page",
-      to: `${play}&referrer=utm_source%3Da`,
-      why: "Android cannot verify the app, so the link opens in the browser.",
-    });
-  });
+  test.each(["short", "abcde12345"])(
+    "says that an app that cannot be verified does not open: %s",
+    (team_id) => {
+      const apps = {
+        ios_app: { ...ios_app, team_id },
+        android_app: { ...android_app, fingerprints: [sha1] },
+      };
+      const { visits } = explainVisits(link, apps);
+      expect(visits.ios.with_app).toEqual({
+        ...visits.ios.without_app,
+        why: "iOS cannot verify the app, so the link opens in the browser.",
+      });
+      expect(visits.android.with_app).toEqual({
+        action: "preview_page",
+        to: `${play}&referrer=utm_source%3Da`,
+        why: "Android cannot verify the app, so the link opens in the browser.",
+      });
+    },
+  );
 
-  test("a draft's own app counts as if it were registered", () => {
+  test("treats the apps of an unsaved link as registered", () => {
     const draft = {
       ios_app: { bundle_id: "com.example.shop", team_id: "ABCDE12345", app_store_id: "id123" },
       android_app: { package_name: "com.example.shop", fingerprints: [sha256] },
@@ -121,7 +124,7 @@ describe("what visitors meet", () => {
     });
   });
 
-  test("an app whose record is not at hand is believed to open", () => {
+  test("assumes that an app which could not be read opens", () => {
     for (const draft of [{ ios_app_id: "0a" }, { ios_app: { id: "0a" } }]) {
       expect(explainVisits(draft, {}).visits.ios).toEqual({
         with_app: expect.objectContaining({ action: "open_app" }),
@@ -134,12 +137,12 @@ describe("what visitors meet", () => {
   });
 });
 
-describe("whatever the fields hold", () => {
-  test("it is explained in the form that is promised, with addresses of the web and stores", () => {
+describe("explainVisits with any fields", () => {
+  test("returns a valid explanation with addresses of the web and stores", () => {
     fc.assert(
       fc.property(hostileLink(), hostileApps(), hostileOptions(), (visited, apps, options) => {
         const explained = explainVisits(visited, apps, options);
-        // Strictly: what has no value has no key either.
+        // Strictly: a missing value has no key either.
         expect(explanation.parse(JSON.parse(JSON.stringify(explained)))).toStrictEqual(explained);
         const { ios, android, desktop } = explained.visits;
         const told = [
@@ -158,7 +161,7 @@ describe("whatever the fields hold", () => {
     );
   });
 
-  test("a link with its records is explained as the same decision that a visitor meets", () => {
+  test("describes the same decision that a visitor gets", () => {
     fc.assert(
       fc.property(hostileLink(), hostileApps(), hostileOptions(), (visited, apps, options) => {
         const { ios_app: _, android_app: __, ...record } = visited;
@@ -174,7 +177,7 @@ describe("whatever the fields hold", () => {
     );
   });
 
-  test("the words are ours: a field's text shows up in an address alone", () => {
+  test("uses its own words, and texts of fields only within addresses", () => {
     fc.assert(
       fc.property(hostileLink(), hostileApps(), (visited, apps) => {
         const { visits, problems } = explainVisits(visited, apps);

@@ -4,11 +4,11 @@ import type { VisitedApps, VisitedLink, VisitOptions } from "../../src/visit/dec
 import { explainVisits } from "../../src/visit/explain-visits.ts";
 import { android_app, ios_app, link, sha1, sha256 } from "../contract/sample-link.ts";
 
-/** What an assistant is told is amiss with a link and with its apps. */
+/** Problems that an assistant is problem about a link and its apps. */
 
 type Row = {
   /** Field, message and fix. */
-  readonly told: readonly [string, string, string?];
+  readonly problem: readonly [string, string, string?];
   readonly of: VisitedLink;
   readonly apps?: VisitedApps;
   readonly options?: VisitOptions;
@@ -30,12 +30,12 @@ const askStore = "Ask the user for app_store_id";
 const askStoreId = "ask the user for app_store_id";
 const askPrints = "Ask the user for all SHA-256 fingerprints";
 
-/** A saved link. */
+/** Problems of a saved link. */
 const rows: readonly Row[] = [
   {
     of: { url: null },
     apps: noStore,
-    told: [
+    problem: [
       "ios_fallback_url",
       "iOS visitors without the app have nowhere to go.",
       `Set ios_fallback_url or url, or ${askStoreId}, then update the app.`,
@@ -44,12 +44,16 @@ const rows: readonly Row[] = [
   {
     of: { url: null, ios_app_id: null },
     apps: { android_app },
-    told: ["ios_fallback_url", "iOS visitors have nowhere to go.", "Set ios_fallback_url or url."],
+    problem: [
+      "ios_fallback_url",
+      "iOS visitors have nowhere to go.",
+      "Set ios_fallback_url or url.",
+    ],
   },
   {
     of: { url: null, android_app_id: null },
     apps: { ios_app },
-    told: [
+    problem: [
       "android_fallback_url",
       "Android visitors have nowhere to go.",
       "Set android_fallback_url or url.",
@@ -58,7 +62,7 @@ const rows: readonly Row[] = [
   {
     of: { url: null, enable_forced_redirect: true },
     apps: noStore,
-    told: [
+    problem: [
       "enable_forced_redirect",
       "With enable_forced_redirect, iOS visitors without the app have nowhere to go.",
       `Set ios_fallback_url or url, or ${askStoreId}, then update the app.`,
@@ -67,7 +71,7 @@ const rows: readonly Row[] = [
   {
     of: {},
     apps: noStore,
-    told: [
+    problem: [
       "ios_app.app_store_id",
       "The app has no App Store ID, so iOS visitors without the app go to the link's url.",
       `${askStore}, then update the app, or set ios_fallback_url.`,
@@ -75,7 +79,7 @@ const rows: readonly Row[] = [
   },
   {
     of: { url: null },
-    told: [
+    problem: [
       "url",
       "Desktop visitors see the project's default page, because url is not set.",
       "Set url.",
@@ -83,7 +87,7 @@ const rows: readonly Row[] = [
   },
   {
     of: { campaign_token: null },
-    told: [
+    problem: [
       "provider_token",
       "Provider token must be sent together with campaign token",
       "Set both provider_token and campaign_token, or clear both.",
@@ -91,7 +95,7 @@ const rows: readonly Row[] = [
   },
   {
     of: { ios_fallback_url },
-    told: [
+    problem: [
       "provider_token",
       "The store tokens have no effect: iOS visitors go to ios_fallback_url.",
     ],
@@ -99,14 +103,14 @@ const rows: readonly Row[] = [
   {
     of: {},
     apps: noStore,
-    told: [
+    problem: [
       "provider_token",
       "The store tokens have no effect: iOS visitors do not go to the App Store.",
     ],
   },
   ...["x".repeat(31), "spring ", " spring"].map((campaign_token): Row => ({
     of: { campaign_token },
-    told: [
+    problem: [
       "campaign_token",
       "Apple accepts campaign tokens of at most 30 characters, without a space at either end.",
       "Set another campaign_token.",
@@ -115,7 +119,7 @@ const rows: readonly Row[] = [
   {
     of: {},
     options: { link_in_referrer: true },
-    told: [
+    problem: [
       "referrer",
       'referrer is ignored, because the project\'s "Link in Referrer" setting is on.',
       "Put the parameters in the query of the link's address.",
@@ -123,17 +127,17 @@ const rows: readonly Row[] = [
   },
   {
     of: { android_fallback_url },
-    told: ["referrer", "referrer has no effect: Android visitors go to android_fallback_url."],
+    problem: ["referrer", "referrer has no effect: Android visitors go to android_fallback_url."],
   },
   {
     of: { android_app_id: null },
     apps: { ios_app },
-    told: ["referrer", "referrer has no effect: Android visitors do not go to Google Play."],
+    problem: ["referrer", "referrer has no effect: Android visitors do not go to Google Play."],
   },
   {
     of: {},
     apps: { ios_app: { ...ios_app, team_id: "abcde12345" } },
-    told: [
+    problem: [
       "ios_app.team_id",
       "The Team ID is not ten capital letters and digits, so iOS will not open the app.",
       "Ask the user for the Team ID, then update the app.",
@@ -142,7 +146,7 @@ const rows: readonly Row[] = [
   {
     of: {},
     apps: withAndroid({ fingerprints: [sha1] }),
-    told: [
+    problem: [
       "android_app.fingerprints",
       "Android will ignore all fingerprints and not open the app: it needs SHA-256 (32 pairs).",
       "Ask the user for all SHA-256 fingerprints, then update the app.",
@@ -151,7 +155,7 @@ const rows: readonly Row[] = [
   {
     of: {},
     apps: withAndroid({ fingerprints: [sha256, sha1] }),
-    told: [
+    problem: [
       "android_app.fingerprints",
       "Android will ignore 1 of 2 fingerprints: it needs SHA-256 (32 pairs).",
       "Ask the user for all SHA-256 fingerprints, then update the app.",
@@ -160,7 +164,7 @@ const rows: readonly Row[] = [
   {
     of: {},
     apps: withAndroid({ fingerprints: [] }),
-    told: [
+    problem: [
       "android_app.fingerprints",
       "Fingerprints can't be blank",
       "Ask the user for fingerprints, then update the app.",
@@ -169,7 +173,7 @@ const rows: readonly Row[] = [
   {
     of: {},
     apps: withIos({ team_id: "" }),
-    told: [
+    problem: [
       "ios_app.team_id",
       "Team is the wrong length (should be 10 characters)",
       "Ask the user for team_id, then update the app.",
@@ -178,7 +182,7 @@ const rows: readonly Row[] = [
   {
     of: {},
     apps: noScheme,
-    told: [
+    problem: [
       "ios_app.custom_scheme",
       "The preview page cannot open the app without a custom_scheme, because it is on the link's " +
         "own domain.",
@@ -188,7 +192,7 @@ const rows: readonly Row[] = [
   {
     of: { ios_app_id: null },
     apps: { android_app },
-    told: [
+    problem: [
       "ios_deferred_deep_linking_enabled",
       "Deferred deep linking has no effect, because the link has no iOS app.",
       "Set ios_app.",
@@ -196,7 +200,7 @@ const rows: readonly Row[] = [
   },
   {
     of: { enable_forced_redirect: true },
-    told: [
+    problem: [
       "ios_deferred_deep_linking_enabled",
       "Deferred deep linking needs the preview page, which enable_forced_redirect skips.",
       "Set only one of the two to true.",
@@ -205,7 +209,7 @@ const rows: readonly Row[] = [
   {
     of: {},
     apps: { ios_app },
-    told: [
+    problem: [
       "android_app",
       "The Android app could not be read, so its store page and fields were not checked.",
       "Look for it in the list of Android apps.",
@@ -214,7 +218,7 @@ const rows: readonly Row[] = [
   {
     of: {},
     options: { address: "https://SHOP.example?utm_source=a" },
-    told: [
+    problem: [
       "url",
       "url is the link's own address: visitors would be redirected in a loop.",
       "Set another url.",
@@ -222,18 +226,23 @@ const rows: readonly Row[] = [
   },
   ...["url", "ios_fallback_url", "android_fallback_url", "social_image_url"].map((field): Row => ({
     of: { [field]: "HTTP://shop.example/" },
-    told: [field, `${field} uses http, not https.`, `Set an https ${field}.`],
+    problem: [field, `${field} uses http, not https.`, `Set an https ${field}.`],
   })),
 ];
 
 describe("a saved link", () => {
-  test.each(rows)("is told of $told.0: $told.1 ($of)", ({ of, apps = both, options, told }) => {
-    expect(tell(explainVisits({ ...link, ...of }, apps, options).problems)).toContainEqual(told);
-  });
+  test.each(rows)(
+    "has a problem in $problem.0: $problem.1 ($of)",
+    ({ of, apps = both, options, problem }) => {
+      expect(
+        listProblems(explainVisits({ ...link, ...of }, apps, options).problems),
+      ).toContainEqual(problem);
+    },
+  );
 
   test.each<Partial<Row>>([
     { of: { name: null, ...noTokens } },
-    // Its deployment took this path, so it is one.
+    // The server accepted this path.
     { of: { path: "100%/.." } },
     {
       of: { enable_forced_redirect: true, ios_deferred_deep_linking_enabled: false },
@@ -248,17 +257,17 @@ describe("a saved link", () => {
       of: { social_image_url: "https://go.example/x" },
       options: { address: "https://go.example/x" },
     },
-  ])("is not bothered about what is well: %j", ({ of, apps = both, options }) => {
+  ])("has no problem if all is well: %j", ({ of, apps = both, options }) => {
     expect(explainVisits({ ...link, ...of }, apps, options).problems).toEqual([]);
   });
 
-  test("is told once that an app is unknown, and nothing about that app's store", () => {
+  test("gets one problem for an unknown app, and none about its store", () => {
     const { problems } = explainVisits({ ...link, url: null }, {});
     expect(problems.map(({ field }) => field)).toEqual(["ios_app", "android_app", "url"]);
   });
 });
 
-describe("a draft", () => {
+describe("an unsaved link", () => {
   test.each<readonly [string, VisitedLink, string]>([
     ["path", { path: ".well-known/x" }, "Path is reserved"],
     ["path", { path: "a%" }, "Path has invalid percent-encoding"],
@@ -282,37 +291,40 @@ describe("a draft", () => {
       "Ios app needs exactly one of id or bundle_id",
     ],
     ["android_app", { android_app: {} }, "Android app needs exactly one of id or package_name"],
-  ])("is told what the API would refuse in %s and nothing more: %j", (field, fields, message) => {
-    const { problems } = explainVisits({ url: "https://shop.example/", ...fields }, {});
-    expect(problems).toEqual([{ field, message }]);
-  });
+  ])(
+    "has the problem in %s that the API would refuse, and no other: %j",
+    (field, fields, message) => {
+      const { problems } = explainVisits({ url: "https://shop.example/", ...fields }, {});
+      expect(problems).toEqual([{ field, message }]);
+    },
+  );
 
-  test("is told of a refused address, not of what would come of it", () => {
+  test("has no problems that only follow from a refused address", () => {
     const ios_fallback_url = "https://a b.example/";
     const fields = { url: null, ios_fallback_url, android_fallback_url };
-    expect(tellOfDraft(fields).map(([field]) => field)).toEqual(["ios_fallback_url", "url"]);
+    expect(listDraftProblems(fields).map(([field]) => field)).toEqual(["ios_fallback_url", "url"]);
   });
 
-  test("is told which store token is missing, and what to set", () => {
-    expect(tellOfDraft({ campaign_token: "spring" })).toEqual([
+  test("has a problem if one of the two store tokens is missing", () => {
+    expect(listDraftProblems({ campaign_token: "spring" })).toEqual([
       [
         "campaign_token",
         "Campaign token must be sent together with provider token",
         "Set both provider_token and campaign_token, or clear both.",
       ],
     ]);
-    expect(tellOfDraft({ provider_token: "a\0", campaign_token: "b" })).toContainEqual([
+    expect(listDraftProblems({ provider_token: "a\0", campaign_token: "b" })).toContainEqual([
       "provider_token",
       "Provider token contains characters that can't be stored",
     ]);
   });
 
-  test("is told what is missing in the apps that it brings along", () => {
+  test("has problems for fields that are missing in its new apps", () => {
     const draft = {
       ios_app: { bundle_id: "com.example.shop" },
       android_app: { package_name: "shop", fingerprints: [sha1] },
     };
-    expect(tellOfDraft(draft).map(([field, , fix]) => [field, fix])).toEqual([
+    expect(listDraftProblems(draft).map(([field, , fix]) => [field, fix])).toEqual([
       ["ios_app.team_id", "Ask the user for team_id, then correct ios_app."],
       ["ios_app.app_store_id", `${askStore}, then correct ios_app, or set ios_fallback_url.`],
       ["android_app.package_name", "Ask the user for package_name, then correct android_app."],
@@ -321,17 +333,17 @@ describe("a draft", () => {
     ]);
   });
 
-  test("is told that a registered app takes no new fields from it", () => {
+  test("has a problem if it sends new fields for a registered app", () => {
     const ios = { bundle_id: "com.example.shop", team_id: "ABCDE12345", app_store_id: "5" };
     const android = { package_name: "com.example.shop", fingerprints: [sha256.toLowerCase()] };
-    expect(tellOfDraft({ ios_app: ios, android_app: android }, both)).toEqual([
+    expect(listDraftProblems({ ios_app: ios, android_app: android }, both)).toEqual([
       [
         "ios_app",
         "The app is already registered, so app_store_id will be ignored.",
         "Set app_store_id on the app.",
       ],
     ]);
-    expect(tellOfDraft({ android_app: { ...android, fingerprints: [sha1] } }, both)).toEqual([
+    expect(listDraftProblems({ android_app: { ...android, fingerprints: [sha1] } }, both)).toEqual([
       [
         "android_app",
         "The app is already registered, so fingerprints will be ignored.",
@@ -340,8 +352,8 @@ describe("a draft", () => {
     ]);
   });
 
-  test("with nothing in it is told what it lacks, each once", () => {
-    expect(tell(explainVisits({}, {}).problems)).toEqual([
+  test("that is empty has each problem once", () => {
+    expect(listProblems(explainVisits({}, {}).problems)).toEqual([
       ["ios_fallback_url", "iOS visitors have nowhere to go.", "Set ios_fallback_url or url."],
       [
         "android_fallback_url",
@@ -357,11 +369,11 @@ describe("a draft", () => {
   });
 });
 
-function tellOfDraft(draft: VisitedLink, apps: VisitedApps = {}) {
-  return tell(explainVisits({ url: "https://shop.example/", ...draft }, apps).problems);
+function listDraftProblems(draft: VisitedLink, apps: VisitedApps = {}) {
+  return listProblems(explainVisits({ url: "https://shop.example/", ...draft }, apps).problems);
 }
 
-function tell(problems: ReturnType<typeof explainVisits>["problems"]) {
+function listProblems(problems: ReturnType<typeof explainVisits>["problems"]) {
   return problems.map(({ field, message, fix }) =>
     fix === undefined ? [field, message] : [field, message, fix],
   );

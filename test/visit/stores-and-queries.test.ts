@@ -3,24 +3,25 @@ import { decideVisit, type VisitedLink, type VisitOptions } from "../../src/visi
 import { listPageButtons } from "../../src/visit/page-buttons.ts";
 import { android_app, appStore, ios_app, play } from "../contract/sample-link.ts";
 
-/** Fallbacks that are a store's own, and what a visit's query is added to. */
+/** Fallbacks in a store, and destinations that get the query of a visit. */
 
-function lead(platform: "ios" | "android", fields: VisitedLink, options: VisitOptions) {
+function readDestination(platform: "ios" | "android", fields: VisitedLink, options: VisitOptions) {
   const forced = { ...fields, enable_forced_redirect: true };
   const visit = decideVisit(forced, { ios_app, android_app }, { platform }, options);
   return visit.action === "redirect" ? visit.to : undefined;
 }
 
-const toStore = (fields: VisitedLink, options: VisitOptions = {}) => lead("ios", fields, options);
+const toStore = (fields: VisitedLink, options: VisitOptions = {}) =>
+  readDestination("ios", fields, options);
 const toPlay = (fields: VisitedLink, options: VisitOptions = {}) =>
-  lead("android", fields, options);
+  readDestination("android", fields, options);
 
-describe("a platform's own store", () => {
+describe("a fallback in a platform's own store", () => {
   const market = "market://details?id=com.example.shop&referrer=a%20b";
   const itms = "itms-apps://apps.apple.com/app/id1?mt=8";
   const query = "id=2";
 
-  test("is where its fallback leads, without the visit's query", () => {
+  test("is the destination, without the visit's query", () => {
     expect(toPlay({ android_fallback_url: market }, { query })).toBe(market);
     for (const address of [itms, itms.replace("apps:", "appss:"), itms.toUpperCase()]) {
       expect(toStore({ ios_fallback_url: address })).toBe(address);
@@ -42,11 +43,11 @@ describe("a platform's own store", () => {
     ["ios", { ios_fallback_url: "itms-apps://apps.apple.com.evil.example/" }],
     ["ios", { ios_fallback_url: "itms-apps://a@apps.apple.com/" }],
     ["ios", { ios_fallback_url: "itms-services://apps.apple.com/" }],
-  ] as const)("is nowhere else: %s, %j", (platform, link) => {
+  ] as const)("is only accepted for that store: %s, %j", (platform, link) => {
     expect(decideVisit(link, {}, { platform })).toEqual({ action: "default_page" });
   });
 
-  test("has a button that names it, and no place in an intent", () => {
+  test("has a button named after the store, and is not part of an intent", () => {
     const links = [
       ["android", { android_fallback_url: market }, "play_store"],
       ["ios", { ios_fallback_url: itms }, "app_store"],
@@ -63,7 +64,7 @@ describe("a platform's own store", () => {
   });
 });
 
-test("a web destination is handed the visit's query, and a store's page is not", () => {
+test("a web destination gets the visit's query, and a store's page does not", () => {
   const query = "id=2&own=3";
   const own = "https://shop.example/?own=1#top";
   const handed = "https://shop.example/?own=1&id=2#top";
