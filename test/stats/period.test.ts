@@ -9,7 +9,7 @@ import { findPrevious, readPeriod, writePeriod } from "../../src/stats/period.ts
 import { findStep, listSteps, moveSteps, type StepName } from "../../src/stats/steps.ts";
 import { hour_ms } from "../../src/stats/visit.ts";
 
-/** Every hour of UTC that a period has falls in one of its steps, wherever clocks stand. */
+/** Every hour of a period belongs to exactly one of its steps, across clock changes. */
 
 const names: readonly StepName[] = ["hour", "day", "week", "month"];
 
@@ -29,7 +29,7 @@ const cases = [
   ["America/Santiago", "2026-09-06", "2026-09-12"],
   ["America/Santiago", "2026-08-31", "2026-09-06"],
   ["America/Santiago", "2026-09-07", "2026-09-20"],
-  // And here one has no hour before the next.
+  // Here a day has no hour before the next one.
   ["America/Nuuk", "2026-03-28", "2026-03-28"],
   ["America/Nuuk", "2026-03-29", "2026-04-04"],
   ["Antarctica/Troll", "2026-10-25", "2026-10-25"],
@@ -54,15 +54,15 @@ function listHours({ from, to }: { readonly from: number; readonly to: number })
   return Array.from({ length: count }, (_, place) => (first + place) * hour_ms);
 }
 
-test.each(cases)("in %s from %s to %s no hour is left out or told twice", (name, from, to) => {
+test.each(cases)("in %s from %s to %s every hour belongs to one step", (name, from, to) => {
   const { zone, period } = read(name, from, to);
   const hours = listHours(period);
   for (const step of names) {
     const steps = listSteps(period, step, zone);
     const keys = steps.map(({ key }) => key);
     expect(new Set(keys).size).toBe(keys.length);
-    const told = new Set(hours.map((at) => findStep(steps, at)?.key));
-    expect([...told]).toEqual(keys);
+    const stepKeys = new Set(hours.map((at) => findStep(steps, at)?.key));
+    expect([...stepKeys]).toEqual(keys);
     if (step === "hour") expect(keys.map((key) => parseLocalTime(key, zone))).toEqual(hours);
     if (step !== "day") continue;
     for (const at of hours) {
@@ -71,7 +71,7 @@ test.each(cases)("in %s from %s to %s no hour is left out or told twice", (name,
   }
 });
 
-test.each(cases)("in %s what was before %s to %s stands beside it, all of it", (name, from, to) => {
+test.each(cases)("in %s every hour before %s to %s is compared with one step", (name, from, to) => {
   const { zone, period } = read(name, from, to);
   const before = findPrevious(period, zone);
   for (const step of names) {
@@ -79,14 +79,14 @@ test.each(cases)("in %s what was before %s to %s stands beside it, all of it", (
     const moved = moveSteps(steps, step, { period, before, zone });
     const known = new Set(steps.map(({ key }) => key));
     const used = new Set(listHours(before).map((at) => findStep(moved, at)?.key));
-    // None of an hour goes by unseen, and what has nothing beside it says so.
+    // No hour is skipped, and steps without a previous hour have none.
     expect([...used].filter((key) => key === undefined || !known.has(key))).toEqual([]);
     expect(moved.map(({ key }) => key)).toEqual([...used]);
     if (step !== "day" || period.days === undefined) continue;
     for (const at of listHours(before)) {
       const date = Date.parse(writeLocalTime(at, zone).slice(0, 10)) + period.days * 24 * hour_ms;
-      const beside = new Date(date).toISOString().slice(0, 10);
-      expect(findStep(moved, at)?.key).toBe(beside);
+      const expectedKey = new Date(date).toISOString().slice(0, 10);
+      expect(findStep(moved, at)?.key).toBe(expectedKey);
     }
   }
 });
@@ -97,23 +97,26 @@ test.each([
   ["America/Santiago", "2026-09-05", "2026-09-06", "2026-09-05T04:00Z", "2026-09-07T03:00Z", 2],
   ["Africa/Cairo", "2026-04-24", "2026-04-24", "2026-04-23T22:00Z", "2026-04-24T21:00Z", 1],
   ["America/Nuuk", "2026-03-28", "2026-03-28", "2026-03-28T02:00Z", "2026-03-29T01:00Z", 1],
-])("in %s the days from %s to %s begin and end with their own", (name, from, to, ...told) => {
-  const [start, end, days] = told;
-  const { period, zone } = read(name, from, to);
-  expect(period).toEqual({ from: Date.parse(start), to: Date.parse(end), days });
-  expect(writePeriod(period, zone)).toEqual({ from, to });
-});
+])(
+  "in %s the period from %s to %s starts and ends with these days",
+  (name, from, to, ...expected) => {
+    const [start, end, days] = expected;
+    const { period, zone } = read(name, from, to);
+    expect(period).toEqual({ from: Date.parse(start), to: Date.parse(end), days });
+    expect(writePeriod(period, zone)).toEqual({ from, to });
+  },
+);
 
 test.each([
   ["America/Santiago", "2026-09-06", "2026-09-05"],
   ["Africa/Cairo", "2026-04-24", "2026-04-23"],
-])("in %s the day %s without a midnight stands beside all of %s", (name, odd, before) => {
+])("in %s the day %s without a midnight is compared with all of %s", (name, odd, before) => {
   const { period, zone } = read(name, odd, odd);
   const whole = read(name, before, before).period;
   expect(findPrevious(period, zone)).toEqual(whole);
   const next = read(name, before, odd);
   expect(findPrevious(next.period, zone).to).toBe(whole.from);
-  // Where nothing is said there are seven days, that one among them too.
+  // The default period has seven days, including that one.
   const usual = read(name, undefined, odd).period;
   expect(usual.days).toBe(7);
   expect(listSteps(usual, "day", zone)).toHaveLength(7);
