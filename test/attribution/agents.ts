@@ -1,6 +1,6 @@
 /**
- * What the browsers of the same phones say that they are. Since iOS 26 all of them say 18_6 or 18_7
- * of the system, and Safari alone tells which it is, by its own version.
+ * User agents of browsers on the same phone. Since iOS 26 all of them report version 18_6 or 18_7
+ * of the system; only Safari shows the real version, as its own.
  */
 const ios = (system: string, rest: string) =>
   `Mozilla/5.0 (iPhone; CPU iPhone OS ${system} like Mac OS X) AppleWebKit/605.1.15 ` +
@@ -21,7 +21,7 @@ export const agents = {
   desktop:
     "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) " +
     "Version/26.1 Safari/605.1.15",
-  /** What the SDKs themselves say: nothing that a browser's could be compared with. */
+  /** The SDKs' own user agents, which cannot be compared with a browser's. */
   sdkIos: "DynalinksSDK-iOS/1.0.4",
   sdkAndroid: "DynalinksSDK-Android/1.0.3",
 } as const;

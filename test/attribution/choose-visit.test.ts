@@ -6,11 +6,11 @@ import { readFingerprint } from "../../src/attribution/read-fingerprint.ts";
 import { readRequest } from "../../src/attribution/read-request.ts";
 import { agents } from "./agents.ts";
 
-/** Two phones, what their browsers and the SDK in the app tell of them, and which is which. */
+/** Matching one of two phones by what their browsers and the SDK in the app report. */
 
 const home = { group: "198.51.100.7", isShared: false } as const;
 
-/** As the page's script and DeviceFingerprint.swift tell of one and the same phone. */
+/** What the page's script and DeviceFingerprint.swift report about the same phone. */
 const screen = {
   screen_width: 393,
   screen_height: 852,
@@ -31,7 +31,7 @@ const app = {
   simulator: false,
 };
 
-type Told = {
+type VisitDetails = {
   readonly agent?: string;
   readonly languages?: string;
   readonly script?: object | undefined;
@@ -39,7 +39,11 @@ type Told = {
   readonly leadsTo?: string;
 };
 
-function visit({ agent = agents.safari26, languages = "de-DE,de;q=0.9", ...told }: Told = {}) {
+function visit({
+  agent = agents.safari26,
+  languages = "de-DE,de;q=0.9",
+  ...told
+}: VisitDetails = {}) {
   const { script = { ...screen, language: "de-DE" }, leadsTo = "spring" } = told;
   const marks = joinMarks(readFingerprint({ ...script }), readRequest(agent, languages));
   const address = "address" in told ? told.address : home;
@@ -55,7 +59,7 @@ function install(
 
 const choose = (seen: SeenPhone, ...visits: readonly CandidateVisit[]) => chooseVisit(seen, visits);
 const otherPhone = { ...screen, screen_width: 430, screen_height: 932, language: "de" };
-const others = (count: number, more: Told = {}) =>
+const others = (count: number, more: VisitDetails = {}) =>
   Array.from({ length: count }, (_, at) =>
     visit({ script: { ...otherPhone, screen_width: 300 + at }, leadsTo: `${at}`, ...more }),
   );
@@ -63,11 +67,11 @@ const level = (seen: SeenPhone, ...visits: readonly CandidateVisit[]) =>
   choose(seen, ...visits)?.confidence;
 
 describe("one visit", () => {
-  test("of the same phone at the same address is at most likely", () => {
+  test("by the same phone at the same address matches with medium confidence", () => {
     expect(choose(install(), visit())).toMatchObject({ confidence: "medium", score: 100 });
   });
 
-  test("is as likely whichever version the system has: Safari tells its own since 26", () => {
+  test("matches with any version of the system", () => {
     for (const [agent, os_version] of [
       [agents.safari26, "26.1.0"],
       [agents.safari18, "18.5.0"],
@@ -75,7 +79,7 @@ describe("one visit", () => {
     ] as const) {
       expect(choose(install({ os_version }), visit({ agent }))).toMatchObject({ score: 100 });
     }
-    // What all browsers say of 26 is no reason to take it for another phone.
+    // All browsers but Safari report 18 on iOS 26, so this does not make it another phone.
     for (const agent of [agents.chrome26, agents.instagram26]) {
       expect(choose(install(), visit({ agent }))).toMatchObject({
         confidence: "medium",
@@ -84,18 +88,18 @@ describe("one visit", () => {
     }
   });
 
-  test("is less likely when anything differs, but not lost by it", () => {
+  test("matches with low confidence if a property differs", () => {
     const older = install({ os_version: "17.2.0" });
     expect(choose(older, visit())).toMatchObject({ confidence: "low", score: 90 });
     expect(level(install({ calendar: "buddhist" }), visit())).toBe("low");
   });
 
-  test("is less likely without its script", () => {
+  test("matches with low confidence if its page ran no script", () => {
     const bare = visit({ script: {} });
     expect(choose(install(), bare)).toMatchObject({ confidence: "low", score: 68 });
   });
 
-  test("of a phone on its side, with other names of zone and language, is the same", () => {
+  test("matches in any orientation and with other names for the zone and language", () => {
     const held = { screen_width: 852, screen_height: 393 };
     expect(level(install(held), visit())).toBe("medium");
     const zones = visit({ script: { ...screen, timezone: "Asia/Calcutta", language: "de-DE" } });
@@ -112,7 +116,7 @@ describe("one visit", () => {
     ["America/Argentina/Mendoza", "America/Mendoza"],
     ["America/Atikokan", "America/Coral_Harbour"],
     ["Europe/Kyiv", "Europe/Kiev"],
-  ])("of a phone in %s, which its browser calls %s, is the same", (system, browser) => {
+  ])("matches a phone in %s whose browser calls the zone %s", (system, browser) => {
     const seen = visit({ script: { ...screen, timezone: browser, language: "de-DE" } });
     expect(level(install({ timezone: system }), seen)).toBe("medium");
   });
@@ -122,35 +126,35 @@ describe("one visit", () => {
     ["another zone", { timezone: "Europe/London" }],
     ["another language", { language: "tr-DE", languages: ["tr-DE"] }],
     ["an iPad", { device_model: "iPad14,1" }],
-  ])("of a phone with %s is somebody else's", (_, more) => {
+  ])("does not match a phone with %s", (_, more) => {
     expect(choose(install(more), visit())).toBeUndefined();
   });
 
-  test("of an Android phone or a computer is no iPhone's", () => {
+  test("by an Android phone or a computer does not match an iPhone", () => {
     for (const agent of [agents.android, agents.desktop]) {
       expect(level(install(), visit({ agent, script: {} }))).toBeUndefined();
     }
   });
 });
 
-describe("an address", () => {
+describe("the address of an install", () => {
   const relay = { address: { group: "172.226.3.4", isShared: true } } as const;
 
-  test("an unknown address equals no other address, not even an unknown one", () => {
+  test("that is unknown matches no other address, not even an unknown one", () => {
     const nowhere = { address: undefined };
     expect(level(install({}, nowhere), visit())).toBeUndefined();
     expect(level(install(), visit(nowhere))).toBeUndefined();
     expect(level(install({}, nowhere), visit(nowhere))).toBeUndefined();
   });
 
-  test("a different address excludes the visit, whether it is shared or not", () => {
+  test("that differs excludes the visit, whether it is shared or not", () => {
     const office = { group: "203.0.113.9", isShared: false } as const;
     expect(level(install({}, { address: office }), visit())).toBeUndefined();
     expect(level(install({}, relay), visit())).toBeUndefined();
     expect(level(install(), visit(relay))).toBeUndefined();
   });
 
-  test("a shared address gives low at most, and only if all decisive marks agree", () => {
+  test("that is shared gives low confidence, and only if all important properties match", () => {
     expect(choose(install({}, relay), visit(relay))).toMatchObject({
       confidence: "low",
       score: 60,
@@ -158,7 +162,7 @@ describe("an address", () => {
     expect(level(install({}, relay), visit({ ...relay, script: {} }))).toBeUndefined();
   });
 
-  test("gives low while other links are visited from it, and none unless all is alike", () => {
+  test("from which other links are visited gives low confidence, and only if all matches", () => {
     expect(level(install(), visit(), ...others(1))).toBe("low");
     expect(level(install(), visit(), ...others(40))).toBe("low");
     const older = install({ os_version: "17.2.0" });
@@ -172,29 +176,29 @@ describe("an address", () => {
 });
 
 describe("two visits", () => {
-  test("that look alike are nobody's, unless they lead to the same", () => {
+  test("by identical phones match neither, unless both are to the same link", () => {
     expect(level(install(), visit(), visit({ leadsTo: "summer" }))).toBeUndefined();
     expect(level(install(), visit(), visit())).toBe("medium");
   });
 
   test.each([
-    ["in Safari of an older system", visit({ agent: agents.safari18 })],
-    ["in Instagram, where no version is told", visit({ agent: agents.instagram26 })],
-    ["in Chrome, where none is told either", visit({ agent: agents.chrome26 })],
-    ["without script", visit({ script: {} })],
-  ])("of two links give no match, however much likelier one is: %s", (_, other) => {
+    ["in Safari on an older system", visit({ agent: agents.safari18 })],
+    ["in Instagram, which reports no version", visit({ agent: agents.instagram26 })],
+    ["in Chrome, which reports no version either", visit({ agent: agents.chrome26 })],
+    ["without a script", visit({ script: {} })],
+  ])("to two links match neither, even if one is more similar: %s", (_, other) => {
     const summer = visit({ leadsTo: "summer" });
     expect(choose(install(), other, summer)).toBeUndefined();
     expect(choose(install(), summer, other)).toBeUndefined();
   });
 
-  test("of one link give the likelier one, and name the other", () => {
+  test("to one link match the more similar one, and the other is reported too", () => {
     const [older, own] = [visit({ agent: agents.safari18 }), visit()];
     expect(choose(install(), older, own)).toMatchObject({ visit: own, others: [older] });
   });
 });
 
-test("what a stranger tells is read as far as it can be, and no further", () => {
+test("readFingerprint ignores invalid properties", () => {
   for (const told of [
     { screen_width: "393", screen_height: 852, device_pixel_ratio: 3 },
     { screen_width: -1, screen_height: Number.NaN, device_pixel_ratio: 1e9 },

@@ -16,8 +16,8 @@ import {
 } from "./population.ts";
 
 /**
- * A made population that visits the pages of links, and installs that ask four processes of one
- * store for theirs: all that happens within a minute happens at once.
+ * Simulated phones visit the pages of links and then install the app. Their requests go to four
+ * processes of one database; all requests of the same minute are sent at once.
  */
 
 const minute_ms = 60_000;
@@ -31,7 +31,7 @@ openForEach(openInstallWorld, (opened) => {
 
 type Answered = {
   readonly install: MadeInstall;
-  /** What has been visited from where it asks, within the time for which a visit waits. */
+  /** The visits from the same address that have not expired. */
   readonly here: readonly MadeVisit[];
   readonly answers: readonly Read[];
 };
@@ -86,7 +86,7 @@ function isSame(one: MadeVisit["address"], other: MadeVisit["address"]): boolean
   return one?.group === other?.group;
 }
 
-/** Each adds its number to the link, by which it is known again in what an app is told. */
+/** Each visit adds its number to the address, so that it can be recognized in a match. */
 async function visitPages(visits: readonly MadeVisit[], now: number): Promise<void> {
   const opened = visits.map(async (visit, number) => {
     if (findMinute(visit) !== now) return;
@@ -99,15 +99,15 @@ async function visitPages(visits: readonly MadeVisit[], now: number): Promise<vo
   });
   await Promise.all(opened);
   const come = visits.filter((visit) => findMinute(visit) <= now);
-  // What a page's request alone has told is written beside its answer.
+  // The visit is stored after the response has been sent.
   if (come.some((visit) => findMinute(visit) === now && visit.told.script === undefined)) {
     await waitUntil(async () => (await host.listRows()).length === come.length);
   }
 }
 
 /**
- * One phone in four gets no answer in time, and asks another process while the first is still about
- * it; and it has no name by which it could be known again.
+ * One phone in four gets no response in time and asks another process while the first still works.
+ * That phone sends no name by which it could be recognized.
  */
 async function ask(
   { phone, seen, fingerprint }: MadeInstall,
@@ -125,13 +125,13 @@ async function ask(
   return Promise.all(answers);
 }
 
-/** Each house has an address of its own, of no network that is known to be shared. */
+/** Each house has its own address, in a network that is not known to be shared. */
 function writeAddress(address: MadeVisit["address"]): string {
   const house = Number(address?.group.replace("house-", ""));
   return `93.184.${house >> 8}.${house & 255}`;
 }
 
-/** Whoever visits the same link gets what is meant for both. */
+/** An install is matched rightly if it gets a link that its phone visited. */
 function isRight({ install, here }: Answered, { link }: Read): boolean {
   const path = link?.["path"];
   const isOwn = here.some(({ phone, leadsTo }) => phone === install.phone && leadsTo === path);
@@ -158,7 +158,7 @@ function countMedium(answers: readonly Read[]): number {
   return answers.filter(({ confidence }) => confidence === "medium").length;
 }
 
-/** What their visits' addresses added, of all that were told. */
+/** The queries of all matched visits. */
 function listTold(answered: readonly Answered[]): readonly string[] {
   const told = answered.flatMap(({ answers }) => answers.filter(({ matched }) => matched));
   return told.map(({ link }) => new URL(String(link?.["full_url"])).search.slice(1)).toSorted();
@@ -169,12 +169,12 @@ async function listUsed(): Promise<readonly string[]> {
   return used.map(({ query }) => query.replace(/^\?/, "")).toSorted();
 }
 
-/** Over a week most are likely; within hours, few are, and several ask at once. */
+/** Over a week most confidence is medium; within hours it rarely is, and several ask at once. */
 test.each([
   { hours: 168, seed: 2, count: 100, leastMedium: 40 },
   { hours: 3, seed: 3, count: 150, leastMedium: 0 },
 ])(
-  "four processes match a made population of $hours hours rightly, and use each visit once",
+  "four processes match installs of $hours hours correctly and use each visit once",
   async ({ hours, seed, count, leastMedium }) => {
     const spell_ms = hours * hour_ms;
     const answered = await play({ seed, count, begin_ms: 1.5 * hour_ms, spell_ms, idle: 0.5 });
@@ -183,7 +183,7 @@ test.each([
     expect(counts.medium, world).toBeGreaterThanOrEqual(leastMedium);
     expect(counts.wrongAtMedium, world).toBeLessThanOrEqual(counts.medium / 50);
     expect(counts.clearMatched / counts.clear, world).toBeGreaterThanOrEqual(0.6);
-    // Two visits of one link share no query here, so an install that fits both gets none.
+    // Two visits to one link share no query here, so an install that fits both gets none.
     const [given, used] = [listTold(answered), await listUsed()];
     const own = given.filter((query) => query !== "");
     expect(given).toHaveLength(used.length);

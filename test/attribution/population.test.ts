@@ -8,7 +8,7 @@ import {
   type MadeVisit,
 } from "./population.ts";
 
-/** How often an install gets its own link, another phone's, or none, over 10,000 installs. */
+/** How often an install is matched to its own link, a wrong one or none, in 10,000 installs. */
 
 const window_ms = 10 * 60_000;
 const hour_ms = 60 * 60_000;
@@ -18,7 +18,7 @@ type Counts = {
   wrongAtMedium: number;
   matched: number;
   wrong: number;
-  /** Installs whose own visit no other one behind their address resembles. */
+  /** Installs whose own visit is unlike all others from their address. */
   clear: number;
   clearMatched: number;
 };
@@ -46,11 +46,11 @@ function play(made: Omit<Made, "count">): Counts {
     );
     const chosen = chooseVisit(install.seen, here);
     const isClear = hasClearVisit(install, here);
-    // Whoever visits the same link gets what is meant for both.
+    // A visit to the same link by another phone is right too.
     const isRight = chosen?.visit.phone === install.phone || isSameLink(chosen?.visit, install);
     if (isClear) counts.clear += 1;
     if (chosen === undefined) continue;
-    // One visit is of one install.
+    // Each visit is used by one install.
     pending.delete(chosen.visit);
     counts.matched += 1;
     counts.wrong += Number(!isRight);
@@ -65,7 +65,7 @@ function isSameLink(visit: MadeVisit | undefined, { leadsTo }: MadeInstall): boo
   return visit !== undefined && visit.leadsTo === leadsTo;
 }
 
-/** How long it takes until all behind an address have come, and how many visits lead to nothing. */
+/** Within how many hours all phones at an address install, and the visits without an install. */
 const worlds = [
   { hours: 168, idle: 1 },
   { hours: 24, idle: 0.5 },
@@ -73,7 +73,7 @@ const worlds = [
   { hours: 3, idle: 0.5 },
 ];
 
-test("of 10,000 installs most that nothing resembles are matched, and few wrongly", () => {
+test("of 10,000 installs with a unique visit most are matched, and few wrongly", () => {
   for (const { hours, idle } of worlds) {
     const counts = play({ seed: 1, spell_ms: hours * hour_ms, idle });
     const world = JSON.stringify({ hours, idle, ...counts });
@@ -83,14 +83,14 @@ test("of 10,000 installs most that nothing resembles are matched, and few wrongl
   }
 });
 
-test("where few share an address, nearly all that are matched are likely, and right", () => {
+test("at addresses with few phones, most matches have medium confidence and are right", () => {
   const counts = play({ seed: 1, spell_ms: 168 * hour_ms, idle: 0.5, most: 3 });
   const world = JSON.stringify(counts);
   expect(counts.medium / counts.matched, world).toBeGreaterThan(0.9);
   expect(counts.wrong / counts.matched, world).toBeLessThan(0.001);
 });
 
-test("where whole offices install at once, hardly any match is likely", () => {
+test("when whole offices install at once, few matches have medium confidence", () => {
   const counts = play({ seed: 1, spell_ms: hour_ms / 2, idle: 1 });
   expect(counts.medium).toBeLessThan(100);
   expect(counts.wrong / counts.matched).toBeLessThan(0.05);

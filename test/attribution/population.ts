@@ -5,13 +5,13 @@ import { readFingerprint } from "../../src/attribution/read-fingerprint.ts";
 import { readRequest } from "../../src/attribution/read-request.ts";
 
 /**
- * A made population, by a seed: behind each address 1 to 50 phones of 20 models, which install
- * the app within a spell, 70 % of them after a visit; and others there visit and install nothing.
+ * Simulated phones, by a seed. Each address has 1 to 50 phones of 20 models, which install the app
+ * within some time, 70 % of them after a visit. Others visit links and install nothing.
  */
 export type MadeVisit = CandidateVisit & {
   readonly at: number;
   readonly phone: number;
-  /** What its browser tells; nothing by a script where that does not run. */
+  /** What its browser sends; `script` is undefined if scripts are disabled. */
   readonly told: {
     readonly agent: string;
     readonly language: string;
@@ -23,9 +23,9 @@ export type MadeInstall = {
   readonly at: number;
   readonly phone: number;
   readonly seen: SeenPhone;
-  /** What its app tells. */
+  /** What its app sends. */
   readonly fingerprint: object;
-  /** Where its own visit led; undefined where it came without one. */
+  /** The link of its own visit; undefined if it had none. */
   readonly leadsTo: string | undefined;
 };
 
@@ -43,7 +43,7 @@ type Phone = {
   readonly version: string;
   readonly language: string;
   readonly zone: string;
-  /** Chrome says nothing of the system's version. */
+  /** Chrome does not report the version of the system. */
   readonly isSafari: boolean;
   readonly runsScript: boolean;
 };
@@ -84,13 +84,13 @@ const minute_ms = 60_000;
 export type Made = {
   readonly seed: number;
   readonly count: number;
-  /** Behind each address it begins within this time; within a day where nothing is said. */
+  /** The time within which the first install at an address happens; a day by default. */
   readonly begin_ms?: number;
-  /** All that happens behind one address happens within this time. */
+  /** The time from the first to the last event at one address. */
   readonly spell_ms: number;
-  /** For each install so many visits that lead to none. */
+  /** The number of visits without an install, for each install. */
   readonly idle: number;
-  /** So many phones behind one address. */
+  /** The maximum number of phones at one address. */
   readonly most?: number;
 };
 
@@ -113,7 +113,7 @@ export function makePopulation(made: Made): Population {
       }
       const own = isOrganic ? undefined : leadsTo;
       installs.push({ at, phone: phone.id, ...seeInstall(phone), leadsTo: own });
-      // Somebody there looks at a link as well, and installs nothing.
+      // Another phone there visits a link and installs nothing.
       if (chance() >= idle) continue;
       const other = pick(phones, chance);
       const its = `link-${Math.floor(chance() ** 2 * 200)}`;
@@ -126,7 +126,7 @@ export function makePopulation(made: Made): Population {
   };
 }
 
-/** Whether no other visit from where it asks resembles its own. */
+/** Whether its own visit is unlike all others from its address. */
 export function hasClearVisit(
   { phone, leadsTo }: MadeInstall,
   here: readonly MadeVisit[],
@@ -185,7 +185,7 @@ function describeScreen({ model: [, width, height, ratio], zone, language }: Pho
   };
 }
 
-/** As Safari and Chrome write it: the system's own version has stood still since 26. */
+/** As Safari and Chrome write it: the system's version is no longer updated since 26. */
 function writeAgent({ version, isSafari }: Phone): string {
   const system = Number(version) >= 26 ? "18_6" : version.replace(".", "_");
   const browser = isSafari ? `Version/${version}` : "CriOS/142.0.7444.77";
@@ -196,11 +196,11 @@ function writeAgent({ version, isSafari }: Phone): string {
 }
 
 function pick<One>(list: readonly One[], chance: Chance): One {
-  // There is one at each place below its length.
+  // Every place below the length has an item.
   return list[Math.floor(chance() * list.length)] as One;
 }
 
-/** Mulberry32: the same numbers for the same seed, on every machine. */
+/** Mulberry32: the same numbers for the same seed on every machine. */
 function createChance(seed: number): Chance {
   let state = seed >>> 0;
   return () => {
