@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { findClientAddress, findOwnAddress } from "../../src/network/client-address.ts";
 import { createTrust, readTrustedProxies } from "../../src/network/trusted-proxies.ts";
 
-/** Where a request comes from (README, "Behind a proxy"). */
+/** Finding the client's IP address behind proxies. */
 
 type Arrival = { readonly peer?: string | undefined; readonly forwardedFor?: string };
 
@@ -15,43 +15,43 @@ function find(setting: string | undefined, arrival: Arrival): string | undefined
   return findClientAddress({ headers, socket: { remoteAddress: peer } }, createTrust(proxies));
 }
 
-describe("without the setting", () => {
-  test.each([[{ forwardedFor: "203.0.113.9" }], [{}]])("%j is not believed", (arrival) => {
+describe("X-Forwarded-For without trusted proxies", () => {
+  test.each([[{ forwardedFor: "203.0.113.9" }], [{}]])("is ignored: %j", (arrival) => {
     expect(find(undefined, arrival)).toBe("10.0.0.1");
   });
 
-  test("nor is a peer outside of the trusted networks", () => {
+  test("is ignored from a peer outside the trusted networks", () => {
     const arrival = { peer: "203.0.113.1", forwardedFor: "198.51.100.1" };
     expect(find("10.0.0.0/8", arrival)).toBe("203.0.113.1");
   });
 });
 
-describe("trusted networks", () => {
+describe("with trusted networks", () => {
   test.each([
     ["the client", "203.0.113.9", "203.0.113.9"],
     ["a client that wrote an entry", "1.1.1.1, 203.0.113.9", "203.0.113.9"],
     ["a client behind two proxies", "1.1.1.1, 203.0.113.9, 10.2.3.4", "203.0.113.9"],
     ["a client within the network", "10.0.0.7, 10.0.0.8", "10.0.0.7"],
-    ["a port beside it", "203.0.113.9:4711", "203.0.113.9"],
+    ["a port", "203.0.113.9:4711", "203.0.113.9"],
     ["IPv6", "2001:DB8:0:0::1", "2001:db8::1"],
     ["IPv6 in brackets", "[2001:db8::1]", "2001:db8::1"],
     ["IPv6 in brackets with a port", "[2001:db8::1]:4711", "2001:db8::1"],
-    ["IPv4 within IPv6", "::ffff:203.0.113.9", "203.0.113.9"],
-    ["IPv4 within IPv6, in hexadecimals", "::ffff:cb00:7109", "203.0.113.9"],
-    ["a trusted proxy within IPv6", "203.0.113.9, ::ffff:10.0.0.2", "203.0.113.9"],
+    ["IPv4 in IPv6", "::ffff:203.0.113.9", "203.0.113.9"],
+    ["IPv4 in IPv6, in hexadecimal", "::ffff:cb00:7109", "203.0.113.9"],
+    ["a trusted proxy as IPv4 in IPv6", "203.0.113.9, ::ffff:10.0.0.2", "203.0.113.9"],
     ["a zone", "fe80::1%eth0", "fe80::1"],
     ["nothing", "", "10.0.0.1"],
     ["a word", "unknown", "10.0.0.1"],
-    ["no address", "203.0.113.999", "10.0.0.1"],
-    ["an octal", "0203.0.113.9", "10.0.0.1"],
-    ["garbage left of a proxy", "203.0.113.9, nonsense, 10.0.0.2", "10.0.0.2"],
-    ["garbage left of the client", "<script>, 203.0.113.9", "203.0.113.9"],
+    ["an invalid address", "203.0.113.999", "10.0.0.1"],
+    ["an octal number", "0203.0.113.9", "10.0.0.1"],
+    ["an invalid entry before a proxy", "203.0.113.9, nonsense, 10.0.0.2", "10.0.0.2"],
+    ["an invalid entry before the client", "<script>, 203.0.113.9", "203.0.113.9"],
     ["an empty entry at the end", "203.0.113.9,", "10.0.0.1"],
   ])("X-Forwarded-For with %s", (_, forwardedFor, address) => {
     expect(find("10.0.0.0/8", { forwardedFor })).toBe(address);
   });
 
-  test("loopback has both of its networks", () => {
+  test('"loopback" trusts both loopback networks', () => {
     const forwardedFor = "203.0.113.9";
     for (const peer of ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"]) {
       expect([peer, find("loopback", { peer, forwardedFor })]).toEqual([peer, forwardedFor]);
@@ -59,7 +59,7 @@ describe("trusted networks", () => {
     expect(find("loopback", { peer: "10.0.0.1", forwardedFor })).toBe("10.0.0.1");
   });
 
-  test("IPv6 networks and single addresses are trusted as well", () => {
+  test("IPv6 networks and single addresses can be trusted", () => {
     const forwardedFor = "203.0.113.9";
     expect(find("fd00::/8, 192.0.2.1", { peer: "fd12::1", forwardedFor })).toBe(forwardedFor);
     expect(find("fd00::/8,192.0.2.1", { peer: "192.0.2.1", forwardedFor })).toBe(forwardedFor);
@@ -68,12 +68,12 @@ describe("trusted networks", () => {
   });
 });
 
-describe("a count of hops", () => {
+describe("with a number of trusted proxies", () => {
   test.each([
     ["1", "203.0.113.9", "203.0.113.9"],
     ["1", "1.1.1.1, 203.0.113.9", "203.0.113.9"],
     ["2", "1.1.1.1, 203.0.113.9, 198.51.100.2", "203.0.113.9"],
-    // Fewer than there should be: it came in further inside, and the innermost proxy saw it.
+    // With fewer entries than proxies, the request came from inside and passed fewer of them.
     ["2", "203.0.113.9", "203.0.113.9"],
     ["3", "203.0.113.9, nonsense, 198.51.100.2", "198.51.100.2"],
     ["1", "", "10.0.0.1"],
@@ -95,11 +95,11 @@ describe("the address of a client behind a proxy that is not trusted", () => {
   });
 });
 
-test("a connection that has gone has no address", () => {
+test("a closed connection has no address", () => {
   expect(find("1", { peer: undefined, forwardedFor: "203.0.113.9" })).toBeUndefined();
 });
 
-test("whatever a client writes, the proxy's own entry is what counts", () => {
+test("the address written by the trusted proxy is used, whatever a client sends", () => {
   const address = fc.ipV4().filter((text) => !text.startsWith("10."));
   const text = fc.string().filter((written) => !/[\r\n]/.test(written));
   fc.assert(
@@ -110,7 +110,7 @@ test("whatever a client writes, the proxy's own entry is what counts", () => {
   );
 });
 
-describe("what is refused as a setting", () => {
+describe("readTrustedProxies refuses", () => {
   test.each([
     "0",
     "100",

@@ -6,7 +6,7 @@ import {
   describeDatabase,
 } from "../../src/network/database-url.ts";
 
-/** Addresses of databases, which may have a password in them. */
+/** Addresses of databases, which may contain a password. */
 
 test.each([
   "postgres://db/links",
@@ -16,11 +16,11 @@ test.each([
   "postgres://ada@%2Fvar%2Frun/links",
   "postgres://ada:50%25@db/my%20links",
   "postgres://ada:with@signs:and:colons@db/links",
-])("%s is one", (url) => {
+])("%s is a valid database address", (url) => {
   expect(isDatabaseUrl(url)).toBe(true);
 });
 
-test("whatever the password is, it is shown nowhere, or the address is refused", () => {
+test("any password is either hidden or makes the address invalid", () => {
   const sign = fc.constantFrom(..."aZ09/?#@:%[]\\&=+ .-_~;,|\"'<>ü".split(""));
   const passwords = fc.string({
     unit: fc.oneof(sign, fc.constantFrom("%2F", "%40")),
@@ -37,7 +37,7 @@ test("whatever the password is, it is shown nowhere, or the address is refused",
   );
 });
 
-test("a password that is encoded as it is told is taken, whatever it is", () => {
+test("any percent-encoded password is accepted", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), (password) => {
       const url = `postgres://ada:${encodeURIComponent(password)}@db.example/links`;

@@ -7,18 +7,18 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { createFetchFile, type FileRequest } from "../../src/network/hosts/fetch-file.ts";
 import { clientOnly, secureExample } from "../support/certificates.ts";
 
-/** Hosts of the public internet, as real servers of this machine that count as public here. */
+/** Hosts of the public internet are servers on this machine; its address counts as public here. */
 
 const publicPlace = "127.0.0.1";
 const privatePlace = "127.0.0.2";
-/** No connection goes to all hosts at once: the system says that it does not reach them. */
+/** The system reports that this address cannot be reached. */
 const nowhere = "255.255.255.255";
 const hostname = "secure.example";
 
 let server: Server;
 let port: number;
 let asked: IncomingMessage[] = [];
-/** The address of this machine at which each of them came. */
+/** The local address at which each request arrived. */
 let places: string[] = [];
 let answer: (response: ServerResponse) => void;
 let addresses: (readonly string[])[] = [];
@@ -31,7 +31,7 @@ beforeAll(async () => {
     answer(response);
   }).listen(0, "0.0.0.0");
   await once(server, "listening");
-  // A listening TCP server has an address with a port.
+  // A listening server has an address with a port.
   port = (server.address() as AddressInfo).port;
 });
 afterAll(() => {
@@ -70,7 +70,7 @@ function fetchFile(
   return fetch(file, new AbortController().signal);
 }
 
-test("a file is got as its reader asks for it, and nothing else is told", async () => {
+test("fetchFile returns the file and sends no unnecessary headers", async () => {
   answer = (response) => response.writeHead(200, { "content-type": "application/json" }).end("{}");
   const got = await fetchFile();
   expect(got).toMatchObject({ kind: "answered", status: 200, isCut: false });
@@ -86,14 +86,14 @@ test("a file is got as its reader asks for it, and nothing else is told", async 
   );
 });
 
-test("a redirect is an answer: where it leads, nobody goes", async () => {
+test("fetchFile returns a redirect and does not follow it", async () => {
   const location = "http://169.254.169.254/latest/meta-data/";
   answer = (response) => response.writeHead(302, { location }).end();
   expect(await fetchFile()).toMatchObject({ kind: "answered", status: 302 });
   expect(asked).toHaveLength(1);
 });
 
-test("of ten megabytes no more is read than was asked for", async () => {
+test("fetchFile stops reading a large file at the limit", async () => {
   let sent = 0;
   answer = (response) => {
     const part = Buffer.alloc(64 * 1024, "x");
@@ -110,21 +110,21 @@ test("of ten megabytes no more is read than was asked for", async () => {
   expect(sent).toBeLessThan(10 * 1024 * 1024);
 });
 
-describe("time", () => {
+describe("fetchFile times out", () => {
   test.each([
-    ["that says nothing", () => alarms.at(-1)?.()],
+    ["that sends nothing", () => alarms.at(-1)?.()],
     [
-      "that drips",
+      "that sends single bytes",
       (response: ServerResponse) => {
         response.write("{", () => alarms.at(-1)?.());
       },
     ],
-  ])("is up for a host %s", async (_, silent) => {
+  ])("for a host %s", async (_, silent) => {
     answer = silent;
     expect(await fetchFile()).toEqual({ kind: "timed_out" });
   });
 
-  test("is up for a name that nobody answers", async () => {
+  test("for a name that is never resolved", async () => {
     const fetch = createFetchFile({
       reach: { resolve: () => new Promise(() => {}), isPublic: () => true },
       setAlarm: (_, ring) => {
@@ -137,46 +137,46 @@ describe("time", () => {
   });
 });
 
-describe("nothing is asked of a host", () => {
+describe("fetchFile sends nothing to a host", () => {
   test.each([
     ["that is not public", [privatePlace]],
-    ["of which one address is not public", [publicPlace, privatePlace]],
-    ["that has no address", []],
+    ["with one address that is not public", [publicPlace, privatePlace]],
+    ["without an address", []],
   ])("%s", async (_, found) => {
     addresses = [found];
     expect(await fetchFile()).toEqual({ kind: "not_public" });
     expect(asked).toEqual([]);
   });
 
-  test("at its second look: the connection goes to the address that was looked at", async () => {
+  test("that resolves to a private address later, and uses the checked address", async () => {
     addresses = [[publicPlace], [privatePlace]];
     expect(await fetchFile()).toMatchObject({ kind: "answered" });
     expect(places).toEqual([publicPlace]);
-    // The next file's look is its own.
+    // The next file is checked again.
     expect(await fetchFile()).toEqual({ kind: "not_public" });
   });
 });
 
-test("where one address is not reached, another of the same host is", async () => {
+test("fetchFile tries a host's next address if one cannot be reached", async () => {
   addresses = [["127.0.0.9", publicPlace]];
   const own = createServer(secureExample, (_, response) => response.end("own")).listen(
     0,
     publicPlace,
   );
   await once(own, "listening");
-  // A listening TCP server has an address with a port.
+  // A listening server has an address with a port.
   const at = (own.address() as AddressInfo).port;
   expect(await fetchFile({ at })).toMatchObject({ kind: "answered", status: 200 });
   own.close();
   own.closeAllConnections();
 });
 
-test("a host that no way leads to is told apart from one that refuses", async () => {
+test("fetchFile distinguishes an unreachable host from one that refuses", async () => {
   addresses = [[nowhere]];
   expect(await fetchFile()).toEqual({ kind: "unreachable" });
   const own = createServer(secureExample).listen(0, publicPlace);
   await once(own, "listening");
-  // A listening TCP server has an address with a port.
+  // A listening server has an address with a port.
   const at = (own.address() as AddressInfo).port;
   own.close();
   await once(own, "close");
@@ -196,11 +196,11 @@ test.each([
   ["ECONNRESET", { kind: "unreadable" }],
   ["INVALID_CA", { kind: "untrusted", code: "INVALID_CA" }],
   ["PATH_LENGTH_EXCEEDED", { kind: "untrusted", code: "PATH_LENGTH_EXCEEDED" }],
-])("an end by %s is told as what it is", async (code, told) => {
+])("fetchFile classifies the error %s", async (code, outcome) => {
   const fetch = createFetchFile({
     reach: {
       resolve: () => Promise.resolve([publicPlace]),
-      // In place of the network, which cannot be made to fail in all of these ways.
+      // Replaces the network, which cannot be made to fail in all these ways.
       isPublic: () => {
         throw Object.assign(new Error("failed"), { code });
       },
@@ -208,36 +208,36 @@ test.each([
     setAlarm: () => () => {},
   });
   const file = { hostname, path: "/", agent: "a", most_bytes: 1 };
-  expect(await fetch(file, new AbortController().signal)).toEqual(told);
+  expect(await fetch(file, new AbortController().signal)).toEqual(outcome);
 });
 
-describe("what is no connection that can be trusted is told by its code", () => {
+describe("fetchFile reports the code of an untrusted connection", () => {
   test.each([
-    ["a certificate that vouches for itself", { authorities: [] as string[] }, "SELF_SIGNED"],
-    ["one of another host", { hostname: "other.example" }, "ALTNAME"],
+    ["with a self-signed certificate", { authorities: [] as string[] }, "SELF_SIGNED"],
+    ["with a certificate for another host", { hostname: "other.example" }, "ALTNAME"],
   ])("%s", async (_, given, code) => {
     const got = await fetchFile(given);
     expect(got).toEqual({ kind: "untrusted", code: expect.stringContaining(code) });
     expect(asked).toEqual([]);
   });
 
-  test("one for clients alone", async () => {
+  test("with a certificate for clients only", async () => {
     const own = createServer(clientOnly).listen(0, publicPlace);
     await once(own, "listening");
-    // A listening TCP server has an address with a port.
+    // A listening server has an address with a port.
     const at = (own.address() as AddressInfo).port;
     const got = await fetchFile({ at, authorities: [clientOnly.cert] });
     expect(got).toEqual({ kind: "untrusted", code: "INVALID_PURPOSE" });
     own.close();
   });
 
-  test("no TLS at all", async () => {
+  test("without TLS", async () => {
     const plain = createPlainServer((socket) => socket.end("HTTP/1.1 200 OK\r\n\r\n")).listen(
       0,
       publicPlace,
     );
     await once(plain, "listening");
-    // A listening TCP server has an address with a port.
+    // A listening server has an address with a port.
     const at = (plain.address() as AddressInfo).port;
     expect(await fetchFile({ at })).toMatchObject({ kind: "untrusted" });
     plain.close();

@@ -6,7 +6,7 @@ import {
   normalizeAddress,
 } from "../../src/network/ip-address.ts";
 
-/** Addresses of machines, compared. */
+/** Groups of IP addresses, and hosts of this machine. */
 
 test.each([
   ["203.0.113.9", "203.0.113.9"],
@@ -16,11 +16,11 @@ test.each([
   ["::1", "0:0:0:0"],
   ["::", "0:0:0:0"],
   ["1::", "1:0:0:0"],
-])("%s is counted as %s", (address, group) => {
+])("%s belongs to the address group %s", (address, group) => {
   expect(findAddressGroup(address)).toBe(group);
 });
 
-test("one network of IPv6 is one group, however its addresses are written", () => {
+test("all addresses of an IPv6 /64 network belong to one group", () => {
   const part = fc.integer({ min: 0, max: 0xff_ff }).map((value) => value.toString(16));
   const parts = fc.array(part, { minLength: 4, maxLength: 4 });
   fc.assert(
@@ -46,6 +46,6 @@ test.each([
   ["localhost.example", false],
   ["127.0.0.1.example", false],
   ["mylocalhost", false],
-])("%s leads to this machine alone: %s", (hostname, isAlone) => {
+])("%s is a loopback host: %s", (hostname, isAlone) => {
   expect(isLoopbackHost(hostname)).toBe(isAlone);
 });

@@ -8,11 +8,11 @@ const most = 300_000;
 
 type Seen = { readonly length: number | undefined; readonly listeners: number };
 
-test("bytes are taken from Node's own message by one reader alone, who keeps none", async () => {
+test("readAtMost reads a body only once and keeps no listeners", async () => {
   const seen: Seen[] = [];
   const listen = getRequestListener(async (_, { incoming }) => {
     const bytes = await readAtMost(incoming, most);
-    // A `Request`'s own stream would listen here, and queue all that nobody reads of it.
+    // The stream of a `Request` would listen here and queue everything that is not read.
     seen.push({ length: bytes?.length, listeners: incoming.listenerCount("data") });
     return new Response(bytes?.subarray(-3).toString() ?? "too long");
   });
@@ -38,7 +38,7 @@ test("bytes are taken from Node's own message by one reader alone, who keeps non
   );
 });
 
-/** What comes in parts has no length that is told beforehand. */
+/** A body whose length is not announced. */
 function cut(...parts: readonly string[]): ReadableStream {
   return ReadableStream.from(parts).pipeThrough(new TextEncoderStream());
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { findClientPlace } from "../../src/network/shared-address.ts";
 
-/** Addresses by which a phone is known again, and those that are everybody's. */
+/** IP addresses that identify a phone, and those that many people share. */
 
 test.each([
   ["Private Relay", "104.28.130.21 140.248.9.1 146.75.130.7 172.224.1.1 172.225.158.176"],
@@ -15,9 +15,9 @@ test.each([
   }
 });
 
-test("what stands beside them is somebody's own", () => {
-  const beside = "104.29.0.1 172.227.0.1 172.64.0.1 2606:54c1::1 2606:54c4::1 2a09:bac1::1";
-  for (const address of beside.split(" ")) {
+test("addresses next to the shared ranges are not shared", () => {
+  const others = "104.29.0.1 172.227.0.1 172.64.0.1 2606:54c1::1 2606:54c4::1 2a09:bac1::1";
+  for (const address of others.split(" ")) {
     expect(findClientPlace(address), address).toMatchObject({ isShared: false });
   }
   expect(findClientPlace("no address")).toBeUndefined();
