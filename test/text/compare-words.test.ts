@@ -10,7 +10,7 @@ function pickChanged(parts: readonly TextPart[]): readonly string[] {
   return parts.filter(({ isChanged }) => isChanged).map(({ text }) => text);
 }
 
-test("marks the words that became others, in both texts", () => {
+test("compareWords marks the changed words in both texts", () => {
   const { before, after } = compareWords(
     "https://example.com/spring?utm=mail",
     "https://example.org/spring?utm=mail&x=1",
@@ -19,7 +19,7 @@ test("marks the words that became others, in both texts", () => {
   expect(pickChanged(after)).toEqual(["org", "&x=1"]);
 });
 
-test("leaves both texts as they are, whatever they are", () => {
+test("compareWords keeps both texts as they are", () => {
   fc.assert(
     fc.property(fc.string(), fc.string(), (one, other) => {
       const { before, after } = compareWords(one, other);
@@ -28,7 +28,7 @@ test("leaves both texts as they are, whatever they are", () => {
   );
 });
 
-test("marks nothing where the texts have little or nothing in common", () => {
+test("compareWords marks nothing if the texts have little in common", () => {
   const { before, after } = compareWords("a quick brown fox", "something else entirely here");
   expect([...pickChanged(before), ...pickChanged(after)]).toEqual([]);
   const long = Array.from({ length: 2000 }, (_, index) => `word${index}`).join(" ");

@@ -2,12 +2,12 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { diffLines, type Hunk } from "../../src/text/diff-lines.ts";
 
-/** A person must see every change of a text, and only what changes. */
+/** A diff shows every change of a text and nothing else. */
 
 const lines = fc.array(fc.constantFrom("a", "b", "c", "{% if x %}", ""), { maxLength: 30 });
 
 describe("diffLines", () => {
-  test("diffLines returns hunks that turn the old text into the new one", () => {
+  test("returns hunks that turn the old text into the new one", () => {
     fc.assert(
       fc.property(lines, lines, (before, after) => {
         expect(apply(before, diffLines(write(before), write(after)))).toEqual(after);
@@ -15,7 +15,7 @@ describe("diffLines", () => {
     );
   });
 
-  test("diffLines returns no hunk for equal texts", () => {
+  test("returns no hunk for equal texts", () => {
     fc.assert(
       fc.property(lines, (both) => {
         expect(diffLines(write(both), write(both))).toEqual([]);
@@ -23,7 +23,7 @@ describe("diffLines", () => {
     );
   });
 
-  test("diffLines returns each changed place with three lines around it", () => {
+  test("returns each change with three lines around it", () => {
     const before = Array.from({ length: 40 }, (_, index) => `line ${index + 1}`);
     const after = before.with(9, "changed").with(29, "changed too");
     const hunks = diffLines(write(before), write(after));
@@ -39,21 +39,21 @@ describe("diffLines", () => {
     ]);
   });
 
-  test("diffLines returns texts with little in common whole, the old one first", () => {
+  test("returns texts with little in common as a whole, the old one first", () => {
     const hunks = diffLines("a\n}\nb\nc\nd\n", "x\n}\ny\nz\nw\n");
     expect(hunks).toHaveLength(1);
     const kinds = hunks[0]?.lines.map(({ kind }) => kind);
     expect(kinds).toEqual([...Array(5).fill("removed"), ...Array(5).fill("added")]);
   });
 
-  test("diffLines returns all of two texts of thousands of lines", () => {
+  test("returns every line of two texts with thousands of lines", () => {
     const before = Array.from({ length: 5000 }, (_, index) => `old ${index}`);
     const after = Array.from({ length: 5000 }, (_, index) => `new ${index}`);
     expect(apply(before, diffLines(write(before), write(after)))).toEqual(after);
   });
 });
 
-/** The break after an empty last line makes it a line. */
+/** A line break after an empty last line makes it a line. */
 function write(text: readonly string[]): string {
   return text.map((line) => `${line}\n`).join("");
 }

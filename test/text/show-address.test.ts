@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { showAddress } from "../../src/text/show-address.ts";
 
-describe("an address is shown as a person types it", () => {
+describe("showAddress decodes", () => {
   test.each([
     ["https://example.com/", "https://example.com", undefined],
     [
@@ -24,18 +24,18 @@ describe("an address is shown as a person types it", () => {
     "https://",
     "https://a b/",
     "ftp://a.example",
-  ])("and %o is none", (text) => {
+  ])("showAddress returns undefined for %o", (text) => {
     expect(showAddress(text)).toBeUndefined();
   });
 });
 
-describe("a host is warned of", () => {
+describe("showAddress warns of a host", () => {
   test.each([
     ["https://\u0430pple.com", "mixes Latin and Cyrillic letters"],
     ["https://xn--pple-43d.com", "mixes Latin and Cyrillic letters"],
     ["https://g\u03bfogle.com", "mixes Latin and Greek letters"],
     ["https://\u0430\u0440\u0440\u04cf\u0435.com", "is Cyrillic but looks like Latin letters"],
-  ])("that reads like another: %s", (address, warning) => {
+  ])("that looks like another: %s", (address, warning) => {
     expect(showAddress(address)?.warnings).toEqual([expect.stringContaining(warning)]);
   });
 
@@ -46,7 +46,7 @@ describe("a host is warned of", () => {
     "https://日本語テスト.example",
     "https://日本jp.example",
     "https://ελλάδα.example",
-  ])("and %s is not", (address) => {
+  ])("but not of %s", (address) => {
     expect(showAddress(address)?.warnings).toEqual([]);
   });
 });
