@@ -9,7 +9,7 @@ const sources: Sources = {
   connections: { sessions: 0, streams: 0, calls: 0 },
 };
 
-test("the connections of a pool are shown where the engine has one", async () => {
+test("the metrics show a pool's connections if the database has a pool", async () => {
   const { write } = createMetrics();
   expect(await write(sources)).not.toMatch(/^waypost_pool_connections/m);
   const text = await write({ ...sources, pool: { open: 8, idle: 3, waiting: 4 } });
@@ -20,17 +20,17 @@ test("the connections of a pool are shown where the engine has one", async () =>
   ]);
 });
 
-test("what is asked for anew replaces what was told before", async () => {
+test("the metrics show the latest values", async () => {
   const { write } = createMetrics();
-  const told = async (commits: number) => {
+  const readCommits = async (commits: number) => {
     const text = await write({ ...sources, commits: { links: commits } });
     return text.match(/^waypost_store_commits_total.*$/gm);
   };
-  expect(await told(3)).toEqual(['waypost_store_commits_total{store="links"} 3']);
-  expect(await told(5)).toEqual(['waypost_store_commits_total{store="links"} 5']);
+  expect(await readCommits(3)).toEqual(['waypost_store_commits_total{store="links"} 3']);
+  expect(await readCommits(5)).toEqual(['waypost_store_commits_total{store="links"} 5']);
 });
 
-test("a call's seconds are in the sum and in the right buckets", async () => {
+test("the metrics count a call's seconds in the sum and in the right buckets", async () => {
   const { write, countCall } = createMetrics();
   countCall("get_link", "ok", 0.7);
   const text = await write(sources);
