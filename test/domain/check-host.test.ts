@@ -3,7 +3,7 @@ import { checkHost } from "../../src/domain/check-host.ts";
 import type { Expected } from "../../src/domain/expected.ts";
 import type { FetchedFile } from "../../src/network/hosts/fetch-file.ts";
 
-/** What is told of a host that is not reached; more is in test/mcp/tools/check-domain.test.ts. */
+/** Findings about an unreachable host; test/mcp/tools/check-domain.test.ts has more. */
 
 const now = Date.UTC(2026, 0, 15);
 const nothingRead: Expected = { files: {}, findings: [], hasApps: () => false };
@@ -25,7 +25,7 @@ const good = (certifiedUntil: number): FetchedFile => {
   return { kind: "answered", status: 200, headers, body, isCut: false, certifiedUntil };
 };
 
-describe("why no connection that can be trusted comes about", () => {
+describe("check_domain explains an untrusted connection", () => {
   test.each([
     ["CERT_HAS_EXPIRED", "has expired"],
     ["CERT_NOT_YET_VALID", "not valid yet"],
@@ -39,7 +39,7 @@ describe("why no connection that can be trusted comes about", () => {
     ["PATH_LENGTH_EXCEEDED", "is not valid"],
     ["ERR_SSL_WRONG_VERSION_NUMBER", "TLS connection to"],
     ["EPROTO", "TLS connection to"],
-  ])("%s", async (code, words) => {
+  ])("with the code %s", async (code, words) => {
     const found = await check("https://go.example", { kind: "untrusted", code });
     expect(found).toEqual([["error tls_invalid", expect.stringContaining(words)]]);
     expect(found.flat().join()).not.toContain(code);
@@ -52,13 +52,13 @@ test.each([
   ["unreachable", "host_unreachable"],
   ["timed_out", "host_too_slow"],
   ["unreadable", "host_unreadable"],
-] as const)("a host that is %s is told of once", async (kind, code) => {
+] as const)("check_domain reports a host that is %s once", async (kind, code) => {
   expect(await check("https://go.example", { kind })).toEqual([
     [`error ${code}`, expect.stringContaining('"go.example"')],
   ]);
 });
 
-test("a certificate that is about to end is told of for two weeks", async () => {
+test("check_domain warns of an expiring certificate for two weeks", async () => {
   const day = 24 * 60 * 60_000;
   const listCodes = async (days: number) => {
     const found = await check("https://go.example", good(now + days * day));
@@ -68,7 +68,7 @@ test("a certificate that is about to end is told of for two weeks", async () => 
   expect(await listCodes(13)).toEqual(["warning tls_ends_soon"]);
 });
 
-test("links that phones cannot open an app by are told by their origin", async () => {
+test("check_domain reports link origins whose links cannot open an app", async () => {
   expect(await listUnreached("http://go.example")).toContain("warning links_over_http");
   expect(await listUnreached("https://go.example:8443")).toContain("error links_have_port");
   expect(await listUnreached("http://spring.localhost:8787")).toEqual(["error host_local"]);
