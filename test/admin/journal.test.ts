@@ -5,7 +5,7 @@ import { outcomeUnknown, Problem } from "../../src/contract/problem.ts";
 import { DiskFailed, OutcomeUnknown, StoreBusy } from "../../src/sql/faults.ts";
 import { openStateForEach } from "../support/store-place.ts";
 
-/** What is done by hand, and fails: the history forgets it only where nothing can have happened. */
+/** Operator actions that fail: only those without any effect are removed from the history. */
 
 const at = openStateForEach();
 
@@ -32,7 +32,7 @@ test.each([
   outcomeUnknown(),
   new CallFailure("timed_out", "no answer", { effect: "unknown", retry: "never" }),
   Object.assign(new Error("disk I/O error"), { errcode: 10 }),
-])("stays, as one whose end is unknown, where it may have happened: %s", async (error) => {
+])("a failed operator action that may have happened stays in the history: %s", async (error) => {
   expect(await failWith(error)).toEqual(["begun"]);
 });
 
@@ -41,6 +41,6 @@ test.each([
   new StoreBusy("away", { outage: "away" }),
   new CallFailure("unreachable", "no way", { effect: "none", retry: "later" }),
   new Problem(404, "There is no such key."),
-])("is not in the history where it did not happen: %s", async (error) => {
+])("a failed operator action without any effect is removed from the history: %s", async (error) => {
   expect(await failWith(error)).toEqual([]);
 });
