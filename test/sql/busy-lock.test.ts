@@ -4,7 +4,7 @@ import { retryWhileBusy } from "../../src/sql/busy-lock.ts";
 import { StoreBusy } from "../../src/sql/faults.ts";
 import { createCaller } from "../support/rows.ts";
 
-describe("a lock that is taken", () => {
+describe("retryWhileBusy", () => {
   const locked = new Error("database is locked");
 
   function lockFor(attempts: number): { readonly attempt: () => number } {
@@ -18,11 +18,11 @@ describe("a lock that is taken", () => {
     };
   }
 
-  test.each([0, 1, 7])("is tried again until it is free: %i times", async (attempts) => {
+  test.each([0, 1, 7])("retries %i times until the lock is free", async (attempts) => {
     expect(await retryWhileBusy(lockFor(attempts).attempt)).toBe(attempts + 1);
   });
 
-  test("does not hide any other error", async () => {
+  test("throws any other error", async () => {
     const other = new Error("broken");
     const attempt = () => {
       throw other;
@@ -30,7 +30,7 @@ describe("a lock that is taken", () => {
     await expect(retryWhileBusy(attempt)).rejects.toBe(other);
   });
 
-  test("is not waited for by a caller who has gone", async () => {
+  test("stops when its caller leaves", async () => {
     const { attempt } = lockFor(Number.POSITIVE_INFINITY);
     const { signal, leave } = createCaller();
     const waiting = retryWhileBusy(attempt, { signal });
@@ -39,7 +39,7 @@ describe("a lock that is taken", () => {
     await expect(waiting).rejects.toBeInstanceOf(StoreBusy);
   });
 
-  test("is waited for five seconds, and then called busy", async () => {
+  test("gives up with StoreBusy after five seconds", async () => {
     for (const [each_ms, tries] of [
       [1000, 7],
       [2500, 4],

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createCheckpoints } from "../../src/sql/sqlite.ts";
 
-/** When the log is carried over into the file. */
+/** When the write-ahead log is copied into the database file (a checkpoint). */
 
 function openCheckpoints() {
   const ends: { readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];
@@ -17,7 +17,7 @@ function openCheckpoints() {
   };
 }
 
-test("the log is carried over after fifty commits, once at a time", async () => {
+test("a checkpoint starts after 50 commits, one at a time", async () => {
   const { ends, commit } = openCheckpoints();
   commit(49);
   expect(ends).toHaveLength(0);
@@ -31,7 +31,7 @@ test("the log is carried over after fifty commits, once at a time", async () => 
   expect(ends).toHaveLength(2);
 });
 
-test("a log that could not be carried over is tried again after fifty commits", async () => {
+test("a failed checkpoint is retried after another 50 commits", async () => {
   const { ends, commit } = openCheckpoints();
   commit(50);
   ends[0]?.reject(new Error("the thread has ended"));

@@ -8,10 +8,10 @@ import { createGroupCommit } from "../../src/sql/group-commit.ts";
 import { memoryFolder } from "../support/folders.ts";
 import { createCaller } from "../support/rows.ts";
 
-/** Which writers share a transaction, in which order they come, and what each of them is told. */
+/** Which writes share a transaction, their order, and what each caller gets. */
 
-describe("writers of the same moment", () => {
-  test("share one commit, and each sees what those before it wrote", async () => {
+describe("simultaneous writes", () => {
+  test("share one commit, and each sees what earlier ones wrote", async () => {
     const { groups, insert, listSeen } = openGroups();
     const counts = await Promise.all(
       ["a", "b", "c"].map((name) =>
@@ -25,40 +25,40 @@ describe("writers of the same moment", () => {
     expect(groups.countCommits()).toBe(1);
   });
 
-  test("are each answered once it is on the disk, the ones that failed as well", async () => {
+  test("are answered once the commit is synced to disk, including failed ones", async () => {
     const { groups, insert, listCommitted, steps } = openGroups();
-    const told: string[] = [];
-    const tell = (name: string) => () => told.push(`${name}: ${steps.join(" ")}`);
-    const written = groups.write(async () => insert("a")).then(tell("a"));
+    const answered: string[] = [];
+    const noteAnswer = (name: string) => () => answered.push(`${name}: ${steps.join(" ")}`);
+    const written = groups.write(async () => insert("a")).then(noteAnswer("a"));
     const failed = groups
       .write(async () => {
         if (listCommitted().length === 0) throw new Error("not yet");
       })
-      .catch(tell("b"));
+      .catch(noteAnswer("b"));
     await Promise.all([written, failed]);
-    expect(told).toEqual([
+    expect(answered).toEqual([
       "a: begin open keep open undo commit sync",
       "b: begin open keep open undo commit sync",
     ]);
   });
 
-  test("wait for the disk while the next ones write, and are told in their order", async () => {
+  test("wait for the disk while later ones run, and are answered in order", async () => {
     const { groups, insert, listCommitted, holdDisk } = openGroups();
-    const told: string[] = [];
+    const answered: string[] = [];
     const write = (name: string) =>
-      groups.write(async () => insert(name)).then(() => told.push(name));
+      groups.write(async () => insert(name)).then(() => answered.push(name));
     const release = holdDisk();
     const first = write("a");
     while (listCommitted().length < 1) await setImmediate();
     const second = write("b");
     while (listCommitted().length < 2) await setImmediate();
-    expect(told).toEqual([]);
+    expect(answered).toEqual([]);
     release();
     await Promise.all([first, second]);
-    expect(told).toEqual(["a", "b"]);
+    expect(answered).toEqual(["a", "b"]);
   });
 
-  test("are all told of a disk that fails, for nobody knows what it has kept", async () => {
+  test("all fail if the disk fails to sync, because their outcome is unknown", async () => {
     const { groups, insert, faults } = openGroups();
     const broken = new Error("the disk is gone");
     faults.sync = broken;
@@ -70,25 +70,25 @@ describe("writers of the same moment", () => {
     expect(outcomes).toEqual([rejected, rejected]);
   });
 
-  test("are told before the store is closed", async () => {
+  test("are answered before the store is closed", async () => {
     const { groups, insert, holdDisk } = openGroups();
     const order: string[] = [];
     const release = holdDisk();
-    const writing = groups.write(async () => insert("a")).then(() => order.push("told"));
+    const writing = groups.write(async () => insert("a")).then(() => order.push("answered"));
     const closing = groups.finish().then(() => order.push("closed"));
     await setImmediate();
     release();
     await Promise.all([writing, closing]);
-    expect(order).toEqual(["told", "closed"]);
+    expect(order).toEqual(["answered", "closed"]);
   });
 
-  test("find their commit counted when they are told of it", async () => {
+  test("find their commit counted when they are answered", async () => {
     const { groups, insert } = openGroups();
     const written = groups.write(async () => insert("a"));
     expect(await written.then(() => groups.countCommits())).toBe(1);
   });
 
-  test("lose nothing where one of them fails, and nothing of that one stays", async () => {
+  test("are saved although one of them fails, and the failed one leaves nothing", async () => {
     const { groups, insert, listCommitted } = openGroups();
     const failure = new Error("it is refused");
     const outcomes = await Promise.allSettled([
@@ -104,7 +104,7 @@ describe("writers of the same moment", () => {
     expect(listCommitted()).toEqual(["a", "c"]);
   });
 
-  test("write nothing at all where every one of them fails", async () => {
+  test("write nothing if all of them fail", async () => {
     const { groups, insert, listCommitted, steps } = openGroups();
     const refuse = async () => {
       insert("a");
@@ -116,7 +116,7 @@ describe("writers of the same moment", () => {
     expect(listCommitted()).toEqual([]);
   });
 
-  test("are all told of a commit that fails, and the next group is not", async () => {
+  test("all fail if their commit fails, and the next group succeeds", async () => {
     const { groups, insert, listCommitted, faults } = openGroups();
     const broken = new Error("the disk is gone");
     faults.commit = broken;
@@ -132,7 +132,7 @@ describe("writers of the same moment", () => {
     expect(listCommitted()).toEqual(["c"]);
   });
 
-  test("fail together where one of them fills the store, and the next group does not", async () => {
+  test("all fail if one of them fills the database, and the next group succeeds", async () => {
     const { groups, insert, listCommitted, writer } = openGroups();
     writer.exec("PRAGMA max_page_count = 20");
     const outcomes = await Promise.allSettled([
@@ -148,8 +148,8 @@ describe("writers of the same moment", () => {
   });
 });
 
-describe("turns", () => {
-  test("come in the order they were asked for, and never beside each other", async () => {
+describe("the order of writes", () => {
+  test("is that of the calls, and no two run at the same time", async () => {
     const { groups } = openGroups();
     const steps: string[] = [];
     const pauses = [5, 0, 1, 0, 3];
@@ -166,7 +166,7 @@ describe("turns", () => {
     );
   });
 
-  test("that nobody waits for any more are passed over; one that has begun ends well", async () => {
+  test("skips those whose caller left, but finishes one that has started", async () => {
     const { groups, insert, listCommitted } = openGroups();
     const { signal, leave } = createCaller();
     const first = groups.write(
@@ -184,7 +184,7 @@ describe("turns", () => {
     expect(listCommitted()).toEqual(["first", "third"]);
   });
 
-  test("of those in a hurry come before patient ones, and patient ones share theirs", async () => {
+  test("puts ordinary ones before patient ones, and patient ones share a commit", async () => {
     const { groups, insert, listCommitted } = openGroups();
     const write = (name: string, isPatient: boolean) =>
       groups.write(async () => insert(name), { isPatient });
@@ -198,7 +198,7 @@ describe("turns", () => {
     expect(groups.countCommits()).toBe(2);
   });
 
-  test("of patient ones come after four groups of others, however many there are", async () => {
+  test("lets a patient one run after four ordinary groups", async () => {
     const { groups, steps } = openGroups({ work_ms: 10 });
     const done: string[] = [];
     const hurried = Array.from({ length: 12 }, (_, turn) =>
@@ -208,17 +208,17 @@ describe("turns", () => {
       groups.write(async () => void done.push(`patient ${turn}`), { isPatient: true }),
     );
     await Promise.all([...hurried, ...patient]);
-    // Each of them takes so long that it is a group of its own.
+    // Each write takes so long that it is a group of its own.
     expect(steps.filter((step) => step === "commit")).toHaveLength(14);
     expect(done.indexOf("patient 0")).toBe(4);
     expect(done.indexOf("patient 1")).toBe(9);
   });
 
-  test("let everything else of the process happen after two milliseconds of them", async () => {
+  test("lets other work of the process run after two milliseconds of writes", async () => {
     const { groups } = openGroups({ work_ms: 1 });
     const order: string[] = [];
     const ticking = setImmediate().then(async () => {
-      // The group's first turn; the second is after two writes.
+      // The group's first step; the second is after two writes.
       for (let tick = 0; tick < 4; tick += 1) {
         order.push("else");
         await setImmediate();
@@ -232,18 +232,18 @@ describe("turns", () => {
     expect(groups.countCommits()).toBe(1);
   });
 
-  test("leave other processes an opening after a long run, and only then", async () => {
+  test("lets other processes write after a long series, but not after a short one", async () => {
     const openings: number[] = [];
     const { groups, time } = openGroups({ work_ms: 3, openings });
     await Promise.all(Array.from({ length: 10 }, () => groups.write(rest)));
-    // Three turns are nine milliseconds, and nobody joins so old a group.
+    // Three writes take nine milliseconds, and nothing joins a group of that age.
     expect(openings).toEqual([9, 18, 27]);
     time.now += 100;
     await groups.write(rest);
     expect(openings).toHaveLength(3);
   });
 
-  test("that wait for another process's lock are all told that it was not free", async () => {
+  test("does not matter when another process holds the lock: all fail with StoreBusy", async () => {
     const { groups, insert, listCommitted, faults } = openGroups();
     faults.begin = new StoreBusy("the store is busy");
     const busy = { status: "rejected", reason: faults.begin };
@@ -254,18 +254,18 @@ describe("turns", () => {
     expect(listCommitted()).toEqual(["c"]);
   });
 
-  test("that wait when the store closes are served, and who comes later is refused", async () => {
+  test("is finished when the store closes, and later writes are refused", async () => {
     const { groups, insert, listCommitted } = openGroups();
     const write = (name: string) => groups.write(async () => insert(name));
     const waiting = [write("a"), write("b")];
-    const goesOn = write("c").then(() => write("late"));
+    const later = write("c").then(() => write("late"));
     const finished = groups.finish();
-    await expect(goesOn).rejects.toBeInstanceOf(StoreBusy);
+    await expect(later).rejects.toBeInstanceOf(StoreBusy);
     await Promise.all([...waiting, finished]);
     expect(listCommitted()).toEqual(["a", "b", "c"]);
   });
 
-  test("are not waited for by a group that everybody has left", async () => {
+  test("does not wait for the lock if all callers have left", async () => {
     const { groups, faults } = openGroups();
     const { signal, leave } = createCaller();
     faults.begin = new StoreBusy("the store is busy");
@@ -290,7 +290,7 @@ const names: Readonly<Record<string, string>> = {
   ROLLBACK: "rollback",
 };
 
-/** Groups on a real file, whose steps are noted, and whose time passes with each writer's work. */
+/** Groups on a real file. Records their steps, and lets time pass with each write's work. */
 function openGroups({ work_ms = 0, openings = [] }: Given = {}) {
   const folder = mkdtempSync(join(memoryFolder, "waypost-groups-"));
   const path = join(folder, "groups.db");
@@ -345,7 +345,7 @@ function openGroups({ work_ms = 0, openings = [] }: Given = {}) {
     faults,
     time,
     writer,
-    /** Nothing is on the disk before what it answers is called. */
+    /** Nothing is synced to disk until the returned function is called. */
     holdDisk: () => {
       const order: (() => void)[] = [];
       disk = new Promise((resolve) => order.push(resolve));

@@ -7,7 +7,7 @@ import { openDatabase } from "../../src/sql/engine.ts";
 import { createGroupCommit } from "../../src/sql/group-commit.ts";
 import { memoryFolder } from "../support/folders.ts";
 
-/** Whatever fails, and whenever: what a writer is told is true, and the next one is served. */
+/** Random failures at random steps: the reported outcome is true, and the next write works. */
 
 const kinds = ["writes", "refuses", "throws at once", "loses all", "has left", "leaves"] as const;
 const failing = ["BEGIN", "SAVEPOINT", "RELEASE", "ROLLBACK TO", "COMMIT"] as const;
@@ -22,12 +22,12 @@ const someWriters = array(
   { minLength: 1, maxLength: 12 },
 );
 type WriterKind = { readonly kind: (typeof kinds)[number]; readonly pauses: number };
-/** Which steps fail, by how often that step was taken before. */
+/** Which steps fail, by how often each step was taken before. */
 const someFaults = array(record({ step: constantFrom(...failing), turn: nat(8) }), {
   maxLength: 6,
 });
 
-test("each writer is told the truth, whatever fails where", async () => {
+test("every write has the reported outcome, whatever step fails", async () => {
   const property = asyncProperty(someWriters, someFaults, async (writers, faults) => {
     using file = openFile();
     const due = [...faults];
@@ -44,8 +44,8 @@ test("each writer is told the truth, whatever fails where", async () => {
       const work = () => file.write(name, given, leaver);
       return groups.write(work, { isPatient, signal: { hasLeft: () => leaver.signal.aborted } });
     });
-    const told = await Promise.allSettled(writing);
-    const kept = told.flatMap(({ status }, name) => (status === "fulfilled" ? [name] : []));
+    const settled = await Promise.allSettled(writing);
+    const kept = settled.flatMap(({ status }, name) => (status === "fulfilled" ? [name] : []));
     expect(file.list()).toEqual(kept);
     for (const { kind } of kept.map((name) => writers[name] ?? expect.fail())) {
       expect(["writes", "leaves"]).toContain(kind);

@@ -8,8 +8,8 @@ import { openSqlite } from "../../src/sql/sqlite.ts";
 import type { Sql } from "../../src/sql/sql.ts";
 
 /**
- * What was read of a file is kept in memory: a page that is changed in the file itself, behind the
- * engine, is read as it was for as long as that holds.
+ * Pages of the file are cached in memory. To detect this, a page is changed directly in the file: a
+ * cached page is still read as it was.
  */
 
 type Tables = { notes: { id: number; text: string } };
@@ -24,7 +24,7 @@ beforeEach(async () => {
   store = await open();
   await store.write(async (db) => {
     await sql`create table notes (id integer primary key, text text not null)`.execute(db);
-    // Each fills a page of its own.
+    // Each text fills its own page.
     const long = " and so on".repeat(300);
     await db
       .insertInto("notes")
@@ -35,7 +35,7 @@ beforeEach(async () => {
       .values({ id: 2, text: `beside it${long}` })
       .execute();
   });
-  // All that is in the log goes into the file.
+  // Closing copies the log into the file.
   await store.close();
   store = await open();
 });
@@ -45,7 +45,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("a page that was read is not read again after a write of our own", async () => {
+test("a cached page is not read again after a write of the same process", async () => {
   expect(await readFirst()).toMatch(/^written/);
   changeInFile("written", "changed");
   for (const text of ["once", "twice"]) {
@@ -60,7 +60,7 @@ test("a page is read again after another process has written", async () => {
   expect(await readFirst()).toMatch(/^written/);
   changeInFile("written", "changed");
   const other = openDatabase(path);
-  other.exec("update notes set text = 'by somebody else' where id = 2");
+  other.exec("update notes set text = 'by another process' where id = 2");
   other.close();
   expect(await readFirst()).toMatch(/^changed/);
 });
@@ -74,12 +74,12 @@ async function readFirst(): Promise<string | undefined> {
   return row[0]?.text;
 }
 
-/** Wherever it stands: where pages were divided, it is left in what is used no more. */
+/** Replaces the text in all places, including freed pages. */
 function changeInFile(from: string, to: string): void {
   const bytes = readFileSync(path);
   for (let at = bytes.indexOf(from); at >= 0; at = bytes.indexOf(from, at)) bytes.write(to, at);
   writeFileSync(path, bytes);
-  // Whoever has read nothing yet reads what is there now.
+  // A new connection, which has cached nothing, reads the changed text.
   const other = openDatabase(path);
   const rows = other.prepare("select text from notes where id = 1").all();
   other.close();

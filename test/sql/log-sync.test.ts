@@ -6,12 +6,12 @@ import { DiskFailed } from "../../src/sql/faults.ts";
 import { openLogSync, type LogSync } from "../../src/sql/sqlite.ts";
 import { memoryFolder } from "../support/folders.ts";
 
-/** Who waits for the disk, and what a disk that fails means for those who come later. */
+/** Syncing the log to disk, and what a failed sync means for later writes. */
 
-test("those who wait while a sync is under way share the next one", async () => {
+test("callers that wait during a sync share the next one", async () => {
   const log = await openLog((path) => writeFileSync(path, ""));
   const first = log.sync();
-  // It has not begun yet: a promise is resolved before it.
+  // The sync has not started yet, because a promise is resolved first.
   expect(log.sync()).toBe(first);
   await Promise.resolve();
   const second = log.sync();
@@ -20,7 +20,7 @@ test("those who wait while a sync is under way share the next one", async () => 
   await second;
 });
 
-test("who has committed nothing waits for a sync as well: another process may have", async () => {
+test("a sync without new commits is not skipped: another process may have written", async () => {
   const log = await openLog((path) => writeFileSync(path, ""));
   const first = log.sync();
   await first;
@@ -29,8 +29,8 @@ test("who has committed nothing waits for a sync as well: another process may ha
   await second;
 });
 
-test("after a sync that failed no other counts, and nobody writes any more", async () => {
-  // A pipe can be opened as a file can, but no system syncs it.
+test("after a failed sync all later syncs and writes fail", async () => {
+  // A pipe can be opened like a file, but no system syncs it.
   const log = await openLog((path) => execFileSync("mkfifo", [path]));
   log.requireSound();
   await expect(log.sync()).rejects.toMatchObject({ cause: { code: "EINVAL" } });

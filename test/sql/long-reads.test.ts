@@ -9,7 +9,7 @@ import { countForEver } from "../support/store-place.ts";
 import { memoryFolder } from "../support/folders.ts";
 import { createCaller, staying } from "../support/rows.ts";
 
-/** Reads in a thread of their own: whom they wait for, what ends them, and what they see. */
+/** Long reads in a separate thread: what they wait for, what ends them, and what they see. */
 
 type Tables = { readonly notes: { readonly text: string } };
 
@@ -33,7 +33,7 @@ const write = (to: Sql<Tables>, text: string) =>
 const listNotes = async (db: Kysely<Tables>) =>
   (await db.selectFrom("notes").select("text").execute()).map(({ text }) => text);
 
-/** A read that would never end, once it is under way. */
+/** Starts a read that would never end, and resolves once it is running. */
 async function beginForEver(line = "one") {
   const { signal, leave } = createCaller();
   let end = Promise.resolve();
@@ -48,7 +48,7 @@ async function beginForEver(line = "one") {
   return { leave, end };
 }
 
-test("whoever reads and writes beside a long read is answered before it", async () => {
+test("reads and writes during a long read are answered before it", async () => {
   const { leave, end } = await beginForEver();
   await write(store, "beside");
   expect(await listNotes(store.db)).toEqual(["beside"]);
@@ -56,9 +56,9 @@ test("whoever reads and writes beside a long read is answered before it", async 
   await end;
 });
 
-test("a long log that is carried over lets nobody who writes wait for a long read", async () => {
+test("a checkpoint of a large log does not make writes wait for a long read", async () => {
   const first = await beginForEver("one");
-  // Longer than what a log may be, and enough commits to carry it over.
+  // Larger than the limit of the log, with enough commits to start a checkpoint.
   await store.write((db) => sql`insert into notes values (zeroblob(45000000))`.execute(db));
   for (let turn = 1; turn <= 50; turn += 1) await write(store, `${turn}`);
   const begun = beginForEver("two");
@@ -71,15 +71,15 @@ test("a long log that is carried over lets nobody who writes wait for a long rea
   expect(await listNotes(store.db)).toContain("beside");
 });
 
-test("a store is closed while its log waits for a long read to be over", async () => {
+test("a store can be closed while its checkpoint waits for a long read", async () => {
   const { end } = await beginForEver();
   for (let turn = 1; turn <= 50; turn += 1) await write(store, `${turn}`);
   await store.close();
   await end;
 });
 
-describe("a caller that leaves", () => {
-  test("ends its read, and the next one has its turn", async () => {
+describe("a caller of a long read that leaves", () => {
+  test("ends its read, and the next one starts", async () => {
     const { leave, end } = await beginForEver();
     const next = store.readLong(listNotes, { signal: staying, line: "one" });
     leave();
@@ -87,7 +87,7 @@ describe("a caller that leaves", () => {
     expect(await next).toEqual([]);
   });
 
-  test("gives up its place while it waits, and nothing is read for it", async () => {
+  test("before its turn is refused, and nothing is read for it", async () => {
     const first = await beginForEver();
     const { signal, leave } = createCaller();
     const waiting = store.readLong(() => Promise.reject(new Error("it was read")), {
@@ -101,8 +101,8 @@ describe("a caller that leaves", () => {
   });
 });
 
-describe("a line", () => {
-  test("takes a hundred that wait, and lines take turns", async () => {
+describe("the queue of long reads", () => {
+  test("accepts 100 for each project, and projects take turns", async () => {
     const { leave, end } = await beginForEver("long");
     const answered: string[] = [];
     const read = async (line: string) => {
@@ -118,7 +118,7 @@ describe("a line", () => {
   });
 });
 
-test("a read whose thread has died is followed by one in a new thread", async () => {
+test("a long read after the reading thread died uses a new thread", async () => {
   const options = { signal: staying, line: "one" };
   renameSync(folder, `${folder}-away`);
   const failed = store.readLong(listNotes, options);
@@ -127,7 +127,7 @@ test("a read whose thread has died is followed by one in a new thread", async ()
   expect(await store.readLong(listNotes, options)).toEqual([]);
 });
 
-test("closing the store ends what is read and what waits", async () => {
+test("closing the store ends the current and all waiting long reads", async () => {
   const { end } = await beginForEver();
   const waiting = store.readLong(listNotes, { signal: staying, line: "one" });
   const refused = expect(waiting).rejects.toBeInstanceOf(StoreBusy);

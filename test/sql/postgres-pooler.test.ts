@@ -7,7 +7,7 @@ import { staying } from "../support/rows.ts";
 import { openTransactionPooler, type TransactionPooler } from "../support/postgres-proxy.ts";
 import { waitUntil } from "../support/clock.ts";
 
-/** What stands between two processes and their database finds whatever they leave in a session. */
+/** A pooler between two processes and their database detects anything left in a session. */
 
 let database: TestDatabase;
 let pooler: TransactionPooler;
@@ -29,12 +29,12 @@ async function connect(): Promise<Client> {
   return client;
 }
 
-test("each transaction has another connection, and none is shared by two at a time", async () => {
+test("the pooler uses any connection for a transaction, and never shares one", async () => {
   const clients = await Promise.all([1, 2, 3, 4].map(connect));
   const [one] = clients;
   const selectPid = "select pg_backend_pid() as pid";
   const readPid = async (client = one) => (await client?.query(selectPid))?.rows[0].pid;
-  // One that is still being cleaned is passed over.
+  // A connection that is still being cleaned is skipped.
   const seen = new Set<unknown>();
   await waitUntil(async () => seen.add(await readPid()).size > 1);
   await one?.query("begin");
@@ -57,19 +57,19 @@ test.each([
   ["select pg_advisory_lock(1)", "locks 1"],
   ["select pg_advisory_xact_lock(1)", undefined],
   ["create temporary table left_behind (id int)", "tables left_behind"],
-])("after %s it tells: %s", async (text, told) => {
+])("after %s the pooler reports: %s", async (text, reported) => {
   const before = pooler.left.length;
   const [client, other] = await Promise.all([connect(), connect()]);
-  // Of the two connections one is left, which is given again when it was looked at.
+  // One of the two connections remains, and is used again once it was checked.
   await other.query("begin");
   await client.query(text);
   await client.query("select 1");
-  expect(pooler.left.slice(before)).toEqual(told === undefined ? [] : [told]);
+  expect(pooler.left.slice(before)).toEqual(reported === undefined ? [] : [reported]);
   await other.query("commit");
   await Promise.all([client.end(), other.end()]);
 });
 
-test("a statement with a name is refused, and so is a setting at the start", async () => {
+test("the pooler refuses a named statement and a setting in the connection string", async () => {
   const client = await connect();
   await expect(client.query({ name: "one", text: "select 1" })).rejects.toThrow("no names");
   expect(pooler.left.at(-1)).toBe("a named statement: select 1");
@@ -77,7 +77,7 @@ test("a statement with a name is refused, and so is a setting at the start", asy
   await expect(other.connect()).rejects.toThrow("unsupported startup parameter");
 });
 
-test("a store behind it leaves nothing in a session", async () => {
+test("a store behind the pooler leaves nothing in a session", async () => {
   const before = pooler.left.length;
   const store = await openPostgres<{ readonly notes: { readonly text: string } }>(pooler.url);
   const make = sql`create table notes (text text)`;

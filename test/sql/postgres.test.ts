@@ -11,9 +11,9 @@ import { markDatabase, query, takeDatabase, type TestDatabase } from "../support
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres-proxy.ts";
 import { createCaller, staying } from "../support/rows.ts";
 
-/** What the engine for PostgreSQL promises, on a real server and a way to it that breaks. */
+/** What only the PostgreSQL engine guarantees, with a real server and a broken connection. */
 
-/** For tests that need more connections than a small pooler has, or end those of the pooler. */
+/** For tests that need more connections than a small pooler has, or end the pooler's. */
 const testDirectly = test.skipIf(process.env["WAYPOST_TEST_POOLER"] !== undefined);
 
 type Tables = { readonly things: { readonly id: string; readonly number: number } };
@@ -63,7 +63,7 @@ const increase = (by: Sql<Tables>, id: string) =>
       .execute();
   });
 
-/** A statement that is under way while ten minutes pass here, by clocks that stand still else. */
+/** A statement during which ten minutes pass by fake timers. */
 async function takeLong<Db>(db: Kysely<Db>): Promise<void> {
   const sleeping = sql`select pg_sleep(0.3)`.execute(db);
   await waitForLoop();
@@ -72,13 +72,13 @@ async function takeLong<Db>(db: Kysely<Db>): Promise<void> {
 }
 
 describe("a transaction", () => {
-  test("that PostgreSQL refuses for a full disk is reported as a full disk", async () => {
+  test("that fails because of a full disk is recognized as such", async () => {
     const fill = sql`do $$ begin raise exception using errcode = 'disk_full'; end $$`;
     const failed = await store.write((db) => fill.execute(db)).catch((error: unknown) => error);
     expect(isFull(failed)).toBe(true);
   });
 
-  test("whose work goes on after a statement that failed is not called done", async () => {
+  test("that continues after a failed statement fails as a whole", async () => {
     const written = store.write(async (db) => {
       await sql`select 1 / 0`.execute(db).catch(() => undefined);
       return "done";
@@ -86,7 +86,7 @@ describe("a transaction", () => {
     await expect(written).rejects.toThrow("a statement failed, and the write went on");
   });
 
-  test("that another one locks out for five seconds is told that the store is busy", async () => {
+  test("that waits five seconds for a lock fails with StoreBusy", async () => {
     await add(store, "locked");
     const other = await open(database.url);
     const held = createGate();
@@ -104,7 +104,7 @@ describe("a transaction", () => {
     expect(await read(store, "locked")).toBe(2);
   });
 
-  testDirectly("waits for no read, however many of them stand in line", async () => {
+  testDirectly("does not wait for reads that wait for a connection", async () => {
     const writer = await open(database.url);
     const holding = new Client(database.url);
     await holding.connect();
@@ -118,38 +118,38 @@ describe("a transaction", () => {
     await holding.end();
   });
 
-  test("of a migration takes as long as it needs, and any other statement does not", async () => {
+  test("of a migration may take an hour, and others ten seconds", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const settings = sql<{ longest: string; lock: string }>`
       select current_setting('statement_timeout') as longest,
         current_setting('lock_timeout') as lock
     `;
-    const told: unknown[] = [];
+    const limits: unknown[] = [];
     const up = async (db: Kysely<unknown>) => {
       await takeLong(db);
-      told.push(...(await settings.execute(db)).rows);
+      limits.push(...(await settings.execute(db)).rows);
     };
     await migrate(store, { table: "test_migrations", list: [{ name: "001-long", up }] });
-    expect(told).toEqual([{ longest: "1h", lock: "1h" }]);
+    expect(limits).toEqual([{ longest: "1h", lock: "1h" }]);
     await query(database.url, "drop table test_migrations");
-    // It is said for that transaction alone.
+    // The limits apply only to that transaction.
     const [usual] = (await store.write((db) => settings.execute(db))).rows;
     expect(usual).toEqual({ longest: "10s", lock: "5s" });
     await expect(store.write((db) => takeLong(db))).rejects.toThrow();
   });
 
-  test("a text with a NUL in it reaches no statement", async () => {
+  test("with a NUL in a text fails before it reaches the server", async () => {
     await expect(add(store, "a\0b")).rejects.toThrow("a text with a NUL reached the database");
   });
 });
 
-describe("a write whose answer to COMMIT is lost", () => {
+describe("a write that loses the response to COMMIT", () => {
   test.each([
     ["answered", 1],
     ["asked", undefined],
   ] as const)("has an unknown outcome and is not repeated: %s", async (moment, found) => {
-    // Also the very first write of a process.
+    // Includes the first write of a process.
     for (const writer of [store, await open(proxy.url)]) {
       const id = `${moment} ${opened.length} ${writer === store}`;
       proxy.cutAtCommit(moment);
@@ -165,7 +165,7 @@ describe("a write whose answer to COMMIT is lost", () => {
   });
 });
 
-/** A write whose connection breaks between two statements, in its first `breaks` attempts. */
+/** A write whose connection breaks between two statements in its first `breaks` attempts. */
 async function writeOverBreaks(id: string, breaks: number) {
   let times = 0;
   const written = store.write(async (db) => {
@@ -184,8 +184,8 @@ async function writeOverBreaks(id: string, breaks: number) {
   return { fault, times };
 }
 
-describe("a way that breaks", () => {
-  test("is told as a busy store, and the next call goes by a new one", async () => {
+describe("a broken connection", () => {
+  test("is reported as StoreBusy, and later calls use a new one", async () => {
     expect(await read(store, "none")).toBeUndefined();
     proxy.cut();
     const place = new RegExp(`^postgres://.*@${new URL(proxy.url).host}/.* cannot be reached`);
@@ -202,7 +202,7 @@ describe("a way that breaks", () => {
     expect(await read(store, "after the cut")).toBe(0);
   });
 
-  test("and is whole again at once is not noticed", async () => {
+  test("is not noticed if the next one can be opened at once", async () => {
     await Promise.all([read(store, "none"), read(store, "none"), add(store, "before")]);
     proxy.cut();
     proxy.restore();
@@ -215,45 +215,42 @@ describe("a way that breaks", () => {
     await add(store, "unnoticed");
   });
 
-  test("between two statements of a write repeats the write", async () => {
+  test("between two statements of a write makes the write start again", async () => {
     const { fault, times } = await writeOverBreaks("broken", 5);
     expect([fault, times]).toEqual([undefined, 6]);
     expect(await read(store, "broken")).toBe(6);
     expect(await read(store, "broken 2")).toBe(6);
   });
 
-  test("six times in one write fails it, and nothing was written", async () => {
+  test("in six attempts of one write fails it, and nothing is written", async () => {
     const { fault, times } = await writeOverBreaks("broken often", 6);
     expect(fault).toBeInstanceOf(StoreBusy);
     expect(times).toBe(6);
     expect(await read(store, "broken often")).toBeUndefined();
   });
 
-  testDirectly(
-    "because the server ends all connections, as at a restart, is not noticed",
-    async () => {
-      const own = await open(database.url);
-      const { rows } = await own.write((db) =>
-        sql<{ name: string }>`select current_database() as name`.execute(db),
-      );
-      await Promise.all([read(own, "any"), read(own, "any")]);
-      const endAll = `select pg_terminate_backend(pid) from pg_stat_activity
+  testDirectly("because the server restarts is not noticed", async () => {
+    const own = await open(database.url);
+    const { rows } = await own.write((db) =>
+      sql<{ name: string }>`select current_database() as name`.execute(db),
+    );
+    await Promise.all([read(own, "any"), read(own, "any")]);
+    const endAll = `select pg_terminate_backend(pid) from pg_stat_activity
       where datname = '${rows[0]?.name}' and pid <> pg_backend_pid()`;
-      await query(database.url, endAll);
-      const id = "after the restart";
-      await add(own, id, 3);
-      expect(await read(own, id)).toBe(3);
-      let times = 0;
-      await own.write(async (db) => {
-        times += 1;
-        if (times === 1) await query(database.url, endAll);
-        await db.updateTable("things").set({ number: 4 }).where("id", "=", id).execute();
-      });
-      expect([times, await read(own, id)]).toEqual([2, 4]);
-    },
-  );
+    await query(database.url, endAll);
+    const id = "after the restart";
+    await add(own, id, 3);
+    expect(await read(own, id)).toBe(3);
+    let times = 0;
+    await own.write(async (db) => {
+      times += 1;
+      if (times === 1) await query(database.url, endAll);
+      await db.updateTable("things").set({ number: 4 }).where("id", "=", id).execute();
+    });
+    expect([times, await read(own, id)]).toEqual([2, 4]);
+  });
 
-  test("without a word costs a read its connection, and no later read waits for it", async () => {
+  test("that hangs costs a read its connection, and later reads do not wait for it", async () => {
     const reader = await open(database.url);
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
@@ -262,7 +259,7 @@ describe("a way that breaks", () => {
     expect(await read(reader, "none")).toBeUndefined();
   });
 
-  test("in the midst of a write takes it back", async () => {
+  test("in the middle of a write undoes the write", async () => {
     const written = store.write(async (db) => {
       await db.insertInto("things").values({ id: "midst", number: 1 }).execute();
       proxy.cut();
@@ -274,14 +271,14 @@ describe("a way that breaks", () => {
   });
 });
 
-test("the version is another one after any commit, in whatever order they end", async () => {
+test("the version changes with each commit, in whatever order transactions end", async () => {
   const other = await open(database.url);
   const seen = new Set<number>();
   const isNew = async () => {
     const before = seen.size;
     return seen.add(await store.readVersion()).size > before;
   };
-  // Other tests write on the same server: that the version stays the same cannot be expected.
+  // Other tests write to the same server, so the version may also change without this test.
   await isNew();
   const held = createGate();
   const isBegun = createGate();
@@ -299,8 +296,8 @@ test("the version is another one after any commit, in whatever order they end", 
   expect(await isNew()).toBe(true);
 });
 
-describe("a long read", () => {
-  test("answers a caller that leaves at once, and keeps its turn until it ends", async () => {
+describe("a long read on PostgreSQL", () => {
+  test("whose caller left is refused at once, and keeps its place until it ends", async () => {
     const { signal, leave } = createCaller();
     const [begun, over] = [createGate(), createGate()];
     const hold = (caller: ReadSignal) =>
@@ -325,7 +322,7 @@ describe("a long read", () => {
     expect(isRead).toBe(true);
   });
 
-  test("is limited by the server, and leaves nothing in its session", async () => {
+  test("has a timeout on the server that no other statement gets", async () => {
     const select = sql<{ longest: string }>`select current_setting('statement_timeout') as longest`;
     const readLongest = (db: Kysely<Tables>) => select.execute(db).then(({ rows }) => rows[0]);
     const longest = store.readLong(readLongest, { signal: staying, line: "one" });
@@ -350,8 +347,8 @@ describe("a long read", () => {
   });
 });
 
-describe("a database is refused, and left as it is,", () => {
-  test("where it contains tables of another program", async () => {
+describe("a PostgreSQL database is refused and not changed", () => {
+  test("if it contains tables of another program", async () => {
     const url = await database.createOther();
     await query(url, "create table migrations (name text)");
     const opening = openPostgres(url);
@@ -359,13 +356,13 @@ describe("a database is refused, and left as it is,", () => {
     await expect(opening).rejects.toThrow("contains tables of another program");
   });
 
-  test("where it is not there, without its password being told", async () => {
+  test("if it does not exist, without showing its password", async () => {
     const url = new URL(database.url);
     url.password = "hidden-word";
     url.pathname = "/nowhere";
-    const told = await openPostgres(url.href).catch((error: unknown) => error);
-    expect(told).toBeInstanceOf(StoreUnusable);
-    expect(String(told)).toContain(`@${url.host}/nowhere cannot be opened`);
-    expect(JSON.stringify(told) + String(told)).not.toContain("hidden-word");
+    const limits = await openPostgres(url.href).catch((error: unknown) => error);
+    expect(limits).toBeInstanceOf(StoreUnusable);
+    expect(String(limits)).toContain(`@${url.host}/nowhere cannot be opened`);
+    expect(JSON.stringify(limits) + String(limits)).not.toContain("hidden-word");
   });
 });

@@ -25,7 +25,7 @@ import { neverRing, waitUntil } from "../support/clock.ts";
 import { addLink, addProject, createCaller } from "../support/rows.ts";
 import { createWorld } from "../support/world.ts";
 
-/** How a SQLite file is opened, and what becomes of one that cannot be used. */
+/** Opening a SQLite file, and refusing one that cannot be used. */
 
 const applicationId = 0x57415950;
 
@@ -40,13 +40,13 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 type Case = readonly [what: string, message: string, prepare: () => void | Promise<void>];
 
-describe("a file that cannot be used is refused with a clear message and left as it is", () => {
+describe("an unusable file is refused with a clear message and not changed", () => {
   const foreign = "is not a Waypost database. It was not changed";
   const damaged = "is damaged";
 
   test.each<Case>([
-    ["a text", foreign, () => writeFileSync(path, "Dear diary,\n".repeat(500))],
-    ["a short text", foreign, () => writeFileSync(path, "hello")],
+    ["a text file", foreign, () => writeFileSync(path, "Dear diary,\n".repeat(500))],
+    ["a short text file", foreign, () => writeFileSync(path, "hello")],
     ["random bytes", foreign, () => writeFileSync(path, randomBytes(20_000))],
     ["a bare SQLite signature", foreign, () => writeFileSync(path, "SQLite format 3\0")],
     ["another program's SQLite file", foreign, () => makeForeign("create table diary (day text)")],
@@ -68,7 +68,7 @@ describe("a file that cannot be used is refused with a clear message and left as
       () => makeOurs(sql`insert into waypost_migrations values ('999-later')`),
     ],
     [
-      "a file whose tables have no known shape",
+      "a file whose tables are unknown",
       "because another version wrote it",
       () => makeOurs(sql`delete from waypost_migrations`),
     ],
@@ -83,7 +83,7 @@ describe("a file that cannot be used is refused with a clear message and left as
   });
 });
 
-test("a damaged page of a large file is found where every page is looked at", async () => {
+test("a damaged page of a large file is found when all pages are checked", async () => {
   await makeOurs(sql`
     create table many as
     with recursive rows (number) as (select 1 union all select number + 1 from rows limit 20000)
@@ -94,13 +94,13 @@ test("a damaged page of a large file is found where every page is looked at", as
   await (await checkAll()).close();
   const bytes = readFileSync(path);
   writeFileSync(path, bytes.fill(0xa5, 4096 * 2000, 4096 * 2001));
-  // To look at all of them would take too long for a start.
+  // Checking all pages would take too long at start-up.
   await (await open()).close();
   await expect(checkAll()).rejects.toThrow("is damaged");
 });
 
-describe("a file that is opened", () => {
-  test("lies there whole once it is closed, with nothing left in its log", async () => {
+describe("an opened file", () => {
+  test("contains everything once it is closed, without its log", async () => {
     await using store = await openStored();
     const id = await addProject(store);
     await store.close();
@@ -111,7 +111,7 @@ describe("a file that is opened", () => {
     expect(await restored.db.selectFrom("projects").select("id").execute()).toEqual([{ id }]);
   });
 
-  test("is private, carries our mark, and its log is as private", async () => {
+  test("is private like its log, and has Waypost's application id", async () => {
     await using store = await openStored();
     await addProject(store);
     for (const name of readdirSync(folder)) {
@@ -124,25 +124,25 @@ describe("a file that is opened", () => {
     expect(readFileSync(path).toString("latin1", 68, 72)).toBe("WAYP");
   });
 
-  test("has on both connections a log that is synced for them, and no waiting", async () => {
+  test("uses a log that Waypost syncs itself, on both connections", async () => {
     await using store = await openStored();
-    // That each commit is synced before its answer, a trace shows (durability.test.ts).
+    // durability.test.ts shows that each commit is synced before its response.
     expect(await readPragmas(store.db)).toEqual(["wal", 1, 0, 1]);
     expect(await store.write(readPragmas)).toEqual(["wal", 1, 0, 1]);
   });
 
-  test("syncs the log behind a link to the file", async () => {
-    const origin = join(folder, "elsewhere.db");
+  test("behind a symbolic link has its log next to the real file", async () => {
+    const origin = join(folder, "origin.db");
     await (await openStored()).close();
     renameSync(path, origin);
     symlinkSync(origin, path);
     await using store = await openStored();
     const id = await addProject(store);
     expect(await store.db.selectFrom("projects").select("id").execute()).toEqual([{ id }]);
-    expect(readdirSync(folder)).toContain("elsewhere.db-wal");
+    expect(readdirSync(folder)).toContain("origin.db-wal");
   });
 
-  test("carries its log over into the file after fifty commits", async () => {
+  test("has its log copied into it after 50 commits", async () => {
     await using store = await openStored();
     const id = await addProject(store);
     for (let commit = 0; commit < 50; commit += 1) {
@@ -151,7 +151,7 @@ describe("a file that is opened", () => {
     await waitUntil(() => readAlone(`select id from projects where id = '${id}'`).length === 1);
   });
 
-  test("may be opened for the first time by many at once", async () => {
+  test("can be opened by five connections at once for the first time", async () => {
     const stores = await Promise.all([1, 2, 3, 4, 5].map(() => open()));
     const [first, ...others] = stores;
     const id = first && (await addProject(first));
@@ -161,19 +161,19 @@ describe("a file that is opened", () => {
     for (const store of stores) await store.close();
   });
 
-  test("keeps what was written when it is opened again, log or no log", async () => {
+  test("keeps what was written after a restart with or without a log", async () => {
     await using store = await openStored();
     const id = await addProject(store);
     const copy = mkdtempSync(join(folder, "copy-"));
     for (const end of ["", "-wal"]) cpSync(path + end, join(copy, `waypost.db${end}`));
     path = join(copy, "waypost.db");
-    await using mended = await openStored();
-    expect(await mended.db.selectFrom("projects").select("id").execute()).toEqual([{ id }]);
+    await using recovered = await openStored();
+    expect(await recovered.db.selectFrom("projects").select("id").execute()).toEqual([{ id }]);
   });
 });
 
-describe("while another process holds the file", () => {
-  test("opening it for the first time waits, and is not mistaken for damage", async () => {
+describe("while another process locks the file", () => {
+  test("the first opening waits and does not report damage", async () => {
     const other = openDatabase(path);
     other.exec("BEGIN EXCLUSIVE");
     const release = async () => {
@@ -186,7 +186,7 @@ describe("while another process holds the file", () => {
     await store.close();
   });
 
-  test("a write waits, readers go on, and the write happens once it is free", async () => {
+  test("a write waits and reads work, and the write is done once the lock is free", async () => {
     await using store = await openStored();
     const projectId = await addProject(store);
     const other = openDatabase(path);
@@ -208,7 +208,7 @@ describe("while another process holds the file", () => {
     ]);
   });
 
-  test("a caller that stopped waiting is told that the store is busy", async () => {
+  test("a caller that stops waiting gets StoreBusy", async () => {
     await using store = await openStored();
     const projectId = await addProject(store);
     const other = openDatabase(path);
@@ -223,26 +223,9 @@ describe("while another process holds the file", () => {
     await store.write((db) => addLink({ db, projectId }, "next"));
     expect(await store.db.selectFrom("links").select("path").execute()).toEqual([{ path: "next" }]);
   });
-
-  test("the API answers 503 with Retry-After once a request takes too long", async () => {
-    await using world = await createWorld();
-    const other = openDatabase(world.file);
-    other.exec("BEGIN IMMEDIATE");
-    const asked = world.call("POST", "/links", { body: { path: "late" } });
-    // Answered after it was asked, and by then the write stands before the lock.
-    expect((await world.call("GET", "/links")).status).toBe(200);
-    world.advance(10_000);
-    const late = await asked;
-    expect([late.status, late.headers.get("retry-after")]).toEqual([503, "1"]);
-    other.exec("COMMIT");
-    other.close();
-    // The next writer comes after the one that gave up, so by now it would have written.
-    expect((await world.call("POST", "/links", { body: { path: "next" } })).status).toBe(201);
-    expect((await world.call("GET", "/links")).body.links).toMatchObject([{ path: "next" }]);
-  });
 });
 
-test("on a full disk a write says so, what was there stays, and reading goes on", async () => {
+test("on a full disk writes return a clear error, reads work, and nothing is lost", async () => {
   await using world = await createWorld();
   const limitPages = (pages: string) =>
     world.store.write((db) => sql.raw(`pragma max_page_count = ${pages}`).execute(db));
@@ -278,7 +261,7 @@ async function readPragmas(db: Store["db"]): Promise<readonly unknown[]> {
   return (await Promise.all(answers)).map(({ rows }) => Object.values(rows[0] ?? {})[0]);
 }
 
-/** What the file holds without its log. */
+/** Rows in the file without its log. */
 function readAlone(query: string): readonly unknown[] {
   const copy = join(mkdtempSync(join(folder, "alone-")), "waypost.db");
   cpSync(path, copy);
@@ -292,7 +275,7 @@ function readAlone(query: string): readonly unknown[] {
   }
 }
 
-/** What the files hold, told by digest; SQLite's own index beside a log may be made anew. */
+/** Digests of the files, without SQLite's index of the log, which may change. */
 function readFiles(): ReadonlyMap<string, string> {
   const names = readdirSync(folder).filter(
     (name) => name.startsWith("waypost.db") && !name.endsWith("-shm"),
@@ -310,7 +293,7 @@ function makeForeign(statement: string): void {
   database.close();
 }
 
-/** A file that its owner has not closed: what it wrote last is still in the log beside it. */
+/** A file whose owner has not closed it, so that its last writes are only in the log. */
 function makeForeignWithLog(): void {
   const origin = join(folder, "diary.db");
   const database = openDatabase(origin);
@@ -321,7 +304,7 @@ function makeForeignWithLog(): void {
   rmSync(origin);
 }
 
-/** A whole file of ours without a log: what a backup holds. */
+/** A complete Waypost file without a log, as in a backup. */
 async function makeOurs(statement = sql`select 1`): Promise<void> {
   const wanted = path;
   path = join(mkdtempSync(join(folder, "origin-")), "waypost.db");
