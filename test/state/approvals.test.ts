@@ -2,11 +2,11 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { State } from "../../src/state/state.ts";
 import { openStateForEach } from "../support/store-place.ts";
 
-/** Approvals in the state's own file: each lets its act through once, whichever process asks. */
+/** Approvals are stored in the state's file, and each allows its action once in any process. */
 
 const minute = 60_000;
 const at = openStateForEach();
-/** Two connections, as two processes have them. */
+/** Two connections, as of two processes. */
 let state: State;
 let other: State;
 
@@ -18,16 +18,16 @@ beforeEach(async () => {
 const act = { digest: "an act", preview: "{}", key_print: "one key" };
 const another = { digest: "another act", preview: "{}", key_print: "one key" };
 
-type Wanted = typeof act & { readonly pin?: string };
+type ApprovalRequest = typeof act & { readonly pin?: string };
 
-async function waitFor({ approvals }: State, wanted: Wanted = act): Promise<string> {
+async function waitFor({ approvals }: State, wanted: ApprovalRequest = act): Promise<string> {
   const asked = await approvals.askPage(wanted);
   if (!("waits" in asked)) throw new Error(`it was ${asked.said} before it was asked`);
   return asked.waits.id;
 }
 
-describe("a sealed approval", () => {
-  test("is taken once, for its own act", async () => {
+describe("an approval by token", () => {
+  test("can be used once, for its own action", async () => {
     const used = await state.approvals.openForToken(act);
     expect(await state.approvals.takeForToken(used.id, another.digest)).toBe(false);
     expect(await state.approvals.takeForToken(used.id, act.digest)).toBe(false);
@@ -38,7 +38,7 @@ describe("a sealed approval", () => {
     expect(await other.approvals.takeForToken(id, act.digest)).toBe(false);
   });
 
-  test("is taken by one of many who come at once, in two processes", async () => {
+  test("can be used by only one of ten simultaneous callers in two processes", async () => {
     for (let round = 0; round < 20; round += 1) {
       const { id } = await state.approvals.openForToken(act);
       const takers = Array.from({ length: 10 }, (_, taker) => (taker % 2 === 0 ? state : other));
@@ -49,7 +49,7 @@ describe("a sealed approval", () => {
     }
   });
 
-  test("is none that a page could answer, and a page's is none to take", async () => {
+  test("cannot be answered on a page, and a page's approval is no token", async () => {
     const { id } = await state.approvals.openForToken(act);
     expect(await state.approvals.findPage(id)).toBeUndefined();
     expect(await state.approvals.decidePage(id, "approved")).toBe(false);
@@ -60,21 +60,21 @@ describe("a sealed approval", () => {
   });
 });
 
-describe("an approval's page", () => {
-  test("is the same one for an act as long as it waits, and another one for another", async () => {
+describe("an approval page", () => {
+  test("is shared by repeated requests for one action, but not by other actions", async () => {
     const id = await waitFor(state);
     expect(id).toMatch(/^[\w-]{27}$/);
     expect(await waitFor(other)).toBe(id);
     expect(await waitFor(state, another)).not.toBe(id);
   });
 
-  test("is one, however many ask at once in two processes", async () => {
+  test("is created once for ten simultaneous requests in two processes", async () => {
     const askers = Array.from({ length: 10 }, (_, asker) => (asker % 2 === 0 ? state : other));
     const ids = await Promise.all(askers.map((asker) => waitFor(asker)));
     expect(new Set(ids).size).toBe(1);
   });
 
-  test("lets one of those through that waited for it, and no other", async () => {
+  test("allows one of the requests that waited for it, and no other", async () => {
     const waited = await waitFor(state);
     await state.approvals.decidePage(waited, "approved");
     const askers = Array.from({ length: 10 }, (_, asker) => (asker % 2 === 0 ? state : other));
@@ -83,11 +83,11 @@ describe("an approval's page", () => {
     );
     expect(said.filter((one) => "said" in one && one.said === "approved")).toHaveLength(1);
     expect(said.filter((one) => "said" in one && one.said === "used")).toHaveLength(9);
-    // Another act has not waited for it, whatever it says.
+    // A request for another action cannot use it.
     expect(await state.approvals.askPage({ ...another, waited })).toHaveProperty("waits");
   });
 
-  test("tells everybody who waited for it that it was declined", async () => {
+  test("reports a rejection to every request that waited for it", async () => {
     const waited = await waitFor(state);
     await state.approvals.decidePage(waited, "declined");
     const declined = { said: "declined" };
@@ -96,19 +96,22 @@ describe("an approval's page", () => {
     expect(await waitFor(other)).not.toBe(waited);
   });
 
-  test.each(["approved", "declined"] as const)("tells %s once, and is asked anew", async (said) => {
-    const id = await waitFor(state);
-    expect(await other.approvals.decidePage(id, said)).toBe(true);
-    const asked = await Promise.all([
-      state.approvals.askPage(act),
-      other.approvals.askPage(act),
-      state.approvals.askPage(act),
-    ]);
-    expect(asked.filter((answer) => "said" in answer)).toEqual([{ said }]);
-    expect(await waitFor(state)).not.toBe(id);
-  });
+  test.each(["approved", "declined"] as const)(
+    'reports "%s" once, and the next request gets a new page',
+    async (said) => {
+      const id = await waitFor(state);
+      expect(await other.approvals.decidePage(id, said)).toBe(true);
+      const asked = await Promise.all([
+        state.approvals.askPage(act),
+        other.approvals.askPage(act),
+        state.approvals.askPage(act),
+      ]);
+      expect(asked.filter((answer) => "said" in answer)).toEqual([{ said }]);
+      expect(await waitFor(state)).not.toBe(id);
+    },
+  );
 
-  test("is decided once, and by the first", async () => {
+  test("keeps only the first decision", async () => {
     const id = await waitFor(state);
     const decided = await Promise.all([
       state.approvals.decidePage(id, "approved"),
@@ -120,7 +123,7 @@ describe("an approval's page", () => {
     expect(await state.approvals.askPage(act)).toEqual({ said });
   });
 
-  test("is found as it stands, by nobody who guesses", async () => {
+  test("is found with its current status, and only by its exact id", async () => {
     const id = await waitFor(state);
     const found = { id, preview: "{}", expires_at: at.now + 5 * minute };
     expect(await state.approvals.findPage(id)).toMatchObject({ ...found, status: "waiting" });
@@ -133,13 +136,13 @@ describe("an approval's page", () => {
   });
 });
 
-/** Whether this process still takes an approval for one. */
+/** Whether this process still accepts the approval. */
 async function isGood({ approvals }: State, id: string): Promise<boolean> {
   return (await approvals.findPage(id)) !== undefined;
 }
 
-describe("five minutes", () => {
-  test("are the life of an approval, to the millisecond", async () => {
+describe("an approval expires", () => {
+  test("after exactly five minutes", async () => {
     const page = await waitFor(state);
     const sealed = await state.approvals.openForToken(act);
     const late = await state.approvals.openForToken(another);
@@ -153,7 +156,7 @@ describe("five minutes", () => {
     expect(await state.approvals.takeForToken(late.id, another.digest)).toBe(false);
   });
 
-  test("are counted when they are over and have let nothing through", async () => {
+  test("and is then counted as expired if it was not used", async () => {
     await waitFor(state);
     const answered = await waitFor(state, another);
     await state.approvals.decidePage(answered, "declined");
@@ -165,7 +168,7 @@ describe("five minutes", () => {
     expect(state.approvals.measure()).toEqual({ asked: 2, expired: 1 });
   });
 
-  test("do not begin before they began, for a clock that was set back further", async () => {
+  test("if the clock is set back to before it was requested", async () => {
     const page = await waitFor(state);
     await state.approvals.decidePage(page, "approved");
     at.now -= minute;
@@ -174,7 +177,7 @@ describe("five minutes", () => {
     expect(await waitFor(other)).not.toBe(page);
   });
 
-  test("leave no rows behind for long", async () => {
+  test("and is then deleted", async () => {
     for (const digest of ["a", "b", "c"]) await state.approvals.openForToken({ ...act, digest });
     await waitFor(other);
     at.now += 5 * minute;
@@ -186,7 +189,7 @@ describe("five minutes", () => {
   });
 });
 
-test("approvals outlive the process that made them", async () => {
+test("approvals are kept after the process that requested them ends", async () => {
   const page = await waitFor(state);
   const sealed = await state.approvals.openForToken(act);
   await state.approvals.decidePage(page, "approved");
@@ -196,14 +199,14 @@ test("approvals outlive the process that made them", async () => {
   expect(await state.approvals.takeForToken(sealed.id, act.digest)).toBe(true);
 });
 
-describe("a page that asks for a PIN", () => {
-  test("is another one than the page that asks for none, or for another PIN", async () => {
+describe("an approval page with a PIN", () => {
+  test("is separate from a page without a PIN or with another PIN", async () => {
     const bare = await waitFor(state);
     const locked = await waitFor(other, { ...act, pin: "a hash" });
     const rekeyed = await waitFor(other, { ...act, pin: "another hash" });
     expect(new Set([bare, locked, rekeyed]).size).toBe(3);
     expect(await waitFor(state, { ...act, pin: "a hash" })).toBe(locked);
-    // What was approved of without the PIN lets nothing through where there is one.
+    // An approval without a PIN does not count when a PIN is required.
     await state.approvals.decidePage(bare, "approved");
     expect(await waitFor(other, { ...act, pin: "a hash" })).toBe(locked);
   });

@@ -3,7 +3,7 @@ import { readTries } from "../../src/mcp/approval/decide.ts";
 import type { State } from "../../src/state/state.ts";
 import { openStateForEach } from "../support/store-place.ts";
 
-/** Limits on how often something may be done, which all processes share. */
+/** Limits that all processes share. */
 
 const at = openStateForEach();
 const minute = 60_000;
@@ -28,7 +28,7 @@ const limits = [
 ] as const;
 type Name = (typeof limits)[number][0];
 
-/** Takes uses by both processes in turn, and returns how many of them were allowed. */
+/** Uses the counter in both processes in turn, and returns how many uses were allowed. */
 async function takeMany(count: number, name: Name, subject = "subject"): Promise<number> {
   let allowed = 0;
   for (let turn = 0; turn < count; turn += 1) {
@@ -39,7 +39,7 @@ async function takeMany(count: number, name: Name, subject = "subject"): Promise
 }
 
 describe.each(limits)("%s", (name, most, window_ms) => {
-  test(`a subject has ${most} uses in its window, and no more over all processes`, async () => {
+  test(`allows ${most} uses in its window over all processes`, async () => {
     expect(await takeMany(most + 3, name)).toBe(most);
     expect(await one.counters.readLeft(name, "subject")).toEqual({
       left: 0,
@@ -53,7 +53,7 @@ describe.each(limits)("%s", (name, most, window_ms) => {
   });
 });
 
-test("uses come back one by one, each when its own window has passed", async () => {
+test("each use is free again when its own window has passed", async () => {
   for (let turn = 0; turn < 4; turn += 1) {
     await takeMany(5, "pin_of_key");
     at.now += 10 * minute;
@@ -63,7 +63,7 @@ test("uses come back one by one, each when its own window has passed", async () 
   expect(await takeMany(20, "pin_of_key")).toBe(5);
 });
 
-test("many uses at once are no more than one after another", async () => {
+test("40 simultaneous uses get no more than the limit", async () => {
   const taken = await Promise.all(
     Array.from({ length: 40 }, (_, turn) =>
       (turn % 2 === 0 ? one : other).counters.take({ sign_in_by_pin: "203.0.113.1" }),
@@ -72,7 +72,7 @@ test("many uses at once are no more than one after another", async () => {
   expect(taken.filter((each) => each !== undefined)).toHaveLength(20);
 });
 
-test("a use that was given back is free again, and the other uses still count", async () => {
+test("a use that is given back can be used again, and others still count", async () => {
   await takeMany(19, "sign_in_by_pin");
   const last = await one.counters.take({ sign_in_by_pin: "subject" });
   expect(await takeMany(1, "sign_in_by_pin")).toBe(0);
@@ -80,7 +80,7 @@ test("a use that was given back is free again, and the other uses still count", 
   expect(await takeMany(3, "sign_in_by_pin")).toBe(1);
 });
 
-test("uses are still counted by a process that starts later", async () => {
+test("uses still count after a restart", async () => {
   await takeMany(20, "pin_of_key");
   await Promise.all([one.close(), other.close()]);
   one = await at.open();
@@ -88,13 +88,13 @@ test("uses are still counted by a process that starts later", async () => {
   expect(await takeMany(1, "pin_of_key")).toBe(0);
 });
 
-test("uses count although the clock was set back", async () => {
+test("uses still count after the clock was set back", async () => {
   await takeMany(20, "overwrite");
   at.now -= hour;
   expect(await takeMany(1, "overwrite")).toBe(0);
 });
 
-test("the rows of uses are deleted when their window has passed", async () => {
+test("uses are deleted when their window has passed", async () => {
   await takeMany(5, "sign_in_by_key");
   at.now += hour;
   await takeMany(1, "sign_in_by_key", "another subject");
@@ -111,22 +111,22 @@ const readPin = (key_print: string, id: string) =>
 const guess = async (key: string, id: string) =>
   (await one.counters.take({ pin_of_approval: id, pin_of_key: key })) !== undefined;
 
-describe("tries of a PIN", () => {
-  test("five wrong PINs end an approval, and leave other approvals of its key", async () => {
+describe("wrong PINs", () => {
+  test("end an approval after five, but no other approval of the key", async () => {
     for (let turn = 0; turn < 5; turn += 1) expect(await guess("key", "first")).toBe(true);
     expect(await guess("key", "first")).toBe(false);
     expect(await readPin("key", "first")).toEqual({ left: 0, blocked_until: undefined });
     expect(await readPin("key", "second")).toEqual({ left: 5, blocked_until: undefined });
   });
 
-  test("a refused try counts for neither the approval nor the key", async () => {
+  test("after the fifth are refused and not counted for the key", async () => {
     for (let turn = 0; turn < 10; turn += 1) await guess("key", "first");
     for (const id of ["second", "third", "fourth"]) {
       for (let turn = 0; turn < 5; turn += 1) expect(await guess("key", id)).toBe(true);
     }
   });
 
-  test("twenty wrong PINs block a key until the first of them is an hour old", async () => {
+  test("block a key after twenty, until the first is an hour old", async () => {
     const begun = at.now;
     for (let turn = 0; turn < 20; turn += 1) {
       expect(await guess("key", `approval ${Math.floor(turn / 5)}`)).toBe(true);

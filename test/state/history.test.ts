@@ -5,10 +5,10 @@ import type { PlanRow } from "../../src/state/plans.ts";
 import type { State } from "../../src/state/state.ts";
 import { openStateForEach, isOnPostgres } from "../support/store-place.ts";
 
-/** Changes as they are noted: whose they are, what they undo, and for how long they are kept. */
+/** The history of changes: who made them, what they undo, and how long they are kept. */
 
 const day = 24 * 60 * 60_000;
-/** What is about a file, or writes so much that once is enough. */
+/** Tests about the file, or with so many writes that one engine is enough. */
 const onFile = test.skipIf(isOnPostgres);
 const at = openStateForEach();
 const own = { realm: "project", key_print: "key" };
@@ -55,7 +55,7 @@ const findRecent = (realm: string) => state.history.findRecent(realm, "link-1", 
 const last = async () => (await state.history.findLast(own))?.id;
 const find = (id: string): Promise<Change | undefined> => state.history.find(own, id);
 
-test("a change is there before its end is known, and says so", async () => {
+test('a change is in the history before its outcome is known, as "begun"', async () => {
   const change = await begin();
   const { id } = change;
   expect(id).toMatch(/^change_[\w-]{22}$/);
@@ -75,8 +75,8 @@ test("a change is there before its end is known, and says so", async () => {
   expect(await find(id)).toBeUndefined();
 });
 
-test("a target whose name is too long for an index is found by its name", async () => {
-  // Nothing in it comes twice, so that no engine could shorten it.
+test("a change can be found by a target's name that is too long for an index", async () => {
+  // Random, so that no database can compress it.
   const long = randomBytes(3000).toString("base64url");
   const begun = await make({ target_id: null, target_key: long });
   const ended = await make({ target_id: null });
@@ -87,7 +87,7 @@ test("a target whose name is too long for an index is found by its name", async 
   expect((await find(begun))?.target_key).toBe(long.slice(0, 500));
 });
 
-test("an effect keeps apart what was nothing and what is not known", async () => {
+test("an effect distinguishes a value of null from an unknown value", async () => {
   const effects = [
     { kind: "link", id: null, after: { name: "New" } },
     { kind: "link", id: "link-1", before: null, after: null },
@@ -98,7 +98,7 @@ test("an effect keeps apart what was nothing and what is not known", async () =>
   expect(change?.effects[0] && "before" in change.effects[0]).toBe(false);
 });
 
-test("changes are read by their key or by all of the project, the newest first", async () => {
+test("changes are listed for one key or for the whole project, the newest first", async () => {
   const first = await make();
   const other = await make({ key_print: "another" });
   await make({ realm: "another project" });
@@ -109,7 +109,7 @@ test("changes are read by their key or by all of the project, the newest first",
   expect(await state.history.find({ ...own, key_print: "another" }, first)).toBeUndefined();
 });
 
-test("changes are found by what their target was called at any time", async () => {
+test("changes can be found by any name that their target has had", async () => {
   const first = await make();
   const moved = await make({ target_key: "summer" });
   await make({ target_id: "link-2", target_key: "winter" });
@@ -119,7 +119,7 @@ test("changes are found by what their target was called at any time", async () =
   expect(await listIds(own, "nothing")).toEqual([]);
 });
 
-test("the last act is the newest that is not undone, and no undo itself", async () => {
+test("findLast returns the newest change that is not undone and is no undo", async () => {
   const [first, second] = [await make(), await make()];
   expect(await last()).toBe(second);
   const undo = await make({ tool: "undo", undoes: second });
@@ -136,7 +136,7 @@ test("the last act is the newest that is not undone, and no undo itself", async 
   expect(await last()).toBe(first);
 });
 
-test("an undo that was not done to its end undid nothing", async () => {
+test("an undo that did not succeed has undone nothing", async () => {
   const first = await make();
   const undo = await begin({ tool: "undo", undoes: first });
   const { id } = undo;
@@ -145,7 +145,7 @@ test("an undo that was not done to its end undid nothing", async () => {
   expect(await find(first)).toMatchObject({ undone_by: id });
 });
 
-test("the newest change of a target is found, if it is young enough", async () => {
+test("findRecent returns the newest change of a target if it is recent enough", async () => {
   await make();
   at.now += 1000;
   const second = await make();
@@ -155,17 +155,17 @@ test("the newest change of a target is found, if it is young enough", async () =
   expect(await findRecent("project")).toBeUndefined();
 });
 
-test("of changes of one moment the one that was begun last is the latest", async () => {
+test("findRecent returns the last of several changes of the same moment", async () => {
   const begun = [];
   for (let turn = 0; turn < 4; turn += 1) begun.push(await begin());
-  // Where the first one's row stands after its end is known, the engine alone decides.
+  // The databases may store updated rows in another order.
   for (const change of begun.toReversed()) {
     await state.history.note(change, { state: "done", effects: [effect, effect] });
   }
   expect(await findRecent("project")).toMatchObject({ id: begun.at(-1)?.id });
 });
 
-test("what was made anew is found by every id that it had", async () => {
+test("a record that was created again is found by all its former ids", async () => {
   await state.history.noteSuccessor("project", "one", "two");
   await state.history.noteSuccessor("project", "two", "three");
   expect(await state.history.findSuccessor("project", "one")).toBe("three");
@@ -173,7 +173,7 @@ test("what was made anew is found by every id that it had", async () => {
   expect(await state.history.findSuccessor("another project", "one")).toBe("one");
 });
 
-test("a change is kept for thirty days, and is removed after that", async () => {
+test("a change is kept for 30 days and then removed", async () => {
   const id = await make();
   await state.history.noteSuccessor("project", "one", "two");
   at.now += 30 * day - 1;
@@ -188,7 +188,7 @@ test("a change is kept for thirty days, and is removed after that", async () => 
   expect(await state.history.findSuccessor("project", "one")).toBe("one");
 });
 
-test("old changes are removed from a project in which no one writes any more", async () => {
+test("old changes are also removed from projects without any new ones", async () => {
   const left = await make({ realm: "a left project" });
   await state.history.noteSuccessor("a left project", "one", "two");
   at.now += 30 * day;
@@ -205,7 +205,7 @@ const large: readonly Effect[] = [
   { kind: "page_template", id: null, before: {}, after: { body: "x".repeat(1024 * 1024) } },
 ];
 
-onFile("of one key's changes the newest 64 MB are kept", async () => {
+onFile("the newest 64 MB of one key's changes are kept", async () => {
   await make({ key_print: "another" });
   for (let changes = 0; changes < 130; changes += 1) await begin({ effects: large });
   const { length } = await state.history.list(own, { from: 0, limit: 1000 });
@@ -214,7 +214,7 @@ onFile("of one key's changes the newest 64 MB are kept", async () => {
   expect(await listIds({ ...own, key_print: "another" })).toHaveLength(1);
 });
 
-onFile("a history that dropped changes for room is not whole from then on", async () => {
+onFile("isWhole is false for times from which changes were dropped for lack of space", async () => {
   const { realm } = own;
   const begun = at.now;
   await make();
@@ -229,7 +229,7 @@ onFile("a history that dropped changes for room is not whole from then on", asyn
   expect(await state.history.isWhole(realm, begun)).toBe(true);
 });
 
-test("a history that only removed old changes is whole", async () => {
+test("isWhole is true if only changes older than 30 days were removed", async () => {
   await make();
   at.now += 30 * day;
   await make();
@@ -238,7 +238,7 @@ test("a history that only removed old changes is whole", async () => {
   expect(await state.history.isWhole(own.realm, at.now - 30 * day + 1)).toBe(true);
 });
 
-test("links written since a time are listed by id and path, also those of jobs", async () => {
+test("listWritten returns ids and paths of links changed since a time, also by jobs", async () => {
   await make({ target_id: "older", target_key: "older-path" });
   at.now += 1000;
   await make();
@@ -254,7 +254,7 @@ test("links written since a time are listed by id and path, also those of jobs",
   expect(await state.history.listWritten("another project", 0)).toEqual(new Set());
 });
 
-/** The second is never sent. */
+/** The second row is never sent. */
 async function* listRows(): AsyncGenerator<PlanRow> {
   const blank = { row: null, link_id: null, fields: {}, before: null, message: null };
   yield { ...blank, position: 0, action: "create", path: "p0" };

@@ -5,10 +5,10 @@ import type { Plan, PlanAction, PlanRow } from "../../src/state/plans.ts";
 import type { State } from "../../src/state/state.ts";
 import { openStateForEach } from "../support/store-place.ts";
 
-/** Who may note what of a job, when several processes have its file open. */
+/** Which of several processes may record the progress of a job. */
 
 const at = openStateForEach();
-/** Two processes on one file. */
+/** Two processes with one database. */
 let state: State;
 let other: State;
 
@@ -44,7 +44,7 @@ const listStatuses = async (jobs: Jobs, job: Job) =>
   (await jobs.listReceipts(job, { limit: 100 })).map(({ status }) => status);
 
 describe("a job has one runner", () => {
-  test("until its lease is over, and then whoever is first", async () => {
+  test("until its lease ends, and then the first process to take it", async () => {
     const { first, second } = await startRuns();
     expect(await state.jobs.take(first)).toBe(true);
     at.now += lease_ms - 1;
@@ -55,7 +55,7 @@ describe("a job has one runner", () => {
     expect(taken.toSorted()).toEqual([false, true]);
   });
 
-  test("that lengthens the lease as long as it lives", async () => {
+  test("that renews its lease as long as it runs", async () => {
     const { first, second } = await startRuns();
     await state.jobs.take(first);
     for (let beat = 0; beat < 5; beat += 1) {
@@ -63,14 +63,14 @@ describe("a job has one runner", () => {
       expect(await state.jobs.renew(first)).toBe(true);
       expect(await other.jobs.take(second)).toBe(false);
     }
-    // To note a row is a sign of life as well.
+    // Recording a row also renews the lease.
     at.now += lease_ms - 1;
     expect(await state.jobs.noteSent(first, 0)).toBe(true);
     at.now += lease_ms - 1;
     expect(await other.jobs.take(second)).toBe(false);
   });
 
-  test("or none, where its lease was written before the clock was set back", async () => {
+  test("or none, if its lease was written before the clock was set back", async () => {
     const { first, second } = await startRuns();
     await state.jobs.take(first);
     at.now -= 60 * 60_000;
@@ -78,7 +78,7 @@ describe("a job has one runner", () => {
     expect(await state.jobs.renew(first)).toBe(false);
   });
 
-  test("and rests where that one was not heard of for too long", async () => {
+  test("and is shown as interrupted once the lease has ended", async () => {
     const { job, first } = await startRuns();
     await state.jobs.take(first);
     expect(await other.jobs.find(job.id)).toMatchObject({ state: "running" });
@@ -88,7 +88,7 @@ describe("a job has one runner", () => {
 });
 
 describe("a runner that lost its lease", () => {
-  test("can send, note, keep and end nothing", async () => {
+  test("cannot record, renew or end anything", async () => {
     const { job, first, second } = await startRuns();
     await state.jobs.take(first);
     expect(await state.jobs.noteSent(first, 0)).toBe(true);
@@ -104,7 +104,7 @@ describe("a runner that lost its lease", () => {
     expect(await other.jobs.renew(second)).toBe(true);
   });
 
-  test("goes on where nobody else has come", async () => {
+  test("continues if no other process has taken the job", async () => {
     const { job, first } = await startRuns();
     await state.jobs.take(first);
     at.now += 5 * lease_ms;
@@ -115,7 +115,7 @@ describe("a runner that lost its lease", () => {
 });
 
 describe("a cancelled job", () => {
-  test("lets nothing more be sent, and the row on the way be noted", async () => {
+  test("sends no more rows, and the outcome of a sent row is still recorded", async () => {
     const { job, first } = await startRuns();
     await state.jobs.take(first);
     await state.jobs.noteSent(first, 0);
@@ -130,7 +130,7 @@ describe("a cancelled job", () => {
     });
   });
 
-  test("is taken up again by whoever revives it, and not by whoever waited for it", async () => {
+  test("is continued by a process that revives it, not by one that waited for it", async () => {
     const { job, first, second } = await startRuns();
     await state.jobs.take(first);
     await state.jobs.cancel(job.id);
@@ -141,7 +141,7 @@ describe("a cancelled job", () => {
     expect(await other.jobs.noteSent(second, 0)).toBe(true);
   });
 
-  test("is not one that was done before", async () => {
+  test('stays "done" if it was done before', async () => {
     const { job, first, second } = await startRuns();
     await state.jobs.take(first);
     await state.jobs.release(first, "done");
@@ -151,8 +151,8 @@ describe("a cancelled job", () => {
   });
 });
 
-describe("notes of the same moment", () => {
-  test("share a commit, and each is what it was given as", async () => {
+describe("simultaneous records of a job", () => {
+  test("share a commit and are all stored as given", async () => {
     const { job, first } = await startRuns();
     await state.jobs.take(first);
     await state.jobs.noteSent(first, 0);
@@ -172,7 +172,7 @@ describe("notes of the same moment", () => {
     ]);
   });
 
-  test("of a cancelled job tell how rows ended, and let none begin", async () => {
+  test("that was cancelled include outcomes but start no rows", async () => {
     const { job, first } = await startRuns();
     await state.jobs.take(first);
     await state.jobs.noteSent(first, 0);
@@ -182,7 +182,7 @@ describe("notes of the same moment", () => {
     expect(await listStatuses(other.jobs, job)).toEqual(["done", null, null]);
   });
 
-  test("are of the run that they were given for, whoever else notes just then", async () => {
+  test("are stored for their own run", async () => {
     const { job, first, second } = await startRuns();
     const another = await openJob(three);
     const third = { id: another.id, runner: "one" };
@@ -194,7 +194,7 @@ describe("notes of the same moment", () => {
     expect(await listStatuses(other.jobs, another)).toEqual([null, "sent", null]);
   });
 
-  test("come to nothing alone, where one holds what no table can", async () => {
+  test("are stored although one of them contains a NUL", async () => {
     const { job, first } = await startRuns();
     await state.jobs.take(first);
     const noted = [
@@ -207,8 +207,8 @@ describe("notes of the same moment", () => {
   });
 });
 
-describe("receipts", () => {
-  /** Most rows of a plan are often as they should be already. */
+describe("the receipts of a job", () => {
+  /** In most plans many rows need no change. */
   const actions = Array.from({ length: 700 }, (_, index): PlanAction => {
     if (index % 50 === 7) return "delete";
     if (index % 9 === 0) return "update";
@@ -218,7 +218,7 @@ describe("receipts", () => {
     action === "update" || action === "delete" ? [position] : [],
   );
 
-  test("by pages are each row that is to be done, once and in order", async () => {
+  test("are one for each row with a change, in order, in pages of any size", async () => {
     const job = await openJob(actions);
     expect(acts.length).toBeGreaterThan(80);
     for (const limit of [1, 7, 20, acts.length, 1000]) {
@@ -227,7 +227,7 @@ describe("receipts", () => {
     expect((await state.jobs.find(job.id))?.counts.left).toBe(acts.length);
   });
 
-  test("are the same while rows are done between two pages", async () => {
+  test("stay in order while rows are done between two pages", async () => {
     const job = await openJob(actions);
     const run = { id: job.id, runner: "one" };
     await state.jobs.take(run);
@@ -241,7 +241,7 @@ describe("receipts", () => {
     expect(ended?.counts).toEqual({ done: acts.length, rejected: 0, unknown: 0, left: 0 });
   });
 
-  test("that are open are those that nobody knows the end of", async () => {
+  test('with "open" are those without a known outcome', async () => {
     const job = await openJob(actions);
     const run = { id: job.id, runner: "one" };
     await state.jobs.take(run);
@@ -254,7 +254,7 @@ describe("receipts", () => {
     expect(open.map(({ planned }) => planned.position)).toEqual([third, fourth, ...rest]);
   });
 
-  test("back from a position are the last ones first", async () => {
+  test("before a position are returned in reverse order", async () => {
     const job = await openJob(actions);
     const found: number[] = [];
     for (let before = Number.MAX_SAFE_INTEGER; ;) {

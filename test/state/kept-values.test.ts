@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { State } from "../../src/state/state.ts";
 import { openStateForEach } from "../support/store-place.ts";
 
-/** Values that all processes share, and forget after a while. */
+/** Values that all processes share and that expire. */
 
 const at = openStateForEach();
 const hour = 60 * 60_000;
@@ -23,8 +23,8 @@ async function countRows(): Promise<number> {
 
 const find = async ({ kept }: State) => (await kept.find("successor", "key"))?.value;
 
-describe("a value", () => {
-  test("is found by every process, under its own kind and key", async () => {
+describe("a kept value", () => {
+  test("is found by every process under its kind and key", async () => {
     await one.kept.save("successor", "key", "value");
     expect(await find(other)).toBe("value");
     expect(await other.kept.find("successor", "another key")).toBeUndefined();
@@ -33,7 +33,7 @@ describe("a value", () => {
     expect(await find(one)).toBe("new value");
   });
 
-  test("is found until its time is over, and is deleted after that", async () => {
+  test("is found until it expires, and deleted after that", async () => {
     await one.kept.save("successor", "key", "value");
     at.now += 30 * day - 1;
     await one.removeEnded();
@@ -44,13 +44,13 @@ describe("a value", () => {
     expect(await countRows()).toBe(0);
   });
 
-  test("is not found when it was saved before the clock was set back", async () => {
+  test("is not found if it was saved before the clock was set back", async () => {
     await one.kept.save("overwrite_grant", "key", true);
     at.now -= hour;
     expect(await one.kept.find("overwrite_grant", "key")).toBeUndefined();
   });
 
-  test("is taken by only one of several callers", async () => {
+  test("can be taken by only one of several callers", async () => {
     await one.kept.save("console_address", "key", "sealed");
     const taken = await Promise.all(
       [one, other, one, other].map(({ kept }) => kept.take("console_address", "key")),
@@ -59,7 +59,7 @@ describe("a value", () => {
     expect(taken.filter((each) => each === undefined)).toHaveLength(3);
   });
 
-  test("lasts as long as a new one when it is renewed, unless it has ended", async () => {
+  test("can be renewed for its full time unless it has expired", async () => {
     await one.kept.save("console_session", "key", "sealed");
     at.now += 11 * hour;
     await other.kept.renew("console_session", "key");
@@ -71,7 +71,7 @@ describe("a value", () => {
   });
 });
 
-describe("the values of an owner", () => {
+describe("the kept values of one owner", () => {
   const limits = [
     ["preview", 100],
     ["export_page", 10],
@@ -79,23 +79,26 @@ describe("the values of an owner", () => {
   ] as const;
   const values = { preview: "", export_page: { type: "text/csv", text: "" }, hidden_form: true };
 
-  test.each(limits)("of kind %s are the newest %i, and other owners have theirs", async (...of) => {
-    const [kind, most] = of;
-    const save = (key: string, owner: string) =>
-      one.kept.save(kind, key, values[kind] as never, { owner });
-    await save("theirs", "another key");
-    const keys = Array.from({ length: most + 1 }, (_, index) => `${index}`);
-    for (const key of keys) {
-      at.now += 1;
-      await save(key, "key");
-    }
-    const found = await Promise.all(
-      ["theirs", ...keys].map(async (key) => (await other.kept.find(kind, key)) !== undefined),
-    );
-    expect(found).toEqual([true, false, ...Array(most).fill(true)]);
-  });
+  test.each(limits)(
+    "of the kind %s are the newest %i, whatever other owners have",
+    async (...of) => {
+      const [kind, most] = of;
+      const save = (key: string, owner: string) =>
+        one.kept.save(kind, key, values[kind] as never, { owner });
+      await save("theirs", "another key");
+      const keys = Array.from({ length: most + 1 }, (_, index) => `${index}`);
+      for (const key of keys) {
+        at.now += 1;
+        await save(key, "key");
+      }
+      const found = await Promise.all(
+        ["theirs", ...keys].map(async (key) => (await other.kept.find(kind, key)) !== undefined),
+      );
+      expect(found).toEqual([true, false, ...Array(most).fill(true)]);
+    },
+  );
 
-  test("count once when they were saved with the same time, as the pages of a file", async () => {
+  test("count once if they have the same time, like the pages of a file", async () => {
     const value = { type: "text/csv", text: "" };
     for (let file = 0; file < 11; file += 1) {
       at.now += 1;
@@ -113,10 +116,10 @@ describe("the values of an owner", () => {
 const list = () => other.kept.list("notice");
 
 describe("notices for webhooks", () => {
-  const told = { realm: "a project", headline: "Delete the link" };
-  const act = { digest: "an act", preview: "{}", key_print: "one key", told };
+  const notice = { realm: "a project", headline: "Delete the link" };
+  const act = { digest: "an act", preview: "{}", key_print: "one key", notice: notice };
 
-  test("an approval page has one, which does not contain the id of the page", async () => {
+  test("contain one for an approval page, without the page's id", async () => {
     const asked = await one.approvals.askPage(act);
     await one.approvals.askPage(act);
     await one.approvals.askPage({ ...act, digest: "in the console", told: undefined });
@@ -134,10 +137,10 @@ describe("notices for webhooks", () => {
     expect(JSON.stringify(notices)).not.toContain(id);
   });
 
-  test("the oldest come first, and those that were taken over are removed", async () => {
+  test("are listed with the oldest first, and removed once they were taken over", async () => {
     for (const digest of ["b", "a", "c"]) {
       at.now += 1;
-      await one.approvals.askPage({ ...act, digest, told: { ...told, headline: digest } });
+      await one.approvals.askPage({ ...act, digest, told: { ...notice, headline: digest } });
     }
     const notices = await list();
     expect(notices.map(({ value }) => value.data["headline"])).toEqual(["b", "a", "c"]);
@@ -148,7 +151,7 @@ describe("notices for webhooks", () => {
     expect((await list()).map(({ value }) => value.data["headline"])).toEqual(["c"]);
   });
 
-  test("one that no process takes over is removed after a week", async () => {
+  test("that no process takes over are removed after a week", async () => {
     await one.approvals.askPage(act);
     at.now += 7 * day - 1;
     expect(await list()).toHaveLength(1);

@@ -3,7 +3,7 @@ import { readSpan } from "../../src/contract/budgets.ts";
 import type { State } from "../../src/state/state.ts";
 import { openStateForEach } from "../support/store-place.ts";
 
-/** Lines in which the calls of a key wait for each other, in whichever process they are. */
+/** Queues in which the calls of one key wait, across processes. */
 
 const at = openStateForEach();
 /** Two processes. */
@@ -17,14 +17,14 @@ beforeEach(async () => {
 
 const hour_ms = 60 * 60_000;
 
-/** The next row of a job: one each tenth of a second. */
+/** The next turn of a job, ten a second. */
 const take = ({ counters }: State, subject = "key", kind = "job_write") =>
   counters.queue({ kind, subject, window_ms: 100 }).readWait_ms(1);
 const queue = ({ counters }: State, subject = "key") =>
   counters.queue({ kind: "link_writes", subject, window_ms: readSpan("link_writes") });
 
-describe("turns", () => {
-  test("come one after another, whichever process asks", async () => {
+describe("turns in a queue", () => {
+  test("follow each other whichever process asks", async () => {
     expect([await take(one), await take(two), await take(two), await take(one)]).toEqual([
       0, 100, 200, 300,
     ]);
@@ -32,19 +32,19 @@ describe("turns", () => {
     expect(await take(two)).toBe(150);
   });
 
-  test("that are asked for at once are given out once each", async () => {
+  test("are given once each to simultaneous calls", async () => {
     const asked = Array.from({ length: 20 }, (_, index) => take(index % 2 === 0 ? one : two));
     const waits = (await Promise.all(asked)).toSorted((a, b) => a - b);
     expect(waits).toEqual(Array.from({ length: 20 }, (_, index) => index * 100));
   });
 
-  test("that nobody took are gone: who comes late makes up for nothing", async () => {
+  test("that were not used are lost", async () => {
     await take(one);
     at.now += 10_000;
     expect([await take(one), await take(two)]).toEqual([0, 100]);
   });
 
-  test("of a process that died while it waited cost the others that one turn alone", async () => {
+  test("that a closed process was waiting for are skipped one by one", async () => {
     await take(one);
     await take(one);
     await one.close();
@@ -53,24 +53,24 @@ describe("turns", () => {
     one = await at.open();
   });
 
-  test("of keys and of kinds do not wait for each other", async () => {
+  test("are separate for each key and kind", async () => {
     await take(one);
     expect([await take(two, "other"), await take(two, "key", "job_delete")]).toEqual([0, 0]);
   });
 
-  test("begin anew where the clock was set back", async () => {
+  test("start again after the clock was set back", async () => {
     await take(one);
     at.now -= hour_ms;
     expect([await take(two), await take(one)]).toEqual([0, 100]);
   });
 });
 
-describe("places in a budget", () => {
+describe("places in a rate limit", () => {
   const span_ms = readSpan("link_writes");
-  /** Told with each call of readWait_ms, for half of a budget may be somebody else's. */
+  /** Sent with each call, because another client may use half of the limit. */
   const limit = 40;
 
-  /** So many calls that were answered at once, by both processes in turn. */
+  /** So many calls that were allowed at once, by both processes in turn. */
   async function spend(count: number, pause_ms = 0): Promise<void> {
     for (let turn = 0; turn < count; turn += 1) {
       const place = queue(turn % 2 === 0 ? one : two);
@@ -92,7 +92,7 @@ describe("places in a budget", () => {
     expect(await queue(two).readWait_ms(limit)).toBe(0);
   });
 
-  test("are had in the order in which they were asked for", async () => {
+  test("are given in the order of the calls", async () => {
     await spend(limit, 750);
     const [first, second, third] = [queue(one), queue(two), queue(one)];
     const waits = [
@@ -100,16 +100,16 @@ describe("places in a budget", () => {
       await second.readWait_ms(limit),
       await third.readWait_ms(limit),
     ];
-    // Half a minute has passed since the first of them, and each next one ages 750 ms later.
+    // Half a minute has passed since the first call, and the others follow 750 ms apart.
     expect(waits).toEqual([31_000, 31_750, 32_500]);
     at.now += 31_000;
-    // Who looks before its time gains nothing by it.
+    // Asking early does not change the order.
     expect(await third.readWait_ms(limit)).toBe(1500);
     expect(await second.readWait_ms(limit)).toBe(750);
     expect(await first.readWait_ms(limit)).toBe(0);
   });
 
-  test("count from the answer on, for the deployment may have counted so late", async () => {
+  test("count from the response, because the server may have counted that late", async () => {
     const slow = queue(one);
     await slow.readWait_ms(limit);
     at.now += 10_000;
@@ -119,7 +119,7 @@ describe("places in a budget", () => {
     expect(await queue(two).readWait_ms(limit)).toBe(1);
   });
 
-  test("that were given back are free at once", async () => {
+  test("that are given back are free at once", async () => {
     await spend(limit - 1);
     const last = queue(one);
     expect(await last.readWait_ms(limit)).toBe(0);
@@ -129,12 +129,12 @@ describe("places in a budget", () => {
     expect(await waiting.readWait_ms(limit)).toBe(0);
   });
 
-  test("of a process that died while it waited are free again when they have aged", async () => {
+  test("of a closed process that was waiting are free after they expire", async () => {
     await spend(limit);
     for (let turn = 0; turn < limit; turn += 1) await queue(one).readWait_ms(limit);
     await one.close();
     const behind = queue(two);
-    // Those who died would have gone after one span, and who comes behind them after two.
+    // The closed process would have used one window, and the next call waits for the second.
     expect(await behind.readWait_ms(limit)).toBe(2 * span_ms);
     at.now += span_ms;
     expect(await behind.readWait_ms(limit)).toBe(span_ms);
@@ -143,7 +143,7 @@ describe("places in a budget", () => {
     one = await at.open();
   });
 
-  test("of a process that died on the way hold nobody up for longer than an answer", async () => {
+  test("of a process that closed during a call are free one window later", async () => {
     await spend(limit - 1);
     await queue(one).readWait_ms(limit);
     await one.close();
@@ -153,14 +153,14 @@ describe("places in a budget", () => {
     one = await at.open();
   });
 
-  test("are not waited for until the clock is where it was before it was set back", async () => {
+  test("are free after the clock was set back an hour", async () => {
     await spend(limit);
     at.now -= hour_ms;
     expect(await queue(two).readWait_ms(limit)).toBe(0);
     await spend(limit - 2);
   });
 
-  test("are waited for no longer than two windows where it was set back a little", async () => {
+  test("are delayed by at most three windows if the clock was set back two", async () => {
     await spend(limit);
     at.now -= 2 * span_ms;
     const place = queue(one);

@@ -6,7 +6,7 @@ import { openStateFile, type State } from "../../src/state/state.ts";
 import { memoryFolder } from "../support/folders.ts";
 import { openStateForEach, isOnPostgres } from "../support/store-place.ts";
 
-/** What Waypost itself remembers: private, its own, shared by every process. */
+/** The state database: private, separate and shared by all processes. */
 
 const onFile = test.skipIf(isOnPostgres);
 const at = openStateForEach();
@@ -30,7 +30,7 @@ function open(): Promise<State> {
   });
 }
 
-onFile("is private to its owner, and says whose it is", async () => {
+onFile("the state file is private and has its own application id", async () => {
   const state = await open();
   await state.readSecret("a");
   for (const file of [path, `${path}-wal`, `${path}-shm`]) {
@@ -40,14 +40,14 @@ onFile("is private to its owner, and says whose it is", async () => {
   expect((await readFile(path)).subarray(68, 72).toString("latin1")).toBe("WAYS");
 });
 
-onFile("is no other database, and a strange file is left as it is", async () => {
-  await writeFile(path, "not a database, but somebody's notes".repeat(10));
+onFile("the state is not stored in a file of another program, which stays unchanged", async () => {
+  await writeFile(path, "not a database, but a person's notes".repeat(10));
   const before = await readFile(path);
   await expect(open()).rejects.toThrow(/is not a Waypost database/);
   expect(await readFile(path)).toEqual(before);
 });
 
-test("keeps each secret for good, and one for every process that asks at once", async () => {
+test("a secret of the state is created once and never changes", async () => {
   const states = await Promise.all([at.open(), at.open(), at.open()]);
   const secrets = await Promise.all(states.map(({ readSecret }) => readSecret("a")));
   const [first] = secrets;
@@ -61,7 +61,7 @@ test("keeps each secret for good, and one for every process that asks at once", 
   await later.close();
 });
 
-test("is made whole by two first starts at once", async () => {
+test("two processes can create the state at the same time", async () => {
   const states = await Promise.all([at.open(), at.open()]);
   const opened = await Promise.all(
     states.map(({ approvals }) => approvals.openForToken({ digest: "x", preview: "{}" })),
