@@ -12,7 +12,7 @@ import { openForEach } from "../support/open-for.ts";
 import { addLink, addLinks, addProject, makeId, now, restoreDeleted } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** A bin: what it keeps and gives back, also beside long work. */
+/** Deleted records are kept in a bin, and restored from it. */
 
 /** More than two batches of any chore. */
 const many = 2500;
@@ -20,7 +20,7 @@ const hour_ms = 60 * 60 * 1000;
 const day_ms = 24 * hour_ms;
 
 let world: World;
-/** The same store as another process has it. */
+/** The same store, opened as by another process. */
 let other: Store;
 
 openForEach(createWorld, async (opened) => {
@@ -46,8 +46,8 @@ const values = {
   custom_scheme: null,
 };
 
-describe("a bin", () => {
-  test("keeps the whole row, for every process and for its own project alone", async () => {
+describe("the bin", () => {
+  test("contains the whole row for every process, but only for its own project", async () => {
     const { store } = world;
     const [projectId, foreign] = [await addProject(store), await addProject(store)];
     const id = await store.write((db) =>
@@ -68,7 +68,7 @@ describe("a bin", () => {
     expect(await listBin(stranger, now, firstPage)).toEqual([]);
   });
 
-  test("lists the latest first, page by page", async () => {
+  test("lists the latest deletions first, in pages", async () => {
     const { store } = world;
     const projectId = await addProject(store);
     const ids: string[] = [];
@@ -90,8 +90,8 @@ describe("a bin", () => {
   });
 });
 
-describe("what comes back from a bin", () => {
-  test("takes the visits of a link that was deleted before they were written", async () => {
+describe("restoring", () => {
+  test("adds visits to a link that were counted after its deletion", async () => {
     const { store } = world;
     const [projectId, foreign] = [await addProject(store), await addProject(store)];
     const gone = await store.write((db) => addLink({ db, projectId }, "gone"));
@@ -113,7 +113,7 @@ describe("what comes back from a bin", () => {
     expect(await countBin(tenant, now)).toBe(0);
   });
 
-  test("an app is not deleted through another project", async () => {
+  test("is not possible through another project, nor is deleting", async () => {
     const { store } = world;
     const [projectId, foreign] = [await addProject(store), await addProject(store)];
     const id = makeId();
@@ -122,7 +122,7 @@ describe("what comes back from a bin", () => {
     expect(await iosAppStore.find({ db: store.db, projectId }, id)).toBeDefined();
   });
 
-  test("brings an app back under its id, as often as it is deleted", async () => {
+  test("returns an app under its id each time it was deleted", async () => {
     const { store } = world;
     const projectId = await addProject(store);
     const tenant = { db: other.db, projectId };
@@ -143,7 +143,7 @@ describe("what comes back from a bin", () => {
     expect(await again).toBeUndefined();
   });
 
-  test("claims no address of a link that cannot come back", async () => {
+  test("claims no path of a link that cannot be restored", async () => {
     const { store } = world;
     const projectId = await addProject(store);
     const more = { shortened_path: "short" };
@@ -181,7 +181,7 @@ describe.each([
   const restore = (id: string) =>
     world.store.write<unknown>((db) => restoreApp({ ...tenant(), db }, id, world.now()));
 
-  test("is answered as back when it is on all of them again", async () => {
+  test("is restored on all of them before the response", async () => {
     const id = await addApp();
     expect((await world.call("DELETE", `/${kind}s/${id}`)).status).toBe(204);
     expect(await countAttached(id)).toBe(0);
@@ -190,7 +190,7 @@ describe.each([
     expect(await readChores(world.store)).toEqual([]);
   });
 
-  test("keeps the links that were not detached yet when it comes back", async () => {
+  test("that is restored during its removal stays on the links that still have it", async () => {
     const id = await addApp();
     await remove(id);
     await workOnce();
@@ -202,7 +202,7 @@ describe.each([
     expect(await readChores(world.store)).toEqual([]);
   });
 
-  test("comes back under the hands of the process that detaches it", async () => {
+  test("can be restored while another process removes it from its links", async () => {
     const id = await addApp();
     await remove(id);
     let restoring: Promise<void> | undefined;
@@ -215,7 +215,7 @@ describe.each([
     await worker.close();
   });
 
-  test("is detached from all of them when it is deleted before it was back on all", async () => {
+  test("is removed from all of them when it is deleted again during its restoration", async () => {
     const id = await addApp();
     await remove(id);
     await world.store.finishChores();
@@ -229,7 +229,7 @@ describe.each([
     expect(await countAttached(id)).toBe(many);
   });
 
-  test("that is about to be on them again ends with its project", async () => {
+  test("that is being restored is deleted together with its project", async () => {
     const id = await addApp();
     await remove(id);
     await world.store.finishChores();
@@ -241,7 +241,7 @@ describe.each([
   });
 });
 
-test("a link that comes back is found inside its words again", async () => {
+test("a restored link is found by parts of its words again", async () => {
   const { store } = world;
   const ids = await store.write((db) => addLinks({ ...tenant(), db }, 300, { paths: "sale" }));
   await store.write((db) => createIndex({ ...tenant(), db }));
@@ -259,8 +259,8 @@ test("a link that comes back is found inside its words again", async () => {
   expect(await find()).toBe(11);
 });
 
-describe("a project's bin", () => {
-  test("goes with the project, however much is in it", async () => {
+describe("the bin of a project", () => {
+  test("is deleted with the project, however many rows it has", async () => {
     const { id } = await world.addProject();
     await fillBin(id, 1500);
     await fillBin(world.project.id, 3);
@@ -269,7 +269,7 @@ describe("a project's bin", () => {
     expect(await readBin(world.store)).toHaveLength(3);
   });
 
-  test("is emptied of what is older than 30 days by whoever serves", async () => {
+  test("loses rows older than 30 days while a process serves", async () => {
     const other = await world.addProject();
     await fillBin(world.project.id, 1500);
     await fillBin(other.id, 3);
@@ -286,7 +286,7 @@ describe("a project's bin", () => {
   });
 });
 
-/** Works at the chores, and stops after its first batch. */
+/** Runs the chores, and stops after the first batch. */
 async function workOnce(): Promise<void> {
   let closing: Promise<void> | undefined;
   const worker = await openWith(world, () => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createCache } from "../../src/store/cache.ts";
 
-/** What was used lately, in bounded memory. */
+/** A cache of limited size that keeps recently used values. */
 
 const limit = 100;
 
@@ -11,7 +11,7 @@ function fill(count: number) {
   return cache;
 }
 
-test("as many as may be kept are there, and they are the youngest", () => {
+test("a cache keeps as many values as its limit, the newest ones", () => {
   for (const count of [50, 99, 100, 101, 149, 150, 1234]) {
     const cache = fill(count);
     const keys = Array.from({ length: count }, (_, key) => key);
@@ -20,7 +20,7 @@ test("as many as may be kept are there, and they are the youngest", () => {
   }
 });
 
-test("what is asked for again and again stays, however much comes meanwhile", () => {
+test("a value that is often read stays in the cache", () => {
   const cache = createCache<number>(limit);
   cache.set("often", -1);
   for (let key = 0; key < 1000; key += 1) {
@@ -30,7 +30,7 @@ test("what is asked for again and again stays, however much comes meanwhile", ()
   expect(cache.find("0")).toBeUndefined();
 });
 
-test("what is kept again has its new value", () => {
+test("setting a key again replaces its value", () => {
   const cache = fill(60);
   for (const key of ["0", "59"]) {
     cache.set(key, 1000);
@@ -38,7 +38,7 @@ test("what is kept again has its new value", () => {
   }
 });
 
-test("what weighs more leaves room for less, however often it is kept again", () => {
+test("large values take the space of several small ones", () => {
   const cache = createCache<string>(limit, ({ length }) => length);
   const find = (keys: readonly string[]) => keys.filter((key) => cache.find(key) !== undefined);
   for (let turn = 0; turn < 100; turn += 1) cache.set("light", "x");

@@ -5,9 +5,9 @@ import type { SetAlarm } from "../../src/contract/clock.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import type { World } from "../support/world.ts";
 
-/** A world's store opened once more, as by another process, to follow its chores step by step. */
+/** A second connection to a world's store, to follow its chores step by step. */
 
-/** With something that is done after each of its transactions. */
+/** Opens the store, and runs `afterWrite` after each of its transactions. */
 export async function openWith(
   { openSql, setAlarm }: World,
   afterWrite: () => void | Promise<void>,
@@ -23,12 +23,12 @@ export async function openWith(
 
 export type Watcher = {
   readonly errors: readonly unknown[];
-  /** It looks once more after that time; resolves when all that it found is done. */
+  /** Looks again after that time; resolves when all chores it found are done. */
   readonly lookAgain: (after_ms?: number) => Promise<void>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-/** Looks for chores as a serving process does, and has done so once. */
+/** Looks for chores once, as a serving process does. */
 export async function watchChores({ openSql, clock, setAlarm, advance }: World): Promise<Watcher> {
   const sql = await openSql();
   let reads = 0;

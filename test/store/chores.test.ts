@@ -11,46 +11,43 @@ import { readProjectRows, addLink, addLinks, makeId } from "../support/rows.ts";
 import { isOnPostgres } from "../support/store-place.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** Long work in short transactions, which a process may begin and another one finish. */
+/** Long work is split into chores with short transactions, which any process may finish. */
 
-/** PostgreSQL keeps its own indexes of texts, and no chore fills them. */
+/** PostgreSQL has its own indexes of texts, which need no chores. */
 const onFile = test.skipIf(isOnPostgres);
 
 /** More than two batches of any chore. */
 const many = 2500;
 
-onFile(
-  "a chore that fails is reported and holds up no other; it is tried again later",
-  async () => {
-    await using world = await createWorld();
-    const { store } = world;
-    const broken = await world.addProject();
-    const doomed = await world.addProject();
-    await fill(store, broken.id, { count: 3 });
-    await fill(store, doomed.id, { count: 3 });
-    await store.write(async (db) => {
-      // An index that is said to be begun, without the table that it would be in.
-      await db
-        .updateTable("tallies")
-        .set({ indexed_to: "" })
-        .where("project_id", "=", broken.id)
-        .execute();
-      const chore = { kind: "index_project", project_id: broken.id, subject: "" } as const;
-      await db.insertInto("chores").values(chore).execute();
-      await deleteProject(db, doomed.id);
-    });
-    await using watcher = await watchChores(world);
-    expect(await readLeftovers(store, doomed.id)).toEqual([]);
-    expect(watcher.errors.map(String)).toEqual([expect.stringContaining("no such table")]);
-    await store.write((db) => createIndex({ db, projectId: broken.id }));
-    await watcher.lookAgain();
-    expect(watcher.errors).toHaveLength(1);
-    expect(await readChores(store)).toEqual([]);
-    expect(await countUnindexed(store, broken.id)).toBe(0);
-  },
-);
+onFile("a chore that fails is reported and retried later, and does not delay others", async () => {
+  await using world = await createWorld();
+  const { store } = world;
+  const broken = await world.addProject();
+  const doomed = await world.addProject();
+  await fill(store, broken.id, { count: 3 });
+  await fill(store, doomed.id, { count: 3 });
+  await store.write(async (db) => {
+    // An index that is marked as started, but whose table is missing.
+    await db
+      .updateTable("tallies")
+      .set({ indexed_to: "" })
+      .where("project_id", "=", broken.id)
+      .execute();
+    const chore = { kind: "index_project", project_id: broken.id, subject: "" } as const;
+    await db.insertInto("chores").values(chore).execute();
+    await deleteProject(db, doomed.id);
+  });
+  await using watcher = await watchChores(world);
+  expect(await readLeftovers(store, doomed.id)).toEqual([]);
+  expect(watcher.errors.map(String)).toEqual([expect.stringContaining("no such table")]);
+  await store.write((db) => createIndex({ db, projectId: broken.id }));
+  await watcher.lookAgain();
+  expect(watcher.errors).toHaveLength(1);
+  expect(await readChores(store)).toEqual([]);
+  expect(await countUnindexed(store, broken.id)).toBe(0);
+});
 
-test("a store that is away is not reported each time that chores are looked for", async () => {
+test("an unreachable database is not reported each time chores are looked for", async () => {
   await using world = await createWorld();
   const sql = await world.openSql();
   const away: KyselyPlugin = {
@@ -62,13 +59,13 @@ test("a store that is away is not reported each time that chores are looked for"
   const errors: unknown[] = [];
   const store = { ...sql, db: sql.db.withPlugin(away) };
   const { signal } = new AbortController();
-  // No chore can be read, so there is no work.
+  // No chore can be read, so no work is needed.
   await runChores(store, {} as ChoreWork, signal, (error) => errors.push(error));
   expect(errors).toEqual([]);
 });
 
-describe("a deleted project", () => {
-  test("frees its name at once, and its rows follow batch by batch", async () => {
+describe("deleting a project", () => {
+  test("frees its name at once, and deletes its rows in batches", async () => {
     await using world = await createWorld();
     const { store, master } = world;
     const doomed = await world.addProject({ subdomain: "doomed" });
@@ -112,7 +109,7 @@ describe("a deleted project", () => {
     expect((await world.call("GET", "/links")).body.meta.count).toBe(3);
   });
 
-  test("takes nothing along of a project that has the same addresses", async () => {
+  test("deletes nothing of a project with the same paths", async () => {
     await using world = await createWorld();
     const { store, project } = world;
     const doomed = await world.addProject();
@@ -128,7 +125,7 @@ describe("a deleted project", () => {
     expect(await readProjectRows(store, project.id)).toEqual(before);
   });
 
-  onFile("takes its search index along, and an unfinished one ends with it", async () => {
+  onFile("also deletes its search index, even an unfinished one", async () => {
     await using world = await createWorld();
     const { store, project } = world;
     await fill(store, project.id, { count: 3 });
@@ -140,7 +137,7 @@ describe("a deleted project", () => {
     expect((await tables.execute(store.db)).rows).toEqual([]);
   });
 
-  test("lets no write through that was on its way when it ended", async () => {
+  test("makes a write fail that was waiting at that time", async () => {
     await using world = await createWorld();
     const { store, project } = world;
     const held = createGate();
@@ -148,7 +145,7 @@ describe("a deleted project", () => {
       await held.opened;
       return deleteProject(db, project.id);
     });
-    // The key is read before the write has its turn; the project goes in between.
+    // The key is read before the write starts; the project is deleted in between.
     const writing = world.call("POST", "/links", { body: { path: "late" } });
     expect((await world.call("GET", "/links")).status).toBe(200);
     held.open();
@@ -161,11 +158,11 @@ describe("a deleted project", () => {
 const iosBody = { ios_app: { bundle_id: "com.example.app", team_id: "ABCDE12345" } };
 const androidBody = { android_app: { package_name: "com.example.app", fingerprints: ["AB:CD"] } };
 
-describe("an app with more links than one batch", () => {
+describe("deleting an app with more links than one batch", () => {
   test.each([
     ["ios_app", "ios_app_bundle_id", iosBody],
     ["android_app", "android_app_package_name", androidBody],
-  ])("%s is answered as deleted when all of them are detached", async (kind, field, body) => {
+  ])("%s is finished before the response", async (kind, field, body) => {
     await using world = await createWorld();
     const { id } = (await world.call("POST", `/${kind}s`, { body })).body;
     await fill(world.store, world.project.id, { more: { [`${kind}_id`]: id } });
@@ -178,7 +175,7 @@ describe("an app with more links than one batch", () => {
     expect(await readChores(world.store)).toEqual([]);
   });
 
-  test("is answered as deleted when patience ends, and the rest is done later", async () => {
+  test("responds after five seconds, and the rest is done later", async () => {
     await using world = await createWorld();
     const { store, project } = world;
     await beginDetachIos(world);
@@ -222,7 +219,7 @@ describe("a chore that a killed process left", () => {
     ...(isOnPostgres ? [] : [["a search index", beginIndex, countUnindexed] as const]),
   ];
 
-  test.each(chores)("%s is finished by the next one", async (_, begin, countLeft) => {
+  test.each(chores)("%s is finished by another process", async (_, begin, countLeft) => {
     await using world = await createWorld();
     const { id } = world.project;
     await begin(world);
@@ -244,7 +241,7 @@ describe("a chore that a killed process left", () => {
     await next.close();
   });
 
-  test.each(chores)("%s may be worked at by two at once", async (_, begin, countLeft) => {
+  test.each(chores)("%s can be worked on by two processes at once", async (_, begin, countLeft) => {
     await using world = await createWorld();
     await begin(world);
     const other = await openAgain(world);
@@ -254,7 +251,7 @@ describe("a chore that a killed process left", () => {
     await other.close();
   });
 
-  test("is not forgotten with another one of its kind that is done", async () => {
+  test("is kept when another one of its kind is done", async () => {
     await using world = await createWorld();
     const { store, project } = world;
     const other = await world.addProject();
@@ -267,7 +264,7 @@ describe("a chore that a killed process left", () => {
       await store.write(async (db) => {
         const tenant = { db, projectId };
         const { id } = await iosAppStore.insert(tenant, makeId(), app, 0);
-        // One link is more than the deletion itself detaches.
+        // One more link than the deletion itself handles.
         await addLinks(tenant, 1001, { ios_app_id: id, paths: bundle_id });
         await iosAppStore.remove(tenant, id, 0);
       });
@@ -284,7 +281,7 @@ describe("a chore that a killed process left", () => {
     for (const { id } of [project, other]) expect(await countAttached(store, id)).toBe(0);
   });
 
-  test("is looked for by whoever serves, and so is one that is left later", async () => {
+  test("is found by a serving process, also when it is left later", async () => {
     await using world = await createWorld();
     const { store, project } = world;
     await beginPurge(world);
@@ -327,7 +324,7 @@ async function beginIndex({ store, project }: World): Promise<void> {
 
 type Filling = { readonly count?: number; readonly more?: Parameters<typeof addLink>[2] };
 
-/** Puts links into a project, faster than the API would. */
+/** Writes links directly, which is faster than the API. */
 async function fill(store: Store, projectId: string, filling: Filling = {}): Promise<void> {
   const { count = many, more = {} } = filling;
   await store.write((db) => addLinks({ db, projectId }, count, more));
@@ -342,7 +339,7 @@ async function countLinks({ db }: Store, projectId: string): Promise<number> {
   return (await links.execute()).length;
 }
 
-/** Links that still name an app; in these tests none is there any more. */
+/** Links that still have an app. */
 async function countAttached({ db }: Store, projectId: string): Promise<number> {
   const links = await db
     .selectFrom("links")
@@ -363,7 +360,7 @@ async function readChores({ db }: Store): Promise<readonly unknown[]> {
   return db.selectFrom("chores").selectAll().execute();
 }
 
-/** The tables that still hold something of a project. */
+/** The tables that still contain rows of a project. */
 async function readLeftovers(store: Store, projectId: string): Promise<readonly string[]> {
   return [...(await readProjectRows(store, projectId)).keys()];
 }

@@ -8,7 +8,7 @@ import { createIndex, indexBatch, wholeIndex } from "../../src/store/trigram-ind
 import { addLink } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** The trigram index behind `cont`: when it is there, and that it never changes an answer. */
+/** The trigram index behind `cont`: when it exists, and that results are the same without it. */
 
 const words = [
   "Ärger",
@@ -23,7 +23,7 @@ const words = [
 ];
 const fields = ["name", "path", "shortened_path"] as const;
 
-test("the write that makes a project large enough begins the index", async () => {
+test("the write that makes a project large enough starts the index", async () => {
   await using world = await createWorld();
   const { store, project } = world;
   const tenant = { db: store.db, projectId: project.id };
@@ -47,7 +47,7 @@ test("the write that makes a project large enough begins the index", async () =>
   expect([await find("spring"), await find("sp"), await find("summer")]).toEqual([0, 2, 1]);
 });
 
-test("one project's index never answers for another", async () => {
+test("the index returns only links of the own project", async () => {
   await using world = await createWorld();
   const other = await world.addProject();
   const key = await world.addKey({ project: other });
@@ -62,7 +62,7 @@ test("one project's index never answers for another", async () => {
   expect([await find(world.key), await find(key)]).toEqual([["Our spring"], ["Their spring"]]);
 });
 
-test("the last link that is in the index so far is in it as it is now", async () => {
+test("the last indexed link is updated in a half-built index", async () => {
   await using world = await createWorld();
   const { store, project } = world;
   const tenant = { db: store.db, projectId: project.id };
@@ -85,7 +85,7 @@ test("the last link that is in the index so far is in it as it is now", async ()
   ]);
 });
 
-test("the strangest terms find with the index what they find without it", async () => {
+test("unusual terms find the same with the index as without it", async () => {
   await using world = await createWorld();
   const names = [...words, "plain name", "NEAR(a b)", "name:abc", "abc AND def", "^abc*", "{abc}"];
   for (const name of names) await world.call("POST", "/links", { body: { name } });
@@ -119,7 +119,7 @@ test("the strangest terms find with the index what they find without it", async 
   expect(world.reported).toEqual([]);
 });
 
-test("a NUL, which no text can hold, is found nowhere, with an index and without", async () => {
+test("a NUL is found nowhere, with or without the index", async () => {
   await using world = await createWorld();
   for (const name of ["abc", "abcdef"]) await world.call("POST", "/links", { body: { name } });
   const terms = ["\0", "\0\0\0", "abc\0def", "abc\0"];
@@ -129,7 +129,7 @@ test("a NUL, which no text can hold, is found nowhere, with an index and without
   expect(await search(world, terms)).toEqual(nothing);
 });
 
-/** Each term with the answer to it. */
+/** Each term with the status and the names found. */
 async function search({ call }: World, terms: readonly string[]): Promise<readonly unknown[]> {
   const answers = terms.map(async (term) => {
     const query = new URLSearchParams({ "q[name_cont]": term, "q[s]": "name asc" }).toString();
@@ -156,10 +156,10 @@ const step: fc.Arbitrary<Step> = fc.record({
 });
 const steps = fc.array(step, { maxLength: 12 });
 
-/** Several batches of the builder. */
+/** Several batches of the index. */
 const earlier = 520;
 
-test("written before, while or after it is built, links are found as by a scan", async () => {
+test("links changed before, during or after building the index are still found", async () => {
   await using world = await createWorld();
   await fc.assert(
     fc.asyncProperty(steps, steps, steps, async (before, during, after) => {
@@ -183,7 +183,7 @@ test("written before, while or after it is built, links are found as by a scan",
 
 type Found = { readonly id: string } & Readonly<Record<(typeof fields)[number], string | null>>;
 
-/** A project with links, and what a scan through all of them would see. */
+/** A project with links, and what a search without the index would find. */
 async function begin(world: World) {
   const { store } = world;
   const project = await world.addProject();
@@ -257,14 +257,14 @@ async function begin(world: World) {
   return { projectId: project.id, take, expectSame };
 }
 
-/** Says that a project has this many links, so that no test must make them. */
+/** Sets the count of a project's links, so that a test need not create them. */
 async function setLinks(store: Store, projectId: string, links: number): Promise<void> {
   await store.write((db) =>
     db.updateTable("tallies").set({ links }).where("project_id", "=", projectId).execute(),
   );
 }
 
-/** Takes everything out of the one index there is: what is still found was found by a scan. */
+/** Empties the index: links that are still found were found without it. */
 async function emptyIndex(store: Store): Promise<void> {
   const { rows } = await sql<{ name: string }>`
     select name from sqlite_schema where name like 'links_contains%' and sql like '%virtual%'

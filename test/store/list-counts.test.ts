@@ -8,7 +8,7 @@ import { openForAll } from "../support/open-for.ts";
 import { addLink, now, staying } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** Counts of lists: remembered until a write, and cut to what a caller needs. */
+/** Counts of lists: cached until a write, and limited to what a caller needs. */
 
 let world: World;
 openForAll(createWorld, async (opened) => {
@@ -57,41 +57,44 @@ const queries = searches.flatMap((text) =>
   [[], [byName], [byClicks]].map((more): readonly Filter[] => [...readSearch(text, []), ...more]),
 );
 
-describe.each([false, true])("with an index of texts: %s", (isIndexed) => {
-  test("a list whose count is cut has the links of the whole list", async () => {
-    const tenant = { db: world.store.db, projectId: world.project.id };
-    if (isIndexed) {
-      await world.store.write((db) => createIndex({ ...tenant, db }));
-      await world.store.finishChores();
-      expect((await readTally(tenant)).indexed_to).toBe(wholeIndex);
-    }
-    const list = (query: ListQuery) => listLinks(tenant, world.store, query, staying);
-    for (const filters of [...queries, [byName], [byClicks]]) {
-      for (const sort of orders) {
-        const query = { filters, sorts: [sort], limit: 100, page: 1 };
-        const whole = await list(query);
-        const ids = whole.items.map(({ id }) => id);
-        for (const count_to of [0, 4, 59, 60, 1000]) {
-          const counted = Math.min(whole.meta.count, count_to + 1);
-          for (const page of [1, 2, 3]) {
-            const cut = await list({ ...query, count_to, limit: 4, page });
-            expect(cut.meta.count).toBe(counted);
-            const shown = ids.slice(0, counted).slice((page - 1) * 4, page * 4);
-            expect(cut.items.map(({ id }) => id)).toEqual(shown);
+describe.each([false, true])(
+  "lists with a limited count, with an index of texts: %s",
+  (isIndexed) => {
+    test("contain the same links as the whole list", async () => {
+      const tenant = { db: world.store.db, projectId: world.project.id };
+      if (isIndexed) {
+        await world.store.write((db) => createIndex({ ...tenant, db }));
+        await world.store.finishChores();
+        expect((await readTally(tenant)).indexed_to).toBe(wholeIndex);
+      }
+      const list = (query: ListQuery) => listLinks(tenant, world.store, query, staying);
+      for (const filters of [...queries, [byName], [byClicks]]) {
+        for (const sort of orders) {
+          const query = { filters, sorts: [sort], limit: 100, page: 1 };
+          const whole = await list(query);
+          const ids = whole.items.map(({ id }) => id);
+          for (const count_to of [0, 4, 59, 60, 1000]) {
+            const counted = Math.min(whole.meta.count, count_to + 1);
+            for (const page of [1, 2, 3]) {
+              const cut = await list({ ...query, count_to, limit: 4, page });
+              expect(cut.meta.count).toBe(counted);
+              const shown = ids.slice(0, counted).slice((page - 1) * 4, page * 4);
+              expect(cut.items.map(({ id }) => id)).toEqual(shown);
+            }
           }
         }
       }
-    }
-  });
-});
+    });
+  },
+);
 
-test("an API caller gets the whole count of a list, whatever count_to it sends", async () => {
+test("the API returns the full count of a list and ignores count_to", async () => {
   const query = "f[search]=spring&count_to=3";
   const { body } = await world.call("GET", "/links", { query });
   expect(body.meta.count).toBeGreaterThan(4);
 });
 
-test("projects that have written equally often have separate counts", async () => {
+test("projects with equally many writes have separate cached counts", async () => {
   await using world = await createWorld();
   const { store, project } = world;
   const other = await world.addProject();
@@ -109,7 +112,7 @@ test("projects that have written equally often have separate counts", async () =
   expect(await Promise.all(generations)).toEqual([3, 3]);
 
   for (const query of ["q[path_start]=spring", "q[path_start]=spring&q[clicks_gteq]=0"]) {
-    // The second round is answered with what the first one kept.
+    // The second round uses the cached counts.
     for (const round of [1, 2]) {
       const count = async (caller: string) =>
         (await world.call("GET", "/links", { key: caller, query })).body.meta.count;
@@ -119,7 +122,7 @@ test("projects that have written equally often have separate counts", async () =
   }
 });
 
-test("filters joined by and are counted apart from the same ones joined by or", async () => {
+test('filters joined by "and" are cached separately from those joined by "or"', async () => {
   await using world = await createWorld();
   for (const [name, path] of [
     ["spring", "one"],

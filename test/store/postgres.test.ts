@@ -18,11 +18,11 @@ describe("the tables on PostgreSQL", () => {
     await database.giveBack();
   });
 
-  test("are found quickly where the extensions may be made", async () => {
+  test("use indexes for every query if the extensions can be created", async () => {
     expect(await listSlow(store.db)).toEqual([]);
   });
 
-  test("compare every text by code points, whatever the database's own order is", async () => {
+  test("compare texts by code points in every locale", async () => {
     const rows = await query(
       database.url,
       `select attrelid::regclass::text || '.' || attname as name from pg_attribute

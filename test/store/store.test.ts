@@ -41,7 +41,7 @@ import {
 } from "../support/rows.ts";
 import { createWorld } from "../support/world.ts";
 
-/** What a store promises, to one process and to another that has opened it too. */
+/** What a store guarantees, with two processes that use it. */
 
 let store: Store;
 let other: Store;
@@ -52,8 +52,8 @@ openForAll(createWorld, async (world) => {
 });
 afterAll(() => other.close());
 
-describe("a transaction", () => {
-  test("a transaction that throws leaves nothing behind, and the next one works", async () => {
+describe("a transaction of the store", () => {
+  test("that throws changes nothing, and the next one works", async () => {
     const projectId = await addProject(store);
     const fault = new Error("changed my mind");
     const failed = store.write(async (db) => {
@@ -69,7 +69,7 @@ describe("a transaction", () => {
     expect(await findLinkAt({ db: other.db, projectId }, "half")).toBeDefined();
   });
 
-  test("no reader sees half a transaction, in this process or another", async () => {
+  test("is visible to readers in any process only as a whole", async () => {
     const projectId = await addProject(store);
     const seen = () =>
       Promise.all([store, other].map(async ({ db }) => (await readTally({ db, projectId })).links));
@@ -83,7 +83,7 @@ describe("a transaction", () => {
     expect(await seen()).toEqual([2, 2]);
   });
 
-  test("writes of one process run one after the other, in the order they came", async () => {
+  test("runs after the previous one of its process has ended", async () => {
     const steps: string[] = [];
     const turns = Array.from({ length: 30 }, (_, turn) =>
       store.write(async () => {
@@ -96,7 +96,7 @@ describe("a transaction", () => {
     expect(steps).toEqual(turns.flatMap((_, turn) => [`${turn} begins`, `${turn} ends`]));
   });
 
-  test("writes of two processes at once all happen, and none is lost", async () => {
+  test("loses nothing when another process writes at the same time", async () => {
     const projectId = await addProject(store);
     const turns = Array.from({ length: 40 }, (_, turn) =>
       (turn % 2 === 0 ? store : other).write((db) => addLink({ db, projectId }, `p${turn}`)),
@@ -106,7 +106,7 @@ describe("a transaction", () => {
     expect([links, generation]).toEqual([turns.length, turns.length]);
   });
 
-  test("a caller that stopped waiting is taken out of the queue and writes nothing", async () => {
+  test("is not run if its caller left while it was queued", async () => {
     const projectId = await addProject(store);
     const { signal, leave } = createCaller();
     const first = store.write(() => setImmediate());
@@ -119,8 +119,8 @@ describe("a transaction", () => {
   });
 });
 
-describe("an address", () => {
-  test("of two writers that want one address exactly one gets it", async () => {
+describe("claimAddress", () => {
+  test("gives an address to only one of several simultaneous callers", async () => {
     const projectId = await addProject(store);
     for (let turn = 0; turn < 20; turn += 1) {
       const claims = [store, other, store].map(({ write }, index) =>
@@ -131,7 +131,7 @@ describe("an address", () => {
     }
   });
 
-  test("addresses differ by case, and each project has its own", async () => {
+  test("distinguishes upper and lower case, and keeps projects separate", async () => {
     const [one, two] = [await addProject(store), await addProject(store)];
     const claims: [string, string][] = [
       [one, "Spring"],
@@ -159,8 +159,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   }),
 );
 
-describe("links", () => {
-  test("the tally and the addresses stay those of the links, whatever is written", async () => {
+describe("links in the store", () => {
+  test("agree with the tally and the addresses after any series of writes", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
         const projectId = await addProject(store);
@@ -177,7 +177,7 @@ describe("links", () => {
     );
   });
 
-  test("a filtered count is remembered, and any process's write ends the memory", async () => {
+  test("have a filtered count that is cached until any process writes", async () => {
     const projectId = await addProject(store);
     const id = await store.write((db) => addLink({ db, projectId }, "spring-1"));
     await store.write((db) => addLink({ db, projectId }, "spring-2"));
@@ -185,7 +185,7 @@ describe("links", () => {
     const query = { ...everything, filters: [{ join: "and" as const, tests: [filter] }] };
     const list = (by: Store) => listLinks({ db: by.db, projectId }, by, query, staying);
     expect((await list(store)).meta.count).toBe(2);
-    // A row that goes behind the tally's back is not noticed: that is what remembering means.
+    // Deletes a row without updating the tally, so that the cached count is still used.
     await other.write((db) => db.deleteFrom("links").where("id", "=", id).execute());
     expect((await list(store)).meta.count).toBe(2);
     await other.write((db) => addLink({ db, projectId }, "spring-3"));
@@ -193,7 +193,7 @@ describe("links", () => {
     expect((await list(store)).meta.count).toBe(3);
   });
 
-  test("a link is reached through its own project alone", async () => {
+  test("can be read and deleted only through their own project", async () => {
     const [own, foreign] = [await addProject(store), await addProject(store)];
     const id = await store.write((db) => addLink({ db, projectId: own }, "mine"));
     const stranger = { db: store.db, projectId: foreign };
@@ -223,49 +223,52 @@ const appKinds = [
   { kind: "android_app", apps: androidAppStore, values: androidApp, identifier: "package_name" },
 ] as const;
 
-describe("apps", () => {
-  test.each(appKinds)("an $kind is kept, found, changed and removed", async (given) => {
-    const { kind, values, identifier } = given;
-    // Both kinds of app have the same shape of store; only their values differ.
-    const apps = given.apps as typeof iosAppStore;
-    const written = values as typeof iosApp;
-    const projectId = await addProject(store);
-    const tenant = { db: other.db, projectId };
-    const id = makeId();
-    const act = <Result>(work: (tenant: Tenant) => Promise<Result>) =>
-      store.write((db) => work({ db, projectId }));
-    expect(await act((own) => apps.insert(own, id, written, 1))).toEqual({ id, ...values });
-    expect(await apps.find(tenant, id)).toEqual({ id, ...values });
-    expect(await apps.findNamed(tenant, "com.Example.app")).toEqual({ id, ...values });
-    expect(await apps.findNamed(tenant, "com.example.app")).toBeUndefined();
-    expect((await apps.list(tenant, everything)).items).toEqual([{ id, ...values }]);
-    const renamed = { ...written, name: "Renamed" };
-    expect(await act((own) => apps.update(own, id, renamed, 2))).toEqual({
-      id,
-      ...values,
-      ...renamed,
-    });
+describe("apps in the store", () => {
+  test.each(appKinds)(
+    "of the kind $kind can be stored, found, changed and removed",
+    async (given) => {
+      const { kind, values, identifier } = given;
+      // Both kinds of app have the same shape of store; only their values differ.
+      const apps = given.apps as typeof iosAppStore;
+      const written = values as typeof iosApp;
+      const projectId = await addProject(store);
+      const tenant = { db: other.db, projectId };
+      const id = makeId();
+      const act = <Result>(work: (tenant: Tenant) => Promise<Result>) =>
+        store.write((db) => work({ db, projectId }));
+      expect(await act((own) => apps.insert(own, id, written, 1))).toEqual({ id, ...values });
+      expect(await apps.find(tenant, id)).toEqual({ id, ...values });
+      expect(await apps.findNamed(tenant, "com.Example.app")).toEqual({ id, ...values });
+      expect(await apps.findNamed(tenant, "com.example.app")).toBeUndefined();
+      expect((await apps.list(tenant, everything)).items).toEqual([{ id, ...values }]);
+      const renamed = { ...written, name: "Renamed" };
+      expect(await act((own) => apps.update(own, id, renamed, 2))).toEqual({
+        id,
+        ...values,
+        ...renamed,
+      });
 
-    const again = act((own) => apps.insert(own, makeId(), written, 3));
-    await expect(again).rejects.toBeInstanceOf(Duplicate);
-    await expect(again).rejects.toMatchObject({
-      columns: [`${kind}s.project_id`, `${kind}s.${identifier}`],
-    });
+      const again = act((own) => apps.insert(own, makeId(), written, 3));
+      await expect(again).rejects.toBeInstanceOf(Duplicate);
+      await expect(again).rejects.toMatchObject({
+        columns: [`${kind}s.project_id`, `${kind}s.${identifier}`],
+      });
 
-    const link = await act((own) => addLink(own, "opens", { [`${kind}_id`]: id }));
-    const { generation } = await readTally(tenant);
-    expect(await act((own) => apps.remove(own, id, now))).toEqual({});
-    expect(await act((own) => apps.remove(own, id, now))).toBeUndefined();
-    expect(await findLink(tenant, link)).toHaveProperty(`${kind}_id`, null);
-    expect((await readTally(tenant)).generation).toBeGreaterThan(generation);
-    expect(await apps.list(tenant, everything)).toMatchObject({ items: [], meta: { count: 0 } });
-  });
+      const link = await act((own) => addLink(own, "opens", { [`${kind}_id`]: id }));
+      const { generation } = await readTally(tenant);
+      expect(await act((own) => apps.remove(own, id, now))).toEqual({});
+      expect(await act((own) => apps.remove(own, id, now))).toBeUndefined();
+      expect(await findLink(tenant, link)).toHaveProperty(`${kind}_id`, null);
+      expect((await readTally(tenant)).generation).toBeGreaterThan(generation);
+      expect(await apps.list(tenant, everything)).toMatchObject({ items: [], meta: { count: 0 } });
+    },
+  );
 });
 
 const noPages = { home_url: null, not_found_url: null };
 
-describe("keys", () => {
-  test("of a key only the hash is kept, and it leads to its project's settings", async () => {
+describe("keys in the store", () => {
+  test("are stored as hashes and found with their project's settings", async () => {
     const project_id = await addProject(store, { plan: "free", max_links: 7 });
     const settings = { id: project_id, plan: "free", max_links: 7, ...unset, ...noPages };
     const scopes = ["links.show", "links.index"] as const;
@@ -287,7 +290,7 @@ describe("keys", () => {
     expect(listed).toEqual({ id, project_id, scopes, role: "viewer", ...unused });
   });
 
-  test("a master key has no project, and a revoked key is gone for every process", async () => {
+  test("of the kind master have no project; a revoked key is gone for every process", async () => {
     const wanted = { project_id: null, scopes: [], role: "owner" as const };
     const { id, token } = await store.write((db) => issueKey(db, maker, wanted));
     expect(await findKeyHolder(other.db, hashToken(token))).toMatchObject({ project: null });
@@ -298,8 +301,8 @@ describe("keys", () => {
   });
 });
 
-describe("projects", () => {
-  test("a project is kept, found by its names, changed and listed with its links", async () => {
+describe("projects in the store", () => {
+  test("can be stored, found by name, changed and listed with their links", async () => {
     const id = await addProject(store, { custom_domain: "go.shop.example", suspended: true });
     const project = await findProject(other.db, id);
     expect(project).toMatchObject({ id, suspended: true, templates_enabled: true, links_count: 0 });
@@ -318,7 +321,7 @@ describe("projects", () => {
     await expect(twin).rejects.toThrow("Subdomain has already been taken");
   });
 
-  test("a deleted project takes its keys along at once, and its rows soon after", async () => {
+  test("lose their keys at once when they are deleted, and their rows soon after", async () => {
     const id = await addProject(store);
     const wanted = { project_id: id, scopes: [], role: "owner" as const };
     const { token } = await store.write((db) => issueKey(db, maker, wanted));
@@ -337,7 +340,7 @@ describe("projects", () => {
 
 const everything: ListQuery = { page: 1, limit: 20, filters: [], sorts: [] };
 
-/** Does one step of a random history; false where it had nothing to write. */
+/** Runs one step of a random history; false if it had nothing to write. */
 async function take(tenant: Tenant, wanted: Step, turn: number): Promise<boolean> {
   if (wanted.act === "insert") {
     const shortened = wanted.isShortened ? { shortened_path: `s${turn}` } : {};
@@ -367,7 +370,7 @@ async function take(tenant: Tenant, wanted: Step, turn: number): Promise<boolean
   return true;
 }
 
-/** Every address is a link's, every link has its addresses, and the tally has counted them all. */
+/** Checks that links and addresses belong to each other, and that the tally counts all links. */
 async function expectConsistent({ db, projectId }: Tenant): Promise<void> {
   const isOwn = ({ project_id }: { readonly project_id: string }) => project_id === projectId;
   const links = (await db.selectFrom("links").selectAll().execute()).filter(isOwn);

@@ -7,7 +7,7 @@ import { neverRing } from "../support/clock.ts";
 import { addLink, addLinks, addProject, now, noteClick } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** The counters of visits: none is lost or counted twice, whoever writes them. */
+/** Counting visits: none is lost or counted twice. */
 
 function openCounting(store: Pick<Store, "write">) {
   return createClicks({ store, clock: { now: () => now }, setAlarm: neverRing, report });
@@ -17,7 +17,7 @@ function report(error: unknown): void {
   expect.fail(String(error));
 }
 
-/** One more click for each link than for the one before, from one to seven, on two days. */
+/** From one to seven clicks for the links in turn, on two days. */
 function noteMany(
   clicks: ReturnType<typeof openCounting>,
   projectId: string,
@@ -68,9 +68,9 @@ async function makeLinks({ store }: World, count: number) {
   return { store, projectId, ids };
 }
 
-test("the counters and the clicks of many links agree", async () => {
+test("the counters of a project's visits agree with the clicks of its links", async () => {
   await using world = await createWorld();
-  // More than one transaction takes.
+  // More links than one transaction handles.
   const { store, projectId, ids } = await makeLinks(world, 2321);
   const clicks = openCounting(store);
   for (const times of [1, 2]) {
@@ -80,7 +80,7 @@ test("the counters and the clicks of many links agree", async () => {
   }
 });
 
-test("two processes that count at once count each visit once", async () => {
+test("two processes that count at the same time count each visit once", async () => {
   await using world = await createWorld();
   const { store, projectId, ids } = await makeLinks(world, 700);
   const other = await openStore(await world.openSql(), neverRing);
@@ -93,7 +93,7 @@ test("two processes that count at once count each visit once", async () => {
   await other.close();
 });
 
-test("a write that fails counts nothing, and is counted once when it is repeated", async () => {
+test("a failed write counts nothing, and its repetition counts once", async () => {
   await using world = await createWorld();
   const { store, projectId, ids } = await makeLinks(world, 1200);
   let fails = true;
@@ -118,7 +118,7 @@ test("a write that fails counts nothing, and is counted once when it is repeated
   await expectCounted(store, projectId, expected(ids));
 });
 
-test("a day keeps a hundred referring hosts of a link, and a thousand of its project", async () => {
+test("at most 100 referring hosts of a link are stored a day, and 1,000 of a project", async () => {
   await using world = await createWorld();
   const { store, projectId } = await makeLinks(world, 1);
   const linkId = await store.write((db) => addLink({ db, projectId }, "flooded"));
@@ -141,7 +141,7 @@ test("a day keeps a hundred referring hosts of a link, and a thousand of its pro
   }
 });
 
-test("a deleted project's visits are removed with it", async () => {
+test("the visits of a deleted project are deleted", async () => {
   await using world = await createWorld();
   const { store, projectId, ids } = await makeLinks(world, 1200);
   const clicks = openCounting(store);
@@ -152,7 +152,7 @@ test("a deleted project's visits are removed with it", async () => {
   expect(await readRows(store, projectId)).toEqual([]);
 });
 
-test("visits that arrive after their project was deleted leave no rows", async () => {
+test("visits that are counted after their project was deleted are not stored", async () => {
   await using world = await createWorld();
   const { store, projectId, ids } = await makeLinks(world, 300);
   const other = await makeLinks(world, 2);

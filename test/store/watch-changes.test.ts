@@ -3,7 +3,7 @@ import { watchChanges } from "../../src/store/cache.ts";
 
 /** When a cache reads the store's version again. */
 
-/** Looks that see what was committed when they began, and answer when the test lets them. */
+/** Reads of the version that return what it was when they started, once the test allows it. */
 function watchSlowly() {
   const at = { now: 0, version: 1, writes: 0 };
   const looks: { readonly answer: () => void; readonly fail: () => void }[] = [];
@@ -17,7 +17,7 @@ function watchSlowly() {
   return { at, looks, changes: watchChanges(store, { monotonic: () => at.now }) };
 }
 
-test("requests within 20 ms share a look at the store, also while it is under way", async () => {
+test("requests within 20 ms share one read of the store's version", async () => {
   const { at, looks, changes } = watchSlowly();
   const first = changes.read();
   at.now = 19;
@@ -28,7 +28,7 @@ test("requests within 20 ms share a look at the store, also while it is under wa
   expect(looks).toHaveLength(1);
 });
 
-test("a request 20 ms after a change sees it, however long a look takes", async () => {
+test("a request 20 ms after a change gets the new version, however long reads take", async () => {
   const { at, looks, changes } = watchSlowly();
   const before = changes.read();
   at.now = 500;
@@ -37,7 +37,7 @@ test("a request 20 ms after a change sees it, however long a look takes", async 
   const after = changes.read();
   looks[1]?.answer();
   const seen = await after;
-  // An answer that comes late hides no change.
+  // A late result of an earlier read does not hide the change.
   looks[0]?.answer();
   expect(await before).not.toBe(seen);
   at.now = 600;
@@ -46,7 +46,7 @@ test("a request 20 ms after a change sees it, however long a look takes", async 
   expect(await later).not.toBe(await before);
 });
 
-test("a write of this process is seen at once", async () => {
+test("a write of the same process changes the version at once", async () => {
   const { at, looks, changes } = watchSlowly();
   const before = changes.read();
   looks[0]?.answer();
@@ -58,7 +58,7 @@ test("a write of this process is seen at once", async () => {
   expect(await after).not.toBe(await before);
 });
 
-test("after a look that fails the next request looks again", async () => {
+test("the next request after a failed read reads again", async () => {
   const { looks, changes } = watchSlowly();
   const failed = changes.read();
   looks[0]?.fail();
