@@ -6,11 +6,11 @@ import { conditions } from "../../src/contract/filters.ts";
 import { apiPrefix, contract, listEndpoints, listToolEndpoints } from "../../src/contract/index.ts";
 import { roles, scopes } from "../../src/contract/scopes-and-roles.ts";
 
-/** The contract against the words of api-spec.md and design.md, copied here by hand. */
+/** The contract, compared with a manual copy of the API's specification. */
 
 type Line = readonly [endpoint: string, success: string, tool: string, effect: Endpoint["effect"]];
 
-/** api-spec.md, "Endpoints", beside design.md, "Tools: one per endpoint". */
+/** Each endpoint with its statuses, tool and effect. */
 const spec: readonly Line[] = [
   ["GET /links", "200", "list_links", "read"],
   ["POST /links", "201", "create_link", "write"],
@@ -44,7 +44,7 @@ const spec: readonly Line[] = [
   ["POST /page_template/preview", "200", "preview_template", "read"],
 ];
 
-/** What is ours alone: to undo a deletion, and to tell of visits. The entries name no tools. */
+/** Waypost's own endpoints, which the specification does not have. */
 const ours: readonly Line[] = [
   ["POST /links/:id/restore", "200", "restore_link", "write"],
   ["GET /link_stats", "200", "link_stats", "read"],
@@ -52,7 +52,7 @@ const ours: readonly Line[] = [
   ["POST /android_apps/:id/restore", "200", "restore_android_app", "write"],
 ];
 
-/** api-spec.md, "Limits": who spends which budget. All others are not limited. */
+/** The endpoints that count against each budget. All others have no limit. */
 const spenders = {
   link_writes: ["POST /links", "POST /links/upsert", "PATCH PUT /links/:id", ...nameOurs("link")],
   url_shortening: ["POST /short_links"],
@@ -75,7 +75,7 @@ const spenders = {
   ],
 } as const;
 
-/** api-spec.md, "Authentication" 4 and 7, and the endpoint that each scope opens. */
+/** The endpoints that each scope allows. */
 const opened: Readonly<Record<string, readonly string[]>> = {
   "links.show": ["GET /links/:id"],
   "links.index": ["GET /links", "GET /link_stats"],
@@ -102,7 +102,7 @@ const opened: Readonly<Record<string, readonly string[]>> = {
   "page_templates.publish": ["POST /page_template/publish", "POST /page_template/unpublish"],
 };
 
-/** api-spec.md, "Page template": whose payload is "none", and whose path is "not shown". */
+/** Endpoints without a body, and those whose paths the specification does not show. */
 const bodiless = new Set([
   "POST /page_template/unpublish",
   "POST /page_template/versions/:id/restore",
@@ -114,7 +114,7 @@ const guessed = [
   "POST /page_template/preview",
 ];
 
-/** Effect, idempotent, overwrites: what a method promises, and the tools that differ. */
+/** Effect, idempotent, overwrites: the defaults of each method, and the tools that differ. */
 const implied: Readonly<Record<string, readonly [string, boolean, boolean]>> = {
   GET: ["read", true, false],
   POST: ["write", false, false],
@@ -122,7 +122,7 @@ const implied: Readonly<Record<string, readonly [string, boolean, boolean]>> = {
   DELETE: ["destroy", true, false],
   upsert_link: ["write", true, true],
   resolve_short_link: ["read", true, false],
-  // Each time there is one version more.
+  // Each call creates a new version.
   publish_template: ["destroy", false, true],
   unpublish_template: ["destroy", true, true],
   restore_template_version: ["destroy", true, true],
@@ -134,8 +134,8 @@ const implied: Readonly<Record<string, readonly [string, boolean, boolean]>> = {
 
 const entries = listEndpoints();
 
-describe("every endpoint of the specification", () => {
-  test("is in the contract with its methods, path, statuses, tool and effect, and no other", () => {
+describe("the contract", () => {
+  test("contains the endpoints of the specification with their statuses, and no others", () => {
     const lines = entries.map((entry): Line => {
       const { status, also = "" } = entry.success;
       return [nameOf(entry), `${status} ${also}`.trim(), entry.tool, entry.effect];
@@ -147,7 +147,7 @@ describe("every endpoint of the specification", () => {
     expect(apiPrefix).toBe("/api/v1");
   });
 
-  test("is reached by its own kind of key", () => {
+  test("requires the right kind of key for each endpoint", () => {
     const kinds = entries.map((entry) => [
       entry.path.startsWith("/projects"),
       entry.path,
@@ -159,7 +159,7 @@ describe("every endpoint of the specification", () => {
     }
   });
 
-  test("asks for the role, the plan and the feature that the specification names", () => {
+  test("requires the role, plan and feature that the specification names", () => {
     for (const entry of entries) {
       const name = nameOf(entry);
       const isApp = /^\/(ios|android)_apps/.test(entry.path);
@@ -175,7 +175,7 @@ describe("every endpoint of the specification", () => {
     expect(roles).toEqual(["viewer", "manager", "owner"]);
   });
 
-  test("asks for the scope that the specification names", () => {
+  test("requires the scope that the specification names", () => {
     const found = Object.fromEntries(
       Object.keys(opened).map((scope) => [
         scope,
@@ -192,7 +192,7 @@ describe("every endpoint of the specification", () => {
     expect(new Set(unscoped)).toEqual(new Set(["none", "master"]));
   });
 
-  test("spends the budget that the specification names", () => {
+  test("has the budgets that the specification names", () => {
     for (const [name, names] of Object.entries(spenders)) {
       expect(entries.filter((entry) => entry.budget === name).map(nameOf)).toEqual(names);
     }
@@ -208,7 +208,7 @@ describe("every endpoint of the specification", () => {
     });
   });
 
-  test("wraps and requires what the specification says", () => {
+  test("has the wrappers and required fields of the specification", () => {
     const wrapped = entries.flatMap((entry) =>
       entry.wrapper ? [[nameOf(entry), entry.wrapper]] : [],
     );
@@ -232,34 +232,37 @@ describe("every endpoint of the specification", () => {
     expect(optional).toEqual(["POST /page_template/publish", "POST /page_template/preview"]);
   });
 
-  test("answers with a page where the specification says so, and marks a guessed path", () => {
+  test("returns a page where the specification does, and marks undocumented paths", () => {
     const pages = entries.filter((entry) => entry.type === "text/html").map(nameOf);
     expect(pages).toEqual(["POST /page_template/preview"]);
     expect(entries.filter((entry) => entry.documented === false).map(nameOf)).toEqual(guessed);
   });
 });
 
-describe("every entry", () => {
-  test.each(entries.map((entry) => [nameOf(entry), entry] as const))("%s is whole", (_, entry) => {
-    expect(entry.idempotent).toBeTypeOf("boolean");
-    expect(entry.overwrites).toBeTypeOf("boolean");
-    expect(entry.title).toMatch(/^[A-Z].*[^.]$/);
-    expect(entry.summary).toMatch(/^[A-Z].*\.$/);
-    expect(entry.tool).toMatch(/^[a-z]+(_[a-z]+)+$/);
-    expect(entry.params !== undefined).toBe(entry.path.includes(":id"));
-    // The versions are 20 at most, and come without pages.
-    const isPaged = entry.tool.startsWith("list_") && entry.tool !== "list_template_versions";
-    expect(entry.list !== undefined).toBe(isPaged);
-    expect(entry.response === null).toBe(entry.success.status === 204);
-    const fields = Object.keys(entry.body?.shape ?? {});
-    expect(fields).toEqual(expect.arrayContaining([...(entry.approval_fields ?? [])]));
-    for (const field of Object.values(entry.body?.shape ?? {})) {
-      expect((field as z.ZodType).description).toMatch(/\.$/);
-    }
-  });
+describe("each entry of the contract", () => {
+  test.each(entries.map((entry) => [nameOf(entry), entry] as const))(
+    "%s is complete",
+    (_, entry) => {
+      expect(entry.idempotent).toBeTypeOf("boolean");
+      expect(entry.overwrites).toBeTypeOf("boolean");
+      expect(entry.title).toMatch(/^[A-Z].*[^.]$/);
+      expect(entry.summary).toMatch(/^[A-Z].*\.$/);
+      expect(entry.tool).toMatch(/^[a-z]+(_[a-z]+)+$/);
+      expect(entry.params !== undefined).toBe(entry.path.includes(":id"));
+      // At most 20 versions exist, and the list omits their pages.
+      const isPaged = entry.tool.startsWith("list_") && entry.tool !== "list_template_versions";
+      expect(entry.list !== undefined).toBe(isPaged);
+      expect(entry.response === null).toBe(entry.success.status === 204);
+      const fields = Object.keys(entry.body?.shape ?? {});
+      expect(fields).toEqual(expect.arrayContaining([...(entry.approval_fields ?? [])]));
+      for (const field of Object.values(entry.body?.shape ?? {})) {
+        expect((field as z.ZodType).description).toMatch(/\.$/);
+      }
+    },
+  );
 
   test.each(entries.map((entry) => [nameOf(entry), entry] as const))(
-    "%s says what its method implies",
+    "%s has the effect that its method implies",
     (_, entry) => {
       const { effect, idempotent, overwrites } = entry;
       const nature = implied[entry.tool] ?? implied[entry.method];
@@ -269,7 +272,7 @@ describe("every entry", () => {
     },
   );
 
-  test("can take its arguments flat: parameters, query and body share no name", () => {
+  test("has different names for parameters, query and body, so that input can be flat", () => {
     for (const entry of entries) {
       const query = entry.list === undefined ? [] : ["page", "limit", "filters", "sort", "q"];
       const keys = [
@@ -282,7 +285,7 @@ describe("every entry", () => {
     }
   });
 
-  test("asks a person about what many links hang on", () => {
+  test("lists the fields whose change needs an approval", () => {
     const asked = entries.flatMap((entry) =>
       entry.approval_fields === undefined ? [] : [[entry.tool, entry.approval_fields]],
     );
@@ -296,7 +299,7 @@ describe("every entry", () => {
     ]);
   });
 
-  test("filters by the fields that the specification lists", () => {
+  test("has the filters that the specification lists", () => {
     const app = ["name", "custom_scheme", "created_at"];
     expect(filtersOf(contract.links.index)).toEqual(
       "name path shortened_path clicks created_at created_via"
@@ -315,7 +318,7 @@ describe("every entry", () => {
   });
 });
 
-/** What GET is, HEAD is. PUT is PATCH everywhere, not only where the specification says so. */
+/** HEAD works like GET, and PUT like PATCH on every endpoint. */
 function nameOf(entry: Endpoint): string {
   const methods = listMethods(entry).filter((method) => method !== "HEAD");
   return [...methods, entry.path].join(" ");

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { readQuery } from "../../src/contract/rules/address-query.ts";
 import type { VisitedApps, VisitedLink, VisitOptions } from "../../src/visit/decide-visit.ts";
 
-/** Links and apps whose every text may be anything at all, half of them missing something. */
+/** Random links and apps with any text in any field, many of them incomplete. */
 
 const pieces = ["http", "https", "s", ":", "//", "/", "\\", "@", "javascript:", "\t", "\r\n"];
 const others = ["intent:", "#I;", "?", "&id=", "%", "%0a", "\ud800", "\0", "\u202e", "é", "."];

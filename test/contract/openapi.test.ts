@@ -7,7 +7,7 @@ import { isJsonObject, type JsonObject } from "../../src/contract/json.ts";
 import { listFiles } from "../support/folders.ts";
 import { checkExchange, description } from "../support/api-description.ts";
 
-/** The OpenAPI document against the contract, and against Redocly's rules. */
+/** The OpenAPI document, compared with the contract and checked by Redocly's rules. */
 
 const text = JSON.stringify(description);
 const endpoints = Object.values(served).flatMap((group) => Object.values<Endpoint>(group));
@@ -18,17 +18,17 @@ const operations = Object.entries(readObject(description["paths"])).flatMap(([pa
   })),
 );
 
-test("Redocly finds nothing to improve in the document", async () => {
+test("Redocly reports no problems in the OpenAPI document", async () => {
   const config = await createConfig({ extends: ["recommended"] });
   const found = await lintFromString({ source: text, absoluteRef: "openapi.json", config });
   expect(found.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([]);
 });
 
-test("the build writes the document to dist/openapi.json", () => {
+test("the build writes the OpenAPI document to dist/openapi.json", () => {
   expect(JSON.parse(readFileSync("dist/openapi.json", "utf8"))).toEqual(JSON.parse(text));
 });
 
-test("the document has every method of every endpoint, and no other", () => {
+test("the OpenAPI document contains every method of every endpoint, and no others", () => {
   const expected = endpoints.flatMap((endpoint) => {
     const path = endpoint.path.replace(":id", "{id}");
     const methods = listMethods(endpoint).filter((method) => method !== "HEAD");
@@ -39,7 +39,7 @@ test("the document has every method of every endpoint, and no other", () => {
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-test("every operation names the scope of its endpoint, in its mark and its security", () => {
+test("every operation has the scope of its endpoint", () => {
   for (const { tool, scope, auth } of endpoints) {
     const { operation } = findOperation(tool);
     expect([tool, operation["x-scope"], operation["x-key"]]).toEqual([tool, scope, auth]);
@@ -50,7 +50,7 @@ test("every operation names the scope of its endpoint, in its mark and its secur
   }
 });
 
-test("only an operation that needs a key lists missing and invalid keys", () => {
+test("only operations that need a key list missing and invalid keys as errors", () => {
   for (const { name, operation } of operations) {
     const { $ref } = readObject(readObject(operation["responses"])["401"]);
     const response = operation["x-key"] === "none" ? "ClientKeyRefused" : "Unauthorized";
@@ -58,7 +58,7 @@ test("only an operation that needs a key lists missing and invalid keys", () => 
   }
 });
 
-test("what the specification does not have is marked as Waypost's own", () => {
+test("operations that the specification does not have are marked as Waypost's own", () => {
   const own = operations.filter(({ operation }) => operation["x-waypost-own"] === true);
   expect(own.map(({ name }) => name).toSorted()).toEqual([
     "GET /browser_paths",
@@ -72,14 +72,14 @@ test("what the specification does not have is marked as Waypost's own", () => {
     "PUT /page_template",
     "PUT /projects/{id}",
   ]);
-  const elsewhere = operations.filter(({ operation }) => operation["x-waypost-path"] === true);
-  expect(elsewhere.map(({ name }) => name)).toEqual([
+  const undocumented = operations.filter(({ operation }) => operation["x-waypost-path"] === true);
+  expect(undocumented.map(({ name }) => name)).toEqual([
     "POST /page_template/versions/{id}/restore",
     "POST /page_template/preview",
   ]);
 });
 
-test("every body has an example, in requests, responses and errors", () => {
+test("every request, response and error in the OpenAPI document has an example", () => {
   const without = operations.flatMap(({ name, operation }) => {
     const responses = Object.entries(readObject(operation["responses"]));
     const bodies = [["request", operation["requestBody"]] as const, ...responses];
@@ -92,8 +92,8 @@ test("every body has an example, in requests, responses and errors", () => {
   expect(without).toEqual([]);
 });
 
-describe("the check of the REST tests", () => {
-  test("is between every test and the service, and every fetch of its API", () => {
+describe("checkExchange", () => {
+  test("is called for every request of a test to the API", () => {
     const past = listFiles("test").filter((path) => {
       const isMeasured = path.startsWith("test/bench/") || path.endsWith("/api-description.ts");
       if (!path.endsWith(".ts") || isMeasured) return false;
@@ -114,7 +114,7 @@ describe("the check of the REST tests", () => {
     checkExchange({ method: "GET", url, body: "" }, { status, headers, body });
   };
 
-  test("accepts a response that is as described", () => {
+  test("accepts a response that matches the document", () => {
     expect(() => checkGet(link)).not.toThrow();
     expect(() => checkGet({ error: "Link not found" }, 404)).not.toThrow();
   });
@@ -124,7 +124,7 @@ describe("the check of the REST tests", () => {
     ["a field of another type", { ...link, clicks: "many" }, 200],
     ["a field that is not described", { ...link, secret: "x" }, 200],
     ["a status that is not described", link, 206],
-    ["an error without a sentence", {}, 404],
+    ["an error without a message", {}, 404],
   ])("refuses a response with %s", (_, body, status) => {
     expect(() => checkGet(body, status)).toThrow("not as the OpenAPI document describes it");
   });
@@ -135,7 +135,7 @@ describe("the check of the REST tests", () => {
       { status: 200, headers: { ...headers, ...more }, body: link },
     );
 
-  test("refuses a request that was accepted and is not described", () => {
+  test("refuses an accepted request that does not match the document", () => {
     expect(() => send({ name: "Spring" })).not.toThrow();
     expect(() => send({ name: ["Spring"] })).toThrow("body is not as");
     const unknown = { name: "Spring", ios_app: { id: "shop", color: "red" } };
@@ -156,7 +156,7 @@ function readExample(id: string): JsonObject {
   return readObject(media?.["example"]);
 }
 
-/** The contents of a request or response, which may be shared. */
+/** The contents of a request or response, which may be references. */
 function listMedia(body: unknown): readonly JsonObject[] {
   const { $ref, content } = readObject(body);
   const name = String($ref).split("/").at(-1) ?? "";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseTime } from "../../src/contract/parse-time.ts";
 
-/** Dates and times of filters (link-services.md §2). */
+/** Dates and times in filters. */
 
 test.each([
   ["2026-01-16", "2026-01-16T00:00:00.000Z"],
@@ -15,7 +15,7 @@ test.each([
   ["2026-01-16T12:30:00-05:30", "2026-01-16T18:00:00.000Z"],
   ["2026-01-16T22:30:00-0500", "2026-01-17T03:30:00.000Z"],
   ["2026-01-16T23:59:59.999Z", "2026-01-16T23:59:59.999Z"],
-])("%j is %s", (text, time) => {
+])("parseTime reads %j as %s", (text, time) => {
   expect(new Date(parseTime(text) ?? Number.NaN).toISOString()).toBe(time);
 });
 
@@ -37,6 +37,6 @@ test.each([
   " 2026-01-16",
   "2026-01-16x",
   "2026-01-16T12:30:00+2",
-])("%j is no time", (text) => {
+])("parseTime refuses %j", (text) => {
   expect(parseTime(text)).toBeNull();
 });

@@ -4,9 +4,9 @@ import type { Endpoint } from "../../src/contract/endpoint.ts";
 import { listEndpoints } from "../../src/contract/index.ts";
 import { createWorld, type Reply, type World } from "../support/world.ts";
 
-/** The schemas of the answers against what the service says, endpoint by endpoint. */
+/** The response schemas, compared with real responses of each endpoint. */
 
-/** A call for every entry, in an order in which each has something to work on. */
+/** A call of every endpoint, in an order in which each finds what it needs. */
 const calls: readonly (readonly [endpoint: string, path: string, body?: object])[] = [
   ["POST /ios_apps", "", { ios_app: { bundle_id: "com.shop", team_id: "TEAM000001" } }],
   ["GET /ios_apps", ""],
@@ -55,8 +55,8 @@ const calls: readonly (readonly [endpoint: string, path: string, body?: object])
 
 const entries = listEndpoints();
 
-describe("every response schema", () => {
-  test("accepts what the service answers, and keeps fields that it does not know", async () => {
+describe("response schemas", () => {
+  test("accept every response of the service, and keep unknown fields", async () => {
     await using world = await createWorld();
     const ids: Record<string, string> = {};
     const asked = new Set<string>();
@@ -97,7 +97,7 @@ describe("every response schema", () => {
     entries
       .filter((entry) => entry.response !== null)
       .map((entry) => [`${entry.method} ${entry.path}`, entry] as const),
-  )("of %s refuses an answer that is another's", (_, entry) => {
+  )("of %s refuse a response of another kind", (_, entry) => {
     for (const nonsense of [null, "", [], {}, { error: "Link not found" }]) {
       expect(entry.response?.safeParse(nonsense).success).toBe(false);
     }
@@ -118,7 +118,7 @@ function follow(world: World, endpoint: string, id = "", body?: object): Promise
   return world.call(method, path.replace(":id", id), { key, ...(body && { body }) });
 }
 
-/** Those that every answer has; some say more of what others have not got. */
+/** The required fields; optional ones only if the response has them. */
 function listMembers({ response }: Endpoint, answered: object): string[] {
   if (!(response instanceof z.ZodObject)) return [];
   const members = Object.entries(response.shape);
@@ -128,7 +128,7 @@ function listMembers({ response }: Endpoint, answered: object): string[] {
   return expected.map(([name]) => name).toSorted();
 }
 
-/** The same answer from a later version of the service: every object knows one thing more. */
+/** The same response from a later version, with an additional field in every object. */
 function extend(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(extend);
   if (typeof value !== "object" || value === null) return value;

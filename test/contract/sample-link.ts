@@ -1,7 +1,7 @@
 import type { AndroidApp, IosApp } from "../../src/contract/apps.ts";
 import type { Link } from "../../src/contract/links.ts";
 
-/** A link and its apps that lack nothing, as the API answers them. */
+/** A complete link and its apps, as the API returns them. */
 
 export const sha256 = Array.from({ length: 32 }, () => "AB").join(":");
 export const sha1 = Array.from({ length: 20 }, () => "AB").join(":");
@@ -45,6 +45,6 @@ export const link: Link = {
   clicks: 0,
 };
 
-/** What the stores' addresses of the two apps come to, without what the link adds. */
+/** The store addresses of the two apps, without parameters of the link. */
 export const appStore = "https://apps.apple.com/app/id123456789";
 export const play = "https://play.google.com/store/apps/details?id=com.example.shop";

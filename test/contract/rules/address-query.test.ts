@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { addQuery, dropParameter, readQuery } from "../../../src/contract/rules/address-query.ts";
 
-/** Parameters that go from one address to another as they were written. */
+/** Parameters are copied from one address to another exactly as written. */
 
 test.each([
   ["https://a.example/?a=1&b=%20+%2B#c?d", "a=1&b=%20+%2B"],
@@ -11,13 +11,13 @@ test.each([
   ["https://a.example/?", ""],
   ["https://a.example/?größe=ü&a='", "gr%C3%B6%C3%9Fe=%C3%BC&a=%27"],
   ["größe?ü", ""],
-])("the query of %s is %j", (address, query) => {
+])("readQuery returns the query of %s as %j", (address, query) => {
   expect(readQuery(address)).toBe(query);
 });
 
 const base = "https://shop.example/p";
 
-describe("an address with a query", () => {
+describe("addQuery", () => {
   test.each([
     [base, "id=1", `${base}?id=1`],
     [base, "", base],
@@ -34,17 +34,17 @@ describe("an address with a query", () => {
     [`${base}?%zz=1`, "%zz=2&%E0=3", `${base}?%zz=1&%E0=3`],
     [base, "&&a=%2520&b=a%26c=d;e", `${base}?a=%2520&b=a%26c=d;e`],
     [base, "http://evil.example/?x=y", `${base}?http://evil.example/?x=y`],
-  ])("%s and %s are %s", (address, query, whole) => {
+  ])("combines %s and %s into %s", (address, query, whole) => {
     expect(addQuery(address, query)).toBe(whole);
   });
 
-  test("stays as it was where both would be too long for an address", () => {
+  test("leaves out a query that would make the address too long", () => {
     const most = 8192 - base.length - 1;
     expect(addQuery(base, "x".repeat(most))).toHaveLength(8192);
     expect(addQuery(base, "x".repeat(most + 1))).toBe(base);
   });
 
-  test("leads to the same page, and its own parameters read as before", () => {
+  test("changes neither the page nor the address's own parameters", () => {
     const query = fc.string({ unit: fc.constantFrom("a", "b", "=", "&", "%61", "+", "?", "/") });
     fc.assert(
       fc.property(query, query, (own, more) => {
@@ -59,6 +59,6 @@ describe("an address with a query", () => {
   });
 });
 
-test("a parameter is dropped by its name, wherever and however it is written", () => {
+test("dropParameter removes a parameter in any place and spelling", () => {
   expect(dropParameter("format=png&a=1&f%6Frmat=x&formats=2&b", "format")).toBe("a=1&formats=2&b");
 });

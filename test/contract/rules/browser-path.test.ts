@@ -8,6 +8,6 @@ test.each([
   ["half\ud800", "half\ufffd"],
   ["a*", undefined],
   ["", undefined],
-])("the path %j is told to phones as %j, or would be read as more", (path, told) => {
-  expect(readBrowserPath(path)).toBe(told);
+])("an association file excludes the path %j as %j", (path, pattern) => {
+  expect(readBrowserPath(path)).toBe(pattern);
 });

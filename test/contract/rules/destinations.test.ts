@@ -9,7 +9,7 @@ import {
   type Destinations,
 } from "../../../src/contract/rules/destinations.ts";
 
-/** Which hosts links may lead to, read as a visitor's browser reads them. */
+/** Which hosts links may point to, read as browsers do. */
 
 function read(text: string): Destinations {
   const found = readDestinations(text);
@@ -17,7 +17,7 @@ function read(text: string): Destinations {
   return found.destinations;
 }
 
-describe("a list of hosts", () => {
+describe("a list of allowed hosts", () => {
   test.each([
     ["example.com", ["example.com"]],
     [" Example.COM. , *.Example.com ,", ["example.com", "*.example.com"]],
@@ -30,12 +30,12 @@ describe("a list of hosts", () => {
     ["_a.b_c.example", ["_a.b_c.example"]],
     ["127.0.0.1,[::1]", ["127.0.0.1", "[::1]"]],
     ["[0:0:0::1]", ["[::1]"]],
-  ])("%s is read", (text, destinations) => {
+  ])("can be %s", (text, destinations) => {
     expect(readDestinations(text)).toEqual({ destinations });
     expect(restoreDestinations(writeDestinations(destinations))).toEqual(destinations);
   });
 
-  test.each(["any", " ANY ", "any,"])("%j is every host", (text) => {
+  test.each(["any", " ANY ", "any,"])("%j allows every host", (text) => {
     expect(readDestinations(text)).toEqual({ destinations: undefined });
     expect(restoreDestinations(writeDestinations(undefined))).toBe(undefined);
   });
@@ -67,14 +67,14 @@ describe("a list of hosts", () => {
     ["a\uff0cb.example", "is not a host name"],
     ["a\uff0fb.example", "is not a host name"],
     [Array.from({ length: 201 }, (_, at) => `${at}.example`).join(), "at most 200 hosts"],
-  ])("%j is refused", (text, fault) => {
+  ])("cannot be %j", (text, fault) => {
     expect(readDestinations(text)).toEqual({ fault: expect.stringContaining(fault) });
   });
 });
 
 const shop = read("shop.example,*.shop.example,müller.example,127.0.0.1");
 
-describe("an address", () => {
+describe("findForeignHost", () => {
   test.each([
     "https://shop.example",
     "http://SHOP.Example:8443/spring?to=https://evil.example#//evil.example",
@@ -88,7 +88,7 @@ describe("an address", () => {
     "https://MÜLLER.example/",
     "https://127.1/",
     "https://0x7f.0.0.1/",
-  ])("%s leads to an allowed host", (address) => {
+  ])("accepts %s", (address) => {
     expect(findForeignHost(address, shop)).toBe(undefined);
   });
 
@@ -132,11 +132,11 @@ describe("an address", () => {
     ["intent://shop.example#Intent;end", ""],
     ["shop.example", ""],
     ["data:text/html,shop.example", ""],
-  ])("%j leads elsewhere", (address, host) => {
+  ])("returns the host of a forbidden address: %j", (address, host) => {
     expect(findForeignHost(address, shop)).toBe(host);
   });
 
-  test("into a store is one to the host of the store's web pages", () => {
+  test("treats a store's address like the store's web pages", () => {
     const stores = read("play.google.com,*.apple.com");
     for (const address of [
       "market://details?id=com.a",
@@ -147,7 +147,7 @@ describe("an address", () => {
     }
   });
 
-  test("is judged by what a browser makes of it, however it is written", () => {
+  test("judges an address as a browser reads it, for any text", () => {
     const marks = ". .. @ \\ / // # ? : :80 %2e \u3002 * a xn-- Ü".split(" ");
     const parts = fc.constantFrom("https://", "http://", "shop.example", "evil.example", ...marks);
     const written = fc.array(parts, { minLength: 1, maxLength: 8 }).map((all) => all.join(""));
@@ -167,7 +167,7 @@ describe("an address", () => {
     );
   });
 
-  test("of a host that is listed is always allowed, and one below it never is", () => {
+  test("accepts a listed host, and refuses its subdomains", () => {
     const label = fc.stringMatching(/^[a-z][a-z0-9-]{0,8}[a-z]$/).filter((text) => {
       // A browser decodes what begins with xn--, and refuses what it can't decode.
       return text !== "any" && !text.startsWith("xn--");
@@ -186,10 +186,10 @@ describe("an address", () => {
   });
 });
 
-describe("the fields of a link", () => {
+describe("checkDestinations", () => {
   const evil = "https://evil.example";
 
-  test("are each named with the host that they lead to", () => {
+  test("reports each field with its host", () => {
     const list = "shop.example, *.shop.example, xn--mller-kva.example, 127.0.0.1";
     expect(checkDestinations({ url: evil, ios_fallback_url: "evil" }, shop)).toEqual([
       {
@@ -203,7 +203,7 @@ describe("the fields of a link", () => {
     ]);
   });
 
-  test("are left alone where they are blank, unchanged, or any host is allowed", () => {
+  test("ignores blank and unchanged fields, and all fields if every host is allowed", () => {
     expect(checkDestinations({ url: null, social_image_url: "" }, shop)).toEqual([]);
     expect(checkDestinations({ url: evil }, shop, { url: evil })).toEqual([]);
     expect(checkDestinations({ url: evil }, undefined)).toEqual([]);

@@ -6,12 +6,12 @@ import {
   writeAddress,
 } from "../../../src/contract/rules/link-address.ts";
 
-/** Which host names are a link origin's, and where a project's links live. */
+/** The host names of a link origin, and the addresses of a project's links. */
 
 const label = "https://{subdomain}.links.example:8443";
 const part = "https://go-{subdomain}-links.example";
 
-describe("a host name", () => {
+describe("matchLinkHost", () => {
   test.each([
     [label, "shop.links.example", "shop"],
     [label, "SHOP.Links.Example", "shop"],
@@ -29,12 +29,12 @@ describe("a host name", () => {
     [part, "xgo-shop-links.example", undefined],
     [part, "go-shop-links.examplex", undefined],
     [part, "go-shop-links.example-links.example", undefined],
-  ])("of %s: %s names the subdomain %j", (origin, hostname, subdomain) => {
+  ])("with the origin %s finds in %s the subdomain %j", (origin, hostname, subdomain) => {
     expect(matchLinkHost(origin, hostname)).toBe(subdomain);
   });
 });
 
-test("a project's links live on its own domain once that is verified, and not before", () => {
+test("a project's links use its custom domain once it is verified", () => {
   const project = { subdomain: "shop", custom_domain: "go.shop.example" };
   for (const [given, origin] of [
     [{ ...project, custom_domain_verified: true }, "https://go.shop.example"],
@@ -54,7 +54,7 @@ test.each([
   ["é ?#%25", "%C3%A9%20%3F%23%25"],
   ["100%", "100%25"],
   ["a\ud800", "a%EF%BF%BD"],
-])("the path %j stands in an address as %j", (path, written) => {
+])("writeAddress writes the path %j as %j", (path, written) => {
   expect(writeAddress("https://shop.example", path)).toBe(`https://shop.example/${written}`);
 });
 

@@ -8,7 +8,7 @@ import { findWebAddressFault } from "../../../src/contract/rules/web-address.ts"
 import { fold, humanize, isStorable } from "../../../src/contract/text.ts";
 import { createCode, createId, createToken, hashToken } from "../../../src/service/ids.ts";
 
-/** The rules that need no service: paths, sentences, addresses, ids, codes. */
+/** Rules for paths, messages, addresses and ids. */
 
 const anyText = fc.oneof(
   fc.string({ unit: "binary" }),
@@ -17,14 +17,14 @@ const anyText = fc.oneof(
     .array(fc.constantFrom("/", "//", ".", "..", "%", "%2F", "%41", "é", "e\u0301", "a", "?", "#"))
     .map((parts) => parts.join("")),
 );
-/** Texts that became a path: what a link may be stored under. */
+/** Texts that are valid paths, in their stored form. */
 const acceptedPath = anyText
   .map(normalizePath)
   .filter((path) => path !== undefined)
   .filter((path) => findPathFault(path) === undefined);
 
 describe("a path", () => {
-  test("has one form: what was accepted is its own normal form", () => {
+  test("in its stored form is not changed by normalizing it again", () => {
     fc.assert(
       fc.property(acceptedPath, (path) => {
         expect(normalizePath(path)).toBe(path);
@@ -32,7 +32,7 @@ describe("a path", () => {
     );
   });
 
-  test("may be written with its slash or percent-encoded and stays the same", () => {
+  test("with a slash or percent-encoded is the same path", () => {
     fc.assert(
       fc.property(acceptedPath, (path) => {
         expect(normalizePath(`/${path}`)).toBe(path);
@@ -42,7 +42,7 @@ describe("a path", () => {
     );
   });
 
-  test("survives an address: what a visitor's browser asks for is what was stored", () => {
+  test("is the same when it is read from a URL", () => {
     fc.assert(
       fc.property(acceptedPath, (path) => {
         const url = new URL(`https://go.example.com/${encodePath(path)}`);
@@ -52,7 +52,7 @@ describe("a path", () => {
     );
   });
 
-  test("is judged, whatever it is, and never throws", () => {
+  test("of any text is either accepted or refused without an exception", () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const path = normalizePath(text);
@@ -78,7 +78,7 @@ describe("a path", () => {
     ["a+b", "a+b"],
     ["Case", "Case"],
     ["", ""],
-  ])("%j is decoded once and composed: %j", (text, path) => {
+  ])("%j is decoded once and composed as %j", (text, path) => {
     expect(normalizePath(text)).toBe(path);
   });
 
@@ -99,7 +99,7 @@ describe("a path", () => {
     ["a\u0085b", "contains control characters"],
     ["a\ud800b", "contains control characters"],
     ["é".repeat(limits.path_bytes / 2 + 1), "is too long (maximum is 2000 bytes)"],
-  ])("%j: %s", (path, fault) => {
+  ])("%j %s", (path, fault) => {
     expect(findPathFault(path)).toBe(fault);
   });
 
@@ -112,12 +112,12 @@ describe("a path", () => {
     "a//b",
     "é".repeat(1000),
     "😀",
-  ])("%.20j is a good one", (path) => {
+  ])("%.20j is accepted", (path) => {
     expect(findPathFault(path)).toBeUndefined();
   });
 });
 
-describe("sentences", () => {
+describe("messages", () => {
   test.each([
     [[], ""],
     [["A"], "A"],
@@ -128,7 +128,7 @@ describe("sentences", () => {
     expect(toSentence(parts)).toBe(sentence);
   });
 
-  test("every clause stands in its sentence once and in order", () => {
+  test("contain every part once and in order", () => {
     const clause = fc.stringMatching(/^[A-Z][a-z]{1,8}$/);
     fc.assert(
       fc.property(fc.array(clause), (parts) => {
@@ -146,13 +146,13 @@ describe("sentences", () => {
     ["custom_scheme", "Custom scheme"],
     ["url", "Url"],
     ["ios_fallback_url", "Ios fallback url"],
-  ])("%s is called %j, as the spec's messages do", (field, name) => {
+  ])("call the field %s %j", (field, name) => {
     expect(humanize(field)).toBe(name);
   });
 });
 
 describe("folded text", () => {
-  test("is the same for a text, its capitals, its small letters and both Unicode forms", () => {
+  test("is the same for upper case, lower case and both Unicode forms", () => {
     const letters = ["a", "A", "É", "e\u0301", "ß", "Σ", "σ", "ς", "İ", "ı", "T\u0308", "\u1e97"];
     const text = fc
       .array(fc.constantFrom(...letters, "日", "😀", " "))
@@ -177,12 +177,12 @@ describe("a web address", () => {
     "https://bücher.example/ä",
     "https://example.com/a%20b?to=https://other.example/@x",
     `https://example.com/${"a".repeat(limits.web_address_characters - 20)}`,
-  ])("%.60s is taken", (address) => {
+  ])("%.60s is accepted", (address) => {
     expect(findWebAddressFault(address)).toBeUndefined();
   });
 
-  // Node's own `URL.canParse` is right the first thousands of times.
-  test("is judged alike however often it was asked", () => {
+  // After thousands of calls, Node's own `URL.canParse` returns wrong results.
+  test("is judged the same after 20,000 calls", () => {
     const address = "https://müller.example/";
     const judged = Array.from({ length: 20_000 }, () => findWebAddressFault(address));
     expect(new Set(judged)).toEqual(new Set([undefined]));
@@ -225,13 +225,13 @@ describe("a web address", () => {
   });
 
   test.each(["https://good.example\\@evil.example", "https://good.example\\.evil.example/"])(
-    "%s is refused: browsers and others disagree on its host",
+    "%s is refused, because browsers disagree on its host",
     (address) => {
       expect(findWebAddressFault(address)).toEqual(expect.any(String));
     },
   );
 
-  test("that was taken leads to the web, carries no secret and hides no control character", () => {
+  test("that is accepted is http or https and has no user name or control characters", () => {
     const piece = fc.constantFrom("http", "s", ":", "//", "/", "\\", "@", "user", "a.example", " ");
     const other = fc.constantFrom(
       "javascript:",
@@ -262,11 +262,11 @@ describe("a web address", () => {
   });
 });
 
-describe("what is made up", () => {
+describe("generated values", () => {
   const time = fc.integer({ min: 0, max: Date.UTC(9999, 0) });
   const noise = fc.uint8Array({ minLength: 10, maxLength: 10 });
 
-  test("an id is a UUID of version 7 that carries its time", () => {
+  test("include ids, which are version 7 UUIDs with their time", () => {
     fc.assert(
       fc.property(time, noise, (now, bytes) => {
         const id = idOf(now, bytes);
@@ -277,7 +277,7 @@ describe("what is made up", () => {
     );
   });
 
-  test("ids that were made later sort later, whatever chance says", () => {
+  test("include ids that sort by their time", () => {
     fc.assert(
       fc.property(time, time, noise, noise, (one, other, first, second) => {
         fc.pre(one < other);
@@ -286,7 +286,7 @@ describe("what is made up", () => {
     );
   });
 
-  test("a code has letters that nobody mistakes, each as likely as the others", () => {
+  test("include codes of unambiguous letters, each equally likely", () => {
     const code = createCode(56 * 4 * 3, createDice());
     const counts = new Map<string, number>();
     for (const letter of code) counts.set(letter, (counts.get(letter) ?? 0) + 1);
@@ -295,7 +295,7 @@ describe("what is made up", () => {
     expect(new Set(counts.values())).toEqual(new Set([12]));
   });
 
-  test("a code is as long as was asked for, and is a path as it stands", () => {
+  test("include codes of the requested length that are valid paths", () => {
     fc.assert(
       fc.property(fc.nat(60), fc.infiniteStream(fc.nat(255)), (length, stream) => {
         const bytes = (count: number) => Uint8Array.from(stream.take(count));
@@ -307,7 +307,7 @@ describe("what is made up", () => {
     );
   });
 
-  test("a token says whose it is, and only its SHA-256 is for keeping", () => {
+  test("include tokens that begin with waypost_ and are stored as SHA-256 hashes", () => {
     const token = createToken(createDice());
     expect(token).toMatch(/^waypost_[2-9A-Za-z]{40}$/);
     expect(hashToken("abc")).toBe(
@@ -320,7 +320,7 @@ function idOf(now: number, bytes: Uint8Array): string {
   return createId({ now: () => now }, { bytes: (count) => bytes.subarray(0, count) });
 }
 
-/** Every byte in turn: the fairest dice there are. */
+/** Returns every byte in turn. */
 function createDice() {
   let next = 0;
   return { bytes: (count: number) => Uint8Array.from({ length: count }, () => next++ % 256) };

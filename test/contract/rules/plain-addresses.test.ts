@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { isStoreAddress } from "../../../src/contract/rules/store-address.ts";
 import { findWebAddressFault, readPlainHost } from "../../../src/contract/rules/web-address.ts";
 
-/** What is read of most addresses without parsing them is what a parser reads of them. */
+/** A shortcut reads the host of plain addresses without parsing them. */
 
 const parts = ["http://", "https://", "HTTPS://", "//", "a", "shop.example", "apps.apple.com"];
 const signs = [".", "-", "--", "xn--", ":", "80", "@", "/", "?", "#", "1", "0x1f", "\\", " ", "é"];
@@ -16,7 +16,7 @@ const address = fc.oneof(
   fc.webUrl(),
 );
 
-test("an address is plain only where a parser finds the same host, and nothing is wrong", () => {
+test("readPlainHost returns the same host as a parser, and only for valid addresses", () => {
   let plain = 0;
   fc.assert(
     fc.property(address, (text) => {
@@ -38,7 +38,7 @@ test.each([
   "http://shop.example/a/b?c=d#e",
   "https://localhost/",
   "https://a-b.c1.example?q",
-])("%s is plain", (text) => {
+])("readPlainHost reads %s", (text) => {
   expect(readPlainHost(text)).toBe(new URL(text).host);
 });
 
@@ -58,11 +58,11 @@ test.each([
   "market://details?id=shop",
   `https://${"a".repeat(300)}.example/`,
   `https://shop.example/${"a".repeat(70_000)}`,
-])("an address is parsed that may be read in two ways (%#)", (text) => {
+])("readPlainHost leaves an ambiguous address to a parser (%#)", (text) => {
   expect(readPlainHost(text)).toBeUndefined();
 });
 
-test("a store's web page is known by its host alone", () => {
+test("isStoreAddress recognizes a store's web page by its host", () => {
   expect(isStoreAddress("https://apps.apple.com/app/id1")).toBe(true);
   expect(isStoreAddress("https://apps.apple.com:443/app/id1")).toBe(true);
   expect(isStoreAddress("https://apps.apple.com.evil.example/")).toBe(false);
