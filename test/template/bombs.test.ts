@@ -7,15 +7,15 @@ import { bombs, type Bomb } from "./bombs.ts";
 import { lookOver } from "./look-over.ts";
 
 /**
- * Whoever waits for something else waits for one piece of the work. The largest piece of a check
- * takes 4,900,000 steps, which is a tenth of a second where a processor is slow, and a stored
- * template, which is looked over and parsed in one piece at its first visit, 8,400,000.
+ * Other work waits for at most one piece of a check. The largest piece takes 4,900,000 steps, a
+ * tenth of a second on a slow processor. A stored template is checked and parsed in one piece at
+ * its first visit, which takes up to 8,400,000 steps.
  */
 const mostSteps = { piece: 6_000_000, compiled: 10_000_000 } as const;
 
 const empty = { body: "{% store_buttons %}", css: "" } as const;
 
-/** A link with the longest texts that a page looks at, on a path that no sample has. */
+/** A link with the longest texts that a page uses, at a path that no sample has. */
 const longText = "<x> &amp; ".repeat(2000);
 const longAddress = `https://shop.example/${"&".repeat(8000)}`;
 const [sample] = samples;
@@ -34,7 +34,7 @@ const subject = sample && {
   time: undefined,
 };
 
-test("there are bombs enough, and every one fits into a template", () => {
+test("the bombs are at least 70 different templates of allowed size", () => {
   expect(bombs.length).toBeGreaterThanOrEqual(70);
   expect(new Set(bombs.map(({ name }) => name)).size).toBe(bombs.length);
   for (const { body = "", css = "" } of bombs) {
@@ -45,14 +45,14 @@ test("there are bombs enough, and every one fits into a template", () => {
   }
 });
 
-describe("by the steps that are carried out", () => {
+describe("measured in executed steps", () => {
   let counter: StepCounter;
   beforeAll(async () => {
     counter = await openStepCounter();
   });
   afterAll(() => counter[Symbol.asyncDispose]());
 
-  test.each(bombs)("$name: is looked at in short pieces", async ({ body, css }: Bomb) => {
+  test.each(bombs)('checking "$name" is split into short pieces', async ({ body, css }: Bomb) => {
     const source = { ...empty, ...(body && { body }), ...(css && { css }) };
     const whole = await counter.count(() => lookOver(source));
     // No piece takes more steps than all of them together.
@@ -67,14 +67,14 @@ describe("by the steps that are carried out", () => {
     expect(Math.max(...pieces)).toBeLessThan(mostSteps.piece);
   });
 
-  test("the default design takes some steps as well", async () => {
+  test("checking the default design also takes at least 10,000 steps", async () => {
     const { steps } = await counter.count(() => lookOver(starter));
     expect(steps).toBeGreaterThan(10_000);
   });
 
-  describe("a bomb that lies in the store all the same", () => {
+  describe("a stored bomb", () => {
     test.each(bombs)(
-      "$name: ends soon when it is rendered, with one place for the buttons",
+      '"$name" is rendered quickly, with the buttons once',
       async ({ body = empty.body }: Bomb) => {
         if (subject === undefined) throw new Error("there is no sample");
         const compiled = await counter.count(() => tryCompile(body));
@@ -92,7 +92,7 @@ describe("by the steps that are carried out", () => {
   });
 });
 
-/** What is refused even then is shown as the default page. */
+/** A template that even this refuses is shown as the default page. */
 function tryCompile(body: string) {
   try {
     return compileTemplate({ body, css: "" });

@@ -18,9 +18,9 @@ import { hostileFields } from "./hostile-fields.ts";
 import { hostileLiquid } from "./hostile-liquid.ts";
 
 /**
- * The corpus in a real browser. Every host name leads to one server of ours, which notes whatever
- * arrives: a page may ask for itself and for nothing else. Bodies are shown as they are after
- * rendering, without having been checked and without the headers that would stop a script.
+ * Hostile templates in a real browser. Every host name resolves to a local server that records all
+ * requests: a page may only request itself. Bodies are shown as rendered, without having been
+ * checked and without the headers that would block scripts.
  */
 
 let server: Server;
@@ -28,9 +28,9 @@ let browser: Browser;
 let origin = "";
 type ShownPage = Pick<LinkPage, "html" | "headers">;
 
-/** The pages that can be asked for, by their paths. */
+/** The pages that the server has, by their paths. */
 const pages = new Map<string, ShownPage>();
-/** What else was asked for, of whatever host. */
+/** All other requests, to any host. */
 const strayed: string[] = [];
 
 beforeAll(async () => {
@@ -45,7 +45,7 @@ beforeAll(async () => {
     }
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
-  // A listening TCP server has an address with a port.
+  // A listening server has an address with a port.
   const { port } = server.address() as AddressInfo;
   origin = `http://links.example.com:${port}`;
   browser = await launcher.launch({
@@ -75,7 +75,7 @@ const sample: PageInput = {
   time: undefined,
 };
 
-/** Shows a page for a moment, and returns what it and its frames did in the browser. */
+/** Shows a page briefly, and returns what it and its frames did in the browser. */
 async function show(page: Page, path: string, given: ShownPage): Promise<string[]> {
   const done: string[] = [];
   page.removeAllListeners("dialog");
@@ -86,19 +86,19 @@ async function show(page: Page, path: string, given: ShownPage): Promise<string[
   pages.set(path, given);
   await page.goto(origin + path, { waitUntil: "load" });
   for (const frame of page.frames()) {
-    // Whatever was written into the page to be run has had its turn before it answers this.
+    // Scripts in the page have run before this is answered.
     await frame.evaluate(disturb).catch(() => done.push("went away"));
   }
   if (page.url() !== origin + path) done.push(`went to ${page.url()}`);
   return done;
 }
 
-/** What a visitor does to each element of a page before they press anything. */
+/** Events that a visitor causes on each element without pressing anything. */
 const disturb = `for (const element of document.querySelectorAll("*")) {
   for (const type of ["mouseover", "mousemove", "focus"]) element.dispatchEvent(new Event(type));
 }`;
 
-/** Shows pages in frames beside each other, and returns all that they did or requested. */
+/** Shows pages in frames side by side, and returns everything that they did or requested. */
 async function showTogether(given: readonly ShownPage[]): Promise<readonly string[]> {
   strayed.length = 0;
   const paths = given.map((_, index) => `/page/${index}`);
@@ -114,7 +114,7 @@ async function showTogether(given: readonly ShownPage[]): Promise<readonly strin
 
 const sideBySide = 20;
 
-/** None of many pages may do anything or request anything. */
+/** Checks that none of many pages does or requests anything. */
 async function showAll(
   given: readonly (readonly [name: string, page: ShownPage])[],
 ): Promise<void> {
@@ -126,12 +126,12 @@ async function showAll(
   }
 }
 
-/** Without the policy that would stop what the cleaning let through. */
+/** Removes the policy that would block what the cleaning let through. */
 function strip({ html }: Pick<LinkPage, "html">): ShownPage {
   return { html, headers: { "content-type": "text/html; charset=utf-8" } };
 }
 
-/** With all of its headers, except the rule that keeps a page out of frames. */
+/** Keeps all headers except the rule that keeps a page out of frames. */
 function letIntoFrame({ html, headers }: LinkPage): ShownPage {
   const { "content-security-policy": policy = "", ...others } = headers;
   const loosened = policy.replace("; frame-ancestors 'none'", "");
@@ -139,7 +139,7 @@ function letIntoFrame({ html, headers }: LinkPage): ShownPage {
 }
 
 describe("in a browser", () => {
-  test("a script, a handler, a redirect and a picture of a page in a frame are seen", async () => {
+  test("the test notices scripts, handlers, redirects and requests of a framed page", async () => {
     const pages = [
       "<script>alert(1)</script>",
       "<p onmouseover=alert(2)>x</p>",
@@ -158,7 +158,7 @@ describe("in a browser", () => {
     ]);
   });
 
-  test("no hostile body runs or fetches anything, unchecked and without its headers", async () => {
+  test("hostile bodies run and request nothing, even unchecked and without headers", async () => {
     const shown = [...hostileBodies, ...hostileLiquid].flatMap((body) => {
       const template = compileAnyway(plain(body), "");
       if (template === undefined) return [];
@@ -167,7 +167,7 @@ describe("in a browser", () => {
     await showAll(shown);
   });
 
-  test("no hostile sheet fetches anything behind the page's headers, unchecked", async () => {
+  test("hostile CSS requests nothing with the page's headers, even unchecked", async () => {
     const shown = hostileCss.map((css) => {
       const template = compileAnyway("<p class=a>x</p>{% store_buttons %}", plain(css));
       return [css, letIntoFrame(renderLinkPage({ ...sample, template }))] as const;
@@ -175,7 +175,7 @@ describe("in a browser", () => {
     await showAll(shown);
   });
 
-  test("no hostile field runs or fetches anything, without the headers", async () => {
+  test("hostile fields run and request nothing, even without headers", async () => {
     const template = compileAnyway(
       `{% store_buttons %}<p title="{{ link.name }}">{{ link.name }}</p>
       <a href="{{ link.url }}">{{ link.social_description }}</a>`,
@@ -195,14 +195,14 @@ describe("in a browser", () => {
 describe.each([
   { size: "phone", width: 390, height: 844 },
   { size: "desktop", width: 1280, height: 800 },
-])("on a $size", ({ width, height }) => {
-  test("the default page is whole", async () => {
+])("the default page on a $size", ({ width, height }) => {
+  test("is complete, accessible by touch, and requests nothing", async () => {
     const page = await browser.newPage({ viewport: { width, height } });
     const said: string[] = [];
     page.on("console", (message) => said.push(message.text()));
     for (const forPreview of [false, true]) {
       strayed.length = 0;
-      // The server speaks no TLS, and a picture comes by nothing else.
+      // The server has no TLS, and pictures are only loaded over https.
       const link = { ...sampleLink, social_image_url: null };
       const done = await show(page, "/default", renderLinkPage({ ...sample, link, forPreview }));
       expect([done, strayed]).toEqual([[], []]);
@@ -218,7 +218,7 @@ describe.each([
         expect(box?.height).toBeGreaterThanOrEqual(44);
         expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(height);
       }
-      // On a phone the card is the page itself: a shadow would be that of nothing.
+      // On a phone the card fills the page and has no shadow.
       const shadow = "getComputedStyle(document.querySelector('.card')).boxShadow";
       expect(await page.evaluate(shadow)).toMatch(width < 480 ? /^none$/ : /px/);
       const overflow =
@@ -229,7 +229,7 @@ describe.each([
   });
 });
 
-/** The server speaks no TLS, so what would be fetched is asked for without it. */
+/** Requests use http, because the server has no TLS. */
 function plain(text: string): string {
   return text.replaceAll("https://evil", "http://evil");
 }

@@ -3,9 +3,9 @@ import { expect, test } from "vitest";
 import { createCheckQueue } from "../../src/template/check-queue.ts";
 import { createPageMaker } from "../../src/template/page-time-slice.ts";
 
-/** Who has the event loop while templates are looked over and pages made, by a clock of our own. */
+/** How checks and page renderings share the event loop, with a simulated clock. */
 
-test("between two pieces everybody else has as much time as the first one took", async () => {
+test("after each piece of a check, other work gets as much time as the piece took", async () => {
   let now = 0;
   const seen: string[] = [];
   const take = createCheckQueue({
@@ -34,7 +34,7 @@ test("between two pieces everybody else has as much time as the first one took",
   ]);
 });
 
-test("a piece that fails is told to whoever asked for it, and rested after as well", async () => {
+test("a failed piece rejects its caller, and other work gets its time as well", async () => {
   let now = 0;
   const rests: number[] = [];
   const take = createCheckQueue({

@@ -1,8 +1,8 @@
 import { Session, type Profiler } from "node:inspector/promises";
 
 /**
- * How much JavaScript is carried out by a piece of work, on whatever machine: V8 itself counts how
- * often each function and each of its blocks is entered, in our code and in the packages under it.
+ * Counts executed JavaScript independently of the machine: V8 counts how often each function and
+ * block is entered, in our code and in packages.
  */
 export type StepCounter = {
   readonly count: <Result>(work: () => Result | Promise<Result>) => Promise<Counted<Result>>;
@@ -16,7 +16,7 @@ export async function openStepCounter(): Promise<StepCounter> {
   session.connect();
   await session.post("Profiler.enable");
   await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: true });
-  /** The steps since the last time that it was asked. */
+  /** The steps since the last call. */
   const take = async () => (await session.post("Profiler.takePreciseCoverage")).result;
   return {
     count: async (work) => {
@@ -38,5 +38,5 @@ function sumSteps(scripts: readonly Profiler.ScriptCoverage[]): number {
     .reduce((sum, { count }) => sum + count, 0);
 }
 
-/** What runs the tests works beside them. */
+/** The test runner's own code also runs. */
 const isRunner = /\/node_modules\/(?:@vitest|vitest|vite|tinyrainbow|chai|expect)|^node:/;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { lookOver } from "./look-over.ts";
 
-/** The CSS that everybody writes is not refused; what fetches or runs something is. */
+/** Ordinary CSS is accepted, and CSS that loads or runs something is refused. */
 
 const everyday = [
   "a{container:card / inline-size}",
@@ -16,7 +16,7 @@ const everyday = [
   "a{&:hover{top:0;;}}",
 ];
 
-test.each(everyday)("%s is allowed", async (css) => {
+test.each(everyday)("the CSS %s is accepted", async (css) => {
   expect(await lookOver({ body: "", css })).toEqual([]);
 });
 
@@ -36,7 +36,7 @@ const foreign = [
   "a{background:url(data:text/html;data:image/png,x)}",
 ];
 
-// What css-tree leaves unread of a selector, it hands on as it stands.
+// css-tree does not parse these parts of a selector and passes them on unchanged.
 const unread = [
   "a:foo(url(https://evil.example/)){color:red}",
   "a:has(:foo(evil(2))){color:red}",
@@ -44,7 +44,7 @@ const unread = [
 ];
 
 test.each(["a{top:0}/*/", "/*/", "a{top:0}/*"])(
-  "CSS that ends in the open comment %s is refused at its comment",
+  "CSS that ends in the open comment %s is refused at the comment",
   async (css) => {
     expect(await lookOver({ body: "", css })).toEqual([
       {
@@ -57,6 +57,6 @@ test.each(["a{top:0}/*/", "/*/", "a{top:0}/*"])(
   },
 );
 
-test.each([...foreign, ...unread])("%s is not", async (css) => {
+test.each([...foreign, ...unread])("the CSS %s is refused", async (css) => {
   expect(await lookOver({ body: "", css })).not.toEqual([]);
 });

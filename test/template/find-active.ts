@@ -1,15 +1,14 @@
 import { html, parse, type DefaultTreeAdapterMap } from "parse5";
 
 /**
- * What a browser would make of a page, looked at for everything that runs, fetches or leads
- * somewhere by itself. Written apart from the rules of the templates, so that a mistake there is no
- * mistake here.
+ * Finds everything in a page that runs, loads or redirects by itself. It shares no code with the
+ * rules for templates, so that a mistake there is not repeated here.
  */
 
 type Node = DefaultTreeAdapterMap["node"];
 type Element = DefaultTreeAdapterMap["element"];
 
-/** All that there may be in a page, whoever made which part of it. */
+/** All elements that a page may contain. */
 const allowed = new Set(
   [
     "html head body meta title link style main article section header footer nav aside div span p",
@@ -23,7 +22,7 @@ const allowed = new Set(
 const metaNames = /^(?:viewport|color-scheme|description|apple-itunes-app|twitter:[a-z]+)$/;
 const metaProperties = /^(?:og|al):[a-z_:]+$/;
 
-/** Everything in a page that has no business there. */
+/** Everything that a page must not contain. */
 export function findActive(page: string, nonce: string): readonly string[] {
   const found: string[] = [];
   visit(parse(page), found, nonce);
@@ -31,12 +30,16 @@ export function findActive(page: string, nonce: string): readonly string[] {
 }
 
 function visit(node: Node, found: string[], nonce: string): void {
-  if ("tagName" in node) look(node, found, nonce);
+  if ("tagName" in node) checkElement(node, found, nonce);
   if ("content" in node) visit(node.content, found, nonce);
   if ("childNodes" in node) for (const child of node.childNodes) visit(child, found, nonce);
 }
 
-function look({ tagName, attrs, namespaceURI }: Element, found: string[], nonce: string): void {
+function checkElement(
+  { tagName, attrs, namespaceURI }: Element,
+  found: string[],
+  nonce: string,
+): void {
   const shown = `<${tagName}${attrs.map(({ name, value }) => ` ${name}=${value}`).join("")}>`;
   const given = new Map(attrs.map(({ name, value }) => [name, value]));
   const isOurs = namespaceURI !== html.NS.HTML;
@@ -66,7 +69,7 @@ function look({ tagName, attrs, namespaceURI }: Element, found: string[], nonce:
   }
 }
 
-/** A scheme of an app is one that the caller chose; those here are all in the tests. */
+/** The only custom scheme in these tests is exampleshop. */
 function isHarmless(address: string): boolean {
   return /^(?:https?:\/\/[^\s\\]+|mailto:.+|tel:.+|#\S*|exampleshop:\/\/.*)$/.test(address);
 }

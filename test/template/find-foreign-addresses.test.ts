@@ -6,7 +6,7 @@ import type { PageSubject } from "../../src/template/page-input.ts";
 import { samples } from "../../src/template/sample-links.ts";
 import { starter } from "../../src/template/starter-template.ts";
 
-/** Templates of a project whose pages may lead to shop.example alone: a red team's, and honest. */
+/** Hostile and harmless templates of a project that only allows shop.example. */
 
 const judge = judgeBy(["shop.example", "*.shop.example"]);
 const buttons = "{% store_buttons %}";
@@ -15,7 +15,7 @@ function find(body: string) {
   return findForeignAddresses(`${body}${buttons}`, judge);
 }
 
-/** One link that a template may wait for: no sample is like it. */
+/** A link whose name a template may test for; no sample has it. */
 function subjectNamed(name: string): PageSubject {
   const [sample] = samples;
   if (sample === undefined) throw new Error("there is no sample");
@@ -31,10 +31,10 @@ function render(body: string, name: string): string {
 
 const image = '<img alt="" src="https://evil.example/a.png">';
 
-/** On every page but that of the link T. */
+/** On every page except that of the link T. */
 const others = '{% if link.name != "T" %}';
 
-/** Each shows a picture or a link of another host to visitors of some link. */
+/** Each shows some visitor a picture or link of another host. */
 const hostile = [
   image,
   '<a href="https://evil.example">x</a>',
@@ -71,7 +71,7 @@ const hostile = [
   '< {%- if true -%}img{% endif %} alt="" src="https://evil.example/a.png">',
   `</p {% if link.name == "T" %}>{% endif %} ${image}>`,
   `</p title="{% if link.name == "T" %}">${image}{% endif %}">`,
-  // The blocks are as many as their ends, but a quoted value ends a block that began before it.
+  // There are as many blocks as ends, but a quoted value ends a block that started before it.
   `{% if a %}<a title="{% endif %}{% if x %}">x</a>{% endif %}`,
   '{% assign x = " href=https://evil.example/" %}<a title=a{{ x }}>x</a>',
   '{% assign x = " href=https://evil.example/" %}<a title= {{ x }}>x</a>',
@@ -99,7 +99,7 @@ const honest = [
   '{% for i in (1..2) %}<a href="https://shop.example/{{ i }}">x</a>{% endfor %}',
 ] as const;
 
-describe("a template that leads elsewhere", () => {
+describe("a template with an address on a forbidden host", () => {
   test.each(hostile)("is refused: %s", (body) => {
     const problems = find(body);
     expect(problems).not.toEqual([]);
@@ -113,7 +113,7 @@ describe("a template that leads elsewhere", () => {
     }
   });
 
-  test("is not always found by trying it: some wait for one link", () => {
+  test("is not found by rendering samples if it waits for one link", () => {
     const patient = hostile.filter((body) => body.includes('"T"'));
     const shown = patient.filter((body) => {
       try {
@@ -126,7 +126,7 @@ describe("a template that leads elsewhere", () => {
     expect(shown.length).toBeGreaterThan(2);
   });
 
-  test("is told of with the host, where that is known", () => {
+  test("gets a problem that names the host", () => {
     expect(find(`<p>\n  ${image}</p>`)).toEqual([
       {
         field: "body",
@@ -140,6 +140,6 @@ describe("a template that leads elsewhere", () => {
   });
 });
 
-test.each(honest)("a template that leads nowhere else is left alone: %s", (body) => {
+test.each(honest)("a template with only allowed addresses is accepted: %s", (body) => {
   expect(find(body)).toEqual([]);
 });

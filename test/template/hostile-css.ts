@@ -1,6 +1,6 @@
 import { evil } from "./hostile-bodies.ts";
 
-/** Sheets that want to fetch something, run something, or end where they should not. */
+/** CSS that tries to load something, run something, or end in the wrong place. */
 export const hostileCss: readonly string[] = [
   `@import "${evil}/a.css";`,
   `@import url(${evil}/a.css);`,

@@ -1,6 +1,6 @@
 import { evil } from "./hostile-bodies.ts";
 
-/** What strangers may have written into a link's, an app's or a project's fields. */
+/** Texts that a user may enter as a field of a link, an app or a project. */
 export const hostileFields: readonly string[] = [
   "<script>alert(1)</script>",
   "<img src=x onerror=alert(1)>",

@@ -1,6 +1,8 @@
 import { evil } from "./hostile-bodies.ts";
 
-/** Bodies that use Liquid: to put together what is refused whole, or to get at what lies behind. */
+/**
+ * Bodies that use Liquid to assemble something that is refused as a whole, or to reach internals.
+ */
 
 const buttons = "{% store_buttons %}";
 

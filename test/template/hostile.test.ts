@@ -15,7 +15,7 @@ import { hostileFields } from "./hostile-fields.ts";
 import { hostileLiquid } from "./hostile-liquid.ts";
 import { lookOver } from "./look-over.ts";
 
-/** Hostile templates and fields are refused, or what comes of them does nothing. */
+/** Hostile templates and fields are refused or have no effect. */
 
 const nonce = "the-nonce";
 
@@ -36,19 +36,19 @@ const sample: PageInput = {
   time: undefined,
 };
 
-test("the corpus is as large as it should be", () => {
+test("the hostile samples are at least 300 different texts", () => {
   const lists = [hostileBodies, hostileLiquid, hostileCss, hostileFields];
   for (const list of lists) expect(new Set(list).size).toBe(list.length);
   expect(lists.flat().length).toBeGreaterThanOrEqual(300);
 });
 
 describe("a hostile body", () => {
-  test.each([...hostileBodies, ...hostileLiquid])(
-    "%j is refused, or does nothing",
-    async (body) => {
+  test.each(nameByStart([...hostileBodies, ...hostileLiquid]))(
+    "%j is refused or has no effect",
+    async (_start, body) => {
       const problems = await lookOver({ body, css: "" });
       const { html } = renderLinkPage({ ...sample, template: compileAnyway(body) });
-      // Even what is refused does nothing where the check is passed by.
+      // Even refused bodies must have no effect when they are rendered unchecked.
       expect(findActive(html, nonce)).toEqual([]);
       for (const { field, line, column, message } of problems) {
         expect([field, line, column]).toEqual(["body", expect.any(Number), expect.any(Number)]);
@@ -57,7 +57,7 @@ describe("a hostile body", () => {
     },
   );
 
-  test("most of them are refused by name", async () => {
+  test("is refused by the check in nearly all cases", async () => {
     const refused = await Promise.all(
       hostileBodies.map(async (body) => (await lookOver({ body, css: "" })).length > 0),
     );
@@ -65,7 +65,7 @@ describe("a hostile body", () => {
   });
 });
 
-test.each(hostileCss)("the hostile sheet %j is refused", async (css) => {
+test.each(hostileCss)("the hostile CSS %j is refused", async (css) => {
   const problems = await lookOver({ body: "", css });
   expect(problems).not.toEqual([]);
   for (const { field, message } of problems) {
@@ -73,7 +73,7 @@ test.each(hostileCss)("the hostile sheet %j is refused", async (css) => {
   }
 });
 
-/** Every text that a stranger may have written, in every place where a page shows one. */
+/** Shows every text field in every place of a page. */
 const shown = compileTemplate({
   body: `{% store_buttons %}
     <p title="{{ link.name }}" class="{{ link.path }}">{{ link.name }} {{ link.social_title }}</p>
@@ -86,7 +86,7 @@ const shown = compileTemplate({
 
 describe.each(["default page", "template"])("a hostile field on the %s", (where) => {
   const template = where === "template" ? shown : undefined;
-  test.each(hostileFields)("%j is a text and nothing more", (text) => {
+  test.each(nameByStart(hostileFields))("%j is shown as text", (_start, text) => {
     for (const input of placeEverywhere(text)) {
       const { html, headers } = renderLinkPage({ ...input, template });
       expect(findActive(html, nonce)).toEqual([]);
@@ -95,7 +95,7 @@ describe.each(["default page", "template"])("a hostile field on the %s", (where)
   });
 });
 
-test("what a template puts out is the text, letter by letter", () => {
+test("a template outputs the text of a field exactly", () => {
   for (const text of ["<b>&amp;\"'`</b>", "{{ x }}{% y %}", "a < b && c > d"]) {
     const link = { ...sampleLink, social_title: text };
     const template = compileTemplate({ body: "{{ link.name }}{% store_buttons %}", css: "" });
@@ -104,6 +104,11 @@ test("what a template puts out is the text, letter by letter", () => {
     expect(unescape(body)).toBe(text);
   }
 });
+
+/** Some samples are too long for the name of a test. */
+function nameByStart(samples: readonly string[]): readonly (readonly [string, string])[] {
+  return samples.map((sample) => [sample.slice(0, 70), sample]);
+}
 
 function placeEverywhere(text: string): readonly PageInput[] {
   const link = { ...sampleLink, social_title: text, social_description: text };
@@ -125,7 +130,7 @@ function unescape(html: string): string {
     .replaceAll("&amp;", "&");
 }
 
-/** As it would be if nobody had checked it; what Liquid itself cannot read has no page. */
+/** Compiles a template without checking it; undefined if Liquid cannot parse it. */
 function compileAnyway(body: string): CompiledTemplate | undefined {
   try {
     return { templates: parseLiquid(body), css: "", isStarter: false };

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { cleanHtml, mark } from "../../src/template/clean-html.ts";
 import { lookOver } from "./look-over.ts";
 
-/** Which attributes and addresses of HTML are everybody's, and which are refused for being odd. */
+/** Ordinary attributes and addresses are accepted, and odd ones are refused. */
 
 const buttons = "{% store_buttons %}";
 
@@ -17,7 +17,7 @@ const everyday = [
   '<a href="mailto:a@shop.example?subject=b%20c">a</a>',
 ];
 
-test.each(everyday)("%s is allowed", async (html) => {
+test.each(everyday)("the HTML %s is accepted", async (html) => {
   expect(await findFaults(html)).toEqual([]);
 });
 
@@ -28,19 +28,19 @@ test.each([
   "<p data-a=b data-é>a</p>",
   '<p aria-"label="a">a</p>',
   "<p aria-a`b>a</p>",
-])("%s has an attribute's name that is refused", async (html) => {
+])("the HTML %s is refused for the name of an attribute", async (html) => {
   expect(await findFaults(html)).toEqual(["This attribute is not allowed on <p>."]);
 });
 
-test("a family of attributes is none by itself", async () => {
+test("data- without a name is no valid attribute", async () => {
   expect(await findFaults("<p data->a</p>")).toEqual([
     "The attribute data- is not allowed on <p>.",
   ]);
 });
 
-describe("an address to write or to call", () => {
+describe("a tel or mailto address", () => {
   test.each([0x01, 0x1b, 0x7f, 0x80, 0x9f])(
-    "has no control character in it: number %i",
+    "with the control character %i is refused",
     async (code) => {
       const control = String.fromCharCode(code);
       for (const address of [`tel:1${control}2`, `mailto:a${control}@shop.example`]) {
@@ -52,14 +52,14 @@ describe("an address to write or to call", () => {
   );
 });
 
-test("a picture comes over https alone", async () => {
+test("a picture must be loaded over https", async () => {
   expect(await findFaults('<img alt="" src="https://shop.example/a.png">')).toEqual([]);
   expect(await findFaults('<img alt="" src="http://shop.example/a.png">')).toEqual([
     "src must be an https address or a data: address of an image.",
   ]);
 });
 
-test("the place of the buttons is none in an attribute, and leaves nothing behind there", () => {
+test("store buttons are not inserted in an attribute, and leave nothing there", () => {
   const { html, hasInserted } = cleanHtml(
     `<p title="a${mark}b" data-x="${mark}">c</p><a href="${mark}#d${mark}">e</a>`,
     "[buttons]",

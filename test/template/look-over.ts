@@ -4,7 +4,7 @@ import type { TemplateSource } from "../../src/template/page-input.ts";
 
 const atOnce: RunInTurn = (work) => Promise.resolve().then(work);
 
-/** Everything that is wrong with a template, by a clock that stands still. */
+/** All problems of a template, with a clock that does not advance. */
 export function lookOver(source: TemplateSource, take: RunInTurn = atOnce) {
   return checkTemplate(source, { take, monotonic: () => 0 });
 }

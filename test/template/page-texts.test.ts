@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import { chooseLanguage } from "../../src/template/choose-language.ts";
 import { pageTexts } from "../../src/template/page-texts.ts";
 
-/** In which language our own design speaks to a visitor. */
+/** Choosing the language of the default page. */
 
-describe("a visitor is spoken to in", () => {
+describe("the default page is in", () => {
   test.each([
     ["de", "de"],
     ["de-AT, en;q=0.5", "de"],
@@ -15,11 +15,11 @@ describe("a visitor is spoken to in", () => {
     ["ZH-hans", "zh-Hans"],
     ["iw-IL", "he"],
     ["sv, nb;q=0.9, nl;q=0.1", "nl"],
-    // Traditional characters are no simplified ones; what comes behind them decides.
+    // Traditional Chinese is not simplified, so the next language decides.
     ["zh-TW, ja;q=0.9", "ja"],
     ["zh-Hant-HK, zh;q=0.5", "zh-Hans"],
     ["es;q=0.8, ar;q=0.8", "es"],
-  ])("the first of their languages that there is: %s is %s", (accepted, language) => {
+  ])("the first available language: %s is %s", (accepted, language) => {
     expect(chooseLanguage(accepted)).toBe(language);
   });
 
@@ -38,12 +38,12 @@ describe("a visitor is spoken to in", () => {
     "-, -de",
     `${"sv,".repeat(100_000)}de`,
     `x${"-x".repeat(100_000)}`,
-  ])("English where that tells none", (accepted) => {
+  ])("English if the header names no available language (%#)", (accepted) => {
     expect(chooseLanguage(accepted)).toBe("en");
   });
 });
 
-test.each(Object.entries(pageTexts))("each text in %s names what it has to", (_, texts) => {
+test.each(Object.entries(pageTexts))("each text in %s contains its placeholders", (_, texts) => {
   for (const text of Object.values(texts)) expect(text).toBe(text.trim());
   const places = Object.values(texts).flatMap((text) => text.match(/\{\w+\}/g) ?? []);
   expect(places.toSorted()).toEqual(["{app}", "{browser}", "{menu}"]);

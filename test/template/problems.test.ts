@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** What saving a template tells of it: everything, each with its place, and nothing twice. */
+/** Saving a template reports every problem with its position, and none twice. */
 
 const buttons = "{% store_buttons %}";
 const made = "The rendered body cannot be shown: ";
@@ -10,31 +10,31 @@ const made = "The rendered body cannot be shown: ";
 let world: World;
 openForEach(createWorld, (opened) => (world = opened));
 
-type Told = { readonly line: number; readonly column: number; readonly message: string };
+type TemplateProblem = { readonly line: number; readonly column: number; readonly message: string };
 
 /** Each problem as `line:column message`. */
 async function listProblems(fields: object): Promise<readonly string[]> {
   const { status, body } = await world.call("PATCH", "/page_template", { body: fields });
   expect([201, 422]).toContain(status);
-  const problems: readonly Told[] = body.problems ?? [];
+  const problems: readonly TemplateProblem[] = body.problems ?? [];
   return problems.map(({ line, column, message }) => `${line}:${column} ${message}`);
 }
 
 const checkBody = (body: string) => listProblems({ body: body + buttons });
 
-describe("tags", () => {
+describe("the tags of a template", () => {
   test.each(["if true", "unless true", "case 1", "for i in (1..2)", "comment"])(
-    "nothing stands behind the name of what ends %s",
+    "take no arguments in the end of %s",
     async (tag) => {
       const end = `end${tag.split(" ", 1)[0]}`;
       expect(await checkBody(`{% ${tag} %}\n{% ${end} %}`)).toEqual([]);
-      const told = [`2:1 {% ${end} %} takes no arguments.`];
-      expect(await checkBody(`{% ${tag} %}\n{% ${end} x %}`)).toEqual(told);
+      const problems = [`2:1 {% ${end} %} takes no arguments.`];
+      expect(await checkBody(`{% ${tag} %}\n{% ${end} x %}`)).toEqual(problems);
     },
   );
 
   test.each(["if true", "unless true", "case 1", "for i in (1..2)"])(
-    "the last branch of %s is its else",
+    "have else as the last branch of %s",
     async (tag) => {
       const name = tag.split(" ", 1)[0];
       const branch = name === "case" ? "{% when 1 %}" : "";
@@ -45,14 +45,14 @@ describe("tags", () => {
     },
   );
 
-  test("the buttons stand in a body once", async () => {
+  test("include the store buttons only once", async () => {
     const again = "2:1 {% store_buttons %} can appear only once.";
     expect(await checkBody(`${buttons}\n`)).toEqual([again]);
     const inside = `{% if true %}${buttons}{% endif %}\n`;
     expect(await checkBody(inside)).toEqual([again]);
   });
 
-  test("the buttons are told where they cannot be seen, though Liquid hides them", async () => {
+  test("cannot include the store buttons where they would be invisible", async () => {
     expect(await checkBody("<!--\n")).toEqual([
       "2:1 {% store_buttons %} would not be visible here.",
       "2:20 The last comment has no closing -->.",
@@ -62,7 +62,7 @@ describe("tags", () => {
     ]);
   });
 
-  test("what is in a comment is never rendered, and so may be anything", async () => {
+  test("may contain anything in a comment, which is never rendered", async () => {
     const hidden = "<script>x</script>\n{{ nothing | nothing }}{% if %}";
     expect(await checkBody(`{% comment %}${hidden}{% endcomment %}`)).toEqual([]);
     expect(await checkBody(`{% comment %}x{% endcomment %}<blink>`)).toHaveLength(1);
@@ -75,15 +75,15 @@ describe("tags", () => {
     ["{{ 1 | plus: (1..3) }}", "1:14"],
     ["{{ (1..3).size }}", "1:4"],
     ["{% for i in (1..3) limit: (1..2) %}{% endfor %}", "1:27"],
-  ])("a range stands in a loop alone: %s", async (body, place) => {
+  ])("may contain ranges only in loops: %s", async (body, place) => {
     expect(await checkBody("{% for i in (1..3) %}{{ i }}{% endfor %}")).toEqual([]);
-    const told = [`${place} A range is only allowed in {% for … in (1..3) %}.`];
-    expect(await checkBody(body)).toEqual(told);
+    const problems = [`${place} A range is only allowed in {% for … in (1..3) %}.`];
+    expect(await checkBody(body)).toEqual(problems);
   });
 });
 
-describe("no problem hides another", () => {
-  test("in one piece of Liquid", async () => {
+describe("every problem of a template is reported", () => {
+  test("within one piece of Liquid", async () => {
     expect(await checkBody("{{ link.x | foo | bar: (1..2) }}{{ y }}")).toEqual([
       expect.stringContaining("1:4 link.x does not exist"),
       expect.stringContaining("1:13 The filter foo does not exist"),
@@ -93,7 +93,7 @@ describe("no problem hides another", () => {
     ]);
   });
 
-  test("behind {% raw %}", async () => {
+  test("after {% raw %}", async () => {
     const problems = await checkBody("{% raw %}\n{{ x }}\n{% endraw %}\n{% y %}");
     expect(problems.map((problem) => problem.slice(0, 30))).toEqual([
       "1:1 The tag raw does not exist",
@@ -103,7 +103,7 @@ describe("no problem hides another", () => {
     ]);
   });
 
-  test("in a body that is too much", async () => {
+  test("in a body that is too large", async () => {
     const loop = "{% for i in (1..1000) %}{{ i }}{% endfor %}\n<script></script>\n{% x %}";
     expect(await checkBody(loop)).toEqual([
       expect.stringContaining("1:25 The template is too long. Counting each turn of a loop"),
@@ -112,7 +112,7 @@ describe("no problem hides another", () => {
     ]);
   });
 
-  test("in CSS whose letters are wrong", async () => {
+  test("in CSS with invalid characters", async () => {
     const css = "a\\:b{}\n@import url(x);\na{behavior:0}\n<\n@font-face{}\na{";
     expect((await listProblems({ css })).map((problem) => problem.slice(0, 24))).toEqual([
       "1:1 Backslashes are only",
@@ -125,11 +125,11 @@ describe("no problem hides another", () => {
     ]);
   });
 
-  test("and nothing is told of CSS that has nothing wrong", async () => {
+  test("but nothing in valid CSS", async () => {
     expect(await listProblems({ css: "a{;top:0;;color:red}\n@media print{b{top:0}}" })).toEqual([]);
   });
 
-  test("of what Liquid makes, in whatever the source has besides", async () => {
+  test("in generated HTML as well as in the source", async () => {
     const link = '{% if true %}\n<a href="{{ link.name }}">{% endif %}';
     const body = `<script>\n</script>${link}${buttons}`;
     expect(await listProblems({ body, css: "a{x:0}" })).toEqual([
@@ -144,24 +144,24 @@ describe("no problem hides another", () => {
     ["body", `${"<script></script>".repeat(51)}${buttons}`, "1:851 And 1 more problem."],
     ["css", "a{b:0}".repeat(72), "1:303 And 22 more problems."],
     ["css", "a<".repeat(72), expect.stringMatching(/ And \d\d more problems\.$/)],
-  ])("and what is left out of a long list is counted: %s %#", async (field, text, last) => {
+  ])("or counted at the end of a long list: %s %#", async (field, text, last) => {
     const problems = await listProblems({ [field]: text });
     expect([problems.length, problems.at(-1)]).toEqual([51, last]);
   });
 });
 
-describe("what Liquid makes has the place that it comes from", () => {
+describe("a problem in generated HTML has the position of its source", () => {
   test.each([
     ["an attribute", 'line\n\n<p class="x"\n title="" {% if true %}href="#"{% endif %}>', "4:24"],
     ["an output", '\n<img alt="" src="{{ link.name }}">', "2:13"],
     ["an element", "\n\n{% if true %}<{% endif %}blink>", "3:14"],
-    ["white space that is taken away", "<{% if true %}p {% endif -%} \n  href='#'>", "2:3"],
+    ["removed white space", "<{% if true %}p {% endif -%} \n  href='#'>", "2:3"],
   ])("%s", async (_, body, place) => {
     const problems = await checkBody(body);
     expect(problems.map((problem) => problem.split(" ", 1)[0])).toContain(place);
   });
 
-  test("where the page gets too large, and where it takes too long", async () => {
+  test("when a page gets too large or takes too long", async () => {
     const deep = `${"{% if true %}<i>".repeat(8)}\n${"<i>".repeat(60)}${"{% endif %}".repeat(8)}`;
     expect(await checkBody(deep)).toEqual([
       `2:166 ${made}The page nests elements more than 64 levels deep.`,
@@ -174,15 +174,19 @@ describe("what Liquid makes has the place that it comes from", () => {
   });
 });
 
-describe("a page pays by length", () => {
+describe("long texts cost steps", () => {
   const long = `{% assign a = "aaa " %}${"{% assign a = a | append: a %}".repeat(11)}\n`;
   const tooMuch = expect.stringMatching(
     /^2:\d+ .* The template takes too many steps\. Use fewer loops\.$/,
   );
 
   test.each([
-    ["for what is read", "{% if a == 1 or a == 2 %}{% endif %}".repeat(9), "a == 1 or ".repeat(90)],
-    ["for what is looked for", "{% if a contains 'b' %}{% endif %}", "a contains a or "],
+    [
+      "when they are compared",
+      "{% if a == 1 or a == 2 %}{% endif %}".repeat(9),
+      "a == 1 or ".repeat(90),
+    ],
+    ["when they are searched", "{% if a contains 'b' %}{% endif %}", "a contains a or "],
   ])("%s", async (_, little, much) => {
     expect(await checkBody(long + little)).toEqual([]);
     expect(await checkBody(`${long}{% if ${much}true %}{% endif %}`)).toEqual([tooMuch]);
@@ -196,7 +200,7 @@ async function save(fields: object, action = "") {
   return reply.body;
 }
 
-test("a text that is too long is told where it passes the limit, and looked at too", async () => {
+test("a text that is too long is reported at its limit, and is still checked", async () => {
   const body = `${buttons}\n<script></script>\n${"é".repeat(32_768)}\n\n<style></style>`;
   const css = `a{behavior:x}\n${" ".repeat(32_768)}b{behavior:x}`;
   const { error, problems } = await save({ body, css });
@@ -216,7 +220,7 @@ test("a text that is too long is told where it passes the limit, and looked at t
   expect(error).toContain("Body is too long (maximum is 65536 bytes), Css is too long");
 });
 
-test("a text that is much too long says that it was not looked at", async () => {
+test("a text that is far too long is reported as not checked", async () => {
   const css = "a{behavior:x}";
   const { problems } = await save({ body: "<script></script>".repeat(10_000), css });
   expect(problems).toEqual([
@@ -230,7 +234,7 @@ test("a text that is much too long says that it was not looked at", async () => 
   ]);
 });
 
-test("a character that cannot be stored has its place, and hides nothing", async () => {
+test("a character that cannot be stored is reported, and so are other problems", async () => {
   const { error, problems } = await save({
     body: `${buttons}\n😀\ud800<script></script>`,
     css: "a{\n\0behavior:x}",
@@ -245,7 +249,7 @@ test("a character that cannot be stored has its place, and hides nothing", async
   expect(error).toMatch(/^Body contains .*, Css contains .*, Body line 2, column 4: /);
 });
 
-test("of css alone, shown on the starter's body, its own problems are told", async () => {
+test("publishing only css reports its problems and none of the starter's", async () => {
   const { problems } = await save({ body: "", css: "a{behavior:x}" }, "/publish");
   expect(problems).toEqual([
     { field: "css", line: 1, column: 3, message: expect.stringContaining("behavior") },

@@ -5,7 +5,7 @@ import { bombs } from "./bombs.ts";
 
 import agents from "../host/user-agents.json" with { type: "json" };
 
-/** What a visitor can be shown by the worst template there is. */
+/** The worst templates, as visitors see them. */
 
 const iPhone = agents.ios["Safari on an iPhone"];
 const buttons = "{% store_buttons %}";
@@ -31,9 +31,9 @@ const readPolicy = async () => String((await visit()).headers["content-security-
 const publish = (body: string) =>
   host.world.call("POST", "/page_template/publish", { body: { body, css: "" } });
 
-test("many bombs at once, over the API, hold up no other caller and leave no memory", async () => {
+test("25 bombs previewed at once delay no other request and leave no memory", async () => {
   const { world } = host;
-  // All calls of one project are done one by one; no deadline rings meanwhile.
+  // Requests of one project are handled in turn, and no deadline passes meanwhile.
   const keys = [await world.addKey(), await world.addKey(), await world.addKey()];
   const statuses = new Set<number>();
   let answered = 0;
@@ -47,7 +47,7 @@ test("many bombs at once, over the API, hold up no other caller and leave no mem
   };
   const before = await measureHeld();
   const asking = askOthers();
-  // What each of them takes, and what it shows, is in bombs.test.ts.
+  // bombs.test.ts checks the steps and the result of each.
   const some = bombs.filter((_, index) => index % 3 === 0);
   await Promise.all(
     some.map(async ({ body = buttons, css = "" }, index) => {
@@ -62,10 +62,10 @@ test("many bombs at once, over the API, hold up no other caller and leave no mem
   expect((await measureHeld()) - before).toBeLessThan(32 * 1024 * 1024);
 });
 
-test("a template that keeps others waiting for longer than it may is not shown", async () => {
+test("a template that takes too long to render is replaced by the default design", async () => {
   let took_ms = 0;
   let now = 0;
-  // Each look at this clock takes so long.
+  // Each reading of this clock advances it.
   const clock = { now: () => host.world.now(), monotonic: () => (now += took_ms) };
   await using slow = await openLinkHost({ clock });
   const { world } = slow;
@@ -80,12 +80,12 @@ test("a template that keeps others waiting for longer than it may is not shown",
   expect(await show()).not.toContain("Own");
 });
 
-describe("a template that was published and is too much for one link", () => {
+describe("a template that is too expensive for one link", () => {
   const costly =
     '{% assign a = link.url | split: "&" | join: " & " %}' +
     '{% assign a = a | replace: "&", "& &" %}'.repeat(240);
 
-  test("shows the default design on that link, and its own on every other", async () => {
+  test("shows the default design on that link, and its own on others", async () => {
     await host.add("link", { path: "large", ios_app: { bundle_id: "com.example.a" } });
     const body = `Own{% if link.path == "small" %}${costly}{% endif %}${buttons}`;
     expect((await publish(body)).status).toBe(200);
@@ -96,7 +96,7 @@ describe("a template that was published and is too much for one link", () => {
   });
 });
 
-test("a page whose template hides the buttons on one link has the default design", async () => {
+test("a template that hides the buttons on one link is not used for that link", async () => {
   const body = `Own<{% if link.path == "small" %}!-- {% endif %}${buttons}`;
   expect((await publish(body)).status).toBe(200);
   const { text } = await visit();
@@ -104,9 +104,9 @@ test("a page whose template hides the buttons on one link has the default design
   expect(text).not.toContain("Own");
 });
 
-describe("the place of the buttons", () => {
+describe("the marker of the store buttons", () => {
   test.each(["&#xFDD0;", "&#64976;", "\ufdd0", "&#xDC00;", "&#56320;"])(
-    "cannot be named: %j",
+    "cannot be written in a template: %j",
     async (name) => {
       expect((await publish(`<p>Own${name.repeat(500)}</p>${buttons}`)).status).toBe(200);
       const { text } = await visit();
@@ -116,7 +116,7 @@ describe("the place of the buttons", () => {
     },
   );
 
-  test("is none in a text or an address that Liquid puts out", async () => {
+  test("is not recognized in the output of Liquid", async () => {
     await publish(`<p title="&#xDC00;{{ link.name }}">{{ link.name }}</p>${buttons}`);
     const [link] = (await host.world.call("GET", "/links")).body.links;
     await host.world.call("PATCH", `/links/${link.id}`, { body: { name: "\ufdd0 &#xDC00;" } });
@@ -126,7 +126,7 @@ describe("the place of the buttons", () => {
   });
 });
 
-test("a picture is allowed where the page has one, however its template writes it", async () => {
+test("a page allows pictures only if it contains one, however its template writes it", async () => {
   await publish(`<{% if true %}img alt="" src="https://x.example/a.png"{% endif %}>${buttons}`);
   expect(await readPolicy()).toContain("img-src data: https:;");
   await publish(
