@@ -33,13 +33,13 @@ const checks: Readonly<Record<string, Check>> = {
   text: ({ code }) => expect(code.trim()).not.toBe(""),
 };
 
-test.each(blocks)("$path:$line is correct $language", async (block) => {
+test.each(blocks)("the $language block at $path:$line is valid", async (block) => {
   const check = checks[block.language];
   if (check === undefined) throw new Error(`no check for a block of ${block.language}`);
   await check(block);
 });
 
-describe("the curl commands of a page work in order on a new server with the link spring", () => {
+describe("all curl commands of a page work in order on a new server", () => {
   const paths = new Set(blocks.filter(isLocalCurl).map(({ path }) => path));
 
   test.each([...paths])("%s", async (path) => {
@@ -83,7 +83,7 @@ function checkShell({ code }: Block): void {
   }
 }
 
-/** A command of ours: its name and its flags exist, and its words are one of its usages. */
+/** A waypost command: its name and flags exist, and its words match one of its usages. */
 function checkCommand(text: string): void {
   const words = [...text.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
     ([, single, double, bare]) => single ?? double ?? bare ?? "",

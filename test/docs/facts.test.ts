@@ -12,23 +12,23 @@ import { listFiles } from "../support/folders.ts";
 import { answering, openStage, ownerFacts } from "../support/stage.ts";
 import { renderManifest } from "../tools/manifest.ts";
 
-/** What the documents say, held against what is true. */
+/** Statements of the documentation, compared with the code. */
 
 const readme = readFileSync("README.md", "utf8");
 const help = renderHelp(Object.values(commandList));
 const tools = readFileSync("docs/reference/tools.md", "utf8");
 const commands = ["npm ci && npm start", "npm ci && npm test"];
 
-test("the README opens with the command that runs it and the one that tests it", () => {
+test("README.md begins with the commands that run and test Waypost", () => {
   const blocks = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, code]) => code?.trim());
   expect(blocks.slice(0, 2)).toEqual(commands);
 });
 
-test("CI runs exactly the README's test command", () => {
+test("CI runs the README's test command", () => {
   expect(readFileSync(".ci/run", "utf8").split("\n")).toContain("npm ci && npm test");
 });
 
-test("docs/architecture.md lists every room of src", () => {
+test("docs/architecture.md lists every folder of src", () => {
   const holding = listFiles("src").map((path) => dirname(path));
   const folders = new Set([...holding, ...holding.map((folder) => dirname(folder))]);
   const parts = new Set(["schema", "handlers"]);
@@ -38,11 +38,11 @@ test("docs/architecture.md lists every room of src", () => {
   expect(new Set(listed)).toEqual(new Set(rooms.filter((room) => room.startsWith("src/"))));
 });
 
-test("manifest.json has the live tools, the version and the texts of the settings", async () => {
+test("manifest.json contains the current tools, version and settings", async () => {
   expect(readFileSync("manifest.json", "utf8")).toBe(await renderManifest());
 });
 
-test("manifest.json sets known variables alone, each from a field that the user fills in", () => {
+test("manifest.json only sets known variables, each from a field that the user fills in", () => {
   const { server, user_config } = JSON.parse(readFileSync("manifest.json", "utf8"));
   for (const [variable, value] of Object.entries<string>(server.mcp_config.env)) {
     expect(settingList.map((setting) => setting.variable)).toContain(variable);
@@ -51,13 +51,13 @@ test("manifest.json sets known variables alone, each from a field that the user 
   }
 });
 
-describe("the blocks that connect a client", () => {
+describe("the client configurations in README.md", () => {
   const blocks = [...readme.matchAll(/```json\n([\s\S]*?)```/g)].map(([, json]) =>
     JSON.parse((json ?? "").replace("<your key>", "the-key")),
   );
   const servers = blocks.map((block) => (block.mcpServers ?? block.servers).waypost);
 
-  test("each starts the built command, with variables that it knows", async () => {
+  test("start the built command with variables that it accepts", async () => {
     const started = servers.filter((server) => server.command !== undefined);
     expect(started.length).toBeGreaterThanOrEqual(4);
     for (const { command, args } of started) {
@@ -76,7 +76,7 @@ describe("the blocks that connect a client", () => {
     }
   });
 
-  test("the one over HTTP works with the address and the key of a first start", async () => {
+  test("over HTTP work with the address and key of a first start", async () => {
     const server = servers.find(({ url }) => url !== undefined);
     expect(server.url).toBe("http://127.0.0.1:8787/mcp");
     await using folder = await createFolder();
@@ -91,12 +91,12 @@ describe("the blocks that connect a client", () => {
     await client.close();
   });
 
-  test("the command for Claude Code is the same command", () => {
+  test("include the same command for Claude Code", () => {
     expect(readme).toContain("claude mcp add waypost -- node /path/to/waypost/dist/waypost.js");
   });
 });
 
-test("docs/reference/tools.md names every prompt and every resource template", async () => {
+test("docs/reference/tools.md lists every prompt and resource template", async () => {
   await using stage = await openStage({
     send: answering(500, {}),
     known: { facts: ownerFacts },
@@ -111,7 +111,7 @@ test("docs/reference/tools.md names every prompt and every resource template", a
   expect(named.filter((name) => !tools.includes(`\`${name}\``))).toEqual([]);
 });
 
-test("the help text and docs/bulk-and-import.md name the services whose exports are known", () => {
+test("the help text and docs/bulk-and-import.md list every service to import from", () => {
   const text = readFileSync("docs/bulk-and-import.md", "utf8");
   for (const { title } of formats) {
     expect(text).toMatch(new RegExp(`^\\| ${title.replace(".", "\\.")} +\\|`, "m"));

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { listFiles } from "../support/folders.ts";
 
-/** The pages that people read: README.md and everything in docs/. */
+/** The pages of the documentation: README.md and everything in docs/. */
 
 export type Page = { readonly path: string; readonly text: string };
 
-/** A fenced block of code. The line is where its code begins. */
+/** A fenced block of code. `line` is where its code starts. */
 export type Block = {
   readonly path: string;
   readonly line: number;

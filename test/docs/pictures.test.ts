@@ -15,14 +15,14 @@ const shown = pages.flatMap(({ path, text }) =>
   ),
 );
 
-test.each(pictures)("%s is a PNG of at most 150 KB that a page shows", (path) => {
+test.each(pictures)("%s is a PNG of at most 150 KB that is used on a page", (path) => {
   const bytes = readFileSync(path);
   expect(bytes.subarray(0, 8).toString("hex")).toBe(signature);
   expect(bytes.length).toBeLessThanOrEqual(mostBytes);
   expect(shown).toContain(path);
 });
 
-test("every picture that a page shows exists", () => {
+test("every picture on a page exists", () => {
   expect(shown.length).toBeGreaterThan(5);
   expect(shown.filter((path) => !existsSync(path))).toEqual([]);
 });

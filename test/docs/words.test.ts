@@ -5,7 +5,7 @@ import { listSentences, pages, type Page } from "./pages.ts";
 
 const mostWords = 30;
 const { files } = JSON.parse(readFileSync("package.json", "utf8"));
-/** npm packs the last two without being asked. */
+/** npm always packs the last two. */
 const packed = new Set([...files, "README.md", "LICENSE"]);
 const docs = pages.filter(({ path }) => path !== "README.md");
 
@@ -31,7 +31,7 @@ describe.each(docs)("$path", (page) => {
     expect(countLines(page)).toBeLessThanOrEqual(200);
   });
 
-  test("begins with its title and with who it is for", () => {
+  test("begins with its title and its readers", () => {
     expect(page.text).toMatch(/^# [^\n]+\n\nFor /);
   });
 });
@@ -42,7 +42,7 @@ describe.each(pages)("$path", (page) => {
     expect(long).toEqual([]);
   });
 
-  test("links only to files and headings that the npm package has", () => {
+  test("only links to files and headings in the npm package", () => {
     const targets = [...page.text.matchAll(/\]\((?!https?:)([^)]+)\)/g)].map(([, to = ""]) => to);
     expect(targets.filter((target) => !hasTarget(page, target))).toEqual([]);
   });
@@ -67,7 +67,7 @@ function hasTarget({ path, text }: Page, target: string): boolean {
   return [...linked.matchAll(/^#+ (.+)$/gm)].some(([, title = ""]) => slug(title) === heading);
 }
 
-/** As GitHub makes the anchor of a heading. */
+/** GitHub's anchor for a heading. */
 function slug(title: string): string {
   return title
     .toLowerCase()
