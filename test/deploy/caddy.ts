@@ -10,7 +10,7 @@ import { findFreePort } from "../support/ports.ts";
 import { waitUntil } from "../support/clock.ts";
 import { makeHeaders, noCertificate, type Answer, type Proxy, type Sent } from "./proxy.ts";
 
-/** The installed Caddy with deploy/Caddyfile, at other ports and with certificates of its own. */
+/** The installed Caddy with deploy/Caddyfile, on other ports and with its own certificates. */
 export async function startCaddy(upstream: number): Promise<Proxy> {
   const folder = await mkdtemp(join(tmpdir(), "waypost-caddy-"));
   const [http, https] = [await findFreePort(), await findFreePort()];
@@ -52,7 +52,7 @@ async function send(port: number, host: string, path: string, sent: Sent): Promi
   const method = sent.body === undefined ? "GET" : "POST";
   const headers = makeHeaders(host, sent);
   const target = { host: "127.0.0.1", port, path, method, servername: host };
-  // No one else vouches for Caddy's own certificates.
+  // Caddy's own certificates have no known issuer.
   const asked = request({ ...target, headers, agent: false, rejectUnauthorized: false });
   asked.end(sent.body === undefined ? undefined : JSON.stringify(sent.body));
   try {

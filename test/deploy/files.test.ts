@@ -10,7 +10,7 @@ import { findFreePort } from "../support/ports.ts";
 import { startCaddy } from "./caddy.ts";
 import { noCertificate, startProxy, type Proxy } from "./proxy.ts";
 
-/** The files for a server: they are what their programs read, and they fit each other. */
+/** The files for running on a server: each is valid and fits the others. */
 
 const compose = parse(readFileSync("compose.yaml", "utf8"));
 const hasCaddy = spawnSync("caddy", ["version"]).status === 0;
@@ -27,7 +27,7 @@ test("compose.yaml follows the Compose specification", () => {
   expect(check({ ...compose, services: { waypost: { volume: [] } } })).toBe(false);
 });
 
-test("the Waypost service of compose.yaml cannot write outside its volume, nor gain rights", () => {
+test("compose.yaml runs Waypost read-only and without capabilities; it writes to a volume", () => {
   const { waypost, caddy, postgres } = compose.services;
   expect(waypost).toMatchObject({
     read_only: true,
@@ -40,12 +40,12 @@ test("the Waypost service of compose.yaml cannot write outside its volume, nor g
   expect(postgres.profiles).toEqual(["postgres"]);
 });
 
-describe("the topology of compose.yaml, started without containers", () => {
-  test("opens a link through a proxy that asked for the host name first", async () => {
+describe("the setup of compose.yaml, started without containers,", () => {
+  test("opens a link through a proxy that asks Waypost about the host name", async () => {
     await openLinkThrough(startProxy);
   });
 
-  test("opens a link through Caddy with its configuration", async (context) => {
+  test("opens a link through Caddy", async (context) => {
     context.skip(!hasCaddy, "Caddy is not installed");
     await openLinkThrough(startCaddy);
   });
@@ -61,7 +61,7 @@ async function openLinkThrough(start: (upstream: number) => Promise<Proxy>): Pro
   const { environment } = compose.services.waypost;
   const env = {
     ...fill(environment, names),
-    // The containers' network exists only there.
+    // The containers' network does not exist here.
     WAYPOST_TRUSTED_PROXIES: "loopback",
     WAYPOST_DATA: folder.path,
     WAYPOST_PORT: String(port),
@@ -88,27 +88,27 @@ async function openLinkThrough(start: (upstream: number) => Promise<Proxy>): Pro
   }
 }
 
-test("Caddy accepts its configuration", (context) => {
+test("Caddy accepts deploy/Caddyfile", (context) => {
   context.skip(!hasCaddy, "Caddy is not installed");
   const words = ["validate", "--adapter", "caddyfile", "--config", "deploy/Caddyfile"];
   const { status, stderr } = spawnSync("caddy", words, { encoding: "utf8" });
   expect({ status, stderr }).toMatchObject({ status: 0 });
 });
 
-test("the Caddyfile asks Waypost before it gets a certificate", () => {
+test("deploy/Caddyfile asks Waypost before it requests a certificate", () => {
   const text = readFileSync("deploy/Caddyfile", "utf8");
   expect(text).toContain("ask http://{$WAYPOST_UPSTREAM:127.0.0.1:8787}/tls/ask\n");
   expect(text.split("{").length).toBe(text.split("}").length);
 });
 
-test("Caddy of compose.yaml passes a request on only when all of it has arrived", () => {
+test("Caddy in compose.yaml buffers whole requests before it forwards them", () => {
   const { environment } = compose.services.caddy;
   const text = readFileSync("deploy/Caddyfile", "utf8");
   const filled = text.replace("{$WAYPOST_PROXY_OPTION}", environment.WAYPOST_PROXY_OPTION);
   expect(filled).toMatch(/^\treverse_proxy .*\{\n(\t\t#.*\n)*\t\trequest_buffers 5MiB\n/m);
 });
 
-test("nginx accepts the site as it is", async (context) => {
+test("nginx accepts deploy/nginx.conf", async (context) => {
   context.skip(!hasNginx, "nginx is not installed");
   context.skip(process.getuid?.() !== 0, "only root may listen at the ports of the site");
   await using folder = await createUsedFolder();
@@ -128,17 +128,20 @@ test("nginx accepts the site as it is", async (context) => {
   expect({ status, stderr }).toMatchObject({ status: 0 });
 });
 
-test.skipIf(!hasSystemd)("systemd accepts the unit, and its sandbox is tight", async () => {
-  await using folder = await createUsedFolder();
-  const unit = `${folder.path}/waypost.service`;
-  const text = readFileSync("deploy/waypost.service", "utf8");
-  // systemd rejects a unit whose program does not exist on this machine.
-  await writeFile(unit, text.replace("=/usr/bin/node ", `=${process.execPath} `));
-  const { status, stderr } = spawnSync("systemd-analyze", ["verify", unit], { encoding: "utf8" });
-  expect({ status, stderr }).toMatchObject({ status: 0 });
-  const words = ["security", "--offline=true", "--threshold=25", "deploy/waypost.service"];
-  expect(spawnSync("systemd-analyze", words).status).toBe(0);
-});
+test.skipIf(!hasSystemd)(
+  "systemd accepts deploy/waypost.service and rates its sandbox as safe",
+  async () => {
+    await using folder = await createUsedFolder();
+    const unit = `${folder.path}/waypost.service`;
+    const text = readFileSync("deploy/waypost.service", "utf8");
+    // systemd rejects a unit whose program does not exist on this machine.
+    await writeFile(unit, text.replace("=/usr/bin/node ", `=${process.execPath} `));
+    const { status, stderr } = spawnSync("systemd-analyze", ["verify", unit], { encoding: "utf8" });
+    expect({ status, stderr }).toMatchObject({ status: 0 });
+    const words = ["security", "--offline=true", "--threshold=25", "deploy/waypost.service"];
+    expect(spawnSync("systemd-analyze", words).status).toBe(0);
+  },
+);
 
 /** `${NAME:-default}` and `${NAME:?message}` as Compose fills them in. */
 function fill(

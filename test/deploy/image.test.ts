@@ -9,7 +9,7 @@ import { createCall } from "../support/world.ts";
 import { fetchDescribed } from "../support/api-description.ts";
 import { findFreePort } from "../support/ports.ts";
 
-/** No container engine runs here: the instructions of the Dockerfile run in plain folders. */
+/** No container engine runs here: the Dockerfile's instructions run in plain folders. */
 
 type Instruction = { readonly name: string; readonly words: readonly string[] };
 
@@ -108,15 +108,15 @@ function copy(stage: Stage, words: readonly string[], stages: ReadonlyMap<string
   }
 }
 
-/** What `.dockerignore` lets through. */
+/** Whether `.dockerignore` includes the path. */
 function isSource(path: string): boolean {
   return !path.includes("node_modules");
 }
 
-/** The image's `/data` and its user exist only there. */
+/** The image's `/data` and its user do not exist here. */
 function runShell(stage: Stage, script: string): void {
   if (script === "npm ci") {
-    // The suite has installed the same lock file already.
+    // The same lock file is already installed.
     symlinkSync(join(process.cwd(), "node_modules"), join(place(stage, "."), "node_modules"));
     return;
   }

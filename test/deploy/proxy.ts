@@ -8,8 +8,8 @@ import {
 import type { AddressInfo } from "node:net";
 
 /**
- * A proxy like Caddy with on-demand TLS, without the TLS: it asks Waypost about each host name,
- * and passes a request on with the visitor's address and its own name.
+ * A proxy like Caddy with on-demand TLS, but without TLS. It asks Waypost about each host name, and
+ * forwards requests with the visitor's address and its own name.
  */
 
 export type Sent = { readonly key?: string; readonly body?: object };
@@ -20,7 +20,7 @@ export type Proxy = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-/** What a visitor gets from a proxy that has no certificate for the host name. */
+/** The status for a visitor if the proxy has no certificate for the host name. */
 export const noCertificate = 525;
 
 export async function startProxy(upstream: number): Promise<Proxy> {
