@@ -109,7 +109,7 @@ test("link.clicked contains the new clicks of each link of a batch", async () =>
   visit(one);
   visit(other);
   visit(one);
-  // Who presses the button of a page has clicked before.
+  // A press of a page's button does not count as a click.
   visit(other, "button");
   await clicks.flush(project.id);
   await deliverIn(world).deliverDue();

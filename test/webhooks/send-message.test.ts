@@ -102,7 +102,7 @@ describe("over TLS", () => {
   );
 });
 
-describe("an answer without an end is not read on", () => {
+describe("an endless response is not read to its end", () => {
   test.each([
     ["headers", "HTTP/1.1 200 OK\r\n", "x-more: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n"],
     ["a line", "HTTP/1.1 200 OK\r\nx-more: ", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"],
@@ -125,14 +125,14 @@ describe("an answer without an end is not read on", () => {
 });
 
 test.each(["SSH-2.0-OpenSSH_9.0\r\n", "HTTP/1.1 101 Switching\r\nupgrade: a\r\n\r\n", ""])(
-  "a receiver that answers no HTTP has not accepted the message: %j",
+  "a receiver that does not answer with HTTP has not accepted the message: %j",
   async (text) => {
     const fault = await sendTo((socket) => socket.end(text));
     expect(fault).toBe("the response could not be read");
   },
 );
 
-test("a receiver that speaks no TLS has no valid certificate", async () => {
+test("a receiver without TLS is reported as having no valid certificate", async () => {
   const fault = await sendTo((socket) => socket.end("no TLS"), loopbackOnly, "https");
   expect(fault).toBe("its certificate is invalid");
 });

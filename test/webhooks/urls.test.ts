@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { readNetworks } from "../../src/network/read-networks.ts";
 import { findUrlFault } from "../../src/webhooks/reach.ts";
 
-/** Addresses to which nothing could ever be delivered are refused when a webhook is created. */
+/** The addresses that a webhook may have. */
 
 const find = (url: string, named: string) =>
   findUrlFault(url, named === "" ? [] : (readNetworks(named) ?? []));
@@ -29,7 +29,7 @@ test.each([
   ["http://[2606:4700::1]/", "loopback", isPlain],
   ["https://example.com:25/", "", isBadPort],
   ["https://93.184.216.34:22/", "10.0.0.0/8", isBadPort],
-])("%s is refused where the private networks %j are named: %s", (url, named, fault) => {
+])("the webhook address %s is refused with the private networks %j: %s", (url, named, fault) => {
   expect(find(url, named)).toContain(fault);
 });
 
@@ -44,6 +44,6 @@ test.each([
   ["http://[::1]:3000/", "loopback"],
   // A host name is looked up at each attempt.
   ["http://receiver.example:25/", "10.0.0.0/8"],
-])("%s may be a webhook's address where the private networks %j are named", (url, named) => {
+])("the webhook address %s is accepted with the private networks %j", (url, named) => {
   expect(find(url, named)).toBeUndefined();
 });
