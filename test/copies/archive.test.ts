@@ -50,7 +50,7 @@ async function unpack(bytes: Buffer, chunkBytes = bytes.length) {
 }
 
 test.each([0, 1, 511, 512, 513, 100_000])(
-  "a file of 1 + %i bytes is unpacked as it was",
+  "an archive returns a file of 1 + %i bytes unchanged",
   async (n) => {
     const files = { data: "x".repeat(n + 1), key: "secret" };
     const bytes = await pack(files);
@@ -63,7 +63,7 @@ test.each([0, 1, 511, 512, 513, 100_000])(
 );
 
 test.each([0, 8 ** 11 - 1, 8 ** 11, 2 ** 45])(
-  "a header can say that a file has %i bytes",
+  "the header of an archive can describe a file of %i bytes",
   (size) => {
     const header = { name: "data", size, mtime_s: 1 };
     expect(readHeader(writeHeader(header))).toEqual(header);
@@ -73,7 +73,7 @@ test.each([0, 8 ** 11 - 1, 8 ** 11, 2 ** 45])(
 const entry = (name: string, text: string, type = "0") => {
   const header = writeHeader({ name, size: text.length, mtime_s: 0 });
   header.write(type, 156);
-  // The sum of the header's bytes, with the new type.
+  // The checksum of the header, with the new type.
   const sum = [...header.subarray(0, 148), ...header.subarray(156)].reduce((a, b) => a + b, 256);
   header.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
   return Buffer.concat([
@@ -85,20 +85,20 @@ const entry = (name: string, text: string, type = "0") => {
 const end = Buffer.alloc(1024);
 const foreign = "it is damaged, or not a Waypost backup";
 
-describe("an archive that another program made is refused if it contains", () => {
+describe("an archive from another program is refused if it contains", () => {
   test.each([
     ["an unknown name", [entry("notes", "x")]],
     ["a path", [entry("../key", "x")]],
     ["an absolute path", [entry("/etc/key", "x")]],
-    ["a path of this folder twice", [entry("././key", "x")]],
+    ["a path with a dot segment twice", [entry("././key", "x")]],
     ["a symbolic link", [entry("key", "x", "2")]],
     ["a hard link", [entry("key", "x", "1")]],
     ["a folder", [entry("data", "x", "5")]],
     ["a key that is too long", [entry("key", "x".repeat(11))]],
     ["an empty file", [entry("data", "")]],
     ["the same file twice", [entry("key", "x"), entry("key", "x")]],
-    ["a header whose sum is wrong", [Buffer.from(entry("key", "x")).fill("y", 0, 1)]],
-    ["no tar file", [Buffer.alloc(512, "a")]],
+    ["a header with a wrong checksum", [Buffer.from(entry("key", "x")).fill("y", 0, 1)]],
+    ["data that is no tar file", [Buffer.alloc(512, "a")]],
   ])("%s", async (_, entries) => {
     const bytes = gzipSync(Buffer.concat([...entries, end]));
     await expect(unpack(bytes)).rejects.toThrow(new CopyFault(foreign));
@@ -106,12 +106,12 @@ describe("an archive that another program made is refused if it contains", () =>
   });
 });
 
-test("an archive that tar packed from a folder is read", async () => {
+test("an archive that tar made from a folder is accepted", async () => {
   const bytes = gzipSync(Buffer.concat([entry("./key", "secret"), entry("./data", "x"), end]));
   expect((await unpack(bytes)).files).toEqual({ key: "secret", data: "x" });
 });
 
-test("an archive is refused wherever it is cut off", async () => {
+test("an archive that is cut off at any byte is refused", async () => {
   const bytes = await pack({ data: "word ".repeat(1000), key: "secret" });
   for (let length = 0; length < bytes.length; length += 1) {
     await expect(unpack(bytes.subarray(0, length))).rejects.toThrow(CopyFault);
@@ -123,7 +123,7 @@ test("an archive is refused wherever it is cut off", async () => {
   }
 });
 
-test("an archive with a byte that changed is refused, unless its content is the same", async () => {
+test("an archive with one changed byte is refused, unless its content is the same", async () => {
   const files = { data: randomBytes(500).toString("base64"), key: "secret" };
   const bytes = await pack(files);
   let refused = 0;
