@@ -3,7 +3,7 @@ import type { PostgresServer } from "../support/postgres.ts";
 import type { Check } from "./check.ts";
 import type { Site } from "./site.ts";
 
-/** Something that goes wrong, for real, and what must hold all the same. */
+/** Something that really goes wrong, and what must still hold. */
 export type Fault = {
   readonly name: string;
   readonly what: string;
@@ -14,16 +14,16 @@ export type Fault = {
 export const engines = ["sqlite", "postgres"] as const;
 export type Engine = (typeof engines)[number];
 
-/** Where a fault is played, and how much of it. */
+/** Where a fault happens, and how much of it. */
 export type Stage = {
   readonly engine: Engine;
   readonly chance: Chance;
-  /** So much of something, in full or in the short cut of it. */
+  /** A size: the first in a full run, the second in a short one. */
   readonly scale: (full: number, short: number) => number;
-  /** The limit of something that a busy machine makes worse: in a short cut nobody judges it. */
+  /** A limit that depends on how busy the machine is; undefined in a short run. */
   readonly judge: (most: number) => number | undefined;
-  /** A store of its own with nothing in it. */
+  /** Opens a separate, empty store. */
   readonly openSite: () => Promise<Site>;
-  /** A server that nobody else uses; started when it is first asked for. */
+  /** Returns a separate server, started on first use. */
   readonly findPostgres: () => Promise<PostgresServer>;
 };

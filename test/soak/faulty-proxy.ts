@@ -3,22 +3,22 @@ import { connect, createServer, type Socket } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import type { Chance } from "../bulk/simulator/chance.ts";
 
-/** Stands between two programs, and delays, cuts and resets what goes between them. */
+/** A proxy between two programs that delays, cuts and resets their connections. */
 export type FaultyProxy = {
   readonly port: number;
   readonly setTrouble: (trouble: Trouble) => void;
-  /** How many connections it has broken so far. */
+  /** How many connections have been broken so far. */
   readonly countBroken: () => number;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-/** What happens to each piece of what is said, in either direction. */
+/** What happens to each piece of data, in either direction. */
 export type Trouble = {
-  /** It waits for so long at most. */
+  /** The longest delay. */
   readonly delay_ms: number;
-  /** So often the connection ends in the middle of it. */
+  /** The probability that the connection ends in the middle of the piece. */
   readonly cut: number;
-  /** So often it ends as that of a machine that has lost its power and came back. */
+  /** The probability that the connection is reset, as after a loss of power. */
   readonly reset: number;
 };
 
@@ -60,7 +60,7 @@ export async function openFaultyProxy(target: string, chance: Chance): Promise<F
         sockets.delete(one);
         other.destroy();
       });
-      // Each ends with the other one, whatever ended that.
+      // When one connection ends, the other one ends as well.
       one.on("error", () => undefined);
       pass(one, other).catch(() => other.destroy());
     }

@@ -1,16 +1,16 @@
 import { setTimeout } from "node:timers/promises";
 import { ask, type Answer, type Question } from "../bench/load/ask.ts";
 
-/** Clients who ask again and again, whatever they are answered, until they are told to stop. */
+/** Clients that send requests until they are stopped, whatever the responses. */
 
 type Asking = {
   readonly askers: number;
   readonly next: () => Question;
-  /** Told of every question: what it was answered, or that it was not, and how long that took. */
+  /** Called for every request with its response or error, and the time it took. */
   readonly hear: (question: Question, answer: Answer | Error, time_ms: number) => void;
 };
 
-/** Who got no answer or a refusal comes back a little later, as clients do. */
+/** After an error a client waits a little, as real clients do. */
 const rest_ms = 20;
 
 export function keepAsking(
@@ -36,7 +36,7 @@ export function keepAsking(
   };
 }
 
-/** An answer in a few words. */
+/** A short description of a response. */
 export function describeAnswer(answer: Answer | Error): string {
   return answer instanceof Error
     ? `no answer: ${answer.message}`

@@ -5,29 +5,32 @@ import { modernCall } from "../support/mcp-http.ts";
 import { none, note, type Check } from "./check.ts";
 import { describeAnswer } from "./keep-asking.ts";
 
-/** What was asked for under names of its own, and what was said to each, held against the store. */
+/**
+ * Records what was requested under unique names and what was returned, and compares it with the
+ * store.
+ */
 export type Ledger = {
-  /** A new link by the API. */
+  /** A request that creates a link through the API. */
   readonly nextWrite: () => Question;
-  /** A new link by an assistant's tool. */
+  /** A request that creates a link with an assistant's tool. */
   readonly nextCall: () => Question;
   readonly hear: (question: Question, answer: Answer | Error) => void;
-  /** How many writes were acknowledged so far. */
+  /** How many writes have been acknowledged so far. */
   readonly readAcknowledged: () => number;
   readonly check: (links: readonly { readonly name: string | null }[]) => readonly Check[];
 };
 
 type Allowed = {
-  /** A server was killed, or a way to it cut: what it was asked then has no answer. */
+  /** Whether requests may get no response, because a server is killed or its connection is cut. */
   readonly noAnswer?: boolean;
-  /** Refusals that are meant, beside 503. */
+  /** Expected error messages, in addition to 503. */
   readonly messages?: readonly string[];
-  /** And codes of tools. */
+  /** Expected error codes of tools. */
   readonly codes?: readonly string[];
 };
 
-/** What a client takes an answer for. */
-type Told = "done" | "refused" | "unknown" | "unanswered" | "strange";
+/** How a client understands a response. */
+type Outcome = "done" | "refused" | "unknown" | "unanswered" | "strange";
 
 export function createLedger(keys: readonly string[], allowed: Allowed = {}): Ledger {
   const nextKey = createRing(keys);
@@ -41,7 +44,7 @@ export function createLedger(keys: readonly string[], allowed: Allowed = {}): Le
   const name = (write: (name: string, fields: object) => Question) => () => {
     turn += 1;
     const name = `soak ${turn}`;
-    // Where the server makes the path, a write that is done twice leaves two links.
+    // When the server chooses the path, a write that is done twice creates two links.
     const path = turn % 2 === 0 ? {} : { path: `soak/${turn}` };
     const question = write(name, { name, url: "https://example.com/", ...path });
     names.set(question, name);
@@ -94,7 +97,7 @@ export function createLedger(keys: readonly string[], allowed: Allowed = {}): Le
 
 const well = new Set([200, 201, 302]);
 
-function readOutcome(answer: Answer | Error, allowed: Allowed): Told {
+function readOutcome(answer: Answer | Error, allowed: Allowed): Outcome {
   if (answer instanceof Error) return allowed.noAnswer === true ? "unanswered" : "strange";
   const { status, body } = answer;
   const error = readToolError(body);
@@ -116,7 +119,7 @@ function readOutcome(answer: Answer | Error, allowed: Allowed): Told {
 
 type ToolError = { readonly code: string; readonly message: string; readonly effect: string };
 
-/** Undefined where it is no failure of a tool. */
+/** Undefined if no tool has failed. */
 function readToolError(body: string): ToolError | undefined {
   if (!body.includes('"isError":true')) return undefined;
   const { result } = JSON.parse(body) as {

@@ -3,7 +3,7 @@ import { notPlayed } from "./faults/full-disk.ts";
 import { faults } from "./faults.ts";
 import { openSoak } from "./stage.ts";
 
-/** The short cut of each fault on PostgreSQL, on a server that may be killed. */
+/** A short run of each fault on PostgreSQL, on a server that may be killed. */
 
 const played = faults.filter(({ engines }) => engines.includes("postgres"));
 

@@ -8,22 +8,22 @@ import { makeFolder } from "../bench/leftovers.ts";
 import { serve, type Server, type Starting } from "../bench/servers/http-server.ts";
 import { query, type PostgresServer } from "../support/postgres.ts";
 
-/** A store of its own, and the built command's servers on it. */
+/** A separate store, with servers of the built command. */
 export type Site = {
   readonly folder: string;
   readonly databaseUrl: string | undefined;
   readonly serve: (serving?: Serving) => Promise<Server>;
-  /** No server may run meanwhile: what it writes would be left in its log. */
+  /** No server may run meanwhile, because its writes would stay in its log. */
   readonly addPlot: (subdomain: string, keys: number) => Promise<Plot>;
-  /** All links of the store, in no order. */
+  /** All links of the store, in any order. */
   readonly readLinks: () => Promise<readonly Row[]>;
-  /** What the engine itself finds wrong with its file. */
+  /** Damage that the database itself reports in its file. */
   readonly findDamage: () => readonly string[];
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
 type Serving = Starting & {
-  /** Another folder than its own. */
+  /** Another data folder than the site's. */
   readonly data?: string;
 };
 
@@ -65,7 +65,7 @@ export async function openSite(server: PostgresServer | undefined): Promise<Site
   };
 }
 
-/** It goes with its server, which is the soak's own. */
+/** The database disappears with its server, which belongs to the soak test. */
 async function createDatabase(server: string): Promise<string> {
   const name = `soak_${randomUUID().replaceAll("-", "")}`;
   await query(server, `create database ${name}`);

@@ -3,7 +3,10 @@ import { notPlayed } from "./faults/full-disk.ts";
 import { faults } from "./faults.ts";
 import { openSoak } from "./stage.ts";
 
-/** The short cut of each fault on SQLite, except kills: `test/commands/durability.test.ts`. */
+/**
+ * A short run of each fault on SQLite, except kills, which `test/commands/durability.test.ts`
+ * covers.
+ */
 
 const played = faults.filter(({ name, engines }) => {
   return engines.includes("sqlite") && name !== "kill";

@@ -5,7 +5,7 @@ import { engines, type Engine, type Fault } from "./fault.ts";
 import { faults } from "./faults.ts";
 import { openSoak } from "./stage.ts";
 
-/** `npm run soak`: every fault on every engine, for real, and a table of what was seen. */
+/** `npm run soak` runs every fault on every engine and prints a table of the results. */
 
 await soak();
 
@@ -42,7 +42,7 @@ async function soak(): Promise<void> {
 
 type Row = Check & { readonly fault: string; readonly engine: Engine };
 
-/** The others are played all the same. */
+/** The other faults still run. */
 function describeFailure(error: unknown): readonly Check[] {
   const seen = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return [{ what: "played to its end", seen, isRight: false }];

@@ -4,7 +4,7 @@ import type { Check } from "./check.ts";
 import type { Engine, Fault } from "./fault.ts";
 import { openSite } from "./site.ts";
 
-/** What all faults of a run share: a PostgreSQL server, where one of them needs it. */
+/** What all faults of a run share: a PostgreSQL server, if one of them needs it. */
 export type Soak = {
   readonly play: (fault: Fault, engine: Engine) => Promise<readonly Check[]>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;

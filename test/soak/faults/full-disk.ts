@@ -11,20 +11,20 @@ import type { Fault } from "../fault.ts";
 import { describeAnswer, keepAsking } from "../keep-asking.ts";
 import { createLedger, type Ledger } from "../ledger.ts";
 
-/** A real disk of 96 MB that others fill and empty again. */
+/** A real disk of 96 MB that is filled and emptied. */
 export const fullDisk: Fault = {
   name: "full-disk",
-  what: "the disk is full, has room again, and is full once more",
+  what: "the disk is repeatedly full and emptied",
   engines: ["sqlite"],
   play: async ({ openSite, scale, chance }) => {
-    if (!canMount()) return [note(notPlayed, "this user may mount no disk of its own here")];
+    if (!canMount()) return [note(notPlayed, "this user may not mount a disk here")];
     await using site = await openSite();
     const { keys } = await site.addPlot("full", scale(250, 20));
     using disk = makeFolder();
     const data = join(disk.path, "data");
     mkdirSync(data, { mode: 0o700 });
     await using server = await site.serve({ data, under: mountUnder(site.folder, data) });
-    // As the server sees it: for everybody else there is nothing mounted.
+    // The mount exists only for the server's process.
     const seen = join("/proc", String(server.pid), "root", data);
     const [token = ""] = keys;
     const list = { path: "/api/v1/links?limit=5", token };
@@ -71,7 +71,7 @@ async function writesAgain({ readAcknowledged }: Ledger): Promise<boolean> {
   return readAcknowledged() > before;
 }
 
-/** Over its API, for its disk goes with it. */
+/** Through the API, because the disk is gone when the server stops. */
 async function readAll(server: { readonly url: string }, token: string): Promise<readonly Row[]> {
   const rows: Row[] = [];
   for (let page = 1; ; page += 1) {
@@ -84,22 +84,22 @@ async function readAll(server: { readonly url: string }, token: string): Promise
 
 type Row = { readonly name: string | null };
 
-/** Whoever plays it has to say so aloud. */
+/** Shown in the report. */
 export const notPlayed = "not played";
 
-/** Tried where nobody else sees it. */
+/** Tries to mount in a separate namespace. */
 function canMount(): boolean {
   const words = ["-m", "mount", "-t", "tmpfs", "none", tmpdir()];
   return spawnSync("unshare", words).status === 0;
 }
 
-/** The disk is there for this process alone, and goes with it. */
+/** The disk exists only for this process, and is gone with it. */
 function mountUnder(from: string, to: string): readonly string[] {
   const mounted = 'mount -t tmpfs -o size=96m,mode=0700 none "$2" && cp -a "$1"/. "$2"/';
   return ["unshare", "-m", "sh", "-c", `${mounted} && shift 2 && exec "$@"`, "sh", from, to];
 }
 
-/** To the last byte. */
+/** Fills the disk to the last byte. */
 function fill(path: string): void {
   const file = openSync(path, "w");
   try {

@@ -3,7 +3,7 @@ import { killWhileWriting } from "../../bench/load/kill-while-writing.ts";
 import { atMost, none, note } from "../check.ts";
 import type { Fault } from "../fault.ts";
 
-/** What a killed server acknowledged is there, and the next one is ready soon. */
+/** A killed server has lost no acknowledged write, and the next one is ready soon. */
 export const kill: Fault = {
   name: "kill",
   what: "kill -9 while 32 write",
@@ -31,7 +31,7 @@ export const kill: Fault = {
         acknowledged.filter((path) => !found.has(path)),
       ),
       none("faults in the file", site.findDamage()),
-      // The first one makes the tables.
+      // The first start creates the tables.
       atMost("ready again, at worst", Math.max(...ready_ms.slice(1)), "ms", judge(2000)),
     ];
   },

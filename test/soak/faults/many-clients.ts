@@ -9,7 +9,7 @@ import type { Server } from "../../bench/servers/http-server.ts";
 import { atMost, none, note } from "../check.ts";
 import type { Fault } from "../fault.ts";
 
-/** Very many MCP clients at once, as long as a minute. */
+/** 1,000 MCP clients at once, for a minute. */
 export const manyClients: Fault = {
   name: "many-clients",
   what: "1,000 MCP clients for a minute",
@@ -50,7 +50,7 @@ export const manyClients: Fault = {
 
 const callsOfClient = 8;
 
-/** One half in sessions, the other as of 2026-07-28; each reads more than it writes. */
+/** Half of them use sessions, the others 2026-07-28; each reads more than it writes. */
 async function connectAll(
   server: Server,
   keys: readonly string[],
@@ -59,7 +59,7 @@ async function connectAll(
   const rounds: Question[][] = Array.from({ length: callsOfClient }, () => []);
   const [gateway = ""] = keys;
   for (let client = 0; client < clients; client += 1) {
-    // A fourth of them share a key, as the users of a gateway do.
+    // A quarter of them share a key, like the users of a gateway.
     const key = client % 4 < 3 ? pickTurn(keys, client) : gateway;
     const session = client % 2 === 0 ? await openSession(server, key) : askModern(server, key);
     const call = (name: string, args: object) =>
@@ -68,7 +68,7 @@ async function connectAll(
     const upsert = { path, url: `https://example.com/${client}` };
     await session.ask("tools/call", { name: "upsert_link", arguments: upsert });
     for (const [round, questions] of rounds.entries()) {
-      // Not all of them write at the same moment.
+      // Not all of them write at the same time.
       const turn = (round + client) % callsOfClient;
       if (turn === 0) questions.push(call("upsert_link", upsert));
       else if (turn < 3) questions.push(call("list_links", { limit: 5 }));

@@ -9,10 +9,10 @@ import { calm, openFaultyProxy } from "../faulty-proxy.ts";
 import { describeAnswer, keepAsking } from "../keep-asking.ts";
 import { createLedger } from "../ledger.ts";
 
-/** A bad way from the assistant's server to the API elsewhere. */
+/** A bad connection between the assistant's server and a remote API. */
 export const remoteProxy: Fault = {
   name: "remote-proxy",
-  what: "what goes between client and service is delayed, cut and reset",
+  what: "the connection between client and service is delayed, cut and reset",
   engines: ["sqlite"],
   play: async ({ openSite, scale, chance }) => {
     await using site = await openSite();
@@ -28,7 +28,7 @@ export const remoteProxy: Fault = {
       name: "list_links",
       arguments: { limit: 5 },
     });
-    // What a tool says when the way broke under it: each has an effect that it answers for.
+    // The errors that a tool may return because of the connection.
     const { nextCall, hear, check } = createLedger([token], { codes });
     const loads = [
       keepAsking(server, { askers: 4, next: nextCall, hear }),

@@ -7,7 +7,7 @@ import type { Fault, Stage } from "../fault.ts";
 import { describeAnswer, keepAsking } from "../keep-asking.ts";
 import { createLedger } from "../ledger.ts";
 
-/** The database ends under load and comes back; nobody starts our server anew. */
+/** The database is killed under load and restarted; the server is not. */
 export const restartPostgres: Fault = {
   name: "restart-postgres",
   what: "PostgreSQL killed and started again under load",
@@ -23,7 +23,7 @@ export const restartPostgres: Fault = {
     const visit = createVisit(server, subdomain)("known");
     const list = { path: "/api/v1/links?limit=5", token };
     const { nextWrite, hear, readAcknowledged, check } = createLedger(keys);
-    /** When the latest write was sent that was acknowledged. */
+    /** When the latest acknowledged write was sent. */
     let writtenFrom = -Infinity;
     const hearWrite = (question: Question, answer: Answer | Error, time_ms: number) => {
       const before = readAcknowledged();
@@ -39,10 +39,10 @@ export const restartPostgres: Fault = {
     const away_ms: number[] = [];
     for (let turn = 0; turn < scale(20, 2); turn += 1) {
       await setTimeout(stage.chance.between(100, scale(1500, 300)));
-      // Both ways at least once, whatever the seed.
+      // Each way at least once, whatever the seed.
       await (turn % 2 === 0 ? crash(stage) : killBackend(stage, site.databaseUrl ?? ""));
       const back = performance.now();
-      // A write that was sent before may have been done before, and answered only now.
+      // A write that was sent before may have been done before and acknowledged only now.
       while (writtenFrom < back && performance.now() - back < patience_ms) {
         await setTimeout(5);
       }
@@ -70,8 +70,8 @@ async function crash({ findPostgres, chance, scale }: Stage): Promise<void> {
 }
 
 /**
- * PostgreSQL ends all connections when one of its processes was killed, and starts by itself. Until
- * it has noticed, the other connections go on writing.
+ * PostgreSQL ends all connections when one of its processes is killed, and restarts by itself.
+ * Until it notices, the other connections continue to write.
  */
 async function killBackend({ findPostgres, chance }: Stage, database: string): Promise<void> {
   const { url } = await findPostgres();
@@ -95,7 +95,7 @@ function isAlive(pid: number): boolean {
 
 const every_ms = 100;
 
-/** Asks whether the server is ready, as load balancers do, until it is. */
+/** Requests /readyz, as load balancers do, until the server is ready. */
 async function checkReady(server: { readonly url: string }): Promise<Check> {
   const began = performance.now();
   const look = () => ask(server, { path: "/readyz" }).catch((error: Error) => error);
