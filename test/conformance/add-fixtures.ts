@@ -13,7 +13,7 @@ import { readFixture, resources, templates } from "./resources.ts";
 import { tools } from "./tools.ts";
 import { addTaskFixtures } from "./tools-with-tasks.ts";
 
-/** A real server that also has what the suite asks for; everything else it answers by itself. */
+/** Adds the fixtures of the conformance suite to a real server, which handles everything else. */
 export function addFixtures(server: Server, keyContext: KeyContext): Server {
   lengthen(
     server,
@@ -59,7 +59,7 @@ export function addFixtures(server: Server, keyContext: KeyContext): Server {
   return server;
 }
 
-/** The real handler of a method, for calls that a fixture makes. */
+/** The real handler of a method, for fixtures that call it. */
 function readReal(server: Server, method: string) {
   const real = readHandler(server, method);
   return (params: Given, context: ServerContext) =>
@@ -68,7 +68,7 @@ function readReal(server: Server, method: string) {
 
 type Handler = (request: JSONRPCRequest, context: ServerContext) => Promise<Result>;
 
-/** Answers what the fixture knows, and hands the rest to the handler that was there. */
+/** Answers requests that a fixture handles, and passes all others to the real handler. */
 function extend(
   server: Server,
   method: RequestMethod,
@@ -80,7 +80,7 @@ function extend(
   });
 }
 
-/** Adds rows to a list, behind those that are there. */
+/** Adds rows at the end of a list. */
 function lengthen(
   server: Server,
   method: RequestMethod,
@@ -90,13 +90,13 @@ function lengthen(
   const real = readHandler(server, method);
   setHandler(server, method, async (request, context) => {
     const result = await real(request, context);
-    // A list's result has its rows under the one name that the protocol gives them.
+    // The result of a list contains its rows under the protocol's name for them.
     return { ...result, [member]: [...(result[member] as readonly object[]), ...rows] };
   });
 }
 
 function readHandler(server: Server, method: string): Handler {
-  // The SDK keeps this from all but its own classes; a fixture has no other way to what was there.
+  // The SDK exposes this only to its own classes, but a fixture needs the previous handler.
   const { _getRequestHandler } = server as unknown as {
     readonly _getRequestHandler: (method: string) => Handler | undefined;
   };
@@ -106,6 +106,6 @@ function readHandler(server: Server, method: string): Handler {
 }
 
 function setHandler(server: Server, method: RequestMethod, handler: Handler): void {
-  // The SDK types each method's handler by itself, and its own check of the result holds for all.
+  // The SDK types each handler separately, and checks the result of each itself.
   server.setRequestHandler(method, handler as never);
 }

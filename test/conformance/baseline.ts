@@ -1,8 +1,8 @@
 import type { Revision } from "./run-suite.ts";
 
-/** What the suite finds missing because it is not offered; nothing else may ever stand here. */
+/** What the suite reports as missing because Waypost does not offer it. Nothing else is allowed. */
 export type Absence = {
-  /** Scenarios of the suite that are about this and nothing else. */
+  /** Scenarios that only test this. */
   readonly scenarios: readonly string[];
   readonly why: string;
 };
@@ -19,7 +19,7 @@ export const baseline: Readonly<Record<Revision, readonly Absence[]>> = {
     },
     {
       scenarios: ["resources-subscribe", "resources-unsubscribe"],
-      why: "Resources cannot be watched: a deployment elsewhere tells nobody of its changes.",
+      why: "Resources cannot be watched: a remote server does not report its changes.",
     },
     {
       scenarios: ["server-sse-polling"],
@@ -33,7 +33,7 @@ export const baseline: Readonly<Record<Revision, readonly Absence[]>> = {
     },
     {
       scenarios: ["http-custom-header-server-validation"],
-      why: "No tool of ours asks for a header of its own (x-mcp-header), so none can be wrong.",
+      why: "No tool of Waypost needs a header of its own (x-mcp-header), so none can be wrong.",
     },
   ],
 };

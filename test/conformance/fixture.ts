@@ -8,16 +8,16 @@ import type {
 } from "@modelcontextprotocol/server";
 import type { KeyContext } from "../../src/mcp/access/key-context.ts";
 
-/** What the conformance suite asks a server to have, beside what it is for. */
+/** Types of the fixtures that the conformance suite requires of a server. */
 
 export type Given = Readonly<Record<string, unknown>>;
 
-/** A request as it reached the real server, and what the key that sent it sees. */
+/** A request as it reached the real server, and what its key may see. */
 export type Asked = {
   readonly context: ServerContext;
   readonly keyContext: KeyContext;
   readonly server: Server;
-  /** Calls a tool of the real server, as this client. */
+  /** Calls a tool of the real server as the same client. */
   readonly callTool: (name: string, given: Given) => Promise<CallToolResult>;
 };
 
@@ -35,7 +35,7 @@ export type FixturePrompt = {
   readonly write: (given: Given, asked: Asked) => Made<GetPromptResult>;
 };
 
-/** One pixel. */
+/** A picture of one pixel. */
 export const picture = {
   data: [
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ",

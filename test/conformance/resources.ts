@@ -10,7 +10,7 @@ export const templates = [
   { uriTemplate: "test://template/{id}/data", name: "template", mimeType: "application/json" },
 ] as const;
 
-/** Undefined where the address is none of the suite's. */
+/** Undefined if the suite has no resource at this address. */
 export function readFixture(uri: string): ReadResourceResult | undefined {
   if (uri === "test://static-text") {
     const text = "This is the content of the static text resource.";

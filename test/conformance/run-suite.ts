@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fetchNode } from "../tools/fetch-node.js";
 
-/** The official conformance suite, against a server that is there. */
+/** Runs the official conformance suite against a running server. */
 
 export type Revision = "2025-11-25" | "2026-07-28";
 
@@ -40,7 +40,7 @@ const suite = join(
   "../dist/index.js",
 );
 
-/** It does not start on a Node before 22. */
+/** The suite needs Node 22 or later. */
 function findNode(): string {
   const [major] = process.versions.node.split(".").map(Number);
   return major !== undefined && major >= 22 ? process.execPath : fetchNode("22.23.3");
@@ -53,7 +53,7 @@ type Written = {
   readonly errorMessage?: string;
 };
 
-/** A scenario that broke off leaves nothing behind, which is a failure. */
+/** A scenario that was interrupted writes nothing, which counts as a failure. */
 function readChecks(folder: string, scenario: string): readonly Check[] {
   const pattern = new RegExp(`^server-${scenario}-\\d{4}-\\d{2}-\\d{2}T`);
   const found = readdirSync(folder).find((name) => pattern.test(name));

@@ -9,13 +9,13 @@ import { createMcpHttp } from "../../src/mcp/transport/http.ts";
 import { createFolder } from "../support/command.ts";
 import { addFixtures } from "./add-fixtures.ts";
 
-/** No fixture destroys anything. */
-const openPage = () => Promise.reject(new Error("an approval was asked for"));
+/** No fixture needs an approval. */
+const openPage = () => Promise.reject(new Error("an approval was requested"));
 
-/** `waypost serve` in this process, put together of its own parts, with the fixtures on top. */
+/** `waypost serve` in this process, assembled from its parts, with the fixtures added. */
 export type Serving = {
   readonly url: string;
-  /** What went wrong inside, which must be nothing. */
+  /** Errors inside the server; there must be none. */
   readonly reported: readonly unknown[];
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
@@ -53,10 +53,10 @@ export async function serveFixtures(): Promise<Serving> {
   await new Promise<void>((resolve) => {
     server.listen(0, "127.0.0.1", resolve);
   });
-  // A listening TCP server has an address with a port; only pipes have a path instead.
+  // A listening server has an address with a port; only pipes have a path instead.
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const key = readFileSync(deployment.own?.keyFile ?? "", "utf8").trim();
-  // The suite has no way to show a key; nothing else of its requests is touched.
+  // The suite cannot send a key, so it is added here. Its requests are otherwise unchanged.
   server.prependListener("request", ({ rawHeaders }) =>
     rawHeaders.push("authorization", `Bearer ${key}`),
   );

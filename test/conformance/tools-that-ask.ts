@@ -10,11 +10,11 @@ import {
 } from "@modelcontextprotocol/server";
 import { say, type Asked, type FixtureTool } from "./fixture.ts";
 
-/** The suite's tools that need something of the client before they can answer. */
+/** The suite's tools that need input from the client. */
 
 type Form = ElicitRequestFormParams["requestedSchema"];
 
-/** Earlier revisions: the server asks while the call waits. */
+/** In earlier revisions, the server asks while the call waits. */
 const pushing: readonly FixtureTool[] = [
   {
     name: "test_sampling",
@@ -80,7 +80,7 @@ const elicitName = inputRequired.elicit({
 });
 const askRoots = inputRequired.listRoots();
 
-/** 2026-07-28: what is missing is the call's result, and the call comes again with it. */
+/** In 2026-07-28, the result says what is missing, and the client repeats the call with it. */
 const answering: readonly FixtureTool[] = [
   {
     name: "test_input_required_result_elicitation",
@@ -125,7 +125,7 @@ const answering: readonly FixtureTool[] = [
 
 const secret = randomBytes(32);
 
-/** The same, with a signed state that the client sends back. */
+/** The same, with a signed state that the client returns. */
 const remembering: readonly FixtureTool[] = [
   {
     name: "test_input_required_result_request_state",
@@ -167,7 +167,7 @@ async function push(
   return say(`Elicitation completed: action=${action}, content=${JSON.stringify(content ?? {})}`);
 }
 
-/** Answers as soon as every question has been answered. */
+/** Returns the result once all questions are answered. */
 function askOnce(
   { context }: Asked,
   inputRequests: Readonly<Record<string, InputRequest>>,
@@ -204,7 +204,10 @@ function readRound({ context }: Asked): string | undefined {
   if (state === undefined) return undefined;
   const [round = ""] = typeof state === "string" ? state.split(".") : [];
   if (state === signRound(round)) return round;
-  throw new ProtocolError(ProtocolErrorCode.InvalidParams, "The state is none of ours.");
+  throw new ProtocolError(
+    ProtocolErrorCode.InvalidParams,
+    "The state was not issued by this server.",
+  );
 }
 
 function readContent({ context }: Asked, name: string): Record<string, unknown> | undefined {

@@ -12,9 +12,9 @@ import { canTakeTasks } from "../../src/mcp/results/job-task.ts";
 import { say, type Asked, type FixtureTool, type Given } from "./fixture.ts";
 
 /**
- * The suite's tools that answer with a task. Each one plans and applies links by the server's own
- * tools, so its task is a real job. Jobs neither fail as a whole nor ask for input: the tools that
- * have to do so change the answer of the server's `tasks/get`, and nothing else.
+ * The suite's tools that return a task. Each plans and applies links with the server's own tools,
+ * so its task is a real job. Real jobs neither fail as a whole nor ask for input, so tools that
+ * must do this change the server's response to `tasks/get`.
  */
 
 type Task = Given;
@@ -62,7 +62,7 @@ export const toolsWithTasks: readonly FixtureTool[] = [
   },
 ];
 
-/** Changes what `tasks/get` answers where a fixture's job needs it; the server answers first. */
+/** Changes the response to `tasks/get` where a fixture's job needs it. */
 export function addTaskFixtures(
   server: Server,
   readReal: (method: string) => (params: Given, context: ServerContext) => Promise<Given>,
@@ -89,7 +89,7 @@ export function addTaskFixtures(
   });
 }
 
-/** A job writes about ten links a second, and takes twice the time so that it becomes a task. */
+/** A job writes about ten links a second; twice the time makes sure that it becomes a task. */
 async function startJob({ callTool }: Asked, seconds: number, change?: Change) {
   const count = Math.max(1, seconds * 20);
   const label = randomUUID();
@@ -122,7 +122,7 @@ function askText() {
   });
 }
 
-/** For tools whose registration in the suite says that they need a client with tasks. */
+/** For tools that the suite says need a client with tasks. */
 function requireTasks({ server, context }: Asked): void {
   const { capabilities } = readCaller(server, context.mcpReq.envelope);
   if (!canTakeTasks(capabilities)) throw refuseUndeclared();

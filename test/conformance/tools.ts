@@ -3,7 +3,7 @@ import { picture, say, type FixtureTool } from "./fixture.ts";
 import { toolsThatAsk } from "./tools-that-ask.ts";
 import { toolsWithTasks } from "./tools-with-tasks.ts";
 
-/** The suite's tools, for clients of every revision. */
+/** The suite's tools for clients of every revision. */
 
 const sound = {
   data: "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQIAAAAAAA==",
@@ -66,13 +66,13 @@ const simple: readonly FixtureTool[] = [
 
 const owner = { kind: "project", role: "owner", plan: "pro", suspended: false } as const;
 
-/** Other tools are seen with each. */
+/** Each shows other tools. */
 const turns: readonly KeyFacts[] = [
   { ...owner, scopes: ["links.show"] },
   { ...owner, scopes: ["links.index"] },
 ];
 
-/** More than an answer: news while they run, and changes of what is listed. */
+/** Tools that send notifications or change the list of tools. */
 const lively: readonly FixtureTool[] = [
   {
     name: "test_tool_with_progress",
@@ -89,21 +89,21 @@ const lively: readonly FixtureTool[] = [
   {
     name: "test_logging_tool",
     run: async (_given, { context }) => {
-      await context.mcpReq.log("info", "Nobody asked for this line.");
+      await context.mcpReq.log("info", "This line was not requested.");
       return say("Done.");
     },
   },
   {
     name: "test_trigger_tool_change",
     run: (_given, { keyContext }) => {
-      // The one that was set last is set last again, so that each call changes something.
+      // Sets both in turn, so that each call changes something.
       for (const facts of turns) keyContext.access.setFacts(facts);
-      return say("The list of tools is another one now.");
+      return say("The list of tools has changed.");
     },
   },
 ];
 
-/** A schema that has to reach the client as it is. */
+/** A schema that must reach the client unchanged. */
 const described: readonly FixtureTool[] = [
   {
     name: "json_schema_2020_12_tool",
@@ -126,7 +126,7 @@ const described: readonly FixtureTool[] = [
       },
       allOf: [{ anyOf: [{ required: ["phone"] }, { required: ["email"] }] }],
       if: { properties: { contactMethod: { const: "phone" } }, required: ["contactMethod"] },
-      // A schema is no promise, whatever its keyword is called.
+      // A schema is not a promise, despite its keyword.
       // oxlint-disable-next-line unicorn/no-thenable
       then: { required: ["phone"] },
       else: { required: ["email"] },
