@@ -70,7 +70,7 @@ await bundle({
     ),
   },
   alias: {
-    // The SDK loads a validator of JSON Schema with it, which we have our own ways for.
+    // The SDK would load a validator for JSON Schema, which Waypost replaces.
     "@modelcontextprotocol/server/_shims": "./test/tools/sdk-shims.js",
   },
   plugins: [
@@ -112,9 +112,9 @@ function removeStale() {
   for (const path of paths) if (statSync(path).mtimeMs < startedAt) rmSync(path);
 }
 
-/** What was compiled of another text is none of this one's. */
+/** Compiled code belongs to exactly this program text. */
 function signProgram() {
-  // esbuild leaves the letters of patterns as they are.
+  // esbuild does not escape characters in regular expressions.
   const text = readFileSync(program, "utf8").replace(/[^\0-\x7f]/g, escapeUnit);
   const digest = createHash("sha256").update(text).digest("hex").slice(0, 16);
   writeFileSync(program, `//${digest}\n${text}`);

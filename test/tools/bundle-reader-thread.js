@@ -2,8 +2,8 @@ import { bundle } from "./bundle.js";
 import { packagedSqlite } from "./vendor-sqlite.js";
 
 /**
- * Bundles what the thread of long reads runs. Tests of the source use it as well, because Node 20
- * starts no thread from TypeScript.
+ * Bundles the code of the thread for long reads. Tests of the source use it as well, because Node
+ * 20 starts no thread from TypeScript.
  */
 export async function bundleReaderThread() {
   await bundle({

@@ -1,6 +1,6 @@
 import { build } from "esbuild";
 
-/** The folders of all packages whose code has gone into a bundle. */
+/** The folders of all packages whose code is in a bundle. */
 export const bundledPackages = new Set();
 
 /** Builds, and adds the packages to the list. */
@@ -25,7 +25,7 @@ export async function bundle(options) {
       js: `import { createRequire as createBundleRequire } from "node:module";
 const require = createBundleRequire(import.meta.url);`,
     },
-    // The names stay, for an operator's log shows where an error came from.
+    // Names are kept, so that an operator's log shows where an error came from.
     minifyWhitespace: true,
     minifySyntax: true,
     logLevel: "warning",

@@ -8,7 +8,7 @@ import { runCommand } from "../../src/commands/run-command.ts";
 
 /**
  * `npm run path` prints the files of `src` that one tool call runs through, over stdio, from the
- * message to the database. The same call is made beforehand, so that nothing is loaded meanwhile.
+ * message to the database. The same call is made before, so that all modules are loaded.
  */
 
 const source = join(import.meta.dirname, "../../src");
@@ -81,7 +81,7 @@ function send(message: object): void {
 function receive(message: Message): void {
   if (message.method === "elicitation/create") {
     const result = { action: "accept", content: { approve: true } };
-    // An answer that comes at once is not taken for a person's.
+    // An immediate answer is not accepted as a person's.
     setTimeout(() => send({ id: message.id, result }), 1200);
   } else if (message.id !== undefined) {
     waiting.get(message.id)?.(message);

@@ -3,9 +3,8 @@ import { once } from "node:events";
 import { installTestPackages } from "./test-packages.js";
 
 /**
- * `npm run check` finds what is wrong without running the code: format, lint, types, unused code
- * and the package. Checking the format takes one processor as long as all the rest, so both run
- * side by side.
+ * `npm run check` finds problems without running the code: format, lint, types, unused code and the
+ * package. Checking the format takes one processor as long as all others, so both run at once.
  */
 
 const format = [["prettier", "--check", "--log-level", "warn", "."]];
@@ -16,7 +15,7 @@ const rest = [
   ["node", "test/tools/build.js"],
   ["publint", "--strict"],
 ];
-// The commands run side by side, and only one of them may install.
+// The commands run at the same time, and only one of them may install.
 installTestPackages();
 const codes = await Promise.all([runAll(format), runAll(rest)]);
 process.exitCode = Math.max(...codes);

@@ -5,9 +5,9 @@ import { brotliCompressSync, constants } from "node:zlib";
 import { buildAndList } from "./bundle.js";
 
 /**
- * Packages that a session over stdio seldom uses, as esbuild plugins. V8 reads through all of a
- * file before it runs the first line, letter by letter, what nobody calls and texts as well. So
- * each package is a file of its own beside the bundle, compressed.
+ * Packages that a session over stdio seldom uses, as esbuild plugins. V8 scans a whole file before
+ * it runs the first line, including unused code and strings. So each package is a separate
+ * compressed file next to the bundle.
  */
 
 /**
@@ -54,7 +54,7 @@ function writeExport(name) {
   return /^[A-Za-z]\w*$/.test(name) ? `export const ${name} = load().${name};` : "";
 }
 
-/** Calls or constructs the real one. */
+/** Calls or constructs the real function or class. */
 function writeStandIn(name) {
   return `export function ${name}(...given) {
     return new.target ? Reflect.construct(load().${name}, given) : load().${name}(...given);

@@ -3,9 +3,8 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 /**
- * Another Node than the one that runs this, as the path of its binary. It comes from the npm
- * registry, where each platform's is a package of its own that has no install script, into a cache
- * that `npm ci` clears.
+ * ** The path of the binary of another Node version. It comes from the npm registry, which has a
+ * package without install scripts for each platform, and is kept in a cache that `npm ci` clears.
  */
 export function fetchNode(version) {
   const platform = process.platform === "win32" ? "win" : process.platform;

@@ -1,8 +1,8 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /**
- * Without the times of an earlier run, files are started by their size. These are long for their
- * size: begun last, they would be waited for while all other workers have nothing to do.
+ * Without the times of an earlier run, files are started by their size. These take long for their
+ * size and would run last, while other workers have nothing to do.
  */
 const long = [
   "bulk/simulator",
@@ -18,11 +18,11 @@ const long = [
 const isLong = ({ moduleId }: TestSpecification) =>
   long.some((name) => moduleId.endsWith(`/test/${name}.test.ts`));
 
-/** vitest makes one of these for a run. */
+/** vitest creates one of these for each run. */
 export class LongestFirst extends BaseSequencer {
-  /** The files of a project stay together: a worker of one is none of another's. */
+  /** The files of a project stay together, because projects do not share workers. */
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    // oxlint-disable-next-line unicorn/no-array-sort -- it is no array that is sorted here
+    // oxlint-disable-next-line unicorn/no-array-sort -- this does not sort an array
     const sorted = await super.sort(files);
     const projects = [...new Set(sorted.map(({ project }) => project))];
     return projects.flatMap((project) => {

@@ -7,8 +7,8 @@ import { format } from "prettier";
 import { settings, type Setting } from "../../src/config/settings.ts";
 
 /**
- * `npm run manifest` puts the tools of a live `tools/list`, the version of package.json and the
- * texts of the settings into manifest.json, so that the bundle describes what the server has.
+ * `npm run manifest` writes the tools of a live `tools/list`, the version of package.json and the
+ * texts of the settings into manifest.json, so that the bundle describes the server.
  */
 
 export async function renderManifest(): Promise<string> {
@@ -46,7 +46,7 @@ function describeFields(names: readonly string[]): object {
   return Object.fromEntries(fields);
 }
 
-/** What the built command shows the owner of a new data folder. */
+/** The tools that the built command offers the owner of a new data folder. */
 async function readTools(): Promise<readonly object[]> {
   const folder = mkdtempSync(join(tmpdir(), "waypost-manifest-"));
   const client = new Client({ name: "manifest", version: "0" });

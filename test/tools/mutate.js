@@ -3,8 +3,8 @@ import { relative, sep } from "node:path";
 import { Stryker } from "@stryker-mutator/core";
 
 /**
- * `npm run mutate -- src/text/escape-html.ts` changes the file in one small way after another, and
- * prints each change that no test notices. Test files after it are the only ones to run.
+ * ** `npm run mutate -- src/text/escape-html.ts` makes one small change after another to the file,
+ * and prints each change that no test notices. Only the test files that follow it are run.
  */
 
 const copies = `.report/mutate-${process.pid}`;
@@ -23,7 +23,7 @@ if (mutate.length === 0 || stranger !== undefined) {
 } else {
   // Stryker leaves its copy behind when it is interrupted.
   process.once("exit", () => rmSync(copies, { recursive: true, force: true }));
-  // Stryker's own option for test files leaves out what a module does while it is loaded.
+  // Stryker's own option for test files ignores code that runs while a module loads.
   if (testFiles.length > 0) process.env.MUTATE_TESTS = testFiles.join();
   const configFile = "test/stryker.config.js";
   const stryker = new Stryker({ configFile, mutate, tempDirName: copies });

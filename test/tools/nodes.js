@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fetchNode } from "./fetch-node.js";
 
-/** Runs the suite and a start of the built command on every Node that Waypost promises. */
+/** Runs all tests and a start of the built command on every supported Node version. */
 
 const versions = ["20.20.2", "22.23.3", "24.21.0"];
 
@@ -32,7 +32,7 @@ async function tryVersion(version) {
   }
 }
 
-/** Starts the service on a new folder, asks whether it is well, and stops it. */
+/** Starts the service with a new folder, checks its health, and stops it. */
 async function tryStart(node) {
   const folder = mkdtempSync(join(tmpdir(), "waypost-nodes-"));
   const words = ["dist/waypost.js", "serve", "--data", join(folder, "data"), "--port=0", "--json"];
@@ -59,7 +59,7 @@ async function tryStart(node) {
   }
 }
 
-/** Read from TAP, for the JSON report is the one run's that `npm test` makes. */
+/** Reads TAP, because the JSON report belongs to `npm test`. */
 function runSuite(node) {
   const words = ["test/node_modules/vitest/vitest.mjs", "run", "--config", "test/vitest.config.ts"];
   const { status, stdout, stderr } = spawnSync(node, [...words, "--reporter=tap-flat"], {
@@ -72,12 +72,12 @@ function runSuite(node) {
   const run = lines.filter((line) => line.startsWith("ok "));
   const skipped = run.filter((line) => /# (SKIP|TODO)/.test(line)).length;
   if (run.length === 0) throw new Error(`the suite did not run: ${stderr.trim() || stdout}`);
-  // An error outside every test fails the run as well, and has no line of its own.
+  // An error outside all tests also fails the run, without a line of its own.
   if (status !== 0 && names.length === 0) names.push(stderr.trim());
   return { passed: run.length - skipped, failed: names.length, skipped, names };
 }
 
-/** This Node comes first for whatever the tests start, and the machine's settings stay out. */
+/** Puts this Node first for everything the tests start, without the machine's settings. */
 function readEnvironment(node) {
   const entries = Object.entries(process.env).filter(([name]) => !name.startsWith("WAYPOST_"));
   const separator = process.platform === "win32" ? ";" : ":";

@@ -1,12 +1,12 @@
 import { tokens } from "../../src/look/tokens.ts";
 
-/** The parts of pictures that no page of Waypost has. */
+/** Parts of pictures that are no pages of Waypost. */
 
 type Conversation = {
   readonly sentence: string;
   readonly tool: string;
   readonly args: object;
-  // The answer of any tool.
+  // The result of any tool.
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly answer: any;
   /** The address of the approval page. */
@@ -18,7 +18,7 @@ type Conversation = {
 export function renderConversation(conversation: Conversation): string {
   const { sentence, tool, args, answer, url, picture } = conversation;
   const { code, message, approval, next } = answer.error;
-  // The rest of the answer repeats what the page shows.
+  // The rest of the result repeats what the page shows.
   const shown = { error: { code, message, approval: { url: approval.url }, next } };
   return `<!doctype html><style>${tokens}${style}</style>
 <main>
@@ -58,7 +58,7 @@ function write(value: object): string {
   return JSON.stringify(value, undefined, 2).replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 }
 
-/** The picture that the example link has where it is shared: a bed of tulips in the sun. */
+/** The picture of the example link where it is shared: a bed of tulips in the sun. */
 export function renderAd(): string {
   const colours = ["#f25f5c", "#ffb238", "#f78fb3", "#f25f5c", "#a66cff", "#ffb238", "#f78fb3"];
   const tulips = colours.map((colour, place) => {

@@ -19,7 +19,7 @@ import { renderAd, renderConversation } from "./picture-parts.ts";
 
 /**
  * `npm run pictures` takes the pictures of README.md and docs/, and draws the icon of the MCP
- * bundle. All pages and answers in them come from the built command.
+ * bundle. All pages and results in them come from the built command.
  */
 
 const folder = "docs/images";
@@ -81,7 +81,7 @@ async function takePictures(): Promise<void> {
   }
 }
 
-/** The call and its answer, next to the page where a person decides. */
+/** The call and its result, next to the page where a person decides. */
 async function takeApproval(
   shop: ExampleShop,
   open: (options: BrowserContextOptions) => Promise<Page>,
@@ -93,7 +93,7 @@ async function takeApproval(
   await page.goto(url);
   const card = await page.locator(".card").boundingBox();
   if (card === null) throw new Error("The approval page has no card.");
-  // With the name above it, and without the empty space around both.
+  // With the name above the card, and without the empty space around both.
   const clip = { x: 0, y: card.y - 56, width: sizes.approval.viewport.width };
   const height = Math.ceil(card.height) + 56 + 24;
   const picture = await page.screenshot({ fullPage: true, clip: { ...clip, height } });
@@ -103,7 +103,7 @@ async function takeApproval(
   await save(conversation, "approval", { fullPage: true });
 }
 
-/** At the top of the folder, where a bundle's manifest looks for it. */
+/** In the top folder, where the manifest of a bundle expects it. */
 async function drawIcon(): Promise<void> {
   const page = await openTab(browser, sizes.icon);
   const style = "display:block;width:512px;height:512px";
@@ -111,7 +111,7 @@ async function drawIcon(): Promise<void> {
   await page.screenshot({ path: "icon.png", omitBackground: true });
 }
 
-/** A page with gradients keeps all its colours. */
+/** Pages with gradients keep all colours. */
 async function save(page: Page, name: string, { fullPage = false, isPlain = true } = {}) {
   const path = join(folder, `${name}.png`);
   const taken = await page.screenshot({ fullPage });
@@ -121,7 +121,7 @@ async function save(page: Page, name: string, { fullPage = false, isPlain = true
   await writeFile(path, png);
 }
 
-/** Uses the font that the browser's package has, so that pictures look the same everywhere. */
+/** Uses the font of the browser's package, so that pictures look the same everywhere. */
 async function unpackFonts(): Promise<string> {
   const place = await mkdtemp(join(tmpdir(), "waypost-fonts-"));
   const packed = "test/node_modules/@sparticuz/chromium/bin/fonts.tar.br";

@@ -15,10 +15,10 @@ export type PublicProxy = {
 };
 
 type ProxyOptions = {
-  /** Of the server. */
+  /** The port of the server. */
   readonly port: number;
   readonly origins: readonly string[];
-  /** The answer of every other host. */
+  /** Answers requests to every other host. */
   readonly answerOther: (response: ServerResponse) => void;
 };
 
@@ -30,7 +30,7 @@ export async function openPublicProxy(options: ProxyOptions): Promise<PublicProx
     else answerOther(response);
   });
   const proxy = createServer();
-  // A server that closes waits for them.
+  // Closing the server waits for them.
   const tunnels = new Set<Duplex>();
   proxy.on("connect", (_request, socket) => {
     tunnels.add(socket);
@@ -39,7 +39,7 @@ export async function openPublicProxy(options: ProxyOptions): Promise<PublicProx
   });
   proxy.listen(0, "127.0.0.1");
   await once(proxy, "listening");
-  // A listening TCP server has an address with a port.
+  // A listening server has an address with a port.
   const { port: own } = proxy.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${own}`,

@@ -1,4 +1,4 @@
 import { createToolbox, writeBuiltSchemas } from "../../src/mcp/tools/toolbox.ts";
 
-/** The tools' JSON Schemas, as the source itself writes them; the build takes them over. */
+/** The tools' JSON Schemas as the source writes them; the build includes them. */
 export const schemas = writeBuiltSchemas(createToolbox({ mode: "guarded", selection: [] }).tools);

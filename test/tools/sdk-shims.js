@@ -1,6 +1,6 @@
 /**
- * What the SDK takes from its surroundings, for the bundle: without the validator, which is a
- * third of the SDK. Our servers bring their own (mcp/protocol/server.ts), so nobody asks for it.
+ * Replaces the parts of the SDK that depend on the platform, for the bundle: without the validator,
+ * a third of the SDK, because Waypost's servers use their own (mcp/protocol/server.ts).
  */
 
 export { default as process } from "node:process";

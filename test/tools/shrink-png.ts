@@ -69,7 +69,7 @@ function undoFilter(filter: number, row: Buffer, above: Buffer): void {
   }
 }
 
-/** The neighbour that is nearest to left + up - corner. */
+/** The neighbour closest to left + up - corner. */
 function predict(left: number, up: number, corner: number): number {
   const [toLeft, toUp] = [Math.abs(up - corner), Math.abs(left - corner)];
   const toCorner = Math.abs(left + up - 2 * corner);
@@ -79,7 +79,7 @@ function predict(left: number, up: number, corner: number): number {
 
 const mostColours = 256;
 
-/** Similar colours become the one of them that most pixels have: plain areas keep theirs. */
+/** Similar colours become the most frequent of them, so that plain areas keep theirs. */
 function choosePalette(pixels: Uint32Array) {
   const counts = new Map<number, number>();
   for (const colour of pixels) counts.set(colour, (counts.get(colour) ?? 0) + 1);

@@ -1,19 +1,19 @@
 import { existsSync, readFileSync } from "node:fs";
 
-/** Prints `N passed, N failed, N skipped` from the report that the test run left behind. */
+/** Prints `N passed, N failed, N skipped` from the report of the last test run. */
 
 const path = ".report/vitest.json";
-/** How the run itself ended. */
+/** The exit code of the run. */
 const [, , code = "0"] = process.argv;
 
 if (existsSync(path)) {
   const report = JSON.parse(readFileSync(path, "utf8"));
   const skipped = report.numPendingTests + report.numTodoTests;
-  // A file that cannot even be loaded has no tests to fail, and counts as one.
+  // A file that cannot be loaded has no tests that fail, and counts as one.
   const unloaded = report.testResults.filter(
     (file) => file.status === "failed" && file.assertionResults.length === 0,
   ).length;
-  // A hook that throws, or an error between the tests, fails the run and no test of it.
+  // An error in a hook or between tests fails the run, but no test.
   const failed = Math.max(report.numFailedTests + unloaded, code === "0" ? 0 : 1);
   console.log(`${report.numPassedTests} passed, ${failed} failed, ${skipped} skipped`);
 } else {

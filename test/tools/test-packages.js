@@ -9,10 +9,10 @@ import { delimiter, resolve } from "node:path";
  */
 
 const modules = resolve("test/node_modules");
-/** Says which lock file the installed packages come from. */
+/** Contains the lock file of the installed packages. */
 const marker = `${modules}/.installed-from`;
 
-/** Installs the packages when they are missing, or when the lock file has changed since. */
+/** Installs the packages if they are missing or the lock file has changed. */
 export function installTestPackages() {
   const lock = createHash("sha256").update(readFileSync("test/package-lock.json")).digest("hex");
   if (readMarker() === lock && existsSync(`${modules}/.bin/vitest`)) return;

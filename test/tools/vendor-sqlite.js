@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync } from "node:fs";
 import { bundle } from "./bundle.js";
 
-/** Where a program in `dist` loads that package from. */
+/** The path from which a program in `dist` loads SQLite. */
 export const packagedSqlite = { WAYPOST_SQLITE: JSON.stringify("./sqlite/lib/index.cjs") };
 
 /**
@@ -14,7 +14,7 @@ export async function vendorSqlite() {
   cpSync(`${source}/prebuilds`, "dist/sqlite/prebuilds", { recursive: true });
   await bundle({
     entryPoints: [`${source}/dist/index.cjs`],
-    // It looks for its native code one folder above itself.
+    // The package expects its native code one folder above.
     outfile: "dist/sqlite/lib/index.cjs",
     format: "cjs",
     banner: {},

@@ -26,7 +26,7 @@ export function writeDocs(from, to) {
 function renderPage(name, text) {
   const marked = new Marked({
     renderer: {
-      // Lines wrap: a region that scrolls would need a name and a place in the tab order.
+      // Lines wrap, because a scrolling region would need a name and a tab stop.
       code({ text: code }) {
         return `<pre class="wrap">${escapeHtml(code)}</pre>\n`;
       },

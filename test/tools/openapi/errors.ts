@@ -4,7 +4,7 @@ import { messages } from "../../../src/contract/messages.ts";
 import { listConditions } from "./parameters.ts";
 import { refer } from "./schemas.ts";
 
-/** The errors that an endpoint answers with, by their status. */
+/** The errors that an endpoint returns, by status. */
 export function describeErrors(endpoint: Endpoint): Readonly<Record<string, JsonObject>> {
   const { body, list, selects, params, query, effect, ours, auth } = endpoint;
   const { budget, link_scope, may_miss } = endpoint;

@@ -1,7 +1,7 @@
 import { statsBy } from "../../../src/contract/link-stats.ts";
 import type { JsonObject } from "../../../src/contract/json.ts";
 
-/** Marks what the specification of the API does not have: other servers may lack it. */
+/** Marks what the API's specification does not have, so that other servers may lack it. */
 export const own = { "x-waypost-own": true } as const;
 
 const uuid = { format: "uuid" } as const;
@@ -52,8 +52,8 @@ const appNotes = {
 } as const;
 
 /**
- * What the document says about fields beyond the contract: formats, fields that only some answers
- * have, and descriptions of fields that the contract describes for an assistant.
+ * What the document says about fields beyond the contract: formats, fields of only some responses,
+ * and descriptions of fields that the contract describes for an assistant.
  */
 export const fieldNotes: Readonly<Record<string, Readonly<Record<string, JsonObject>>>> = {
   Link: {

@@ -13,7 +13,7 @@ export type Schemas = Readonly<Record<string, JsonObject>>;
 
 /** The operations of an endpoint by their methods, in lower case. */
 export function describeOperations(endpoint: Endpoint, tag: string, schemas: Schemas): JsonObject {
-  // HEAD is GET without a body, at every path.
+  // HEAD works like GET without a body, at every path.
   const methods = listMethods(endpoint).filter((method) => method !== "HEAD");
   return Object.fromEntries(
     methods.map((method) => [
@@ -52,7 +52,7 @@ function describeOperation({ endpoint, method, tag, schemas }: Described): JsonO
   };
 }
 
-/** What a program may want to know of the operation beyond OpenAPI's own members. */
+/** Facts about the operation for programs, beyond OpenAPI's own fields. */
 function listMarks(endpoint: Endpoint, isPut: boolean): JsonObject {
   const { auth, scope, role, plan, budget, hidden, documented, tool } = endpoint;
   const isOwn = isOwnEndpoint(endpoint) || (isPut && endpoint.patch_only === true);
@@ -73,7 +73,7 @@ function describeBudget(name: keyof typeof budgets): JsonObject {
   return { name, requests: limit, seconds: window_ms / 1000 };
 }
 
-/** The other paths that the specification does not show belong to operations that it has. */
+/** Other undocumented paths belong to operations that the specification has. */
 export function isOwnEndpoint({ documented, hidden }: Endpoint): boolean {
   return documented === false && hidden === true;
 }
@@ -119,7 +119,7 @@ function listSentences(endpoint: Endpoint, isPut: boolean): readonly string[] {
   ];
 }
 
-/** The scope is the role of the key, as OpenAPI 3.1 has it for keys. */
+/** The scope is given as the role of the key, as OpenAPI 3.1 allows for keys. */
 function describeSecurity({ auth, scope }: Endpoint): readonly JsonObject[] {
   const scopes = scope === undefined ? [] : [scope];
   if (auth === "none") return [];
@@ -150,7 +150,7 @@ function wrap(name: string, fields: JsonObject): JsonObject {
   return { type: "object", required: [name], properties: { [name]: fields } };
 }
 
-/** The same fields, where some must be there and must not be null. */
+/** The same fields, of which some are required and must not be null. */
 function demand(names: readonly string[], body: string, schemas: Schemas): JsonObject {
   const fields = readProperties(schemas[body]);
   const demanded = names.map((name) => {

@@ -51,7 +51,7 @@ function describeNamed(name: string): JsonObject {
   return { name, in: "query", description, schema: { type: "string", ...schema } };
 }
 
-/** `q[field_condition]`, which is an object in brackets to OpenAPI. */
+/** `q[field_condition]`, which OpenAPI describes as an object in brackets. */
 function describeFilters(fields: FilterFields, isSorted: boolean): JsonObject {
   const sort = {
     type: ["string", "array"],
@@ -140,7 +140,7 @@ function describeConditions(
   );
 }
 
-/** What a write may be bound to: that what it replaces is unchanged, or that nothing exists. */
+/** The conditions of a write: that a record is unchanged, or that none exists. */
 export function listConditions(endpoint: Endpoint): readonly JsonObject[] {
   const { effect, overwrites, success } = endpoint;
   if (effect !== "destroy" && !overwrites) return [];

@@ -45,7 +45,7 @@ const named = {
 
 export type SchemaName = keyof typeof named;
 
-/** The fields of a response are described where they are sent. */
+/** Fields of a response are described in the request that sends them. */
 const sentAs: Readonly<Record<string, SchemaName>> = {
   Link: "LinkFields",
   ResolvedLink: "LinkFields",
@@ -56,7 +56,7 @@ const sentAs: Readonly<Record<string, SchemaName>> = {
   TemplateVersion: "PageTemplateFields",
 };
 
-/** All of them as JSON Schema 2020-12, with what the contract does not say about their fields. */
+/** All schemas as JSON Schema 2020-12, with notes that the contract does not contain. */
 export function writeSchemas(): Readonly<Record<string, JsonObject>> {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
@@ -64,15 +64,15 @@ export function writeSchemas(): Readonly<Record<string, JsonObject>> {
     io: "input",
     uri: refer,
     override: ({ jsonSchema }) => {
-      // Every int would name JavaScript's own bounds.
+      // Otherwise every integer would have JavaScript's limits.
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       delete jsonSchema.propertyNames;
-      // Unknown members are allowed anyway.
+      // Unknown fields are allowed anyway.
       if (isEmpty(jsonSchema.additionalProperties)) delete jsonSchema.additionalProperties;
     },
   });
-  // Each is an object of JSON.
+  // Each is a JSON object.
   const written = schemas as unknown as Readonly<Record<string, JsonObject>>;
   return Object.fromEntries(
     Object.keys(named).map((name) => [name, describeFields(name, written)] as const),

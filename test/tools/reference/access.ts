@@ -10,7 +10,7 @@ import { createToolbox } from "../../../src/mcp/tools/toolbox.ts";
 import { endpoints, nameEndpoint } from "./rest.ts";
 import { code, listCodes, writeTable } from "./table.ts";
 
-/** What each tool needs, found by asking for the access of every kind of key. */
+/** What each tool needs, found by checking every kind of key. */
 export function writeToolAccess(): string {
   const { tools } = createToolbox({ mode: "guarded", selection: [] });
   const rows = tools.map((tool) => [code(tool.name), ...describeNeeds(tool)]);

@@ -6,7 +6,7 @@ export function writeErrors(): string {
   return writeTable(["code", "cause", "what `next` says"], rows);
 }
 
-/** The sentence that an assistant gets in `next`, for a tool and a scope without a name. */
+/** The text in `next` for an assistant, for a tool and scope without a name. */
 function findCure(name: Code): string {
   const message = "The scope links.create is missing.";
   return advise(name, { tool: "TOOL", message })

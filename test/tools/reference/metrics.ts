@@ -2,7 +2,7 @@ import { contract } from "../../../src/contract/index.ts";
 import { createMetrics } from "../../../src/metrics/metrics.ts";
 import { code, listCodes, writeTable } from "./table.ts";
 
-/** The metrics of Waypost's own, read from a page that has a sample of each. */
+/** Waypost's own metrics, read from a page with a sample of each. */
 export async function writeMetrics(): Promise<string> {
   const text = await scrapeSample();
   const rows = [...text.matchAll(/^# HELP (waypost_\w+) (.+)$/gm)].map(

@@ -26,7 +26,7 @@ export function nameEndpoint(endpoint: Endpoint): string {
   return code(`${methods.join(", ")} ${endpoint.path}`);
 }
 
-/** As the OpenAPI document describes them. */
+/** The fields as the OpenAPI document describes them. */
 export function writeLinkFields(): string {
   const fields = Object.entries(readProperties(writeSchemas()["LinkFields"]));
   const rows = fields.map(([name, field]) => {
@@ -79,7 +79,7 @@ function writeFilterFields(): string {
   return writeTable(["list", "fields in `q`", "fields in `f`"], rows);
 }
 
-/** Where responses share a status, the first is the general one. */
+/** When responses share a status, the first is the general one. */
 export function writeStatuses(): string {
   const rows = new Map<string, string>();
   for (const [name, status] of Object.entries(statuses)) {

@@ -21,7 +21,7 @@ const inputSchema = z.object({
   required: z.array(z.string()).default([]),
 });
 
-/** Those that are required are bold, and first. */
+/** Required arguments are bold and come first. */
 function listArguments(tool: Tool): string {
   const { properties, required } = inputSchema.parse(tool.inputSchema(false));
   const optional = Object.keys(properties).filter((name) => !required.includes(name));
