@@ -96,9 +96,9 @@ describe('explainInstalls reports "never"', () => {
   test.each([
     ["it is off", { ios_deferred_deep_linking_enabled: false }, "is off"],
     ["the page is skipped", { enable_forced_redirect: true }, "skips"],
-  ])("on iOS where it is %s", (_, fields, why) => {
+  ])("on iOS if %s", (_, fields, why) => {
     const { ios } = explainInstalls({ ...link, ...fields }, apps, options).installs;
-    expect(ios).toEqual({ matched: "on iOS if %s", why: expect.stringContaining(why) });
+    expect(ios).toEqual({ matched: "never", why: expect.stringContaining(why) });
   });
 
   test("on iOS without an app, and on both systems on the free plan", () => {
