@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { readConfig, UsageFault } from "../src/config.ts";
 
-/** Environment and flags → Config (design.md, "Configuration"). */
+/** Reading the configuration from environment variables and flags. */
 
 const home = { HOME: "/home/ada" };
 
-test("without any setting the defaults hold", () => {
+test("without any settings the defaults apply", () => {
   expect(readConfig(home, {})).toEqual({
     isDataNamed: false,
     console: true,
@@ -38,7 +38,7 @@ test("without any setting the defaults hold", () => {
   });
 });
 
-test("it is known which settings were given, and an empty one was not", () => {
+test("readConfig reports which settings were given, without empty ones", () => {
   const environment = { ...home, WAYPOST_MODE: "full", WAYPOST_LOG: "", PATH: "/bin" };
   expect(readConfig(environment, { port: "0", host: "" }).given).toEqual({
     flags: new Set(["port"]),
@@ -46,14 +46,14 @@ test("it is known which settings were given, and an empty one was not", () => {
   });
 });
 
-test("whether sessions serve links is on or off, and nothing else", () => {
+test("WAYPOST_SERVE must be on or off", () => {
   expect(readConfig({ ...home, WAYPOST_SERVE: "off" }, {}).serve).toBe(false);
   expect(readConfig({ ...home, WAYPOST_SERVE: "on" }, {}).serve).toBe(true);
   const wrong = { ...home, WAYPOST_SERVE: "no" };
   expect(() => readConfig(wrong, {})).toThrow("WAYPOST_SERVE must be on or off");
 });
 
-describe("where a setting comes from", () => {
+describe("settings", () => {
   const settings = [
     ["WAYPOST_DATA", "data", "/srv/one", "/srv/two", "data"],
     ["WAYPOST_HOST", "host", "0.0.0.0", "::1", "host"],
@@ -85,18 +85,24 @@ describe("where a setting comes from", () => {
     ],
   ] as const;
 
-  test.each(settings)("%s sets it, and --%s wins", (variable, flag, one, other, name) => {
-    expect(readConfig({ ...home, [variable]: one }, {})).toHaveProperty(name, one);
-    expect(readConfig({ ...home, [variable]: one }, { [flag]: other })).toHaveProperty(name, other);
-    expect(readConfig({ ...home, [variable]: "" }, {})).toEqual(readConfig(home, {}));
-  });
+  test.each(settings)(
+    "%s has a variable, and --%s has priority",
+    (variable, flag, one, other, name) => {
+      expect(readConfig({ ...home, [variable]: one }, {})).toHaveProperty(name, one);
+      expect(readConfig({ ...home, [variable]: one }, { [flag]: other })).toHaveProperty(
+        name,
+        other,
+      );
+      expect(readConfig({ ...home, [variable]: "" }, {})).toEqual(readConfig(home, {}));
+    },
+  );
 
-  test("a port is read as a number, and 0 asks for a free one", () => {
+  test("include the port, where 0 means any free port", () => {
     expect(readConfig({ ...home, WAYPOST_PORT: "80" }, {}).port).toBe(80);
     expect(readConfig({ ...home, WAYPOST_PORT: "80" }, { port: "0" }).port).toBe(0);
   });
 
-  test("a public address loses its trailing slashes", () => {
+  test("include the public URL, without slashes at its end", () => {
     const { public_url } = readConfig(home, { "public-url": "https://links.example/base//" });
     expect(public_url).toBe("https://links.example/base");
   });
@@ -105,8 +111,12 @@ describe("where a setting comes from", () => {
     ["the XDG data folder", { ...home, XDG_DATA_HOME: "/xdg" }, "/xdg/waypost"],
     ["the home folder", { ...home, XDG_DATA_HOME: "" }, "/home/ada/.local/share/waypost"],
     ["a profile", { USERPROFILE: "/users/ada" }, "/users/ada/.local/share/waypost"],
-    ["a profile beside an empty home", { HOME: "", USERPROFILE: "/u" }, "/u/.local/share/waypost"],
-  ])("the data folder follows from %s", (_, environment, folder) => {
+    [
+      "a profile and an empty home folder",
+      { HOME: "", USERPROFILE: "/u" },
+      "/u/.local/share/waypost",
+    ],
+  ])("without a data folder use %s", (_, environment, folder) => {
     expect(readConfig(environment, {}).data).toBe(folder);
   });
 });
@@ -119,40 +129,43 @@ test.each([
   ["https://{subdomain}-go.a.b", "https://open-{subdomain}.a.b"],
   [undefined, "http://{subdomain}.localhost:1"],
   [undefined, "http://open-{subdomain}.localhost"],
-])("beside %s, a second origin %s is refused: names of both would be the same", (first, second) => {
-  const flags = { "link-origin": first, "second-origin": second };
-  expect(() => readConfig(home, flags)).toThrow(
-    /--second-origin .* must not share host names with /,
-  );
-});
+])(
+  "with the link origin %s, the second origin %s is refused because host names could be equal",
+  (first, second) => {
+    const flags = { "link-origin": first, "second-origin": second };
+    expect(() => readConfig(home, flags)).toThrow(
+      /--second-origin .* must not share host names with /,
+    );
+  },
+);
 
 test.each([
   ["https://{subdomain}.a.b", "https://{subdomain}.open.a.b"],
   ["https://{subdomain}.a.b", "https://{subdomain}.a.c"],
   ["https://go-{subdomain}.a.b", "https://open-{subdomain}.a.b"],
   [undefined, "http://{subdomain}.open.localhost"],
-])("beside %s, a second origin %s is taken", (first, second) => {
+])("with the link origin %s, the second origin %s is accepted", (first, second) => {
   const flags = { "link-origin": first, "second-origin": second };
   expect(readConfig(home, flags).second_origin).toBe(second);
 });
 
-describe("a deployment elsewhere", () => {
+describe("settings for a remote server", () => {
   const remote = { ...home, WAYPOST_BASE_URL: "https://api.example" };
 
   test.each(["https://api.example/", "https://api.example/api/v1", "https://api.example/api/v1/"])(
-    "%s is taken by its origin",
+    "accept %s as its origin",
     (url) => {
       expect(readConfig(home, { "base-url": url }).base_url).toBe("https://api.example");
     },
   );
 
-  test("what is served here alone is not for it", () => {
+  test("do not include a second origin", () => {
     expect(() => readConfig(remote, { "second-origin": "https://{subdomain}.example" })).toThrow(
       "cannot be used with --base-url (WAYPOST_BASE_URL)",
     );
   });
 
-  test("its links live at one origin, for a key reaches one project", () => {
+  test("accept a link origin only without {subdomain}, because a key has one project", () => {
     const flags = { "link-origin": "https://go.example/" };
     expect(readConfig(remote, flags).link_origin).toBe("https://go.example");
     expect(() => readConfig(remote, { "link-origin": "https://{subdomain}.example" })).toThrow(
@@ -161,38 +174,41 @@ describe("a deployment elsewhere", () => {
   });
 });
 
-test("the origin of a deployment's links takes no password", () => {
+test("the link origin of a remote server must not contain a password", () => {
   const flags = { "base-url": "https://api.example", "link-origin": "https://:pw@go.example" };
   expect(() => readConfig(home, flags)).toThrow(/^--link-origin [^@]*$/);
 });
 
-describe("a key for a deployment elsewhere", () => {
+describe("a key for a remote server", () => {
   const secrets = [{ WAYPOST_API_KEY: "key" }, { WAYPOST_API_KEY_FILE: "/run/key" }];
 
-  test.each(secrets)("%j is not sent over plain http to another machine unasked", (secret) => {
-    const environment = { ...home, ...secret };
-    const open = { "base-url": "http://api.example" };
-    expect(() => readConfig(environment, open)).toThrow(/^--base-url .*WAYPOST_ALLOW_HTTP=1/);
-    const allowed = { ...environment, WAYPOST_ALLOW_HTTP: "1" };
-    expect(readConfig(allowed, open).base_url).toBe("http://api.example");
-    for (const near of ["http://localhost:1", "http://127.0.0.1:1", "http://[::1]:1"]) {
-      expect(readConfig(environment, { "base-url": near }).base_url).toBe(near);
-    }
-    expect(readConfig(environment, { "base-url": "https://api.example" })).toBeDefined();
-  });
+  test.each(secrets)(
+    "in %j is sent over plain http only to this machine, unless allowed",
+    (secret) => {
+      const environment = { ...home, ...secret };
+      const open = { "base-url": "http://api.example" };
+      expect(() => readConfig(environment, open)).toThrow(/^--base-url .*WAYPOST_ALLOW_HTTP=1/);
+      const allowed = { ...environment, WAYPOST_ALLOW_HTTP: "1" };
+      expect(readConfig(allowed, open).base_url).toBe("http://api.example");
+      for (const near of ["http://localhost:1", "http://127.0.0.1:1", "http://[::1]:1"]) {
+        expect(readConfig(environment, { "base-url": near }).base_url).toBe(near);
+      }
+      expect(readConfig(environment, { "base-url": "https://api.example" })).toBeDefined();
+    },
+  );
 
-  test("is what it is about: without one, plain http shows nothing", () => {
+  test("is required for that check: without a key plain http is accepted", () => {
     expect(readConfig(home, { "base-url": "http://api.example" })).toBeDefined();
   });
 
-  test("is allowed by 1 and nothing else", () => {
+  test("may be sent over http only with WAYPOST_ALLOW_HTTP=1", () => {
     expect(() => readConfig({ ...home, WAYPOST_ALLOW_HTTP: "true" }, {})).toThrow(
       "WAYPOST_ALLOW_HTTP must be 1 or unset",
     );
   });
 });
 
-test("trusted proxies are networks, or a count of them", () => {
+test("trusted proxies are networks or a number of proxies", () => {
   const read = (text: string) => readConfig(home, { "trusted-proxies": text }).trusted_proxies;
   expect(read("2")).toEqual({ hops: 2 });
   expect(read("10.0.0.0/8, ::1")).toEqual({
@@ -206,14 +222,14 @@ test("trusted proxies are networks, or a count of them", () => {
   });
 });
 
-test("private networks of webhooks are none, or those that are named", () => {
+test("private networks for webhooks are none by default", () => {
   expect(readConfig(home, {}).webhook_private).toEqual([]);
   expect(readConfig({ ...home, WAYPOST_WEBHOOK_PRIVATE: "127.0.0.1/32" }, {})).toMatchObject({
     webhook_private: [{ address: "127.0.0.1", prefix: 32 }],
   });
 });
 
-test("lists are comma lists, with blanks around their words", () => {
+test("lists are separated by commas, and spaces are ignored", () => {
   const config = readConfig(
     { ...home, WAYPOST_SCOPES: "links.index, links.show,", WAYPOST_TOOLS: " links ,-delete_link" },
     {},
@@ -222,7 +238,7 @@ test("lists are comma lists, with blanks around their words", () => {
   expect(config.tools).toEqual(["links", "-delete_link"]);
 });
 
-test("destinations are hosts as a browser writes them, and any is no limit", () => {
+test('destinations are normalized like host names in a browser, and "any" sets no limit', () => {
   const read = (WAYPOST_DESTINATIONS: string) =>
     readConfig({ ...home, WAYPOST_DESTINATIONS }, {}).destinations;
   expect(read("Shop.example., *.Müller.example")).toEqual([
@@ -236,20 +252,20 @@ test("destinations are hosts as a browser writes them, and any is no limit", () 
   );
 });
 
-test("a scope that there is not is refused by its flag and variable", () => {
+test("an unknown scope is refused", () => {
   expect(() => readConfig(home, { scopes: "links.index,links.read" })).toThrow(
     /^--scopes \(WAYPOST_SCOPES\) may only contain links\.show, /,
   );
 });
 
-test("secrets come from variables alone, and lose the blanks around them", () => {
+test("secrets are read only from variables, and surrounding spaces are removed", () => {
   const environment = { ...home, WAYPOST_API_KEY: " key\n", WAYPOST_HTTP_TOKEN: " " };
   const { secrets } = readConfig(environment, { "api-key": "other", api_key: "other" });
   expect(secrets.api_key).toBe("key");
   expect(secrets.http_token).toBeUndefined();
 });
 
-describe("what is refused, in one line that names the flag and the variable", () => {
+describe("an invalid setting is refused with a message that names its flag and variable:", () => {
   const wholeNumber = "--port (WAYPOST_PORT) must be a whole number from 0 to 65535";
   const origin =
     "--link-origin (WAYPOST_LINK_ORIGIN) must be an origin, such as " +
@@ -319,7 +335,7 @@ describe("what is refused, in one line that names the flag and the variable", ()
     expect(() => readConfig(home, { [flag]: value })).toThrow(new UsageFault(message));
   });
 
-  test("a PIN that --mode full would never ask for", () => {
+  test("a PIN file with --mode full, which never asks for a PIN", () => {
     const environment = { ...home, WAYPOST_APPROVAL_PIN_FILE: "/run/pin" };
     expect(() => readConfig(environment, { mode: "full" })).toThrow(
       "WAYPOST_APPROVAL_PIN_FILE is set, but --mode full shows no page",
@@ -341,7 +357,7 @@ describe("what is refused, in one line that names the flag and the variable", ()
     "postgres://ada:%ff-hidden@db/links",
     "postgres://db/links/hidden",
     "postgres://db/links#hidden",
-  ])("%s as a database, whose password is not repeated", (url) => {
+  ])("%s as a database, without showing its password", (url) => {
     const message =
       "--database-url (WAYPOST_DATABASE_URL) must be " +
       "postgres://user:password@host:5432/database; percent-encode the password's special " +
@@ -351,7 +367,7 @@ describe("what is refused, in one line that names the flag and the variable", ()
     );
   });
 
-  test("a database's address as the data folder, which would be shown", () => {
+  test("a database address as the data folder, without showing its password", () => {
     const environment = { ...home, WAYPOST_DATA: "postgres://ada:hidden@db/links" };
     expect(() => readConfig(environment, {})).toThrow(
       new UsageFault(
@@ -364,7 +380,7 @@ describe("what is refused, in one line that names the flag and the variable", ()
   test.each([
     { WAYPOST_DATABASE_URL: "postgres://db/links" },
     { WAYPOST_DATABASE_URL_FILE: "/url" },
-  ])("%j beside a base address, whose links are elsewhere", (environment) => {
+  ])("%j together with a base URL", (environment) => {
     const message =
       "--database-url (WAYPOST_DATABASE_URL) cannot be used with --base-url (WAYPOST_BASE_URL)";
     expect(() =>

@@ -4,11 +4,11 @@ import { describe, expect, test } from "vitest";
 import { listFiles } from "./support/folders.ts";
 
 /**
- * The house (design.md, house.md) as a test: which room a file is in, who may import whom, types
- * included, and that no file hangs on itself by way of others.
+ * The structure of src: which folder a file belongs to, which folders may import which, types
+ * included, and that there are no circular imports.
  */
 
-/** What each room imports of ours. A file is in the longest that its path begins with. */
+/** The folders that each folder may import. A file belongs to the longest matching folder. */
 const rooms: Readonly<Record<string, string>> = {
   text: "",
   look: "",
@@ -94,7 +94,7 @@ const rooms: Readonly<Record<string, string>> = {
   main: "commands",
 };
 
-/** The packages that a room may stand on; a room that is not listed here takes what it needs. */
+/** The packages that a folder may import; folders that are not listed may import any. */
 const packages: Readonly<Record<string, readonly string[]>> = {
   look: [],
   attribution: ["node:crypto"],
@@ -116,14 +116,14 @@ const ours = new Map(
   ]),
 );
 
-test("every room has somebody in it, and nobody is outside", () => {
+test("every file of src belongs to a folder of this list, and no folder is empty", () => {
   expect(files.length).toBeGreaterThan(200);
   const found = new Set(files.map(({ path }) => findRoom(path)));
   expect([...found].toSorted()).toEqual(Object.keys(rooms).toSorted());
 });
 
-describe("data flows one way", () => {
-  test("no room imports a room that it must not know", () => {
+describe("imports in src", () => {
+  test("exist only where this list allows them", () => {
     const strays = [...ours].flatMap(([path, imported]) =>
       imported
         .map((other) => [findRoom(path), findRoom(other)] as const)
@@ -133,7 +133,7 @@ describe("data flows one way", () => {
     expect(strays).toEqual([]);
   });
 
-  test("no room may import what it does not", () => {
+  test("exist for everything that this list allows", () => {
     const arrows = new Set(
       [...ours].flatMap(([path, imported]) =>
         imported.map((other) => `${findRoom(path)} → ${findRoom(other)}`),
@@ -145,32 +145,32 @@ describe("data flows one way", () => {
     expect(allowed.filter((arrow) => !arrows.has(arrow))).toEqual([]);
   });
 
-  test("no room hangs on itself by way of others", () => {
+  test("between folders are not circular", () => {
     const known = Object.keys(rooms).map((room) => [room, readKnown(room)] as const);
     expect(findCircles(new Map(known))).toEqual([]);
   });
 
-  test("no file hangs on itself by way of others, by types neither", () => {
+  test("between files are not circular, including imports of types", () => {
     expect(findCircles(ours)).toEqual([]);
   });
 
-  test("a circle is found, and its way told", () => {
+  test("that are circular are found with their path", () => {
     const circle = new Map(Object.entries({ a: ["b"], b: ["c"], c: ["b"], d: ["a"] }));
     expect(findCircles(circle)).toEqual(["b → c → b"]);
     expect(findCircles(new Map([["a", ["a"]]]))).toEqual(["a → a"]);
   });
 });
 
-test("nothing of the console is loaded before somebody asks for it", () => {
+test("the console is loaded only when it is requested", () => {
   const eager = files
     .filter(({ path }) => findRoom(path) !== "console")
     .flatMap(({ path }) => readEager(path).map((name) => join(path, "..", name)))
     .filter((path) => findRoom(path) === "console");
-  // By its addresses alone it is known whether somebody does.
+  // Whether a request is for the console is decided by its path.
   expect([...new Set(eager)]).toEqual(["src/console/asset-path.ts"]);
 });
 
-test("the contract stands on zod alone, and no pure part reaches for more", () => {
+test("contract imports only zod, and pure folders import only the listed packages", () => {
   const strays = files.flatMap(({ path, imports }) => {
     const allowed = packages[findRoom(path)];
     return imports
@@ -180,7 +180,7 @@ test("the contract stands on zod alone, and no pure part reaches for more", () =
   expect(strays).toEqual([]);
 });
 
-test("each file of the command line is a command, and what they share is in its rooms", () => {
+test("every file directly in src/commands is a command", () => {
   const table = readFileSync("src/commands/run-command.ts", "utf8");
   const names = files.flatMap(({ path }) => /^src\/commands\/([\w-]+)\.ts$/.exec(path)?.[1] ?? []);
   const commands = names.filter((name) => !["help", "run-command"].includes(name));
@@ -188,7 +188,7 @@ test("each file of the command line is a command, and what they share is in its 
   expect(commands.filter((name) => !table.includes(`from "./${name}.ts"`))).toEqual([]);
 });
 
-test("no file is so small that its one user had better hold it", () => {
+test("no file of less than 15 lines has only one user", () => {
   const small = files.filter(({ path }) => countLines(path) < 15);
   const lonely = small.filter(({ path }) => countUsers(path) < 2);
   expect(lonely.map(({ path }) => path)).toEqual([]);
@@ -204,7 +204,7 @@ function findRoom(path: string): string {
   return known.toSorted((one, other) => other.length - one.length)[0] ?? place;
 }
 
-/** One circle for each point on which the walk comes back to where it is. */
+/** One circle for each place where the search returns to a visited one. */
 function findCircles(arrows: ReadonlyMap<string, readonly string[]>): readonly string[] {
   const done = new Set<string>();
   const found: string[] = [];
@@ -233,7 +233,7 @@ function readImports(path: string): readonly string[] {
   return [...text.matchAll(/(?:from|import\(?)\s*"([^"]+)"/g)].map(([, name]) => name ?? "");
 }
 
-/** Whatever is not for its types alone, and not where it is used. */
+/** Imports that are loaded at once: neither types only nor dynamic. */
 function readEager(path: string): readonly string[] {
   const text = readFileSync(path, "utf8");
   const imports = text.matchAll(/^(?:import|export)(?! type)[^;"]*?from "([^"]+)"/gm);

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { describe, expect, test } from "vitest";
 import { listFiles } from "./support/folders.ts";
 
-/** Form: how long things get, how they are named, who may speak. */
+/** Rules about the form of the code: lengths, names, and access to the process. */
 
 type Source = { readonly path: string; readonly text: string };
 
@@ -11,17 +11,17 @@ const sources = list("src").filter(({ path }) => path.endsWith(".ts"));
 const tests = list("test").filter(({ path }) => /\.(ts|js)$/.test(path));
 
 describe("the process", () => {
-  /** It looks at the Node that it runs on, before it can import anything. */
+  /** src/entry.ts checks the version of Node before it can import anything. */
   const started = sources.filter(({ path }) => path !== "src/entry.ts");
 
-  test("stdout is written in one place, by the command line alone", () => {
+  test("only the command line writes to stdout and stderr", () => {
     const speakers = started
       .filter(({ text }) => /process\.stdout|(?<![\w./-])console\.\w|process\.stderr/.test(text))
       .map(({ path }) => path);
     expect(speakers).toEqual(["src/commands/terminal/output.ts"]);
   });
 
-  test("only the composition reads the environment and the process's words", () => {
+  test("only src/main.ts reads the environment, the arguments and the exit code", () => {
     const readers = started
       .filter(({ text }) => /process\.(env|argv|exit)/.test(text))
       .map(({ path }) => path);
@@ -29,8 +29,8 @@ describe("the process", () => {
   });
 });
 
-describe("form", () => {
-  test("every file is short enough to read, and so is every line", () => {
+describe("the source files", () => {
+  test("have at most 500 lines of 100 characters", () => {
     const long = [...sources, ...tests].filter(({ text }) => {
       const lines = text.split("\n");
       return lines.length > 501 || lines.some((line) => line.length > 100);
@@ -38,24 +38,24 @@ describe("form", () => {
     expect(long.map(({ path }) => path)).toEqual([]);
   });
 
-  test("names are kebab-case, and none is a drawer for odds and ends", () => {
+  test("have kebab-case names, and none is called util, helper, misc or common", () => {
     const names = [...sources, ...tests].map(({ path }) => basename(path));
     const proper = /^[a-z0-9-]+(\.test|\.config|\.d)?\.(ts|js)$/;
     expect(names.filter((name) => !proper.test(name))).toEqual([]);
     expect(names.filter((name) => /util|helper|misc|common/.test(name))).toEqual([]);
   });
 
-  test("the test kit is small enough to be known", () => {
+  test("in test/support are at most 35", () => {
     const kit = tests.filter(({ path }) => path.startsWith("test/support/"));
     expect(kit.length).toBeLessThanOrEqual(35);
   });
 
-  test("nobody asks URL.canParse, which Node 20 and 22 answer wrongly once it is warm", () => {
+  test("do not call URL.canParse, which is wrong in Node 20 and 22 after many calls", () => {
     const askers = sources.filter(({ text }) => text.includes(".canParse("));
     expect(askers.map(({ path }) => path)).toEqual([]);
   });
 
-  test("classes are errors, and nothing is left for later", () => {
+  test("have classes only for errors, and no TODO comments", () => {
     const classes = sources.flatMap(({ text }) => text.match(/class \w+[^{]*/g) ?? []);
     expect(classes.filter((line) => !line.includes("extends Error"))).toEqual([]);
     const leftovers = sources.filter(({ text }) => /\b(TODO|FIXME|XXX|HACK)\b/.test(text));
@@ -68,7 +68,7 @@ type Locked = {
   readonly engines?: { readonly node?: string };
 };
 
-/** The packages that Waypost is built from, and those that test it. */
+/** The packages that Waypost consists of, and those that test it. */
 const locks = ["package-lock.json", "test/package-lock.json"].map((path) => {
   const { packages } = JSON.parse(readFileSync(path, "utf8"));
   return { path, packages: Object.entries<Locked>(packages) };
@@ -96,14 +96,14 @@ test.each(locks)("the packages of $path support every Node that Waypost supports
   expect(refusals).toEqual([]);
 });
 
-test("the check of version ranges refuses and admits as npm does", () => {
+test("the check of version ranges agrees with npm", () => {
   expect(["^22.17.0 || >=24.0.0", ">=22", "20.18", "~20.1"].filter(admitsOurOldest)).toEqual([]);
   expect(["^20.19.0 || >=22", "20 || >=22", ">= 18", ">=20 <21"].every(admitsOurOldest)).toBe(true);
 });
 
 const admitsOurOldest = (range: string) => admits(range, "20.20.2");
 
-/** Ranges as packages write them for Node: alternatives of one or more bounds. */
+/** Ranges as packages write them for Node: alternatives with one or more bounds. */
 function admits(range: string, version: string): boolean {
   return range
     .split("||")

@@ -1,24 +1,24 @@
 import { configDefaults, defineConfig } from "vitest/config";
 import { LongestFirst } from "./tools/longest-first.ts";
 
-/** V8 counts the blocks of what it compiles from then on: these files load every module anew. */
+/** V8 counts only what it compiles from then on, so these files load every module again. */
 const counting = ["test/template/bombs.test.ts"];
 
-/** These are about PostgreSQL. */
+/** Tests of PostgreSQL only. */
 const onPostgres = ["test/**/postgres*.test.ts"];
 
 /**
- * Tests that run on both engines: those of the API and of other rooms that query the tables or
- * store something in them. Left out are tests of
- * - code that uses no store, or replaces it (client, template, network);
+ * Tests that run on both engines: those of the API and of other folders that query or store something
+ * in tables. Not included are tests of
+ * - code without a store, or with a replaced one (client, template, network);
  * - text, pages and the protocol, which do not depend on the engine; in the API these are rights,
- *   request forms, body sizes and the budgets of a single process;
+ *   request forms, body sizes and the rate limits of a single process;
  * - commands, except for `postgres*.test.ts` and two servers, where a killed job is resumed as in
- *   `bulk-acceptance` without keeping the budget's pace;
- * - approvals, assistant tools, plans and selections, except for a few files: they reach the tables
+ *   `bulk-acceptance` without keeping the rate limit's pace;
+ * - approvals, assistant tools, plans and selections, except for a few files: they use the tables
  *   through the API and the state, whose tests run on both;
- * - SQLite's own file, thread, text index and shared transactions: `test/sql/engines.test.ts` has
- *   the promises that both engines keep.
+ * - SQLite's own file, thread, text index and shared transactions: `test/sql/engines.test.ts` tests
+ *   what both engines guarantee.
  */
 const onBoth = [
   "test/service/{apps,begun-writes,bin,browser-paths,client-keys,filter-engine,filters}.test.ts",
@@ -45,17 +45,18 @@ const onBoth = [
   "test/commands/two-servers.test.ts",
 ];
 
-/** Most of what a test makes is gone before 64 MB are full: half of all collecting is saved. */
+/** Most of a test's memory is garbage before 64 MB are full, which halves garbage collection. */
 const execArgv = ["--max-semi-space-size=64"];
 
 export default defineConfig({
   test: {
     reporters: ["default", ["json", { outputFile: ".report/vitest.json" }]],
-    // No test is judged by its time: these end what hangs, on however slow a machine.
+    // Tests are not judged by their time. These limits end tests that hang, on any machine.
     testTimeout: 300_000,
     hookTimeout: 300_000,
-    // One more than the processors of the machine that this has to be quick on: many tests wait for
-    // a process that they started, a browser or the database.
+    // One more than the processors of the usual machine, because many tests wait for a process that
+    // they
+    // started, a browser or the database.
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     projects: [
@@ -66,7 +67,7 @@ export default defineConfig({
           globalSetup: "test/support/build-if-older.ts",
           include: ["test/**/*.test.ts"],
           exclude: [...configDefaults.exclude, ...counting, ...onPostgres],
-          // The files of a worker share its modules: loading them anew was a fifth of the time.
+          // The files of a worker share its modules: loading them again took a fifth of the time.
           isolate: false,
           execArgv,
         },
