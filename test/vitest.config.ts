@@ -8,8 +8,8 @@ const counting = ["test/template/bombs.test.ts"];
 const onPostgres = ["test/**/postgres*.test.ts"];
 
 /**
- * Tests that run on both engines: those of the API and of other folders that query or store something
- * in tables. Not included are tests of
+ * Tests that run on both engines: those of the API and of other folders that query or store
+ * something in tables. Not included are tests of
  * - code without a store, or with a replaced one (client, template, network);
  * - text, pages and the protocol, which do not depend on the engine; in the API these are rights,
  *   request forms, body sizes and the rate limits of a single process;

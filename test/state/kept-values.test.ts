@@ -117,7 +117,7 @@ const list = () => other.kept.list("notice");
 
 describe("notices for webhooks", () => {
   const notice = { realm: "a project", headline: "Delete the link" };
-  const act = { digest: "an act", preview: "{}", key_print: "one key", notice: notice };
+  const act = { digest: "an act", preview: "{}", key_print: "one key", told: notice };
 
   test("contain one for an approval page, without the page's id", async () => {
     const asked = await one.approvals.askPage(act);
