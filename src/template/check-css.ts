@@ -4,11 +4,12 @@ import { pictureData } from "./html-rules.ts";
 import { listWords } from "./split-words.ts";
 
 /**
- * Checks the CSS of a template twice: its tokens, for what a parser and a browser could read
- * differently (escapes, an end of the style element, what is never closed), and its tree.
+ * Checks the CSS of a template in two passes. The tokens show what parsers and browsers could read
+ * differently: escapes, an end of the style element, unclosed parts. The tree shows which rules,
+ * properties and functions are used.
  */
 
-/** Each fault costs the parser dearly. */
+/** Limits, because parsing each fault takes long. */
 const limits = { depth: 16, tokens: 16_000, blocks: 1500, parseFaults: 200 } as const;
 
 class EnoughFaults extends Error {
@@ -28,7 +29,7 @@ export function checkCss(source: string, report: ReportFault): void {
   checkTree(source, { report, reportUnread });
 }
 
-/** Whether there is no more of it than the parser can read in time. */
+/** Checks the tokens. Returns whether the CSS is small enough to be parsed in time. */
 function checkTokens(source: string, report: ReportFault): boolean {
   let tokens = 0;
   let blocks = 0;
@@ -86,19 +87,21 @@ function findTokenFault(type: number, text: string): string | undefined {
     const isClosed = text.length > 1 && text.endsWith(text.charAt(0));
     return isClosed ? undefined : "This string is never closed.";
   }
-  // Looked at here as well, because a parser may drop it with what stands around it.
+  // Checked here as well, because the parser may drop it with the text around it.
   if (type === tokenTypes.AtKeyword && !text.includes("\\")) return findAtRuleFault(text.slice(1));
-  // An escape outside of a text is another way to write a name, and nothing a page needs.
+  // An escape outside of a string is another way to write a name, which no page needs.
   return text.includes("\\") ? "Backslashes are only allowed in strings." : undefined;
 }
 
-type Reports = {
+type CssReports = {
   readonly report: ReportFault;
-  /** For what the parser cannot read; silent where its token was reported, which says it better. */
+  /**
+   * For text that the parser cannot read. Silent where its token was reported, which is clearer.
+   */
   readonly reportUnread: ReportFault;
 };
 
-function checkTree(source: string, to: Reports): void {
+function checkTree(source: string, to: CssReports): void {
   let faults = 0;
   try {
     const tree = parse(source, {
@@ -120,16 +123,16 @@ function checkTree(source: string, to: Reports): void {
 const noCss = "The CSS is not valid.";
 const noValue = "This value is not valid.";
 
-function checkNode(node: CssNode, base: number, to: Reports): void {
+function checkNode(node: CssNode, base: number, to: CssReports): void {
   const offset = base + (node.loc?.start.offset ?? 0);
   const fault = findNodeFault(node);
   if (fault !== undefined) to.report(offset, fault);
-  // The parser leaves the brackets of a selector that it does not know as they are, so they are
-  // checked as a value. A semicolon alone comes of two in a row.
+  // The parser keeps unknown selectors in brackets as raw text, so this is checked as a value. A
+  // lone semicolon comes from two in a row.
   if (node.type === "Raw" && node.value !== ";") checkRaw(node.value, offset, to);
 }
 
-function checkRaw(value: string, base: number, to: Reports): void {
+function checkRaw(value: string, base: number, to: CssReports): void {
   try {
     const tree = parse(value, {
       context: "value",
@@ -162,8 +165,8 @@ function findNodeFault(node: CssNode): string | undefined {
 }
 
 /**
- * The CSS that a template may have: only the at-rules, properties and functions of these lists.
- * None of them fetches anything, and pictures come as data.
+ * The CSS that a template may have: only the at-rules, properties and functions in these lists.
+ * None of them loads anything, and images must be data: addresses.
  */
 
 const atRules = listWords("media supports container layer keyframes -webkit-keyframes");
@@ -174,7 +177,7 @@ const atRuleReasons: Readonly<Record<string, string>> = {
   charset: "pages are always UTF-8",
 };
 
-/** Whole families of properties by how they begin, and the rest by name. */
+/** Whole families of properties by their start, and the rest by name. */
 const propertyFamilies = new RegExp(
   `^(?:${[
     ...listWords(

@@ -6,11 +6,11 @@ import type { ReportFault } from "./page-input.ts";
 import { listWords } from "./split-words.ts";
 
 /**
- * Checks the HTML of a template as its author wrote it. Liquid is masked, so that every tag keeps
- * its place; what Liquid makes of it is checked again when it is rendered (`check-rendered.ts`).
+ * Checks the HTML of a template as its author wrote it. Liquid is masked, so that tags keep their
+ * places. The rendered HTML is checked as well, in `check-rendered.ts`.
  */
 
-/** Stands for what an output will be: a private character, which the texts around it lose. */
+/** Stands for Liquid output: a private character, which is removed from the text around it. */
 export const unknown = "\ue000";
 
 export const unseenButtons = "{% store_buttons %} would not be visible here.";
@@ -21,7 +21,7 @@ export function checkHtml(source: string, liquid: readonly Piece[], report: Repo
     report(index, "An element name cannot contain Liquid.");
   }
   const buttons = liquid.filter(({ kind }) => kind === "store_buttons");
-  /** What stands inside of a tag or a comment is not seen. */
+  /** Buttons within a tag or a comment would not be visible. */
   const checkButtons = (start = 0, end = 0) => {
     for (const { begin } of buttons) {
       if (begin > start && begin < end) report(begin, unseenButtons);
@@ -60,10 +60,10 @@ export function checkHtml(source: string, liquid: readonly Piece[], report: Repo
 
 function ignore(): void {}
 
-/** What is in them is no HTML. */
+/** Elements whose content is not HTML. */
 const rawElements = listWords("script style textarea title xmp iframe noscript");
 
-/** What a browser would repair, and hardly as the author meant it. */
+/** Faults that a browser would repair, but hardly as the author meant. */
 const faults: Readonly<Partial<Record<ErrorCodes, string>>> = {
   "eof-in-tag": "The last tag has no closing >.",
   "eof-in-comment": "The last comment has no closing -->.",
@@ -71,7 +71,7 @@ const faults: Readonly<Partial<Record<ErrorCodes, string>>> = {
     "This tag has the same attribute twice. Put any condition inside the attribute's value.",
 };
 
-/** Replaces every piece of Liquid by as many other characters; line ends stay. */
+/** Replaces every piece of Liquid with as many other characters. Line breaks stay. */
 export function maskLiquid(source: string, liquid: readonly Piece[]): string {
   const parts: string[] = [];
   let end = 0;
@@ -106,11 +106,11 @@ function checkTag(
   }
 }
 
-/** A value without quotes ends at the first space that Liquid puts into it. */
+/** A value without quotes would end at the first space that Liquid inserts. */
 const isBare = /^[^=]*=\s*\ue000/;
 const needsQuotes = "Put quotes around a value that contains Liquid.";
 
-/** Of a value that Liquid makes in part, only its beginning can be judged before. */
+/** If Liquid produces a part of the value, only the text before it can be checked. */
 function checkValue(name: string, value: string): string | undefined {
   const at = value.indexOf(unknown);
   if (at < 0) return findValueFault(name, value);

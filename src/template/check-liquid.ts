@@ -1,16 +1,16 @@
 import { Tokenizer, TypeGuards, type TagToken, type TopLevelToken } from "liquidjs";
 import { engine, explainLiquid, readLiquid, tagNames } from "./liquid.ts";
 import { countRounds, listVariables } from "./liquid-shape.ts";
-import type { Fault, ReportFault } from "./page-input.ts";
+import type { TemplateFault, ReportFault } from "./page-input.ts";
 import { findVariableFault } from "./liquid-variables.ts";
 
 /**
- * Checks the Liquid of a template piece by piece, so that each fault is found and none hides
- * another: liquidjs itself ends at the first. What a page may cost is measured here as well, from
- * the source alone: each piece, as often as the loops around it go round.
+ * Checks the Liquid of a template piece by piece, to find all faults, because liquidjs stops at the
+ * first one. Also measures how expensive a page can become, counting each piece as often as the
+ * loops around it run.
  */
 
-/** A part of the source that is no HTML; a comment is one piece, from its beginning to its end. */
+/** A part of the source that is not HTML. A whole comment is one piece. */
 export type Piece = {
   readonly begin: number;
   readonly end: number;
@@ -18,22 +18,22 @@ export type Piece = {
 };
 
 export type Pieces = {
-  /** In the order of the source; no piece lies in another. */
+  /** In the order of the source, without overlaps. */
   readonly pieces: readonly Piece[];
-  /** Whether the whole may be parsed by liquidjs: it is not too much. */
+  /** Whether the template is small enough to be parsed as a whole. */
   readonly isReadable: boolean;
 };
 
 const limits = {
   pieceLength: 1000,
   depth: 20,
-  /** Tags and outputs of one page, each as often as it is carried out. */
+  /** Tags and outputs of one page, each as often as it runs. */
   steps: 500,
-  /** Source of one page, each piece as often as it is carried out. */
+  /** Characters of the source, each piece as often as it runs. */
   characters: 96 * 1024,
 } as const;
 
-/** What stands between the beginning and the end of a block. */
+/** The tags that are allowed between the start and the end of a block. */
 const blocks: Readonly<Record<string, readonly string[]>> = {
   case: ["when", "else"],
   comment: [],
@@ -42,7 +42,7 @@ const blocks: Readonly<Record<string, readonly string[]>> = {
   unless: ["elsif", "else"],
 };
 
-type Block = {
+type OpenBlock = {
   readonly name: string;
   readonly begin: number;
   readonly rounds: number;
@@ -52,18 +52,18 @@ type Block = {
 type LiquidCheck = {
   readonly source: string;
   readonly report: ReportFault;
-  readonly open: Block[];
-  /** Names that the template makes itself. */
+  readonly open: OpenBlock[];
+  /** Names that the template defines itself. */
   readonly locals: ReadonlySet<string>;
   steps: number;
   characters: number;
-  /** Whether the page would cost too much: then no further piece is parsed. */
+  /** Whether the page would be too expensive. Then no further piece is parsed. */
   isOver: boolean;
   hasButtons: boolean;
   readonly pieces: Piece[];
 };
 
-/** Reports every fault, and answers which pieces stand where. */
+/** Reports every fault, and returns the pieces with their places. */
 export function checkLiquid(source: string, report: ReportFault): Pieces {
   const { tokens, isWhole } = readTokens(source, report);
   const check: LiquidCheck = {
@@ -89,7 +89,7 @@ export function checkLiquid(source: string, report: ReportFault): Pieces {
 
 function checkButtons(check: LiquidCheck, isWhole: boolean): void {
   const [first, ...more] = check.pieces.filter(({ kind }) => kind === "store_buttons");
-  // What could not be read may have had them.
+  // An unreadable part may have contained them.
   if (isWhole && !check.hasButtons) check.report(first?.begin ?? 0, needsButtons);
   for (const { begin } of more) check.report(begin, "{% store_buttons %} can appear only once.");
 }
@@ -115,7 +115,7 @@ function addPiece(token: TopLevelToken, { open, pieces }: LiquidCheck): void {
   }
 }
 
-/** The pieces as liquidjs cuts them; behind one that never ends there is nothing more. */
+/** Splits the source as liquidjs does. Nothing follows a piece that never ends. */
 function readTokens(
   source: string,
   report: ReportFault,
@@ -135,7 +135,7 @@ function readTokens(
       const isOpen = tokenizer.p >= tokenizer.N && !source.endsWith(end);
       report(begin, isOpen ? `This ${isOutput ? "{{" : "{%"} has no closing ${end}.` : noName);
     }
-    // Behind {% raw %} it would read nothing up to an {% endraw %}.
+    // After {% raw %} liquidjs would not read anything before {% endraw %}.
     const last = tokens.at(-1);
     if (last !== undefined && isTag(last) && last.name === "raw" && last.begin === begin) {
       tokenizer = new Tokenizer(source, operators, undefined, [last.end, source.length]);
@@ -167,7 +167,7 @@ function checkToken(token: TopLevelToken, check: LiquidCheck): void {
   }
 }
 
-/** Counts a piece as often as it will be carried out, up to where that is more than a page's. */
+/** Counts a piece as often as it runs, until the limit is exceeded. */
 function measure(token: TopLevelToken, check: LiquidCheck): void {
   if (check.isOver) return;
   const rounds = check.open.reduce((product, block) => product * block.rounds, 1);
@@ -229,7 +229,7 @@ function describeUnknown(name: string): string {
   return `The tag ${name.slice(0, 50)} does not exist. Use one of: ${tagNames.join(", ")}.`;
 }
 
-/** An end closes its own block; those that were left open in between are reported. */
+/** Closes the block of an end tag, and reports blocks that were left open within it. */
 function closeBlock(token: TagToken, check: LiquidCheck): void {
   const { name, begin } = token;
   const { open, report } = check;
@@ -245,7 +245,7 @@ function checkNoArguments({ name, args, begin }: TagToken, { report }: LiquidChe
   if (args.trim() !== "") report(begin, `{% ${name} %} takes no arguments.`);
 }
 
-/** What has to stand around a piece for it to be a template of its own. */
+/** The tags around a piece that make it a template of its own. */
 function wrapPiece(token: TopLevelToken): readonly [before: string, after: string] {
   const name = isTag(token) ? token.name : "";
   if (Object.hasOwn(blocks, name)) return ["", `{% end${name} %}`];
@@ -253,7 +253,7 @@ function wrapPiece(token: TopLevelToken): readonly [before: string, after: strin
   return name === "when" ? ["{% case 1 %}", "{% endcase %}"] : ["", ""];
 }
 
-/** Parses one piece alone; answers how often it would go round, if it is a loop. */
+/** Parses one piece alone. Returns how often it runs if it is a loop. */
 function checkPiece(token: TopLevelToken, { source, report, locals, isOver }: LiquidCheck): number {
   if (isOver) return 1;
   const [before, after] = wrapPiece(token);
@@ -267,9 +267,9 @@ function checkPiece(token: TopLevelToken, { source, report, locals, isOver }: Li
   return rounds;
 }
 
-type Reading = { readonly faults: readonly Fault[]; readonly rounds: number };
+type CheckedPiece = { readonly faults: readonly TemplateFault[]; readonly rounds: number };
 
-function readPiece(text: string, isLoop: boolean, locals: ReadonlySet<string>): Reading {
+function readPiece(text: string, isLoop: boolean, locals: ReadonlySet<string>): CheckedPiece {
   try {
     const { templates, faults } = readLiquid(text);
     const unknown = listVariables(templates).flatMap(({ offset, segments }) => {

@@ -1,21 +1,20 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
 
-/** Does a piece of heavy work in its turn. */
+/** Runs a piece of heavy work when it is its turn. */
 export type RunInTurn = <Result>(work: () => Result) => Promise<Result>;
 
-/** How long one page may take in a check or a preview, where only its own caller waits for it. */
+/** How long one page may take in a check or preview, where only its own caller waits for it. */
 export const longestPiece_ms = 100;
 
 type TurnTiming = {
-  /** Milliseconds that never jump. */
+  /** A clock in milliseconds that never jumps. */
   readonly monotonic: () => number;
   readonly sleep?: (milliseconds: number) => Promise<unknown>;
 };
 
 /**
- * Checking a template takes milliseconds, a hostile one some tens of them. One piece is done after
- * the other, and between two of them the event loop is free for as long as the first one took:
- * however many pieces come at once, another request waits for hardly more than one.
+ * Runs checks one after the other. After each one, the event loop is free for as long as it took.
+ * So other requests wait for hardly more than one check, no matter how many are queued.
  */
 export function createCheckQueue({ monotonic, sleep = rest }: TurnTiming): RunInTurn {
   let last: Promise<unknown> = Promise.resolve();
@@ -35,7 +34,7 @@ export function createCheckQueue({ monotonic, sleep = rest }: TurnTiming): RunIn
   };
 }
 
-/** A timer waits for a millisecond at least, which is more than a short piece took. */
+/** Timers wait for at least a millisecond, which is longer than a short check took. */
 function rest(milliseconds: number): Promise<unknown> {
   return milliseconds < 1 ? setImmediate() : setTimeout(milliseconds);
 }

@@ -9,23 +9,23 @@ import {
   renderLiquid,
   type TimeLimit,
 } from "./liquid.ts";
-import type { Fault, PageSubject } from "./page-input.ts";
+import type { TemplateFault, PageSubject } from "./page-input.ts";
 import { sampleButtons } from "./sample-links.ts";
 import { asDesigned, renderButtons } from "./store-buttons.ts";
 import { visitParts } from "./liquid-shape.ts";
 import { buildVariables } from "./liquid-variables.ts";
 
 /**
- * Liquid can make of sound pieces what no page may have, so a body is rendered as well: what is
- * wrong with the page of one link, at the place in the body where it comes from.
+ * Renders a body with a sample link and checks the result, because Liquid can turn valid pieces
+ * into an invalid page. Faults are reported at their place in the body.
  */
-export type CheckRendered = (subject: PageSubject) => readonly Fault[];
+export type CheckRendered = (subject: PageSubject) => readonly TemplateFault[];
 
-/** Answers what is wrong instead where liquidjs cannot read the whole. */
+/** Prepares the check. Returns a fault instead if liquidjs cannot parse the body. */
 export function prepareRenderedCheck(
   body: string,
   monotonic: TimeLimit["monotonic"],
-): CheckRendered | Fault {
+): CheckRendered | TemplateFault {
   const time = { monotonic, most_ms: longestPiece_ms };
   try {
     const templates = parseLiquid(body);
@@ -41,12 +41,12 @@ function findFaults(
   trace: Trace,
   subject: PageSubject,
   time: TimeLimit,
-): readonly Fault[] {
+): readonly TemplateFault[] {
   trace.restart();
   try {
     const made = renderLiquid(templates, buildVariables(subject), time);
     const { faults, hasInserted } = cleanHtml(made, renderButtons(sampleButtons, asDesigned), true);
-    // What was left out may have had them in it.
+    // The removed parts may have contained the buttons.
     const at = hasInserted || faults.length > 0 ? -1 : made.indexOf(mark);
     const found = at < 0 ? faults : [...faults, { offset: at, message: unseenButtons }];
     return found.map(({ offset, message }) => ({ offset: trace.locate(offset), message }));
@@ -54,7 +54,7 @@ function findFaults(
     if (error instanceof HtmlTooLarge) {
       return [{ offset: trace.locate(error.offset), message: error.message }];
     }
-    // liquidjs wraps what is thrown while it renders, and says where that was.
+    // liquidjs wraps errors during rendering and adds their place.
     const { offset } = explainLiquid(error);
     const isWrapped = error instanceof Error && "originalError" in error;
     const cause: unknown = isWrapped ? error.originalError : error;
@@ -64,25 +64,25 @@ function findFaults(
   }
 }
 
-/** From which place of its source each part of a template's output came. */
+/** Maps a template's output to its source. */
 type Trace = {
-  /** The offset in the source of what stands at an offset of the last output. */
+  /** The offset in the source for an offset in the last output. */
   readonly locate: (offset: number) => number;
   /** Forgets the last output. */
   readonly restart: () => void;
 };
 
-type Write = {
-  /** The length of the output before. */
+type OutputPart = {
+  /** The length of the output before it. */
   readonly at: number;
   readonly begin: number;
-  /** How much of the source it is, letter by letter. */
+  /** The length of the source that is copied unchanged. */
   readonly length: number;
 };
 
-/** From now on, each part of the templates that writes something notes where it wrote it. */
+/** Wraps the parts of a template, so that each records where it writes. */
 function traceWrites(templates: readonly Template[]): Trace {
-  let writes: Write[] = [];
+  let writes: OutputPart[] = [];
   visitParts(templates, (part) => {
     if (!isTemplate(part)) return;
     const source = readSource(part);
@@ -109,11 +109,11 @@ function isTemplate(part: object): part is Template {
   return "render" in part && "token" in part;
 }
 
-function readSource({ token }: Template): Pick<Write, "begin" | "length"> | undefined {
+function readSource({ token }: Template): Pick<OutputPart, "begin" | "length"> | undefined {
   const isButtons = TypeGuards.isTagToken(token) && token.name === "store_buttons";
   if (isButtons || TypeGuards.isOutputToken(token)) return { begin: token.begin, length: 1 };
   if (!TypeGuards.isHTMLToken(token)) return undefined;
-  // White space that {%- and -%} take away is not written.
+  // White space that {%- and -%} remove is not written.
   const begin = token.begin + token.trimLeft;
   return { begin, length: token.end - token.trimRight - begin };
 }

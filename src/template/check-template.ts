@@ -4,19 +4,19 @@ import { checkLiquid } from "./check-liquid.ts";
 import type { RunInTurn } from "./check-queue.ts";
 import { prepareRenderedCheck, type CheckRendered } from "./check-rendered.ts";
 import { placeFaults } from "./line-and-column.ts";
-import type { Fault, ReportFault, TemplateProblem, TemplateSource } from "./page-input.ts";
+import type { TemplateFault, ReportFault, TemplateProblem, TemplateSource } from "./page-input.ts";
 import { samples } from "./sample-links.ts";
 
-/** How the work waits for its turn, and the clock by which what takes too long is stopped. */
+/** Runs work in turns, and provides the clock for time limits. */
 export type CheckTiming = { readonly take: RunInTurn; readonly monotonic: () => number };
 
-/** More would help no author; how many more there are is said. */
+/** A longer list helps no author. The number of further problems is added. */
 const mostProblems = 50;
 
 /**
- * Everything that is wrong with a template, each with the place where it stands. A body that Liquid
- * can read is rendered for links of every kind as well, because Liquid can make of sound pieces
- * what no page may have. The work is done in turns, so that other requests are answered in between.
+ * Returns all problems of a template with their places. A body that Liquid can parse is also
+ * rendered for several sample links, because Liquid can turn valid pieces into an invalid page. The
+ * work runs in turns, so that other requests are answered in between.
  */
 export async function checkTemplate(
   { body, css }: TemplateSource,
@@ -25,11 +25,11 @@ export async function checkTemplate(
   const ofBody: Faults = new Map();
   const ofCss: Faults = new Map();
   const report = reportTo(ofBody);
-  // An empty body is no template yet, and asks for nothing.
+  // An empty body means that there is no template yet.
   if (body !== "") {
     const { pieces, isReadable } = await take(() => checkLiquid(body, report));
     const check = isReadable ? await take(() => prepareRenderedCheck(body, monotonic)) : undefined;
-    // Reported only where no single piece was at fault: then the body as a whole is.
+    // Reported only if no single piece has a fault, because then the body as a whole has.
     if (typeof check === "object" && ofBody.size === 0) report(check.offset, check.message);
     await take(() => checkHtml(body, pieces, report));
     if (typeof check === "function") await reportRendered(check, ofBody, take);
@@ -47,7 +47,7 @@ async function reportRendered(
   const ofSource = new Set([...faults.values()].map(({ message }) => message));
   for (const subject of samples) {
     for (const { offset, message } of await take(() => check(subject))) {
-      // A fault that stands in the source was reported at its own place already.
+      // A fault in the source was already reported at its own place.
       if (ofSource.has(message)) continue;
       report(offset, `The rendered body cannot be shown: ${message}`);
     }
@@ -55,7 +55,7 @@ async function reportRendered(
 }
 
 /** By place and message, so that each fault is reported once. */
-type Faults = Map<string, Fault>;
+type Faults = Map<string, TemplateFault>;
 
 function reportTo(faults: Faults): ReportFault {
   return (offset, message) => faults.set(`${offset} ${message}`, { offset, message });

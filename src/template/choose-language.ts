@@ -1,13 +1,13 @@
 import { pageTexts, type PageLanguage } from "./page-texts.ts";
 
-/** Browsers name a handful of languages; who names more has made them up. */
+/** Browsers send only a few languages; longer lists are invented. */
 const mostRanges = 20;
 const mostCharacters = 500;
 
 /**
- * The language of ours that a visitor asks for first (RFC 9110, 12.5.4). A region or a script
- * that we do not have is led to its language (RFC 4647, 3.4); who asks for none of ours gets
- * English.
+ * Chooses the supported language that a visitor prefers (RFC 9110, section 12.5.4). Unsupported
+ * regions and scripts fall back to their language (RFC 4647, section 3.4). Visitors without a
+ * supported language get English.
  */
 export function chooseLanguage(accepted: string | undefined): PageLanguage {
   const ranges = (accepted ?? "")
@@ -24,7 +24,9 @@ export function chooseLanguage(accepted: string | undefined): PageLanguage {
   return "en";
 }
 
-/** The attributes of a page that speaks a language; others' names bring their own direction. */
+/**
+ * The attributes of a page in this language. Names of apps and projects set their own direction.
+ */
 export function describeLanguage(language: PageLanguage): string {
   return `lang="${language}" dir="${pageTexts[language].dir}"`;
 }
@@ -39,7 +41,7 @@ function readRange(range: string): { readonly tag: string; readonly quality: num
   };
 }
 
-/** By their lower-case tags, with the names that browsers of before use. */
+/** The supported languages by lower-case tag, with older tags that some browsers send. */
 const languages: ReadonlyMap<string, PageLanguage> = new Map([
   ...Object.keys(pageTexts).map(
     // The keys are the languages.
@@ -51,7 +53,9 @@ const languages: ReadonlyMap<string, PageLanguage> = new Map([
   ["zh-sg", "zh-Hans"],
 ]);
 
-/** Who reads traditional characters alone is better served by what they ask for next. */
+/**
+ * Readers of traditional Chinese are better served by their next choice than by simplified Chinese.
+ */
 const otherScript = /^zh-(?:hant|tw|hk|mo)(?:-|$)/;
 
 function findLanguage(tag: string): PageLanguage | undefined {

@@ -6,43 +6,42 @@ import {
   findValueFault,
   voidElements,
 } from "./html-rules.ts";
-import type { Fault } from "./page-input.ts";
+import type { TemplateFault } from "./page-input.ts";
 
 /**
- * What Liquid made, as a browser would read it, and then written anew from the tree: only what the
- * rules name comes out, each element closed and each value quoted, so that no second reader can
- * take it for anything else.
+ * Parses rendered HTML as a browser would, and writes it again with only the allowed elements and
+ * attributes. Each element is closed and each value quoted, so that all browsers read the result in
+ * the same way.
  */
 
 export type CleanHtml = {
   readonly html: string;
   readonly hasPictures: boolean;
-  /** Whether what was to be put in is in it, and not in a comment or a tag that took it. */
+  /** Whether the inserted markup is in the result, and not lost in a comment or a removed tag. */
   readonly hasInserted: boolean;
-  /** What was left out, and where it stood in what was read: 0 when places were not asked for. */
-  readonly faults: readonly Fault[];
+  /** The removed parts with their offsets, which are 0 unless places were requested. */
+  readonly faults: readonly TemplateFault[];
 };
 
 /**
- * Stands in a template's output for markup of our own, which is put in behind the rules. It is half
- * of a character: no well-formed text has it, and HTML has no way to name it, because a reference
- * to it (`&#xdc00;`) is read as U+FFFD.
+ * Marks the place of our own markup in a template's output. It is half of a surrogate pair: valid
+ * text never contains it, and HTML reads a reference to it (`&#xdc00;`) as U+FFFD.
  */
 export const mark = "\udc00";
 
 /**
- * Left to itself, the parser takes minutes and all memory for a page that opens an element again
- * and again (`<p><b id=1></p><p><b id=2></p>…`). With these limits it is linear.
+ * Without limits, the parser takes minutes and all memory for pages that keep reopening an element
+ * (`<p><b id=1></p><p><b id=2></p>…`). With them, it takes time in proportion to the length.
  */
 export const pageLimits = {
   depth: 64,
   elements: 1500,
-  /** Of what is read; escaped and with our own markup, it may be so much longer. */
+  /** For the input. The output is longer, because it is escaped and contains our own markup. */
   characters: 128 * 1024,
   written: 256 * 1024,
 } as const;
 
-/** The page is too large or too deep to be read in time. */
+/** Thrown if a page is too large or too deep to be parsed in time. */
 export class HtmlTooLarge extends Error {
   override readonly name = "HtmlTooLarge";
   readonly offset: number;
@@ -56,9 +55,9 @@ export class HtmlTooLarge extends Error {
 type Node = DefaultTreeAdapterMap["node"];
 type Element = DefaultTreeAdapterMap["element"];
 
-/** Puts `inserted` where the mark stands, as it is. Knowing the places of faults takes longer. */
+/** Replaces the mark with `inserted`, unchanged. Recording the places of faults takes longer. */
 export function cleanHtml(html: string, inserted: string, hasPlaces = false): CleanHtml {
-  const output: Output = { parts: [], faults: [], inserted, length: 0, hasPictures: false };
+  const output: CleanOutput = { parts: [], faults: [], inserted, length: 0, hasPictures: false };
   for (const node of parseBounded(html, hasPlaces)) write(node, output);
   const { parts, faults, hasPictures } = output;
   const hasInserted = output.inserted === undefined;
@@ -100,16 +99,16 @@ function findOffset({ sourceCodeLocation: place }: Element, attribute?: string):
   return ofAttribute?.startOffset ?? place?.startOffset ?? 0;
 }
 
-type Output = {
+type CleanOutput = {
   readonly parts: string[];
-  readonly faults: Fault[];
-  /** What is to be put in; undefined once it is written, because a page has it only once. */
+  readonly faults: TemplateFault[];
+  /** The markup to insert. Undefined once it is written, because a page contains it only once. */
   inserted: string | undefined;
   length: number;
   hasPictures: boolean;
 };
 
-function write(node: Node, output: Output): void {
+function write(node: Node, output: CleanOutput): void {
   if (defaultTreeAdapter.isTextNode(node)) {
     const [before = "", ...after] = escapeText(node.value).split(mark);
     put(before, output);
@@ -122,14 +121,14 @@ function write(node: Node, output: Output): void {
   }
 }
 
-function put(part: string, output: Output): void {
+function put(part: string, output: CleanOutput): void {
   output.parts.push(part);
   output.length += part.length;
   if (output.length <= pageLimits.written) return;
   throw new HtmlTooLarge(`The finished page is longer than ${pageLimits.written} characters.`, 0);
 }
 
-function writeElement(element: Element, output: Output): void {
+function writeElement(element: Element, output: CleanOutput): void {
   const { tagName } = element;
   const report = (message: string, attribute?: string): void => {
     output.faults.push({ offset: findOffset(element, attribute), message });
@@ -140,7 +139,7 @@ function writeElement(element: Element, output: Output): void {
   let tag = `<${tagName}`;
   for (const { name, value } of element.attrs) {
     const text = value.replaceAll(mark, "").trim();
-    // An empty address is what an unset variable leaves behind, and no fault of the template.
+    // An empty address comes from an unset variable and is not the template's fault.
     const wrongValue = findValueFault(name, text);
     const wrong = findAttributeFault(tagName, name) ?? (text === "" ? undefined : wrongValue);
     if (wrong !== undefined) report(wrong, name);

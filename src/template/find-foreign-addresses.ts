@@ -3,21 +3,20 @@ import { maskLiquid, unknown } from "./check-html.ts";
 import { checkLiquid, type Piece } from "./check-liquid.ts";
 import { pictureData } from "./html-rules.ts";
 import { placeFaults } from "./line-and-column.ts";
-import type { Fault, TemplateProblem } from "./page-input.ts";
+import type { TemplateFault, TemplateProblem } from "./page-input.ts";
 import { listWords } from "./split-words.ts";
 
 /**
- * Where a body leads, for a project whose pages may lead to some hosts alone. What a page will
- * have in it depends on the link that is shown, so the source is judged and no page that was tried:
- * each host has to stand there in letters, and Liquid must not be able to make markup out of what
- * is a text in the source.
+ * Finds addresses of hosts that a project's pages may not link to. The rendered addresses depend on
+ * the link, so this checks the source. Every host must be written there without Liquid, and Liquid
+ * must not be able to turn text into markup.
  */
 
-/** Answers what is wrong with an address, as the end of a sentence, or undefined. */
+/** Returns the fault of an address, as the end of a sentence, or undefined. */
 export type JudgeAddress = (address: string) => string | undefined;
 
 const addressed = listWords("href src cite action formaction poster srcset data background");
-/** A link's own addresses are judged where they are written. */
+/** The link's own addresses were checked when the link was saved. */
 const ownAddress = /^\{\{-?\s*link\.(?:url|address|social_image_url)\s*-?\}\}$/;
 const harmless = /^(?:#|mailto:|tel:)/i;
 const beginning = /^https?:\/\/[^\s\\/?#@]+[/?#]/i;
@@ -26,20 +25,22 @@ export function findForeignAddresses(
   body: string,
   judge: JudgeAddress,
 ): readonly TemplateProblem[] {
-  const faults: Fault[] = [];
+  const faults: TemplateFault[] = [];
   const { pieces } = checkLiquid(body, () => {});
   const masked = maskLiquid(body, pieces);
-  const search: Search = {
+  const search: AddressSearch = {
     body,
     masked,
     pieces,
     judge,
-    // Else what is named link here could have any address. Liquid takes signs for white space that
-    // no pattern of ours knows, so that whatever stands in between counts as such.
+    // Otherwise `link` could be another variable. Liquid accepts white space that this pattern does
+    // not know, so any other characters count as white space.
     hasOwnAddresses: !/\b(?:assign|for)[^\w-]+link\b/.test(body),
     report: (offset, message) => faults.push({ offset, message }),
   };
-  /** The end of the last markup; a < behind it that begins none could be made into one. */
+  /**
+   * The end of the last markup. A later < that starts no element could become one through Liquid.
+   */
   let end = 0;
   const checkBetween = (start: number) => {
     const at = masked.slice(end, start).indexOf("<");
@@ -74,9 +75,9 @@ export function findForeignAddresses(
   return placeFaults("body", body, faults);
 }
 
-type Search = {
+type AddressSearch = {
   readonly body: string;
-  /** The body with another character for each of Liquid's. */
+  /** The body with its Liquid masked. */
   readonly masked: string;
   readonly pieces: readonly Piece[];
   readonly judge: JudgeAddress;
@@ -90,15 +91,18 @@ const needsHost =
   "This server limits destinations. Write the host of an address without Liquid, or use only " +
   "{{ link.url }}, {{ link.address }} or {{ link.social_image_url }}.";
 
-/** What is in a tag stays in it: an `if` around a quote would let out what it holds. */
-function checkTag(search: Search, { attrs, location }: Token.TagToken): void {
+/**
+ * An `if` around a quote could let its content out of the tag, so Liquid in a tag must stay inside
+ * quoted values.
+ */
+function checkTag(search: AddressSearch, { attrs, location }: Token.TagToken): void {
   const { masked, report } = search;
   const start = location?.startOffset ?? 0;
   let from = start;
   for (const { name, value } of attrs) {
     const place = location?.attrs?.[name];
     if (place === undefined) {
-      // Of an attribute that stands twice, the first counts, and the second is refused elsewhere.
+      // The first of two equal attributes counts, and the second one is rejected by another check.
       report(start, needsWhole);
       continue;
     }
@@ -119,7 +123,7 @@ function checkTag(search: Search, { attrs, location }: Token.TagToken): void {
 }
 
 function checkAddress(
-  { body, pieces, judge, hasOwnAddresses, report }: Search,
+  { body, pieces, judge, hasOwnAddresses, report }: AddressSearch,
   value: string,
   begin: number,
   end: number,
@@ -132,7 +136,7 @@ function checkAddress(
     const isOwn =
       isAlone && others.length === 0 && ownAddress.test(body.slice(piece?.begin, piece?.end));
     if (isOwn && hasOwnAddresses) return;
-    // White space is what an if leaves here, and behind it could stand another address.
+    // An `if` leaves white space, and another address could follow it.
     const [fixed] = /\s/.test(value) ? [] : (beginning.exec(value) ?? []);
     if (fixed === undefined || fixed.includes(unknown)) return void report(begin, needsHost);
     address = fixed;
@@ -141,13 +145,13 @@ function checkAddress(
   if (fault !== undefined) report(begin, `This address ${fault}.`);
 }
 
-function refuseLiquid({ pieces, report }: Search, begin: number, end: number): void {
+function refuseLiquid({ pieces, report }: AddressSearch, begin: number, end: number): void {
   const piece = pieces.find((each) => each.begin < end && each.end > begin);
   if (piece !== undefined) report(piece.begin, needsWhole);
 }
 
-/** Whether each block of Liquid that begins in a value ends in it, and none other does. */
-function isBalanced({ body, pieces }: Search, begin: number, end: number): boolean {
+/** Whether all blocks of Liquid that start in a value also end in it. */
+function isBalanced({ body, pieces }: AddressSearch, begin: number, end: number): boolean {
   let depth = 0;
   for (const piece of pieces) {
     if (piece.end <= begin || piece.begin >= end) continue;

@@ -1,8 +1,8 @@
 import { listWords } from "./split-words.ts";
 
 /**
- * The HTML that a template may have. Elements and attributes are on a list or they are not there:
- * what a list forgets is missing, and never harmful.
+ * The HTML that a template may have. Only listed elements and attributes are allowed, so a
+ * forgotten one is missing but never harmful.
  */
 
 const elements = listWords(
@@ -12,10 +12,10 @@ const elements = listWords(
   "sub summary sup table tbody td tfoot th thead time tr u ul var wbr",
 );
 
-/** They have no content, and no end tag. */
+/** Elements without content and end tag. */
 export const voidElements = listWords("br col hr img wbr");
 
-/** Allowed on every element; `aria-` and `data-` attributes are too many for a list. */
+/** Allowed on every element. `aria-` and `data-` attributes are checked by pattern. */
 const globalAttributes = listWords("id title lang dir role hidden translate class");
 
 const ownAttributes = new Map<string, readonly string[]>(
@@ -37,7 +37,7 @@ const ownAttributes = new Map<string, readonly string[]>(
   }),
 );
 
-/** Why the elements that authors ask for most are not allowed. */
+/** The reasons for elements that authors often want. */
 const elementReasons = new Map(
   Object.entries({
     script: "pages cannot run scripts",
@@ -55,7 +55,7 @@ const elementReasons = new Map(
   }).flatMap(([names, reason]) => names.split(" ").map((name) => [name, reason] as const)),
 );
 
-/** What is wrong with an element, as a sentence, or undefined. */
+/** The fault of an element, as a sentence, or undefined. */
 export function findElementFault(name: string): string | undefined {
   if (elements.has(name)) return undefined;
   const shown = /^[a-z][a-z0-9-]{0,30}$/.test(name) ? `<${name}>` : "This element";
@@ -63,7 +63,7 @@ export function findElementFault(name: string): string | undefined {
   return `${shown} is not allowed${reason === undefined ? "" : `: ${reason}`}.`;
 }
 
-/** What is wrong with an attribute's being there at all, as a sentence, or undefined. */
+/** Why an attribute is not allowed on an element, as a sentence, or undefined. */
 export function findAttributeFault(element: string, name: string): string | undefined {
   if (globalAttributes.has(name) || /^(?:aria|data)-[a-z0-9-]+$/.test(name)) return undefined;
   if (ownAttributes.get(element)?.includes(name) === true) return undefined;
@@ -73,10 +73,10 @@ export function findAttributeFault(element: string, name: string): string | unde
   return `${shown} is not allowed on <${element}>.`;
 }
 
-/** A picture that is written out in its address. */
+/** An image that is contained in its address. */
 export const pictureData = /^data:image\/(?:png|jpeg|gif|webp|avif|svg\+xml)[;,]/i;
 
-/** What is wrong with an attribute's value, as a sentence, or undefined. */
+/** The fault of an attribute's value, as a sentence, or undefined. */
 export function findValueFault(name: string, value: string): string | undefined {
   switch (name) {
     case "href":
@@ -96,7 +96,7 @@ export function findValueFault(name: string, value: string): string | undefined 
   }
 }
 
-/** The picture of a page: nothing else of it is ever fetched. */
+/** Images are the only content that a page loads. */
 function isPicture(value: string): boolean {
   return pictureData.test(value) || (/^https:/i.test(value) && isWebAddress(value));
 }
@@ -106,12 +106,12 @@ export function isWebAddress(value: string): boolean {
 }
 
 /**
- * No part of a host name is longer than 63 characters, and reading it takes time by the square of
- * its length: of a part that fills a template, half a second.
+ * Limits the parts of a host name to 63 characters, because parsing takes time with the square of
+ * their length.
  */
 const webAddress = /^https?:\/\/[^\s\\/?#.]{0,63}(?:\.[^\s\\/?#.]{0,63})*(?:[/?#][^\s\\]*)?$/i;
 
-/** Node's `URL.canParse` says no to some host names once it is optimised. */
+/** Node's `URL.canParse` rejects some host names once V8 has optimized it. */
 function isUrl(value: string): boolean {
   try {
     return new URL(value).host !== "";

@@ -1,9 +1,9 @@
-import type { Fault, TemplateProblem } from "./page-input.ts";
+import type { TemplateFault, TemplateProblem } from "./page-input.ts";
 
-/** Where something stands in a source, as people count: lines and columns from 1. */
-export type Place = { readonly line: number; readonly column: number };
+/** A place in a source: line and column, counted from 1. */
+export type TextPosition = { readonly line: number; readonly column: number };
 
-export function createLocator(source: string): (offset: number) => Place {
+export function createLocator(source: string): (offset: number) => TextPosition {
   const starts = [0];
   for (const { index } of source.matchAll(/\r\n|\r|\n/g)) {
     starts.push(index + (source.startsWith("\r\n", index) ? 2 : 1));
@@ -15,11 +15,11 @@ export function createLocator(source: string): (offset: number) => Place {
   };
 }
 
-/** Faults of a template's text, as its author is told of them. */
+/** Turns offsets of faults into lines and columns. */
 export function placeFaults(
   field: TemplateProblem["field"],
   source: string,
-  faults: readonly Fault[],
+  faults: readonly TemplateFault[],
 ): readonly TemplateProblem[] {
   const locate = createLocator(source);
   return faults.map(({ offset, message }) => ({ field, ...locate(offset), message }));

@@ -23,49 +23,52 @@ import { escapeText } from "../text/escape-html.ts";
 export type { TemplateSource } from "./page-input.ts";
 
 /**
- * A link's page, for the link host and for the preview alike: one function from plain data to the
- * whole document and the headers that it needs. It fetches nothing but the pictures that a template
- * names, and runs no script but the one of a visit that an install may follow.
+ * Renders a link's preview page, for the link host and for previews: from plain data to the whole
+ * document with its headers. The page loads only the images of the template. It runs no script,
+ * except the one that describes the device for deferred links.
  */
 
-/** A template that was parsed once, to be rendered often. */
+/** A parsed template that can be rendered many times. */
 export type CompiledTemplate = {
   readonly templates: Template[];
   readonly css: string;
-  /** Whether its body is the starter's: then what we add to our own design is in it. */
+  /** Whether the body is the starter's. Then the page also gets the additions of our own design. */
   readonly isStarter: boolean;
 };
 
 export type PageInput = PageSubject & {
   readonly buttons: readonly PageButton[];
-  /** Undefined where the project has no template of its own. */
+  /** Undefined if the project has no template. */
   readonly template: CompiledTemplate | undefined;
-  /** What our own design speaks; a template of a project's own is as it was designed. */
+  /**
+   * The language of our own design. A project's template stays in the language that it was written
+   * in.
+   */
   readonly language: PageLanguage;
-  /** The app within which the page is looked at, where its browser opens no other. */
+  /** The app whose in-app browser shows the page, if it does not open other apps. */
   readonly within?: string | undefined;
   readonly phone?: PhoneWays | undefined;
-  /** Fresh for every page: what is inline and carries it is ours. */
+  /** New for every page, to allow our own inline styles and scripts. */
   readonly nonce: string;
   readonly forPreview?: boolean;
-  /** By what its script names the visit; undefined where nothing is collected, as in a preview. */
+  /** The visit's id for the script; undefined if the page has no script, as in a preview. */
   readonly collectedVisit?: string | undefined;
-  /** Whether a preview has the script of a visit, in a form that sends nothing. */
+  /** Whether a preview includes the script in a form that sends nothing. */
   readonly hasIdleScript?: boolean;
-  /** What the button to the App Store copies, where the project wants it. */
+  /** The address that the App Store button copies, if the project wants that. */
   readonly copied?: string | undefined;
-  /** A template that takes longer is not shown; undefined where its steps alone count. */
+  /** A template that takes longer is not used. Undefined means that only its steps are limited. */
   readonly time: TimeLimit | undefined;
 };
 
 export type LinkPage = {
   readonly html: string;
-  /** Whether it is written for the visitor's language. */
+  /** Whether the page is in the visitor's language. */
   readonly isTranslated: boolean;
   readonly headers: Readonly<Record<string, string>>;
 };
 
-/** The template was not checked, or not by these rules. */
+/** Thrown for a template that does not follow the current rules. */
 export class TemplateRefused extends Error {
   override readonly name = "TemplateRefused";
 }
@@ -79,7 +82,7 @@ export function compileTemplate(source: TemplateSource): CompiledTemplate {
   return { templates: parseLiquid(body), css, isStarter: body === starter.body };
 }
 
-/** Without a body the starter's is shown, in its own css; what css there is comes on top of it. */
+/** Without a body, the starter's body is used with its own CSS, followed by the given CSS. */
 export function fillBody({ body, css }: TemplateSource): TemplateSource {
   if (body !== "") return { body, css };
   return css === "" || css === starter.css
@@ -95,7 +98,7 @@ export function renderLinkPage(input: PageInput): LinkPage {
   const { collectedVisit, hasIdleScript = false } = input;
   const hasScript = hasIdleScript || collectedVisit !== undefined;
   const policy = describePolicy(hasPictures, nonce, { hasScript, sends: !forPreview });
-  // A preview may be shown where no header goes with it.
+  // Included in the page, because previews may be shown without their headers.
   const meta = `<meta http-equiv="content-security-policy" content="${policy}">`;
   const sheets = [pageStyle, isOurs ? ownStyle : "", css].filter((sheet) => sheet !== "");
   const styles = sheets.map((sheet) => `<style nonce="${nonce}">${sheet}</style>`).join("");
@@ -121,15 +124,15 @@ export function renderLinkPage(input: PageInput): LinkPage {
   };
 }
 
-type Body = {
+type PageBody = {
   readonly css: string;
   readonly body: string;
   readonly hasPictures: boolean;
   readonly isOurs: boolean;
 };
 
-/** A page is never missing: one that cannot be made from its template has the default design. */
-function renderTemplate(input: PageInput): Body {
+/** A page is never missing: if its template fails, it gets the default design. */
+function renderTemplate(input: PageInput): PageBody {
   compiledStarter ??= compileTemplate(starter);
   for (const template of [input.template, compiledStarter]) {
     const body = template && tryRender(template, input);
@@ -141,15 +144,15 @@ function renderTemplate(input: PageInput): Body {
 function tryRender(
   { templates, css, isStarter: isOurs }: CompiledTemplate,
   input: PageInput,
-): Body | undefined {
+): PageBody | undefined {
   const ways = isOurs ? renderOwnWays(input) : renderButtons(input.buttons, asDesigned);
   try {
     const made = renderLiquid(templates, buildVariables(input), input.time);
     const { html: body, hasPictures, hasInserted } = cleanHtml(made, ways);
-    // A page without its buttons leads nowhere.
+    // A page without its buttons would be useless.
     return hasInserted ? { css, body, hasPictures, isOurs } : undefined;
   } catch {
-    // Nothing but the template can be at fault here.
+    // Only the template can be the cause.
     return undefined;
   }
 }
@@ -170,7 +173,7 @@ function describePolicy(
   ].join("; ");
 }
 
-type Ways = {
+type PageWays = {
   readonly platform: "ios" | "android" | "desktop";
   readonly buttons: readonly PageButton[];
   readonly language: PageLanguage;
@@ -178,8 +181,8 @@ type Ways = {
   readonly phone?: PhoneWays | undefined;
 };
 
-/** The buttons of our own design and what belongs to them, in the visitor's language. */
-function renderOwnWays(ways: Ways): string {
+/** The buttons of our own design with the parts around them, in the visitor's language. */
+function renderOwnWays(ways: PageWays): string {
   const { buttons, language, phone } = ways;
   const texts: PageTexts = pageTexts[language];
   const form = { texts, isolates: true } as const;
@@ -188,13 +191,13 @@ function renderOwnWays(ways: Ways): string {
     renderLeaving(ways, texts),
     renderButtons(buttons, form),
     renderCode(phone, texts),
-    // Beside the code none of the stores is the main way.
+    // Next to the QR code, none of the stores is the main choice.
     renderButtons(phone?.stores ?? [], { ...form, first }),
   ].join("");
 }
 
-/** Within some apps the button that opens another app does nothing. */
-function renderLeaving({ platform, buttons, within }: Ways, texts: PageTexts): string {
+/** In some in-app browsers, the button that opens another app does nothing. */
+function renderLeaving({ platform, buttons, within }: PageWays, texts: PageTexts): string {
   if (within === undefined || buttons.every(({ kind }) => kind !== "open")) return "";
   const menu = platform === "android" && within !== "WeChat" ? "⋮" : "⋯";
   const how = fillText(texts.leave_how, {
@@ -212,8 +215,8 @@ function renderCode(phone: PhoneWays | undefined, texts: PageTexts): string {
 }
 
 /**
- * What programs read of a page: those that show a shared link (Open Graph, Twitter), iOS (the
- * Smart App Banner and the App Clip card), and those that open apps from it (App Links).
+ * The metadata for other programs: link previews (Open Graph, Twitter), iOS (Smart App Banner, App
+ * Clip card), and programs that open apps (App Links).
  */
 function renderHead(subject: PageSubject): string {
   const title = readVisibleTitle(subject);
@@ -221,7 +224,7 @@ function renderHead(subject: PageSubject): string {
     '<meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">',
     '<meta name="color-scheme" content="light dark">',
-    // A browser that is told of no icon asks the link host for one.
+    // Without this, browsers request an icon from the link host.
     '<link rel="icon" href="data:,">',
     `<title>${escapeText(title)}</title>`,
     ...describeSharing(subject, title),
@@ -265,7 +268,7 @@ function describeApps({ link, apps, opened = link.address }: PageSubject): reado
   return [...(ofIos ?? []), ...(ofAndroid ?? []), tag("property", "al:web:url", link.address)];
 }
 
-/** Commas separate its parts, so that no part may have one. */
+/** Parts are separated by commas, so no part may contain one. */
 function describeBanner(
   address: string,
   { app_store_id, clip_bundle_id }: PageIosApp,
@@ -280,8 +283,8 @@ function describeBanner(
 }
 
 /**
- * The link's path under the app's own scheme; without one, the link itself. A remote server may
- * store a scheme that our rules refuse.
+ * The link's path with the app's custom scheme, or the link itself. A remote server may store a
+ * scheme that our rules reject.
  */
 function addressIn(address: string, scheme: string | null): string {
   if (scheme === null || !isAppScheme(scheme)) return address;
@@ -294,9 +297,9 @@ function tag(kind: "name" | "property", name: string, content: string | null): s
 }
 
 /**
- * The one script that a link's page can have: it tells the link host what the phone looks like, so
- * that an app which is installed next can be told of the link. It goes by the page's own address,
- * with no cookies, and nothing waits for it.
+ * The script of a preview page. It reports what the phone looks like, so that the link can be found
+ * for an app that is installed next. It posts to the page's own address without cookies, and
+ * nothing waits for it.
  */
 function renderScript(
   { visit, copied }: { readonly visit: string | undefined; readonly copied: string | undefined },
@@ -312,14 +315,17 @@ function renderScript(
   const reading = "s=screen,n=navigator,f=Intl.DateTimeFormat().resolvedOptions()";
   const copying = copied === undefined ? "" : renderCopying(copied);
   // Without a visit, as in a preview, nothing is sent.
-  const told = visit === undefined ? "" : `${sending}.catch(()=>{});`;
-  const telling = `const ${reading};${told}${copying}`;
-  return `<script nonce="${nonce}">(()=>{${telling}})()</script>`;
+  const report = visit === undefined ? "" : `${sending}.catch(()=>{});`;
+  const script = `const ${reading};${report}${copying}`;
+  return `<script nonce="${nonce}">(()=>{${script}})()</script>`;
 }
 
-/** What a visitor presses may write there; where it may not, the button leads on all the same. */
+/**
+ * Copies an address when the App Store button is pressed. If the browser forbids it, the button
+ * still works.
+ */
 function renderCopying(address: string): string {
-  // Within a script no tag of the address may end it.
+  // An address must not be able to end the script element.
   const text = JSON.stringify(address).replaceAll("<", "\\u003c");
   const button = 'e.target.closest("a.store-button-app-store")';
   return `addEventListener("click",e=>{${button}&&n.clipboard?.writeText(${text}).catch(()=>{})})`;

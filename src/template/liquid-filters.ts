@@ -2,22 +2,22 @@ import type { FilterImplOptions } from "liquidjs";
 import { listWords } from "./split-words.ts";
 
 /**
- * The filters of a template. They are our own: each takes and gives short texts, so that no chain
- * of them grows, and none reads an expression, a file or the clock.
+ * The filters for templates. They are our own, because each one must return short values, so that
+ * chains of them cannot grow, and none may evaluate expressions or read files or the clock.
  */
 
-/** No text of a page is longer; what is, is cut. Whatever address a link may have is shorter. */
+/** Longer texts are cut. All addresses of links are shorter. */
 const longestText = 8192;
-/** No list has more items. */
+/** The longest list. */
 export const longestList = 50;
 
-/** Adds to what a page costs, and throws where that is too much. */
+/** Adds to the cost of a page, and throws if that is too high. */
 export type AddCost = (cost: number) => void;
 
 type Value = unknown;
-type Handler = (value: Value, ...args: readonly Value[]) => Value;
+type FilterHandler = (value: Value, ...args: readonly Value[]) => Value;
 
-/** The filters for liquidjs; each use costs by the length of what the filter takes and makes. */
+/** The filters for liquidjs. Each use costs as much as the lengths of its input and output. */
 export function listFilters(
   readAddCost: (context: object) => AddCost,
 ): Readonly<Record<string, FilterImplOptions>> {
@@ -35,7 +35,7 @@ export function listFilters(
   );
 }
 
-/** What a value looks like on the page: objects have no text of their own. */
+/** A value as text on the page. Objects have no text. */
 export function readText(value: Value): string {
   if (typeof value === "string") return cut(value);
   if (typeof value === "number" || typeof value === "boolean") return String(value);
@@ -43,8 +43,8 @@ export function readText(value: Value): string {
 }
 
 /**
- * A text that is too long ends with the last word that is there as a whole: a part of an address
- * would be another address.
+ * Cuts a long text after its last whole word, because a part of an address would be another
+ * address.
  */
 export function cut(text: string): string {
   if (text.length <= longestText) return text;
@@ -52,7 +52,7 @@ export function cut(text: string): string {
   return end < 0 ? "" : text.slice(0, end);
 }
 
-/** How long it takes to go through a value, in characters; an item costs more than one of them. */
+/** The cost of reading a value, in characters. A list item costs more than a character. */
 export function measure(value: Value): number {
   if (typeof value === "string") return value.length;
   return Array.isArray(value)
@@ -60,7 +60,9 @@ export function measure(value: Value): number {
     : 1;
 }
 
-/** What looking for a text in another takes, in steps: at worst it is tried everywhere. */
+/**
+ * The cost of searching for a text, in steps. In the worst case it is compared at every position.
+ */
 export function measureSearch(value: Value, search: Value): number {
   return 1 + (measure(value) * measure(search)) / 4096;
 }
@@ -77,18 +79,18 @@ function readList(value: Value): readonly Value[] {
   return value === undefined || value === null ? [] : [value];
 }
 
-function onText(handle: (text: string, ...args: readonly string[]) => string): Handler {
+function onText(handle: (text: string, ...args: readonly string[]) => string): FilterHandler {
   return (value, ...args) => cut(handle(readText(value), ...args.map(readText)));
 }
 
-function onNumbers(handle: (one: number, other: number) => number): Handler {
+function onNumbers(handle: (one: number, other: number) => number): FilterHandler {
   return (value, other) => {
     const result = handle(readNumber(value), readNumber(other));
     return Number.isFinite(result) ? result : 0;
   };
 }
 
-/** Replaces at most so many times, and stops where the text would be cut anyway. */
+/** Replaces a limited number of times, and stops where the text would be cut anyway. */
 function replaceTexts(text: string, search: string, by: string, times: number): string {
   if (search === "") return text;
   let result = "";
@@ -117,13 +119,13 @@ function shorten(text: string, length: number, end: string): string {
   return letters.slice(0, Math.max(0, length - end.length)).join("") + end;
 }
 
-const handlers: Readonly<Record<string, Handler>> = {
+const handlers: Readonly<Record<string, FilterHandler>> = {
   append: onText((text, more = "") => text + more),
   prepend: onText((text, more = "") => more + text),
   upcase: onText((text) => text.toUpperCase()),
   downcase: onText((text) => text.toLowerCase()),
   capitalize: onText((text) => text.charAt(0).toUpperCase() + text.slice(1).toLowerCase()),
-  // Whatever a template puts out is escaped already, so these two change nothing.
+  // Outputs are already escaped, so these two change nothing.
   escape: onText((text) => text),
   escape_once: onText((text) => text),
   url_encode: onText((text) => encodeURIComponent(text.toWellFormed()).replaceAll("%20", "+")),

@@ -1,18 +1,18 @@
 import { Filter, TypeGuards, type Template } from "liquidjs";
 import { filterNames, longestList } from "./liquid-filters.ts";
-import type { Fault, ReportFault } from "./page-input.ts";
+import type { TemplateFault, ReportFault } from "./page-input.ts";
 
 /**
- * What liquidjs would parse, and no template may have: found in what it parsed, because it says
- * nothing of it. Whatever passes here takes time by its length alone.
+ * Finds what liquidjs parses but templates may not contain. What passes here takes time only in
+ * proportion to its length.
  */
 
 /** The largest number of a range. */
 const longestRange = 1000;
 
-/** Everything that is wrong with the shape of a parsed template. */
-export function findShapeFaults(templates: readonly Template[]): readonly Fault[] {
-  const faults: Fault[] = [];
+/** All faults in the shape of a parsed template. */
+export function findShapeFaults(templates: readonly Template[]): readonly TemplateFault[] {
+  const faults: TemplateFault[] = [];
   const report = (offset: number, message: string) => faults.push({ offset, message });
   const looped = new Set<object>();
   visitParts(templates, (part) => {
@@ -26,7 +26,7 @@ export function findShapeFaults(templates: readonly Template[]): readonly Fault[
   return faults;
 }
 
-/** How often a loop over what is parsed goes round at most: by a range's or a list's length. */
+/** How often a loop runs at most, by the length of its range or list. */
 export function countRounds(templates: readonly Template[]): number {
   let rounds = longestList;
   visitParts(templates, (part) => {
@@ -36,14 +36,15 @@ export function countRounds(templates: readonly Template[]): number {
   return rounds;
 }
 
-type Variable = { readonly offset: number; readonly segments: readonly unknown[] };
+/** A variable with its place in the source. */
+type NamedVariable = { readonly offset: number; readonly segments: readonly unknown[] };
 
 /**
- * Every variable that is named, with what its name is made of; what is worked out is no text.
- * liquidjs can list them as well, but takes seconds for a thousand.
+ * All named variables with the parts of their names; computed parts are undefined. liquidjs can
+ * list them as well, but takes seconds for a thousand.
  */
-export function listVariables(templates: readonly Template[]): readonly Variable[] {
-  const found: Variable[] = [];
+export function listVariables(templates: readonly Template[]): readonly NamedVariable[] {
+  const found: NamedVariable[] = [];
   visitParts(templates, (part) => {
     if (!TypeGuards.isPropertyAccessToken(part) || part.variable !== undefined) return;
     const segments = part.props.map((prop) => ("content" in prop ? prop.content : undefined));
@@ -52,31 +53,31 @@ export function listVariables(templates: readonly Template[]): readonly Variable
   return found;
 }
 
-/** Visits every object of a parsed template, whatever liquidjs put it into. */
+/** Visits every object of a parsed template. */
 export function visitParts(value: object, visit: (part: object) => void): void {
   visit(value);
   for (const name in value) {
-    // The parts of a parsed template hold one another and nothing else.
+    // The parts of a parsed template contain only one another.
     const part: unknown = sourceParts.has(name) ? undefined : value[name as keyof typeof value];
     if (typeof part === "object" && part !== null) visitParts(part, visit);
   }
 }
 
-/** Where a part came from: what was read there stands in the part itself. */
+/** Members that refer to the source. The part itself already contains what was read from it. */
 const sourceParts: ReadonlySet<string> = new Set(["token", "tokenizer", "liquid"]);
 
 type Range = { readonly lhs: object; readonly rhs: object; readonly begin: number };
 
-/** The range that a `for` goes over: it meets its own part before the range in it. */
+/** The range of a `for`. The visit reaches the `for` before its range. */
 function readLoopedRange(part: object): Range | undefined {
   const collection = "collection" in part ? part.collection : undefined;
   return TypeGuards.isRangeToken(collection) ? collection : undefined;
 }
 
 /**
- * liquidjs makes a list of every range. In an operand that costs much and counts nowhere, in a
- * variable it is longer than any other list, and beyond 2^53, where adding one changes nothing, it
- * would be filled until the memory ends.
+ * liquidjs turns every range into a list. As an operand, it costs much and counts nowhere. In a
+ * variable, it is longer than any other list. Beyond 2^53, where adding one changes nothing, it
+ * would grow until the memory is full.
  */
 function checkRange(range: Range, looped: ReadonlySet<object>, report: ReportFault): void {
   const isSmall = [range.lhs, range.rhs].every((bound) => {
@@ -94,27 +95,27 @@ function readLength({ lhs, rhs }: Range): number {
   return Math.max(1, rhs.content - lhs.content + 1);
 }
 
-type Access = {
+type PropertyAccess = {
   readonly variable?: object | undefined;
   readonly props: readonly unknown[];
   readonly begin: number;
 };
 
-/** A name that is worked out is looked for in every scope, and may be as long as any list. */
-function checkRoot({ variable, props, begin }: Access, report: ReportFault): void {
+/** A computed name is searched in every scope, and may be as long as any list. */
+function checkRoot({ variable, props, begin }: PropertyAccess, report: ReportFault): void {
   const isNamed = variable !== undefined || TypeGuards.isWordToken(props[0]);
   if (!isNamed) report(begin, "A variable must start with a name.");
 }
 
 function checkFilter(name: string, filter: object, report: ReportFault): void {
   const token: unknown = "token" in filter ? filter.token : undefined;
-  // The escaping that liquidjs adds to every output stands nowhere.
+  // liquidjs adds escaping to every output, which has no place in the source.
   if (!hasPlace(token) || token.begin === token.end) return;
   if (filterNames.includes(name)) return;
   report(token.begin, `The filter ${name} does not exist. Use one of: ${filterNames.join(", ")}.`);
 }
 
-/** Of `a b` liquidjs takes the first and forgets the rest. */
+/** In `a b`, liquidjs uses the first value and ignores the rest. */
 function checkOperands(postfix: readonly unknown[], report: ReportFault): void {
   let values = 0;
   for (const token of postfix) {
@@ -132,8 +133,8 @@ function checkOperands(postfix: readonly unknown[], report: ReportFault): void {
   }
 }
 
-type Placed = { readonly begin: number; readonly end: number };
+type SourcePlace = { readonly begin: number; readonly end: number };
 
-export function hasPlace(token: unknown): token is Placed {
+export function hasPlace(token: unknown): token is SourcePlace {
   return typeof token === "object" && token !== null && "begin" in token && "end" in token;
 }

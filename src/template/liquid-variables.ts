@@ -2,7 +2,7 @@ import { cut } from "./liquid-filters.ts";
 import type { PageSubject } from "./page-input.ts";
 import { readVisibleTitle } from "./visible-title.ts";
 
-/** What Liquid can name, with the sentence that documents it. */
+/** The variables of a template, with the sentences that document them. */
 const variables = {
   link: {
     name: "The title that visitors see: social_title, else the app's name, else the host.",
@@ -30,7 +30,7 @@ const variables = {
 
 type Documented = { readonly [name: string]: string | Documented };
 
-/** The values of one page: those that are documented, and nothing else. */
+/** The values for one page: exactly the documented ones. */
 export function buildVariables(subject: PageSubject): object {
   const { link, apps, platform, project } = subject;
   return {
@@ -57,14 +57,14 @@ function pick<Name extends string>(
   );
 }
 
-/** What a property of a text or a list may be called. */
+/** Properties of texts and lists. */
 const textProperties = new Set(["size", "first", "last"]);
 
-/** What is wrong with naming this variable, as a sentence, or undefined. */
+/** The fault of a variable, as a sentence, or undefined. */
 export function findVariableFault(segments: readonly unknown[]): string | undefined {
   let place: string | Documented = variables;
   for (const [index, segment] of segments.entries()) {
-    // What is worked out while rendering is looked up then.
+    // A computed part is looked up during rendering.
     if (typeof segment !== "string") return undefined;
     if (typeof place === "string") {
       return textProperties.has(segment) ? undefined : describe(segments, index);

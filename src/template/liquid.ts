@@ -3,38 +3,41 @@ import { escapeText } from "../text/escape-html.ts";
 import { mark } from "./clean-html.ts";
 import { listFilters, measure, measureSearch, readText, type AddCost } from "./liquid-filters.ts";
 import { findShapeFaults, hasPlace } from "./liquid-shape.ts";
-import type { Fault } from "./page-input.ts";
+import type { TemplateFault } from "./page-input.ts";
 
 /**
- * Liquid as templates have it: liquidjs for its language, with the tags and filters of a list. No
- * tag reads a file, no filter an expression, and no output goes unescaped. It runs in this process,
- * where nothing could kill it, so what it costs is bounded three times: every template is measured
- * before it comes here (`check-liquid.ts`), what would take liquidjs for ever is refused by its
- * shape, and a running template's steps are counted: each piece that is carried out, each value
- * that is read, by its length, and each filter and search.
+ * Liquid for templates: the language of liquidjs with only the tags and filters that are listed. No
+ * tag reads a file, no filter evaluates an expression, and every output is escaped.
+ *
+ * Templates run in this process, where nothing could stop them, so their cost is limited three
+ * times. Each template is measured before it gets here (`check-liquid.ts`). Shapes on which
+ * liquidjs would take forever are rejected. And a running template counts steps: each piece, each
+ * value by its length, and each filter and search.
  */
 
 export const tagNames: readonly string[] =
   "assign break case comment continue for if store_buttons unless".split(" ");
 
-/** What one page may cost: steps of liquidjs, and texts by their length. */
+/** The limits of one page: steps of liquidjs, and the length of texts. */
 const mostSteps = 10_000;
-/** Of what is put out, escaped. */
+/** The escaped output. */
 const mostCharacters = 128 * 1024;
-/** A page that costs less is never measured by the clock, and so is the same on every machine. */
+/**
+ * Pages with fewer steps are never measured by the clock, so they are the same on every machine.
+ */
 const stepsPerClockCheck = 256;
 
-/** The template asks for more than a page may cost. */
+/** Thrown if a template exceeds the limits of one page. */
 export class LiquidStopped extends Error {
   override readonly name = "LiquidStopped";
 }
 
-/** The template has a shape that liquidjs would take and no page may have. */
+/** Thrown if a template has a shape that liquidjs would accept but pages may not have. */
 class LiquidRefused extends Error {
   override readonly name = "LiquidRefused";
   readonly offset: number;
 
-  constructor({ message, offset }: Fault) {
+  constructor({ message, offset }: TemplateFault) {
     super(message);
     this.offset = offset;
   }
@@ -42,24 +45,24 @@ class LiquidRefused extends Error {
 
 export const engine = createEngine();
 
-type Reading = { readonly templates: Template[]; readonly faults: readonly Fault[] };
+type ParsedTemplate = { readonly templates: Template[]; readonly faults: readonly TemplateFault[] };
 
-/** Parses a template, with all that is wrong with its shape; what cannot be parsed is thrown. */
-export function readLiquid(source: string): Reading {
-  // Nothing but the mark of the buttons may look like it.
+/** Parses a template and finds the faults in its shape. Throws if it cannot be parsed. */
+export function readLiquid(source: string): ParsedTemplate {
+  // Otherwise half a surrogate pair could be mistaken for the mark of the buttons.
   const templates = engine.parse(source.toWellFormed());
   return { templates, faults: findShapeFaults(templates) };
 }
 
-/** Parses a template, or throws what is wrong with it first. */
+/** Parses a template, or throws its first fault. */
 export function parseLiquid(source: string): Template[] {
   const { templates, faults } = readLiquid(source);
   if (faults[0] !== undefined) throw new LiquidRefused(faults[0]);
   return templates;
 }
 
-/** What liquidjs says of a template that it cannot read or render, and where. */
-export function explainLiquid(error: unknown): Fault {
+/** The message of liquidjs about a template that it cannot parse or render, with its place. */
+export function explainLiquid(error: unknown): TemplateFault {
   if (error instanceof LiquidRefused) return { offset: error.offset, message: error.message };
   if (!(error instanceof Error)) return { offset: 0, message: "Liquid cannot parse this." };
   const token: unknown = "token" in error ? error.token : undefined;
@@ -68,14 +71,14 @@ export function explainLiquid(error: unknown): Fault {
   return { offset, message: `Liquid error: ${said}.` };
 }
 
-/** How long a page may take, by whose clock. */
+/** The time limit of a page, and its clock. */
 export type TimeLimit = {
-  /** Milliseconds that never jump. */
+  /** A clock in milliseconds that never jumps. */
   readonly monotonic: () => number;
   readonly most_ms: number;
 };
 
-/** Throws `LiquidStopped` when the time is over, after the step that is under way. */
+/** Throws `LiquidStopped` if the time is over, after the current step. */
 export function renderLiquid(
   templates: Template[],
   variables: object,
@@ -87,8 +90,8 @@ export function renderLiquid(
     time,
   );
   const addCharacters = createCostLimit(mostCharacters, "The page is too long.");
-  // Its Limiter has private parts, which nothing else can have; `check` before every step is all
-  // that it is asked.
+  // `Limiter` has private members, so no other object can have its type. Only `check` is used,
+  // before every step.
   const renderLimit = { use: () => undefined, check: () => addSteps(1) } as unknown as Limiter;
   const own = { renderLimit, liquid: engine };
   const context = new Context(variables, engine.options, { sync: true }, own);
@@ -121,15 +124,15 @@ function createCostLimit(most: number, message: string, time?: TimeLimit): AddCo
   };
 }
 
-/** What can be asked of `forloop`: liquidjs would call whatever method is named. */
+/** The properties of `forloop` that templates may read. liquidjs would call any method. */
 const loopNames = new Set(["first", "index", "index0", "last", "length", "rindex", "rindex0"]);
 
-/** Counts what is read: every value that does not stand in the source comes through here. */
+/** Counts the values that are read. All values that are not in the source pass through here. */
 function countReadValues(context: Context, addSteps: AddCost): void {
   const read = context.readProperty.bind(context);
   context.readProperty = (holder, key) => {
     const isName = typeof key === "string" || typeof key === "number";
-    // A list as a name would be joined to one first.
+    // A list as a name would first be joined.
     if (!isName || (holder instanceof Drop && !loopNames.has(String(key)))) {
       addSteps(1);
       return undefined;
@@ -142,11 +145,11 @@ function countReadValues(context: Context, addSteps: AddCost): void {
 
 function createEngine(): Liquid {
   const engine = new Liquid({
-    // `findShapeFaults` refuses every other filter, and tells of more than the first.
+    // `findShapeFaults` rejects unknown filters, and reports more than the first one.
     strictFilters: false,
     lenientIf: true,
     ownPropertyOnly: true,
-    // Nothing that could be included, and no way to the file system.
+    // No templates can be included, and the file system cannot be reached.
     templates: {},
     locale: "en",
     operators: {

@@ -1,4 +1,4 @@
-/** What a link's page is made from, and what can be wrong with a template. */
+/** The data of a preview page, and the faults of a template. */
 
 export type PageLink = {
   readonly url: string | null;
@@ -6,7 +6,7 @@ export type PageLink = {
   readonly social_title: string | null;
   readonly social_description: string | null;
   readonly social_image_url: string | null;
-  /** The whole address under which the link is visited. */
+  /** The link's whole address. */
   readonly address: string;
 };
 
@@ -19,29 +19,29 @@ export type PageIosApp = PageApp & {
   readonly team_id: string;
 };
 
-/** A button of the page; the caller decides which there are and where each leads. */
+/** A button of the page. The caller decides which buttons exist and what they open. */
 export type PageButton = {
   readonly kind: "open" | "app_store" | "play_store" | "continue";
-  /** The name of the app that it opens, if that is known. */
+  /** The display name of the app that it opens, if known. */
   readonly app: string | null;
   readonly href: string;
 };
 
-/** How to go on by phone, for who has come by a computer. */
+/** How a visitor on a computer can continue on a phone. */
 export type PhoneWays = {
   readonly stores: readonly PageButton[];
-  /** The link's QR code, as an SVG of ours; undefined where it is longer than any code. */
+  /** The link's QR code as an SVG; undefined if its address is too long for one. */
   readonly code: string | undefined;
 };
 
-/** What the page tells of, and what Liquid can name. */
+/** The content of the page, which is also available to Liquid. */
 export type PageSubject = {
   readonly link: PageLink;
   readonly apps: {
     readonly ios?: PageIosApp | undefined;
     readonly android?: (PageApp & { readonly package_name: string }) | undefined;
   };
-  /** The address that apps are opened with; left out, the link's own. */
+  /** The address that apps are opened with; by default, the link's own. */
   readonly opened?: string;
   readonly project: { readonly name: string };
   readonly platform: "ios" | "android" | "desktop";
@@ -49,8 +49,8 @@ export type PageSubject = {
 
 export type TemplateSource = { readonly body: string; readonly css: string };
 
-/** What is wrong at an offset of a body or a stylesheet. */
-export type Fault = { readonly offset: number; readonly message: string };
+/** A fault at an offset of a body or stylesheet. */
+export type TemplateFault = { readonly offset: number; readonly message: string };
 
 export type ReportFault = (offset: number, message: string) => void;
 

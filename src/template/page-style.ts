@@ -1,8 +1,8 @@
 import { colours } from "../look/tokens.ts";
 
 /**
- * The style of our own markup on every page. Each selector is in `:where`, so that a template's
- * rule for the same element wins.
+ * The styles of our own markup on every page. Selectors are in `:where`, so that a template's rules
+ * override them.
  */
 export const pageStyle = `
 :where(html){-webkit-text-size-adjust:100%;text-size-adjust:100%}
@@ -28,8 +28,8 @@ font-weight:600;font-size:1.0625rem;line-height:1.25;text-align:center;text-deco
 `.replaceAll("\n", "");
 
 /**
- * What our own design has beside the buttons, and a published one has not. Its colours are those of
- * the starter's sheet.
+ * Additional styles of the default design, which a published template does not get. The colors are
+ * those of the starter template.
  */
 export const ownStyle = `
 :where(.store-button){padding-inline:1.125rem}

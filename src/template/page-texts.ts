@@ -1,20 +1,20 @@
 /**
- * What our own markup says to visitors, in their languages. A text that is missing does not
- * compile. The stores are named as Apple and Google name them on their buttons.
+ * The texts of our own markup for visitors, in their languages. A missing text does not compile.
+ * The stores are named as on Apple's and Google's own buttons.
  */
 
 export type PageTexts = {
   readonly dir: "ltr" | "rtl";
-  /** With the app's name; without one, `open_app`. */
+  /** With the app's name. Without a name, `open_app` is used. */
   readonly open: string;
   readonly open_app: string;
   readonly app_store: string;
   readonly play_store: string;
   readonly continue: string;
-  /** Under a QR code, and what the code is to those who do not see it. */
+  /** The caption of a QR code, and its description for screen readers. */
   readonly scan: string;
   readonly qr_code: string;
-  /** To whom looks at the page within another app, with its name and the sign of its menu. */
+  /** For visitors in an in-app browser, with the app's name and the symbol of its menu. */
   readonly leave: string;
   readonly leave_how: string;
   readonly not_found: string;

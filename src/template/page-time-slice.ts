@@ -3,12 +3,12 @@ import { setImmediate as waitForLoop } from "node:timers/promises";
 /** A usual page takes a fraction of this time, the worst one several times as much. */
 const slice_ms = 10;
 
-/** Makes a visitor's page, or compiles what it is made from. */
+/** Renders a visitor's page, or compiles its template. */
 export type MakePage = <Page>(make: () => Page) => Promise<Page>;
 
 /**
- * A page is made at once, as long as the pages of this turn of the event loop have not used up
- * their slice of time; then it waits for the next turn, so that other requests are answered.
+ * Runs at once until the pages of this turn of the event loop have used up their time. Then it
+ * waits for the next turn, so that other requests are answered.
  */
 export function createPageMaker(monotonic: () => number): MakePage {
   let used_ms = 0;

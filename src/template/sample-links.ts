@@ -1,6 +1,6 @@
 import type { PageButton, PageLink, PageSubject } from "./page-input.ts";
 
-/** The link that a preview shows where no other is asked for. */
+/** The link of a preview if no other one is requested. */
 export const sampleLink: PageLink = {
   url: "https://www.example.com/spring",
   path: "spring",
@@ -33,14 +33,14 @@ const bareLink: PageLink = {
   address: "https://links.example.com/a",
 };
 
-/** Links with everything and with nothing, for a template to be tried on. */
+/** Sample links with all fields and without any, to try a template with. */
 export const samples: readonly PageSubject[] = [
   { link: sampleLink, apps: sampleApps, project, platform: "ios" },
   { link: sampleLink, apps: sampleApps, project, platform: "android" },
   { link: bareLink, apps: {}, project, platform: "desktop" },
 ];
 
-/** As many as a page may have. */
+/** The most buttons that a page can have. */
 export const sampleButtons: readonly PageButton[] = [
   { kind: "open", app: sampleApps.ios.name, href: "exampleshop://spring" },
   { kind: "app_store", app: null, href: "https://apps.apple.com/app/id1234567890" },

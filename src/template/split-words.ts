@@ -1,4 +1,4 @@
-/** A set of words, written in lines with a space between two of them. */
+/** A set of words from space-separated lists. */
 export function listWords(...lines: readonly string[]): ReadonlySet<string> {
   return new Set(lines.flatMap((line) => line.split(" ")));
 }

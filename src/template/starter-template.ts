@@ -1,13 +1,14 @@
 import { colours, visitColours, visitSizes } from "../look/tokens.ts";
 import type { TemplateSource } from "./page-input.ts";
 
+/** The starter template, which is also the default page of projects without a template. */
 const { accent, card, ground, ink, line, side, soft, well } = colours;
 const { "accent-start": start, "accent-end": end } = visitColours;
 const glows = ["glow-one", "glow-two", "glow-three", "shade"] as const;
 
 /**
- * The sheet of the starter's body. Its colours, sizes and distances are named at its beginning,
- * for a template to change and for our other pages to share.
+ * The CSS of the starter template. Colors and sizes are variables at its start, so that templates
+ * can change them and our other pages can share them.
  */
 const starterStyle = `.page {
   --ink: ${ink[0]};
@@ -300,10 +301,7 @@ function writeSizes(indent: string): string {
   return named.map(([name, size]) => `${indent}--${name}: ${size};`).join("\n");
 }
 
-/**
- * The template to begin with, and the page of a project that has none: one design, in what every
- * template may use.
- */
+/** It uses only what every template may use. */
 export const starter: TemplateSource = {
   body: `{% if platform == "ios" %}
   {% assign app = apps.ios.name %}

@@ -2,23 +2,23 @@ import { escapeText } from "../text/escape-html.ts";
 import type { PageButton } from "./page-input.ts";
 import { pageTexts, type PageTexts } from "./page-texts.ts";
 
-/** In which words and which form buttons are written. */
+/** The language and form of buttons. */
 export type ButtonForm = {
   readonly texts: PageTexts;
-  /** Whether an app's name is kept apart from the words around it: in its direction, and short. */
+  /** Whether an app's name is shortened and isolated from the text direction around it. */
   readonly isolates: boolean;
-  /** Left out, the first button is the main one. */
+  /** By default, the first button is primary. */
   readonly first?: Rank;
 };
 
-/** In the words around which a published page was designed. */
+/** The form for which published templates were designed. */
 export const asDesigned: ButtonForm = { texts: pageTexts.en, isolates: false };
 
 type Rank = "primary" | "secondary";
 
 /**
- * The buttons that `{% store_buttons %}` puts into a page. Their markup is ours in every template,
- * which may style them by their classes.
+ * The buttons that `{% store_buttons %}` inserts. Their markup is the same in every template, and
+ * templates can style them by class.
  */
 export function renderButtons(buttons: readonly PageButton[], form: ButtonForm): string {
   if (buttons.length === 0) return "";
@@ -43,10 +43,10 @@ function renderLabel({ kind, app }: PageButton, { texts, isolates }: ButtonForm)
   return fillText(texts.open, { app: `<bdi>${escapeText(name)}</bdi>` });
 }
 
-/** The stores take no longer name, and a button is no place for one. */
+/** The stores allow no longer names, and a button has no room for them. */
 const mostLetters = 30;
 
-/** A text with markup in the places that it names. */
+/** Replaces the placeholders of a text with markup. */
 export function fillText(text: string, markup: Readonly<Record<string, string>>): string {
   return escapeText(text).replace(/\{(\w+)\}/g, (place, name: string) => markup[name] ?? place);
 }
@@ -55,7 +55,7 @@ function writeClasses(kind: PageButton["kind"], rank: Rank): string {
   return `store-button store-button-${rank} store-button-${kind.replace("_", "-")}`;
 }
 
-/** The last check of where a button leads: an address, and none that runs code in the page. */
+/** The last check of a button's address: it must not run code in the page. */
 function isSafe(href: string): boolean {
   const [, scheme] = /^([a-z][a-z0-9+.-]*):[\x21-\x7e]+$/i.exec(href) ?? [];
   const runs = ["javascript", "data", "vbscript", "blob", "file", "filesystem", "about"];

@@ -1,6 +1,6 @@
 import type { PageSubject } from "./page-input.ts";
 
-/** The title that visitors see. A link's own name is internal and never shown to them. */
+/** The title that visitors see. A link's name is internal and never shown to them. */
 export function readVisibleTitle(subject: Pick<PageSubject, "link" | "apps" | "platform">): string {
   const { link, apps, platform } = subject;
   const own = platform === "android" ? [apps.android, apps.ios] : [apps.ios, apps.android];
