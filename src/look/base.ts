@@ -1,4 +1,4 @@
-/** What all pages stand on: type, cards, and what tells how something ended. */
+/** The CSS that all pages share: type, cards, tags and messages. */
 export const base = `
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }

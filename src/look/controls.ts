@@ -1,4 +1,4 @@
-/** What is pressed and typed. */
+/** The CSS of buttons and form fields. */
 export const controls = `
 button, .button { display: inline-flex; align-items: center; justify-content: center;
   gap: var(--s2); min-height: 2.25rem; padding: 0 var(--s3); font: inherit; font-weight: 550;
@@ -29,7 +29,7 @@ button.grave:not(.main), .button.grave:not(.main) { color: var(--grave); }
 .error { color: var(--grave); }
 fieldset { border: 0; padding: 0; margin: 0; min-width: 0; display: grid; gap: var(--s4);
   grid-template-columns: minmax(0, 1fr); }
-/* A floating legend stands in its fieldset, and not on the border. */
+/* A floating legend is inside its fieldset and not on the border. */
 legend { float: left; width: 100%; font-weight: 600; font-size: var(--large); padding: 0; }
 fieldset + fieldset, details.more { border-top: 1px solid var(--line); padding-top: var(--s5); }
 .more[open] > summary { margin-bottom: var(--s4); }

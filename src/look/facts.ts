@@ -1,4 +1,4 @@
-/** What a person reads before they say yes, fact by fact, and what is compared there. */
+/** The CSS of the facts that a person reads before approving, with comparisons of old and new. */
 export const facts = `
 .question { max-width: 48rem; }
 .question dl { margin: 0; }

@@ -1,4 +1,4 @@
-/** How a page template looks before and after, beside what a person is asked about it. */
+/** The CSS of the frames that show a page template before and after a change. */
 export const frames = `
 [aria-labelledby="look"] { display: grid; gap: var(--s3); container-type: inline-size;
   grid-template-columns: minmax(0, 1fr); }

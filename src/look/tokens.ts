@@ -1,8 +1,8 @@
 /**
- * The visual language of every page of ours: colours, type, space and corners, each named once.
+ * The design tokens of all our pages: colors, font sizes, spacing and corners, each defined once.
  */
 
-/** Each in the light and in the dark. */
+/** Each for light and for dark mode. */
 export const colours = {
   ground: ["#ffffff", "#0f1217"],
   side: ["#f6f8fa", "#14181f"],
@@ -27,16 +27,16 @@ export const colours = {
   "old-mark": ["#f6b9b3", "#6e2a26"],
   new: ["#e6f4ea", "#16291d"],
   "new-mark": ["#a9dcb8", "#28583a"],
-  /** Of the mark, which is the same by day and by night. */
+  /** The logo has the same colors in both modes. */
   brand: ["#4b45d6", "#4b45d6"],
-  /** Of the phones and screens that are drawn: what is around the glass, and behind it. */
+  /** The colors of drawn phones and screens: their frames and backgrounds. */
   device: ["#14161b", "#14161b"],
   "device-ink": ["#c3c8d2", "#c3c8d2"],
   day: ["#ffffff", "#ffffff"],
   night: ["#0d0e13", "#0d0e13"],
 } as const;
 
-/** Of the page that visitors of a link meet, beside those: what shines behind it. */
+/** Additional colors of the preview page: the glow in its background. */
 export const visitColours = {
   "glow-one": ["#8b7bff4d", "#6a5bff40"],
   "glow-two": ["#38c6f466", "#1b8fc938"],
@@ -46,7 +46,7 @@ export const visitColours = {
   "accent-end": ["#22a6e8", "#22a6e8"],
 } as const;
 
-/** Of the same page: larger ones, for a thumb and from further away. */
+/** The sizes of the preview page, which are larger, for thumbs and for reading at a distance. */
 export const visitSizes = {
   radius: "2rem",
   "radius-inner": "1.25rem",
@@ -74,12 +74,12 @@ const sizes = {
   rounder: ".625rem",
 } as const;
 
-/** The font of the visitor's own system: nothing is fetched. */
+/** The system's own font, so that nothing is downloaded. */
 export const font =
   'system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue","Noto Sans",sans-serif';
 const mono = 'ui-monospace,SFMono-Regular,Menlo,Consolas,"Liberation Mono",monospace';
 
-/** The same for all pages whose colours are those of the system. */
+/** For pages that follow the system's light or dark mode. */
 export const tokens = `
 :root { color-scheme: light dark; --font: ${font}; --mono: ${mono};
   ${writeSizes()}
@@ -89,7 +89,7 @@ export const tokens = `
 }
 `;
 
-/** For a page that is told by whoever shows it which of the two it is. */
+/** For pages whose frame sets light or dark mode. */
 export const toldTokens = `
 :root[data-theme="light"] { color-scheme: light; ${writeColours(0)} }
 :root[data-theme="dark"] { color-scheme: dark; ${writeColours(1)} }
