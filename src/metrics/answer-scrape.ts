@@ -3,10 +3,10 @@ import { isRead } from "../network/read-method.ts";
 import { readBearer } from "../text/bearer-token.ts";
 import { isSameSecret } from "../text/same-secret.ts";
 
-/** Shows the metrics to who has their token: they tell how much is done here, and when. */
+/** Serves the metrics to callers with the token, because they reveal how busy the server is. */
 export type AnswerScrape = (request: IncomingMessage, response: ServerResponse) => void;
 
-type Options = {
+type ScrapeOptions = {
   readonly token: string;
   readonly contentType: string;
   readonly write: () => Promise<string>;
@@ -15,7 +15,12 @@ type Options = {
 
 const asText = { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" };
 
-export function createScrapeAnswers({ token, contentType, write, report }: Options): AnswerScrape {
+export function createScrapeAnswers({
+  token,
+  contentType,
+  write,
+  report,
+}: ScrapeOptions): AnswerScrape {
   return (request, response) => {
     if (!isRead(request)) {
       response.writeHead(405, { ...asText, allow: "GET, HEAD" }).end("Method not allowed\n");

@@ -1,33 +1,33 @@
 import { collectDefaultMetrics, Counter, Histogram, Registry } from "prom-client";
 import type { CarriedRequest } from "../contract/api-message.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
-import { addPulled, type Sources } from "./pulled.ts";
+import { addPulled, type MetricSources } from "./pulled.ts";
 
-/** Counts work that has ended, and how many seconds it took. */
-export type Counts = {
+/** Counts finished work and its duration in seconds. */
+export type WorkCounts = {
   readonly countRequest: (
     asked: { readonly endpoint: Endpoint | undefined; readonly request: CarriedRequest },
     status: number,
     seconds: number,
   ) => void;
-  /** Undefined for a name that no tool has. */
+  /** `tool` is undefined if no tool has the name. */
   readonly countCall: (tool: string | undefined, outcome: string, seconds: number) => void;
   readonly countVisit: (status: number, seconds: number) => void;
   readonly countMessage: (status: number) => void;
 };
 
-/** What the process does, in numbers that Prometheus reads. No label is a stranger's text. */
-export type Metrics = Counts & {
+/** The metrics of this process for Prometheus. Labels never contain text from outside. */
+export type Metrics = WorkCounts & {
   readonly contentType: string;
-  readonly write: (sources: Sources) => Promise<string>;
+  readonly write: (sources: MetricSources) => Promise<string>;
 };
 
-/** From a read out of a cache to a call that uses all of its time (client.ts). */
+/** From a cached read to a call that uses all of its time. */
 const callBuckets_s = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 45,
 ];
 const visitBuckets_s = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5];
-/** Whatever no tool and no endpoint has for a name. */
+/** The label for unknown tools and endpoints. */
 const other = "other";
 
 export function createMetrics(): Metrics {
@@ -72,7 +72,7 @@ export function createMetrics(): Metrics {
   return {
     countRequest: ({ endpoint, request }, status, seconds) => {
       if (status === 429) limited.inc({ budget: endpoint?.budget ?? "address" });
-      // A tool's own requests are counted as its call.
+      // Requests of tools have no address, and are counted as tool calls.
       if (request.address === undefined) return;
       const route = nameRoute(endpoint);
       requests.inc({ route, status: nameClass(status) });

@@ -1,41 +1,41 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 
-/** What others count for themselves, and is asked for when somebody reads the metrics. */
+/** Metrics that other parts count. They are read when the metrics are requested. */
 
-export type Sources = {
-  /** By database: the links and what is theirs, and what Waypost itself remembers. */
+export type MetricSources = {
+  /** By database: the store's, and the one with Waypost's own state. */
   readonly commits: Readonly<Record<string, number>>;
-  /** Undefined for an engine without a pool of connections. */
+  /** Undefined for SQLite, which has no pool of connections. */
   readonly pool?: PoolCounts | undefined;
   readonly clicks?: ClickCounts | undefined;
-  readonly jobs: JobCounts;
+  readonly jobs: RunningJobCounts;
   readonly approvals: Readonly<Record<"asked" | "given" | "refused" | "expired", number>>;
   readonly connections: ConnectionCounts;
-  /** What came of delivering to webhooks in this process. */
+  /** The results of webhook deliveries in this process. */
   readonly deliveries?: Readonly<Record<"delivered" | "failed" | "given_up", number>> | undefined;
-  /** What the store has of their events; undefined where it does not tell now. */
+  /** The events in the outbox; undefined if the database could not be read. */
   readonly events?: Readonly<Record<"waiting" | "given_up" | "dropped", number>> | undefined;
 };
 
 type PoolCounts = Readonly<Record<"open" | "idle" | "waiting", number>>;
 type ClickCounts = Readonly<Record<"counted" | "written" | "waiting" | "lost", number>>;
-type JobCounts = {
+type RunningJobCounts = {
   readonly running: number;
   readonly waiting: number;
   readonly ended: Readonly<Record<string, number>>;
 };
 type ConnectionCounts = Readonly<Record<"sessions" | "streams" | "calls", number>>;
 
-/** One series: the values of its one label, and the value for each. */
-type Values = Readonly<Record<string, number | undefined>>;
-type Pulled = {
+/** The values of a metric by the value of its label. */
+type LabeledValues = Readonly<Record<string, number | undefined>>;
+type PulledMetric = {
   readonly name: string;
   readonly help: string;
   readonly label?: string;
-  readonly read: (sources: Sources) => Values;
+  readonly read: (sources: MetricSources) => LabeledValues;
 };
 
-const counters: readonly Pulled[] = [
+const counters: readonly PulledMetric[] = [
   {
     name: "waypost_store_commits_total",
     help: 'Committed transactions; with PostgreSQL, all count as "links"',
@@ -68,7 +68,7 @@ const counters: readonly Pulled[] = [
   },
 ];
 
-const gauges: readonly Pulled[] = [
+const gauges: readonly PulledMetric[] = [
   {
     name: "waypost_pool_connections",
     help: "Database connections that are open or idle, and requests waiting for a connection",
@@ -100,8 +100,8 @@ const gauges: readonly Pulled[] = [
   },
 ];
 
-/** Adds a metric for each; what they show is what was set last. */
-export function addPulled(registry: Registry): (sources: Sources) => void {
+/** Registers a metric for each. The returned function sets their values. */
+export function addPulled(registry: Registry): (sources: MetricSources) => void {
   const sets = [
     ...counters.map(({ label, ...pulled }) => {
       const options = { ...pulled, labelNames: label === undefined ? [] : [label] };

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { createMetrics } from "../../src/metrics/metrics.ts";
-import type { Sources } from "../../src/metrics/pulled.ts";
+import type { MetricSources } from "../../src/metrics/pulled.ts";
 
-const sources: Sources = {
+const sources: MetricSources = {
   commits: { links: 0, state: 0 },
   jobs: { running: 0, waiting: 0, ended: {} },
   approvals: { asked: 0, given: 0, refused: 0, expired: 0 },

@@ -1,7 +1,7 @@
 import type { Config } from "../../config.ts";
 import type { AnswerScrape } from "../../metrics/answer-scrape.ts";
-import type { Counts } from "../../metrics/metrics.ts";
-import type { Sources } from "../../metrics/pulled.ts";
+import type { WorkCounts } from "../../metrics/metrics.ts";
+import type { MetricSources } from "../../metrics/pulled.ts";
 import type { State } from "../../state/state.ts";
 import type { Store } from "../../store/store.ts";
 import { listWebhooks, type Webhook } from "../../store/webhooks.ts";
@@ -12,9 +12,9 @@ import { setAlarm } from "./embedded.ts";
 import { readMetricsToken } from "../data/secrets.ts";
 
 /** What is measured, and shown to who has the token; undefined where there is none. */
-export type OpenMetrics = Counts & {
+export type OpenMetrics = WorkCounts & {
   readonly createAnswers: (
-    readSources: () => Promise<Sources>,
+    readSources: () => Promise<MetricSources>,
     report: (error: unknown) => unknown,
   ) => AnswerScrape;
 };
@@ -38,14 +38,14 @@ export async function openMetrics(config: Config): Promise<OpenMetrics | undefin
 type Parts = {
   readonly deployment: Deployment;
   readonly assistant: Assistant;
-  readonly connections: Sources["connections"];
+  readonly connections: MetricSources["connections"];
   readonly deliverer: Pick<Deliverer, "measure"> | undefined;
 };
 
 /** A store that is away keeps nobody from the rest. */
 const countWithin_ms = 500;
 
-export async function readSources(parts: Parts): Promise<Sources> {
+export async function readSources(parts: Parts): Promise<MetricSources> {
   const { assistant, connections, deliverer } = parts;
   const { own, state } = parts.deployment;
   const opened = state.peek();
@@ -63,7 +63,7 @@ export async function readSources(parts: Parts): Promise<Sources> {
   };
 }
 
-function countCommits(own: Deployment["own"], opened: State | undefined): Sources["commits"] {
+function countCommits(own: Deployment["own"], opened: State | undefined): MetricSources["commits"] {
   // PostgreSQL has both in one database, whose commits are counted together.
   const ofState = own?.stateTables === undefined ? opened : undefined;
   return {
@@ -73,7 +73,7 @@ function countCommits(own: Deployment["own"], opened: State | undefined): Source
 }
 
 /** Undefined where the store does not tell in time. */
-async function countEvents({ db }: Pick<Store, "db">): Promise<Sources["events"]> {
+async function countEvents({ db }: Pick<Store, "db">): Promise<MetricSources["events"]> {
   let stopAlarm: (() => void) | undefined;
   const late = new Promise<undefined>((resolve) => {
     stopAlarm = setAlarm(countWithin_ms, () => resolve(undefined));
@@ -84,7 +84,7 @@ async function countEvents({ db }: Pick<Store, "db">): Promise<Sources["events"]
   return Promise.race([counted, late]).finally(stopAlarm);
 }
 
-function sumEvents(webhooks: readonly Webhook[]): NonNullable<Sources["events"]> {
+function sumEvents(webhooks: readonly Webhook[]): NonNullable<MetricSources["events"]> {
   const sum = (name: "waiting" | "dead" | "dropped") =>
     webhooks.reduce((total, webhook) => total + webhook[name], 0);
   return { waiting: sum("waiting"), given_up: sum("dead"), dropped: sum("dropped") };

@@ -1,6 +1,6 @@
 import type { Config } from "../../config.ts";
 import type { EndWatch, WatchCall, WatchHttp, WatchRequest } from "../../contract/watch.ts";
-import type { Counts } from "../../metrics/metrics.ts";
+import type { WorkCounts } from "../../metrics/metrics.ts";
 import { requestIdHeader } from "../../text/request-id.ts";
 import { readTraceparent } from "../../text/traceparent.ts";
 import { clock } from "./embedded.ts";
@@ -14,10 +14,10 @@ export type Watches = {
 };
 
 /**
- * Counts requests, tool calls, visits and MCP messages, and logs each of them at the level debug.
+ * WorkCounts requests, tool calls, visits and MCP messages, and logs each of them at the level debug.
  * The log has no text that a visitor or an assistant chose.
  */
-export function watchWork(log: Log, { log: level }: Pick<Config, "log">, counts?: Counts): Watches {
+export function watchWork(log: Log, { log: level }: Pick<Config, "log">, counts?: WorkCounts): Watches {
   const isLogged = level === "debug";
   if (!isLogged && counts === undefined) return {};
 
