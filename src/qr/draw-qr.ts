@@ -1,18 +1,18 @@
 import { crc32, deflateSync } from "node:zlib";
 
-/** QR pictures of addresses, black on white, with the quiet border that readers need. */
+/** Draws QR codes of addresses, in black and white with the border that scanners need. */
 
 const border = 4;
-/** Pixels of a PNG for each module of the code. */
+/** Pixels per module in a PNG. */
 const scale = 10;
 
-/** What the largest code holds at each level of error correction, in bytes. */
+/** The capacity of the largest code for each error correction level, in bytes. */
 const capacities = [
   { level: "M", bytes: 2331 },
   { level: "L", bytes: 2953 },
 ] as const;
 
-/** Undefined where the address is longer than the largest code. */
+/** Undefined if the address is too long for a QR code. */
 export async function drawSvg(address: string): Promise<string | undefined> {
   const modules = await encode(address);
   if (modules === undefined) return undefined;
@@ -37,20 +37,20 @@ export async function drawPng(address: string): Promise<Uint8Array | undefined> 
   );
 }
 
-type Row = readonly boolean[];
+type ModuleRow = readonly boolean[];
 
-/** Row by row, true for dark. */
-async function encode(address: string): Promise<readonly Row[] | undefined> {
+/** The modules of the code, row by row; true is dark. */
+async function encode(address: string): Promise<readonly ModuleRow[] | undefined> {
   const length = Buffer.byteLength(address);
   const ecc = capacities.find(({ bytes }) => length <= bytes)?.level;
   if (ecc === undefined) return undefined;
-  // Loaded when a picture is asked for, which most processes never are.
+  // Loaded on first use, because most processes never draw a code.
   const uqr = await import("uqr");
   return uqr.encode(address, { ecc, border: 0 }).data;
 }
 
-/** The dark runs of a row, each as one stroke. */
-function drawRow(row: Row, y: number): string {
+/** Draws each run of dark modules as one stroke. */
+function drawRow(row: ModuleRow, y: number): string {
   let strokes = "";
   for (let start = row.indexOf(true); start >= 0;) {
     const light = row.indexOf(false, start);
@@ -61,8 +61,8 @@ function drawRow(row: Row, y: number): string {
   return strokes;
 }
 
-/** A row of pixels, eight to a byte, one for white. */
-function packRow(row: Row, width: number): Uint8Array {
+/** Packs a row of pixels into bits; 1 is white. */
+function packRow(row: ModuleRow, width: number): Uint8Array {
   const packed = new Uint8Array(Math.ceil(width / 8));
   for (let column = 0; column < width; column += 1) {
     if (row[Math.floor(column / scale) - border] === true) continue;
@@ -74,14 +74,15 @@ function packRow(row: Row, width: number): Uint8Array {
 
 const signature = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
 
-/** A picture of black and white: rows of bits, the leftmost pixel first, 1 for white. */
+/** Encodes a PNG with one bit per pixel, leftmost pixel first; 1 is white. */
 function encodePng(width: number, rows: readonly Uint8Array[]): Uint8Array {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(rows.length, 4);
-  // One bit of grey; what follows says deflate, no filter, not interlaced, and is all zero.
+  // One bit per pixel. The following bytes stay zero: grayscale, deflate, no filter, no
+  // interlacing.
   header[8] = 1;
-  // Each row begins with a zero: it stands as it is, not as a difference to the one above.
+  // Each row starts with a zero, which means that it is not filtered.
   const pixels = Buffer.concat(rows.flatMap((row) => [Buffer.alloc(1), row]));
   return Buffer.concat([
     signature,
