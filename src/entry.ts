@@ -1,16 +1,15 @@
 /**
- * What `waypost` starts: it looks at the Node that it runs on before anything is read that an
- * older one has no words for, which would answer with pages of source. So it imports nothing, and
- * is built for Nodes far older than the ones that Waypost runs on.
+ * The file that `waypost` starts. It checks the version of Node before it loads anything that an
+ * older version cannot parse. So it imports nothing, and is built for much older versions.
  */
 
-/** Put in by the build, from what package.json demands. */
+/** Set by the build, from package.json. */
 declare const WAYPOST_NODE: readonly [number, number];
 
 const [oldestMajor, oldestMinor] = WAYPOST_NODE;
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 const isTooOld = major < oldestMajor || (major === oldestMajor && minor < oldestMinor);
-/** Node 21 and the first Node 22 lack this function. */
+/** Node 21 and the first versions of Node 22 lack this function. */
 const hasBuiltins = typeof process.getBuiltinModule === "function";
 
 if (isTooOld || !hasBuiltins) {
@@ -20,7 +19,7 @@ if (isTooOld || !hasBuiltins) {
   );
   process.exitCode = 2;
 } else {
-  // Sooner done than an import, and the build leaves it a file of its own.
+  // Faster than an import, and the build can leave it as a file of its own.
   const { createRequire } = process.getBuiltinModule("node:module");
   createRequire(import.meta.url)("./start.cjs").startProgram(process.argv, process.env);
 }

@@ -1,16 +1,16 @@
 import { runCommand } from "./commands/run-command.ts";
 
-/** The process: hands the command what it takes from it, and ends with the command's exit code. */
+/** The process: runs a command and exits with its code. */
 
 /** Set by the build, from package.json. */
 declare const WAYPOST_VERSION: string;
-/** Handed in by start/compiled-program.ts. */
+/** Passed by `start/compiled-program.ts`. */
 declare const keepCompiled: () => void;
 
 void runCommand(process.argv.slice(2), {
   env: process.env,
   program: process.argv[1] ?? "waypost",
-  // A stream is only opened by the commands that read from it.
+  // Opened only by commands that read it.
   get input() {
     return process.stdin;
   },
@@ -19,7 +19,7 @@ void runCommand(process.argv.slice(2), {
   keepCompiled,
 }).then((code) => (process.exitCode = code));
 
-/** The first SIGTERM or SIGINT asks to finish; after it, another one ends the process at once. */
+/** Resolves at the first SIGTERM or SIGINT, to finish in order. A second one ends the process. */
 function waitForStop(): Promise<void> {
   return new Promise((resolve) => {
     const stop = () => {

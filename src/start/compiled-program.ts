@@ -14,26 +14,26 @@ import { pathToFileURL } from "node:url";
 import { Script } from "node:vm";
 
 /**
- * Runs the program, and keeps in the data folder what V8 has compiled of it: to read through all
- * of its text at each start took nearly as long as everything else.
+ * Runs the program with V8's compiled code from an earlier start, which is stored in the data
+ * folder. Compiling everything would take nearly as long as the rest of a start.
  */
 
-/** What the build makes of `main.ts`: one function, given what a module has of its own. */
+/** The build turns `main.ts` into this function, whose parameters replace a module's own values. */
 type Program = (require: NodeJS.Require, programUrl: string, keepCompiled: () => void) => void;
 
 const digestBytes = 32;
-/** Each build and each Node has one, and several may share a folder. */
+/** Each build and each Node version has its own file, and several may share a folder. */
 const mostKept = 6;
 const prefix = "compiled-";
 
 export function runProgram(filename: string, folder: string): void {
-  // The build has seen to it that each character is a byte.
+  // The build makes sure that each character is one byte.
   const source = readFileSync(filename, "latin1");
   const path = join(folder, nameKept(source));
   const cachedData = readKept(folder, path);
   const script = new Script(source, { filename, ...(cachedData && { cachedData }) });
   let isKept = cachedData !== undefined && script.cachedDataRejected !== true;
-  // The build has written a function of this type.
+  // The build wrote a function of this type.
   const run = script.runInThisContext() as Program;
   run(createRequire(filename), pathToFileURL(filename).href, () => {
     if (isKept) return;
@@ -42,19 +42,19 @@ export function runProgram(filename: string, folder: string): void {
   });
 }
 
-/** V8 itself compares no more than the length of the text, so the build begins it with a digest. */
+/** V8 compares only the length of the source, so the build starts it with a digest. */
 function nameKept(source: string): string {
   const build = source.slice("//".length, source.indexOf("\n"));
   return `${prefix}${build}-${process.versions.v8}-${process.arch}`;
 }
 
-/** Undefined where there is none, or where it may not be as it was written by us. */
+/** Undefined if there is no stored code, or if it may not be as we wrote it. */
 function readKept(folder: string, path: string): Buffer | undefined {
   try {
-    // It is run, so nobody else may be able to put anything there.
+    // The stored code is executed, so no other user may be able to write it.
     if (!isOurs(statSync(folder))) return undefined;
     const kept = lstatSync(path);
-    // What is no file may never end, and a link may lead to where others write.
+    // Reading a pipe may never end, and a link may point to a file of another user.
     if (!kept.isFile() || !isOurs(kept)) return undefined;
     const bytes = readFileSync(path);
     const data = bytes.subarray(0, -digestBytes);
@@ -64,16 +64,16 @@ function readKept(folder: string, path: string): Buffer | undefined {
   }
 }
 
-/** Windows tells of no owner, and closes a person's folders to others by itself. */
+/** Windows has no owner ids, and protects the folders of users by itself. */
 function isOurs({ uid, mode }: { readonly uid: number; readonly mode: number }): boolean {
   return process.getuid === undefined || (uid === process.getuid() && (mode & 0o077) === 0);
 }
 
-/** It appears whole or not at all. Where nothing can be written, a start takes longer. */
+/** Writes the file at once as a whole. If that fails, starts are only slower. */
 function keep(folder: string, path: string, data: Buffer): void {
   const draft = `${path}.${process.pid}`;
   try {
-    // From there it would not be read, and what others put there could be a link of theirs.
+    // Files in such a folder are never used, and another user could have put a link there.
     if (!isOurs(statSync(folder))) return;
     const sealed = Buffer.concat([data, digest(data)]);
     writeFileSync(draft, sealed, { mode: 0o600, flag: "wx", flush: true });
@@ -93,7 +93,7 @@ function removeOldest(folder: string): void {
   for (const { path } of kept.slice(mostKept)) rmSync(path, { force: true });
 }
 
-/** With what a start loads anyway. */
+/** Uses node:crypto, which every start loads anyway. */
 function digest(data: Buffer): Buffer {
   return createHash("sha256").update(data).digest();
 }

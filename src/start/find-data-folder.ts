@@ -1,4 +1,4 @@
-/** Where the data folder is, if nobody says anything else: the XDG data folder's `waypost`. */
+/** The default data folder: `waypost` in the XDG data folder. */
 export function findDataFolder(environment: Readonly<Record<string, string | undefined>>): string {
   const { XDG_DATA_HOME: data, HOME: home, USERPROFILE: profile } = environment;
   if (data !== undefined && data !== "") return `${data}/waypost`;

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { findDataFolder } from "./find-data-folder.ts";
 import { runProgram } from "./compiled-program.ts";
 
-/** Runs the program, with what is kept of it in the data folder. */
+/** Starts the program with the compiled code in the data folder. */
 export function startProgram(
   words: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
@@ -10,7 +10,10 @@ export function startProgram(
   runProgram(join(import.meta.dirname, "program.js"), guessDataFolder(words, environment));
 }
 
-/** As `main.ts` reads it where the words are right; where they are not, nothing is started. */
+/**
+ * Reads the data folder as `main.ts` does. Wrong arguments do not matter, because `main.ts` rejects
+ * them.
+ */
 function guessDataFolder(
   words: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
