@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 
-/** The pages of docs/. The build copies them next to the program, as Markdown and as HTML. */
+/** Reads the pages of docs/. The build copies them next to the program, as Markdown and as HTML. */
 
-/** Set by the build. Where the source runs by itself, the pages of the last build are shown. */
+/** Set by the build. When running from source, the pages of the last build are used. */
 declare const WAYPOST_DOCS: string;
 
 export const docsFolder = new URL(
@@ -11,7 +11,7 @@ export const docsFolder = new URL(
   import.meta.url,
 );
 
-/** The name is the file's, such as `getting-started` or `reference/tools`. */
+/** `name` is the file's, such as `getting-started` or `reference/tools`. */
 export type HelpTopic = { readonly name: string; readonly title: string };
 
 /** Empty if the program was copied without its pages. */
@@ -20,14 +20,14 @@ export async function listHelpTopics(): Promise<readonly HelpTopic[]> {
   return existsSync(file) ? JSON.parse(await readFile(file, "utf8")) : [];
 }
 
-/** The page for assistants that look at the server's root. */
+/** The text for assistants that visit the server's root. */
 export function readLlmsText(): Promise<string> {
   return readFile(new URL("llms.txt", docsFolder), "utf8");
 }
 
 /**
- * Finds `reference/tools` by `tools`, too, and a topic by a word that only its name and title have.
- * Undefined if there is no such topic.
+ * Finds a topic by name, by a part of it (`tools` for `reference/tools`), or by a word that only
+ * one name or title contains. Undefined if there is no such topic.
  */
 export async function readHelpTopic(
   name: string,
