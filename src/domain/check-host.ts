@@ -13,12 +13,12 @@ import { judgeAnswer, judgeAppleCache, judgeGoogleCache, judgeUnreached } from "
 import { judgeFile } from "./judge-file.ts";
 
 /**
- * Looks at a host of links as phones do: at its two association files, as Apple and Google ask for
- * them, and at what those two keep of them.
+ * Checks a link host as phones see it: its two association files, as Apple and Google request them,
+ * and the copies that Apple and Google have cached.
  */
 
-export type HostAsked = {
-  /** Where the links are; files are asked for over https whatever it says. */
+export type HostCheck = {
+  /** The origin of the links. Association files are always requested over https. */
   readonly origin: string;
   readonly expected: Expected;
   readonly fetchFile: FetchFile;
@@ -26,7 +26,7 @@ export type HostAsked = {
   readonly signal: AbortSignal;
 };
 
-export async function checkHost(asked: HostAsked): Promise<DomainReport> {
+export async function checkHost(asked: HostCheck): Promise<DomainReport> {
   const { hostname, host } = new URL(asked.origin);
   const findings = isLoopbackHost(hostname)
     ? [describeLocal(hostname)]
@@ -44,7 +44,7 @@ function describeLocal(hostname: string): DomainFinding {
   );
 }
 
-async function lookAtHost(hostname: string, asked: HostAsked): Promise<readonly DomainFinding[]> {
+async function lookAtHost(hostname: string, asked: HostCheck): Promise<readonly DomainFinding[]> {
   const { origin, expected, now } = asked;
   const [ios, android, apple, google] = await Promise.all([
     readFile("ios", hostname, asked),
@@ -86,7 +86,7 @@ function judgeOrigin(origin: string): readonly DomainFinding[] {
   return [describe("warning", "links_over_http", message, fix)];
 }
 
-type Looked = {
+type FileCheck = {
   readonly fetched: FetchedFile;
   readonly findings: readonly DomainFinding[];
   readonly content: unknown;
@@ -95,12 +95,12 @@ type Looked = {
 async function readFile(
   system: AssociationSystem,
   hostname: string,
-  asked: HostAsked,
-): Promise<Looked> {
+  asked: HostCheck,
+): Promise<FileCheck> {
   const path = associationPaths[system];
   const fetched = await ask({ hostname, path, agent: systems[system].agent }, asked);
   if (fetched.kind !== "answered") return { fetched, findings: [], content: undefined };
-  // Whoever is refused may be so for who it is.
+  // The file may be refused only to this user agent.
   const isRefused = fetched.status >= 400;
   const again = isRefused ? await ask({ hostname, path, agent: ownAgent }, asked) : undefined;
   const others = again?.kind === "answered" ? again.status : undefined;
@@ -112,18 +112,18 @@ async function readFile(
 
 const ownAgent = "waypost";
 
-type FileOf = { readonly hostname: string; readonly path: string; readonly agent: string };
+type FileAddress = { readonly hostname: string; readonly path: string; readonly agent: string };
 
-function ask(file: FileOf, { fetchFile, signal }: HostAsked): Promise<FetchedFile> {
+function ask(file: FileAddress, { fetchFile, signal }: HostCheck): Promise<FetchedFile> {
   return fetchFile({ ...file, most_bytes: mostFile_bytes }, signal);
 }
 
-function appleCache(host: string): FileOf {
+function appleCache(host: string): FileAddress {
   const hostname = "app-site-association.cdn-apple.com";
   return { hostname, path: `/a/v1/${host}`, agent: ownAgent };
 }
 
-function googleCache(host: string): FileOf {
+function googleCache(host: string): FileAddress {
   const query = new URLSearchParams({
     "source.web.site": `https://${host}`,
     relation: opensLinks,
@@ -132,7 +132,7 @@ function googleCache(host: string): FileOf {
   return { hostname, path: `/v1/statements:list?${String(query)}`, agent: ownAgent };
 }
 
-/** What both files met is said once. */
+/** Reports a fault that both files have only once. */
 function joinUnreached(
   hostname: string,
   fetched: readonly FetchedFile[],

@@ -6,43 +6,45 @@ import { paging } from "../contract/limits.ts";
 import { readUrl } from "../contract/rules/web-address.ts";
 import type { FetchFile } from "../network/hosts/fetch-file.ts";
 import { checkHost } from "./check-host.ts";
-import { readProjectFiles, type ProjectReading } from "./expected.ts";
+import { readProjectFiles, type ProjectAccess } from "./expected.ts";
 import type { DomainReport } from "./finding.ts";
 
-/** A look at one of the hosts of a key's own project. */
+/** Checks one of the hosts that belong to the key's project. */
 
-export type DomainLook = Omit<ProjectReading, "isOwn"> & {
+export type DomainCheck = Omit<ProjectAccess, "isOwn"> & {
   readonly known: KnownKey;
   readonly fetchFile: FetchFile;
   readonly now: number;
 };
 
-/** Why a look cannot begin. */
-type Refused = { readonly message: string; readonly fix: string };
+/** Why a check cannot start. */
+type CheckRefusal = { readonly message: string; readonly fix: string };
 
 type ChosenHost =
-  { readonly origin: string; readonly others: readonly string[] } | { readonly refused: Refused };
+  | { readonly origin: string; readonly others: readonly string[] }
+  | { readonly refused: CheckRefusal };
 
-type HostReading = Pick<DomainLook, "known" | "call" | "signal" | "mayRead">;
-type Listed = { readonly origins: readonly [string, ...string[]] } | { readonly refused: Refused };
+type HostQuery = Pick<DomainCheck, "known" | "call" | "signal" | "mayRead">;
+type ListedHosts =
+  { readonly origins: readonly [string, ...string[]] } | { readonly refused: CheckRefusal };
 
-/** The one where links are shown comes first. */
-export async function listOwnHosts({ known, ...reading }: HostReading): Promise<Listed> {
+/** The hosts of the key, starting with the one that its links use. */
+export async function listOwnHosts({ known, ...reading }: HostQuery): Promise<ListedHosts> {
   const [first, ...others] = await listOwnOrigins(known, reading);
   return first === undefined ? { refused: explainNone(known) } : { origins: [first, ...others] };
 }
 
-/** Left out, it is the host where the project's links are shown. */
+/** Chooses the host to check. By default, it is the one that the project's links use. */
 export async function chooseHost(
   given: string | undefined,
-  reading: HostReading,
+  reading: HostQuery,
 ): Promise<ChosenHost> {
   const listed = await listOwnHosts(reading);
   if ("refused" in listed) return listed;
   const { known } = reading;
   const { origins } = listed;
   const [first] = origins;
-  // The domains of a master key are those of many projects.
+  // A master key has the domains of many projects, so there is no default.
   const isClear = known.linkHost !== undefined || origins.length === 1;
   const origin = given === undefined ? first : findOwnOrigin(given, origins);
   if (origin === undefined || (given === undefined && !isClear)) {
@@ -51,14 +53,14 @@ export async function chooseHost(
   return { origin, others: origins.filter((one) => one !== origin).map(nameHost) };
 }
 
-export async function checkOwnHost(origin: string, look: DomainLook): Promise<DomainReport> {
-  // A deployment elsewhere tells nothing of its keys.
+export async function checkOwnHost(origin: string, look: DomainCheck): Promise<DomainReport> {
+  // A remote server does not reveal the properties of its keys.
   const isOwn = look.known.facts !== undefined;
   const expected = await readProjectFiles({ ...look, isOwn });
   return checkHost({ ...look, origin, expected, signal: toSignal(look.signal) });
 }
 
-function explainNone({ facts }: KnownKey): Refused {
+function explainNone({ facts }: KnownKey): CheckRefusal {
   if (facts !== undefined) {
     const message = "No project has a verified custom domain.";
     return { message, fix: "Use a project's key: every project has a link host." };
@@ -72,7 +74,7 @@ function explainNone({ facts }: KnownKey): Refused {
 
 const mostNamed = 20;
 
-function explainForeign(origins: readonly string[], isNamed: boolean): Refused {
+function explainForeign(origins: readonly string[], isNamed: boolean): CheckRefusal {
   const names = origins.slice(0, mostNamed).map(nameHost).join(", ");
   const what = isNamed ? "is not one of this key's verified hosts" : "is required";
   return { message: `host ${what}. This key's hosts are ${names}`, fix: "Name one of them." };
@@ -85,12 +87,12 @@ function nameHost(origin: string): string {
 const { projects } = contract;
 
 /**
- * The hosts that may be checked, the main one first: those of the key's own project, or for a
- * master key the verified domains of all projects. No request goes to any other host.
+ * The hosts that may be checked, main one first: those of the key's own project, or for a master
+ * key the verified domains of all projects. No other host gets a request.
  */
 async function listOwnOrigins(
   known: Pick<KnownKey, "linkHost" | "otherLinkHosts">,
-  reading: Pick<ProjectReading, "call" | "signal" | "mayRead">,
+  reading: Pick<ProjectAccess, "call" | "signal" | "mayRead">,
 ): Promise<readonly string[]> {
   const origins = listLinkHosts(known);
   if (origins.length > 0) return [...new Set(origins)];
@@ -102,11 +104,11 @@ const mostPages = 20;
 async function listVerifiedDomains({
   call,
   signal,
-}: Pick<ProjectReading, "call" | "signal">): Promise<readonly string[]> {
+}: Pick<ProjectAccess, "call" | "signal">): Promise<readonly string[]> {
   const origins: string[] = [];
   for (let page = 1; page <= mostPages; page += 1) {
     const asked = { page, limit: paging.max_limit };
-    // A remote server may only now show that this is no master key.
+    // Only this call may show that the key of a remote server is not a master key.
     const answer = await readIfAllowed(() => call(projects.index, asked, signal));
     if (answer === undefined) break;
     for (const { custom_domain, custom_domain_verified } of answer.projects) {
@@ -124,7 +126,7 @@ function readOrigin(domain: string): string | undefined {
   return host === undefined || host.port !== "" ? undefined : host.origin;
 }
 
-/** The project's origin with the given host, however that is written. */
+/** The origin with the given host, in any spelling. */
 function findOwnOrigin(given: string, origins: readonly string[]): string | undefined {
   const meant = readHost(given);
   if (meant === undefined) return undefined;
@@ -134,10 +136,10 @@ function findOwnOrigin(given: string, origins: readonly string[]): string | unde
   });
 }
 
-/** No host name is longer, and longer texts are slow to parse. */
+/** Host names are shorter, and longer texts are slow to parse. */
 const mostCharacters = 300;
 
-/** Accepts Unicode, a dot at the end and an origin, but nothing beyond a host. */
+/** Accepts Unicode, a final dot and an origin, but nothing after the host. */
 function readHost(text: string): URL | undefined {
   const written = text.trim();
   if (written.length > mostCharacters) return undefined;

@@ -20,26 +20,26 @@ import {
 import { describe, listNames, systems, type DomainFinding } from "./finding.ts";
 import type { ExpectedFile } from "./judge-file.ts";
 
-/** What the files should say, as far as the key may read what they are made of. */
+/** The expected content of the association files, as far as the key can read the apps and links. */
 export type Expected = {
   readonly files: Readonly<Partial<Record<AssociationSystem, ExpectedFile>>>;
-  /** What is amiss in the project itself. */
+  /** Problems of the project itself. */
   readonly findings: readonly DomainFinding[];
-  /** False where it is known that there is none. */
+  /** False if it is known that the project has no such app. */
   readonly hasApps: (system: AssociationSystem) => boolean;
 };
 
-export type ProjectReading = {
+export type ProjectAccess = {
   readonly call: Client["call"];
   readonly signal: Leaving;
   readonly mayRead: (endpoint: Endpoint) => boolean;
-  /** Whether the service in this process makes the files. */
+  /** Whether the service in this process generates the files. */
   readonly isOwn: boolean;
 };
 
 const { links } = contract;
 
-export async function readProjectFiles(reading: ProjectReading): Promise<Expected> {
+export async function readProjectFiles(reading: ProjectAccess): Promise<Expected> {
   const { isOwn } = reading;
   const [ios, android] = await Promise.all([
     readRows("ios_app", reading),
@@ -58,8 +58,8 @@ export async function readProjectFiles(reading: ProjectReading): Promise<Expecte
   };
   const hasApps = (system: AssociationSystem) => named[system]?.fit.length !== 0;
   const withApps = bothSystems.filter(hasApps);
-  // Of apps that may not be read, nothing is known that would leave paths out.
-  const told = withApps.map((system) => [system, files[system]?.paths ?? paths.length] as const);
+  // If the apps cannot be read, nothing is known that would leave paths out.
+  const listed = withApps.map((system) => [system, files[system]?.paths ?? paths.length] as const);
   return {
     files,
     findings: [
@@ -68,11 +68,11 @@ export async function readProjectFiles(reading: ProjectReading): Promise<Expecte
       ),
       ...(withApps.length > 0 ? [] : [noApps]),
       ...describeUnfit(named.ios?.unfit, named.android?.unfit),
-      // What another deployment does with too many, that one knows.
+      // A remote server may treat too many apps in another way.
       ...bothSystems.flatMap((system) =>
         isOwn ? describeAppsLeftOut(system, named[system]?.fit ?? [], files[system]) : [],
       ),
-      ...(browser === undefined ? [] : describePathsLeftOut(browser, told)),
+      ...(browser === undefined ? [] : describePathsLeftOut(browser, listed)),
     ],
     hasApps,
   };
@@ -80,10 +80,10 @@ export async function readProjectFiles(reading: ProjectReading): Promise<Expecte
 
 const bothSystems = ["ios", "android"] as const;
 
-/** Undefined where not all of them could be read. */
+/** Undefined if not all of them could be read. */
 async function readRows(
   member: AppMember,
-  { call, signal, mayRead }: ProjectReading,
+  { call, signal, mayRead }: ProjectAccess,
 ): Promise<readonly App[] | undefined> {
   if (!mayRead(appKinds[member].index)) return undefined;
   try {
@@ -95,7 +95,7 @@ async function readRows(
   }
 }
 
-async function readBrowserLinks(reading: ProjectReading): Promise<BrowserLinks | undefined> {
+async function readBrowserLinks(reading: ProjectAccess): Promise<BrowserLinks | undefined> {
   const { call, signal, mayRead } = reading;
   if (!mayRead(links.index)) return undefined;
   const filters = ["ios_app_bundle_id", "android_app_package_name"].map(
@@ -114,13 +114,13 @@ async function readBrowserLinks(reading: ProjectReading): Promise<BrowserLinks |
   });
 }
 
-type Names = { readonly fit: readonly string[]; readonly unfit: readonly string[] };
+type NamesByFit = { readonly fit: readonly string[]; readonly unfit: readonly string[] };
 
-/** Which of the apps a file can name at all. */
+/** The apps that a file can list, and the others. */
 function nameAll<App extends IosAppFields & AndroidAppFields>(
   apps: readonly App[] | undefined,
   describeEntry: (app: App) => object | undefined,
-): Names | undefined {
+): NamesByFit | undefined {
   if (apps === undefined) return undefined;
   const list = (isFit: boolean) =>
     apps
@@ -176,7 +176,7 @@ function describeUnfit(
   ];
 }
 
-/** Links that name no app. */
+/** Links without an app. */
 type BrowserLinks = {
   /** Their paths that belong in the files. */
   readonly paths: readonly string[];
@@ -185,7 +185,7 @@ type BrowserLinks = {
   readonly count: number;
 };
 
-/** Reports apps that the file has no room for. `names` are all verifiable apps, in its order. */
+/** Reports apps that the file has no room for. `names` are all verifiable apps in its order. */
 function describeAppsLeftOut(
   system: AssociationSystem,
   names: readonly string[],
@@ -203,20 +203,20 @@ function describeAppsLeftOut(
 
 const most_KB = mostFile_bytes / 1024;
 
-/** How many of the paths each system's file lists. */
-type Told = readonly (readonly [AssociationSystem, number])[];
+/** How many paths each system's file lists. */
+type ListedPathCounts = readonly (readonly [AssociationSystem, number])[];
 
 /** Reports paths of links without an app that the files have no room for. */
 function describePathsLeftOut(
   { paths, areAll, count }: BrowserLinks,
-  told: Told,
+  listed: ListedPathCounts,
 ): readonly DomainFinding[] {
-  const areAllTold = told.every(([, some]) => some === paths.length);
-  if (told.length === 0 || (areAll && areAllTold)) return [];
-  const most = `${mostBrowserPaths}${areAllTold ? "" : ` or ${most_KB} KB of the file`}`;
+  const areAllListed = listed.every(([, some]) => some === paths.length);
+  if (listed.length === 0 || (areAll && areAllListed)) return [];
+  const most = `${mostBrowserPaths}${areAllListed ? "" : ` or ${most_KB} KB of the file`}`;
   const message =
     `${count} links have no app. The association files list only some of their ` +
-    `paths (${countTold(told)}): the oldest without * or ?, up to ${most}. These always open in ` +
+    `paths (${describeCounts(listed)}): the oldest without * or ?, up to ${most}. These always open in ` +
     "the browser. The other paths open an installed app.";
   const fix =
     "Set an app on links that should open one, or move links to web pages to another project.";
@@ -224,8 +224,8 @@ function describePathsLeftOut(
 }
 
 /** One number if both systems agree, otherwise one for each. */
-function countTold(told: Told): string {
-  const counts = new Set(told.map(([, count]) => count));
+function describeCounts(listed: ListedPathCounts): string {
+  const counts = new Set(listed.map(([, count]) => count));
   if (counts.size === 1) return [...counts].join("");
-  return told.map(([system, count]) => `${count} on ${systems[system].name}`).join(" and ");
+  return listed.map(([system, count]) => `${count} on ${systems[system].name}`).join(" and ");
 }

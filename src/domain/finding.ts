@@ -1,9 +1,9 @@
 import type { AssociationSystem } from "../visit/association-files.ts";
 import { quote } from "../text/show-hidden.ts";
 
-/** What keeps apps from opening on a domain, each with what mends it. */
+/** The findings of a domain check: what keeps apps from opening, each with its fix. */
 
-/** With an error no app opens, or not all of them; a warning is what may become one. */
+/** With an error, some or all apps do not open. A warning may become an error. */
 export type Severity = "error" | "warning" | "info";
 
 export type DomainFinding = {
@@ -15,7 +15,7 @@ export type DomainFinding = {
 
 export type DomainReport = {
   readonly host: string;
-  /** Whether nothing that was found is an error. */
+  /** Whether there are no errors. */
   readonly ok: boolean;
   readonly findings: readonly DomainFinding[];
 };
@@ -29,15 +29,15 @@ export function describe(
   return { code, severity, message, fix };
 }
 
-type System = {
+type SystemFacts = {
   readonly name: string;
-  /** Whose servers ask for the file, and as what. */
+  /** The company whose servers request the file, and their user agent. */
   readonly reader: string;
   readonly agent: string;
   readonly file: string;
 };
 
-export const systems: Readonly<Record<AssociationSystem, System>> = {
+export const systems: Readonly<Record<AssociationSystem, SystemFacts>> = {
   ios: {
     name: "iOS",
     reader: "Apple",

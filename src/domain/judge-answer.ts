@@ -5,15 +5,15 @@ import { describe, listNames, systems, type DomainFinding } from "./finding.ts";
 import { readExpected, without, type ExpectedFile } from "./judge-file.ts";
 import { readGoogleAnswer, readNamedApps } from "./read-files.ts";
 
-/** What an association file was answered with, as its readers take it. */
+/** Judges the responses for association files as Apple and Google do. */
 
-type Judged = {
+type JudgedAnswer = {
   readonly findings: readonly DomainFinding[];
-  /** What is in the file, where that could be read. */
+  /** The parsed file, if it is readable. */
   readonly content: unknown;
 };
 
-/** That a host is not reached concerns both of its files alike. */
+/** An unreachable host affects both of its files. */
 export function judgeUnreached(
   host: string,
   fetched: Exclude<FetchedFile, { readonly kind: "answered" }>,
@@ -87,12 +87,12 @@ function explainTls(host: string, code: string): readonly [message: string, fix:
   return [`The TLS connection to ${quote(host)} failed.`, fix];
 }
 
-/** `others` is the status that somebody else is answered, where that was asked. */
+/** `others` is the status for another user agent, if that was tried. */
 export function judgeAnswer(
   system: AssociationSystem,
   answer: FileAnswer,
   others: number | undefined,
-): Judged {
+): JudgedAnswer {
   const { status } = answer;
   if (status !== 200) {
     return { findings: [judgeStatus(system, answer, others)], content: undefined };
@@ -143,7 +143,7 @@ function judgeType(system: AssociationSystem, { headers }: FileAnswer): readonly
   const found = written === "" ? "missing" : quote(written);
   return [
     describe(
-      // Apple reads it all the same, where nothing else says that it is no JSON.
+      // Apple reads the file anyway, unless another header says that it is not JSON.
       system === "ios" ? "warning" : "error",
       `${system}_file_type`,
       `The Content-Type of ${file} is ${found}, but must be application/json.`,
@@ -152,35 +152,39 @@ function judgeType(system: AssociationSystem, { headers }: FileAnswer): readonly
   ];
 }
 
-function readContent(system: AssociationSystem, answer: FileAnswer): Judged {
+function readContent(system: AssociationSystem, answer: FileAnswer): JudgedAnswer {
   const { body, isCut } = answer;
   const { file } = systems[system];
-  const tell = (code: string, message: string, fix: string): Judged => ({
+  const fail = (code: string, message: string, fix: string): JudgedAnswer => ({
     findings: [describe("error", `${system}_file_${code}`, `${file} ${message}`, fix)],
     content: undefined,
   });
   if (isCut || body.length > mostFile_bytes) {
     const fix = "Serve the file that Waypost generates, which never exceeds this size.";
-    return tell("too_large", `is larger than ${mostFile_bytes / 1024} KB.`, fix);
+    return fail("too_large", `is larger than ${mostFile_bytes / 1024} KB.`, fix);
   }
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
     return { findings: [], content: JSON.parse(text) };
   } catch {
     const fix = "Have the proxy forward /.well-known/ to Waypost. It may be serving its own page.";
-    return tell("invalid", "is not valid JSON.", fix);
+    return fail("invalid", "is not valid JSON.", fix);
   }
 }
 
-/** A host's file as Apple or Google has cached it. Phones read their copy, not the host's. */
-type Cached = {
+/** A host's file as Apple or Google has cached it. Phones read this copy and not the host's. */
+type CachedCopy = {
   readonly fetched: FetchedFile;
   /** The file that the host itself serves, if it could be read. */
   readonly served: unknown;
   readonly expected: ExpectedFile | undefined;
 };
 
-export function judgeAppleCache({ fetched, served, expected }: Cached): readonly DomainFinding[] {
+export function judgeAppleCache({
+  fetched,
+  served,
+  expected,
+}: CachedCopy): readonly DomainFinding[] {
   if (fetched.kind !== "answered") return [describeUnknown("ios")];
   const { status } = fetched;
   if (status === 404) return [describeMissing(fetched)];
@@ -197,20 +201,24 @@ export function judgeAppleCache({ fetched, served, expected }: Cached): readonly
   return lacking?.length || isOther ? [describeStale("ios", lacking ?? [])] : [];
 }
 
-/** Apple's answer has a header that says why it has no file. */
+/** Apple's response has a header with the reason. */
 function describeMissing({ headers }: FileAnswer): DomainFinding {
   const reason = headers.get("apple-failure-reason");
-  const told = reason === undefined ? "" : ` Apple's reason: ${quote(reason)}.`;
+  const because = reason === undefined ? "" : ` Apple's reason: ${quote(reason)}.`;
   return describe(
     "error",
     "ios_cache_missing",
-    `Apple has no association file for this host, so no link opens an app on iOS.${told}`,
+    `Apple has no association file for this host, so no link opens an app on iOS.${because}`,
     "Fix the other findings. If there are none, make sure that nothing blocks AASA-Bot, and " +
       "check again in an hour.",
   );
 }
 
-export function judgeGoogleCache({ fetched, served, expected }: Cached): readonly DomainFinding[] {
+export function judgeGoogleCache({
+  fetched,
+  served,
+  expected,
+}: CachedCopy): readonly DomainFinding[] {
   const isAnswered = fetched.kind === "answered" && fetched.status === 200;
   const answer = isAnswered ? readGoogleAnswer(readJson(fetched)) : undefined;
   if (answer === undefined) return [describeUnknown("android")];
@@ -233,7 +241,7 @@ export function judgeGoogleCache({ fetched, served, expected }: Cached): readonl
   return lacking.length > 0 || isOther ? [describeStale("android", lacking)] : [];
 }
 
-/** The file that should be cached. For a remote server, that is the file it serves itself. */
+/** The file that should be cached. For a remote server, this is the file that it serves. */
 function findCurrent(
   system: AssociationSystem,
   served: unknown,

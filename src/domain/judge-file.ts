@@ -2,12 +2,12 @@ import type { AssociationSystem } from "../visit/association-files.ts";
 import { describe, listNames, systems, type DomainFinding } from "./finding.ts";
 import { readNamedApps, type NamedApps } from "./read-files.ts";
 
-/** The file that was served beside the one that should be. */
+/** Compares a served association file with the expected one. */
 
 export type ExpectedFile = {
-  /** As Waypost writes it. */
+  /** The file as Waypost writes it. */
   readonly text: string;
-  /** Whether the host's own is just that, or made by another deployment of the same apps. */
+  /** Whether the host must serve exactly this file. A remote server may write it differently. */
   readonly isWhole: boolean;
 };
 

@@ -1,16 +1,16 @@
 import * as z from "zod";
 import { opensLinks, type AssociationSystem } from "../visit/association-files.ts";
 
-/** Which apps an association file names. */
+/** Reads which apps an association file lists. */
 
 export type NamedApps = {
-  /** App ids on iOS; on Android each package with each of its fingerprints. */
+  /** App IDs on iOS; on Android, each package with each of its fingerprints. */
   readonly apps: ReadonlySet<string>;
   /** App Clips; Android has none. */
   readonly clips: ReadonlySet<string>;
 };
 
-/** Undefined for what is no such file at all. */
+/** Undefined if the content is not an association file. */
 export function readNamedApps(system: AssociationSystem, content: unknown): NamedApps | undefined {
   return system === "ios" ? readIosFile(content) : readAndroidFile(content);
 }
@@ -57,7 +57,7 @@ function readAndroidFile(content: unknown): NamedApps | undefined {
   return { apps: new Set(apps), clips: new Set() };
 }
 
-/** Google's answer to who asks what it has read at a site. */
+/** Google's response about the statements that it has read from a site. */
 const statements = z.looseObject({
   statements: z
     .array(
@@ -88,7 +88,7 @@ export function readGoogleAnswer(content: unknown): GoogleAnswer | undefined {
       ? []
       : [writeSigned(androidApp.packageName, print)];
   });
-  // They are words of Google's own; whatever else stands there is not repeated.
+  // Only Google's own error codes are shown, and no other text.
   const errors = (data.errorCode ?? []).filter((code) => /^[A-Z_]{1,60}$/.test(code));
   return { apps: new Set(apps), clips: new Set(), errors };
 }

@@ -1,10 +1,10 @@
 import type { Note } from "../../app/process/findings.ts";
-import { checkOwnHost, listOwnHosts, type DomainLook } from "../../domain/check-own-host.ts";
+import { checkOwnHost, listOwnHosts, type DomainCheck } from "../../domain/check-own-host.ts";
 
 const members = { error: "fault", warning: "warning", info: "said" } as const;
 
 /** What `check_domain` finds, at each of the key's own hosts, a line for each finding. */
-export async function noteDomains(look: DomainLook, note: Note): Promise<void> {
+export async function noteDomains(look: DomainCheck, note: Note): Promise<void> {
   const about = "domain";
   const listed = await listOwnHosts(look);
   if ("refused" in listed) {
