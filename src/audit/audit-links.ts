@@ -16,11 +16,17 @@ import {
 } from "../visit/decide-visit.ts";
 import { readExplainedLink } from "../visit/explained-link.ts";
 import { findLinkProblems, type LinkFault } from "../visit/find-link-problems.ts";
-import { createFindings, type Finding, type Found, type Search, type Window } from "./findings.ts";
+import {
+  createFindings,
+  type AuditFinding,
+  type FoundProblem,
+  type AuditSearch,
+  type AuditWindow,
+} from "./findings.ts";
 
 /**
  * Audits all links and apps of a project. Each link is checked once and then forgotten, except for
- * the little that finding duplicates and loops needs.
+ * the data that the searches for duplicates and loops need.
  */
 
 type Audit = {
@@ -29,9 +35,9 @@ type Audit = {
 };
 
 export type AuditEnd = {
-  readonly findings: readonly Finding[];
+  readonly findings: readonly AuditFinding[];
   readonly checked: number;
-  /** Links that could not be judged, because a field that is needed was not readable. */
+  /** Links that could not be judged, because a required field could not be read. */
   readonly unjudged: number;
 };
 
@@ -40,7 +46,7 @@ type AuditOptions = {
   /** The project's link host, if it is known. */
   readonly linkHost: string | undefined;
   readonly visits: AuditedVisits;
-  readonly window: Window;
+  readonly window: AuditWindow;
 };
 
 export function createAudit({ apps, linkHost, visits, window }: AuditOptions): Audit {
@@ -53,7 +59,7 @@ export function createAudit({ apps, linkHost, visits, window }: AuditOptions): A
     addLinks: (links) => {
       checked += links.length;
       for (const link of links) {
-        // A field that is not shown is unknown, not empty.
+        // A missing field is unknown, not empty.
         if (judgedFields.some((field) => link[field] === undefined)) {
           unjudged += 1;
           continue;
@@ -76,7 +82,7 @@ const judgedFields = [
 ];
 
 type OwnApps = VisitedApps & {
-  /** Which of the link's apps are no longer registered. */
+  /** The link's apps that are no longer registered. */
   readonly gone: readonly ("ios_app" | "android_app")[];
 };
 
@@ -100,12 +106,13 @@ function listLinkFaults(
   link: ReadLink,
   { gone, ...apps }: OwnApps,
   visits: AuditedVisits,
-): readonly Found[] {
-  const found: Found[] = [];
-  const note = (rest: Omit<Found, "id" | "link">) => found.push({ ...rest, id: link.id, link });
+): readonly FoundProblem[] {
+  const found: FoundProblem[] = [];
+  const note = (rest: Omit<FoundProblem, "id" | "link">) =>
+    found.push({ ...rest, id: link.id, link });
   for (const field of gone) note({ code: "deleted_app", field });
   const explained = readExplainedLink(link, apps, visits);
-  const problems = findLinkProblems(explained).filter(({ code }) => !toldOfApps.has(code));
+  const problems = findLinkProblems(explained).filter(({ code }) => !faultsOfApps.has(code));
   const isNowhere = nowhere.every((wanted) => problems.some(({ code }) => code === wanted));
   if (isNowhere) note({ code: "no_destination" });
   for (const { code, field, message } of problems) {
@@ -124,8 +131,8 @@ const nowhere: readonly LinkFault[] = [
   "no_desktop_destination",
 ];
 
-/** Reported once for each app, not again for every link that opens it. */
-const toldOfApps: ReadonlySet<LinkFault> = new Set([
+/** Reported once per app and not again for every link that opens it. */
+const faultsOfApps: ReadonlySet<LinkFault> = new Set([
   "app_invalid",
   "app_unknown",
   "app_without_store_id",
@@ -134,7 +141,7 @@ const toldOfApps: ReadonlySet<LinkFault> = new Set([
   "short_fingerprints",
 ]);
 
-/** The apps of a project by their ids; undefined where not all of them could be read. */
+/** The apps of a project by id; undefined if not all of them could be read. */
 type AuditedApps = {
   readonly ios: ReadonlyMap<string, Read<IosApp>> | undefined;
   readonly android: ReadonlyMap<string, Read<AndroidApp>> | undefined;
@@ -142,8 +149,11 @@ type AuditedApps = {
 
 type AuditedVisits = Pick<VisitOptions, "link_in_referrer" | "second_host">;
 
-/** An app is checked as a link would be that has only this app. */
-function listAppFaults({ ios, android }: AuditedApps, visits: AuditedVisits): readonly Found[] {
+/** Checks an app through a link that has only this app. */
+function listAppFaults(
+  { ios, android }: AuditedApps,
+  visits: AuditedVisits,
+): readonly FoundProblem[] {
   return [
     ...[...(ios?.values() ?? [])].flatMap((app) => listFaults("ios", app, visits)),
     ...[...(android?.values() ?? [])].flatMap((app) => listFaults("android", app, visits)),
@@ -154,8 +164,8 @@ function listFaults(
   platform: "ios" | "android",
   app: Read<IosApp> | Read<AndroidApp>,
   visits: AuditedVisits,
-): readonly Found[] {
-  // A field that is not shown is unknown, not empty.
+): readonly FoundProblem[] {
+  // A missing field is unknown, not empty.
   if (appFields[platform].some((field) => app[field] === undefined)) return [];
   const { id } = app;
   const link = { id, url, [`${platform}_app_id`]: id };
@@ -172,14 +182,14 @@ const appFields = {
   android: Object.keys(androidApps.show.response.shape),
 } as const;
 
-/** The link's own destination, so that only the app can be at fault. */
+/** The link's own destination, so that only the app can have problems. */
 const url = "https://destination.example";
 
 /**
- * Finds links with the same name, the same destinations and the same apps. Links with different
- * names are probably meant to be separate, to count the visits of each channel.
+ * Finds links with the same name, destinations and apps. Links with different names are probably
+ * separate on purpose, to count the visits of each channel.
  */
-function createDuplicateSearch(): Search {
+function createDuplicateSearch(): AuditSearch {
   /** The ids of links that share a key. */
   const sets = new Map<string, string[]>();
   return {
@@ -215,11 +225,11 @@ const leading = [
 
 /**
  * Finds links that redirect in a loop, directly or through other links of the project, and links
- * that redirect into such a loop. All of them point at the project's own addresses, so only links
- * that do are kept.
+ * that redirect into a loop. Only links to the project's own addresses can do so, so only they are
+ * kept.
  */
-function createLoopSearch(linkHost: string | undefined): Search {
-  const kept: Kept[] = [];
+function createLoopSearch(linkHost: string | undefined): AuditSearch {
+  const kept: RedirectingLink[] = [];
   return {
     add: (link, apps) => {
       if (!addressFields.some((field) => isOwnLinkAddress(link[field] ?? "", linkHost))) return;
@@ -239,7 +249,7 @@ function createLoopSearch(linkHost: string | undefined): Search {
 const platforms = ["ios", "android", "desktop"] as const satisfies readonly Platform[];
 
 /** A link that redirects to another link of the project, or to itself. */
-type Kept = {
+type RedirectingLink = {
   readonly id: string;
   readonly paths: readonly string[];
   /** The path of the next link on each platform; undefined if it redirects to another host. */
@@ -256,17 +266,17 @@ function readNext(
   return isOwnLinkAddress(to, linkHost) ? normalizeForSearch(new URL(to).pathname) : undefined;
 }
 
-/** Follows each link only once, because the redirects of many links join. */
+/** Follows each link only once, because many links share parts of their way. */
 function findLost(
-  links: readonly Kept[],
+  links: readonly RedirectingLink[],
   place: number,
-  byPath: ReadonlyMap<string, Kept>,
-): ReadonlySet<Kept> {
-  const lost = new Set<Kept>();
-  const done = new Set<Kept>();
+  byPath: ReadonlyMap<string, RedirectingLink>,
+): ReadonlySet<RedirectingLink> {
+  const lost = new Set<RedirectingLink>();
+  const done = new Set<RedirectingLink>();
   for (const start of links) {
-    const way = new Set<Kept>();
-    let link: Kept | undefined = start;
+    const way = new Set<RedirectingLink>();
+    let link: RedirectingLink | undefined = start;
     while (link !== undefined && !done.has(link) && !way.has(link)) {
       way.add(link);
       link = byPath.get(link.next[place] ?? "");

@@ -1,34 +1,34 @@
 import { ownLinkFilters, type FilterInput } from "../contract/filters.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { dropHidden } from "../text/show-hidden.ts";
-import type { Finding, FindingCode } from "./findings.ts";
+import type { AuditFinding, FindingCode } from "./findings.ts";
 
-/** Findings as a person reads them: the worst first, each with what mends it. */
+/** Describes the findings of an audit for people, worst first, each with its fix. */
 
-export type Group = {
+export type FindingGroup = {
   readonly code: string;
   readonly field?: string;
   readonly count: number;
   readonly message: string;
-  /** They name exactly these links. */
+  /** Filters that select exactly these links. */
   readonly filters?: readonly FilterInput[];
   readonly ids: readonly string[];
   readonly fix?: Fix;
 };
 
-/** A call that changes nothing before a person has said yes to what it would do. */
+/** A call that changes nothing until a person has approved it. */
 type Fix = { readonly tool: string; readonly arguments: JsonObject };
 
-/** And of how many it takes care. */
-type Mend = Fix & { readonly covers: number };
+/** A fix, and how many of the links it covers. */
+type CoveringFix = Fix & { readonly covers: number };
 
-/** A finding among the links that these filters name. */
-type Told = Finding & { readonly among: readonly FilterInput[] };
+/** A finding among the links that these filters select. */
+type FilteredFinding = AuditFinding & { readonly among: readonly FilterInput[] };
 
 export function describeGroups(
-  findings: readonly Finding[],
+  findings: readonly AuditFinding[],
   among: readonly FilterInput[],
-): readonly Group[] {
+): readonly FindingGroup[] {
   const order = Object.keys(kinds);
   const sorted = findings.toSorted(
     (one, other) => order.indexOf(one.code) - order.indexOf(other.code) || other.count - one.count,
@@ -36,28 +36,28 @@ export function describeGroups(
   return sorted.map((finding) => {
     const { code, field, count, ids } = finding;
     const { message, fix } = kinds[code];
-    const { covers = count, ...mend } = fix?.({ ...finding, among }) ?? {};
-    const told = typeof message === "string" ? message : message(finding);
+    const { covers = count, ...fixCall } = fix?.({ ...finding, among }) ?? {};
+    const text = typeof message === "string" ? message : message(finding);
     const rest = count - covers;
     const onward = ` The fix changes ${covers} of them. Run the audit again for the other ${rest}.`;
     return {
       code,
       ...(field !== undefined && { field }),
       count,
-      message: rest > 0 ? told + onward : told,
+      message: rest > 0 ? text + onward : text,
       ids,
-      ...("tool" in mend && { fix: mend }),
+      ...("tool" in fixCall && { fix: fixCall }),
     };
   });
 }
 
-type Kind = {
-  readonly message: string | ((finding: Finding) => string);
-  readonly fix?: (finding: Told) => Mend | undefined;
+type FindingKind = {
+  readonly message: string | ((finding: AuditFinding) => string);
+  readonly fix?: (finding: FilteredFinding) => CoveringFix | undefined;
 };
 
-/** The worst first. */
-const kinds: Readonly<Record<FindingCode, Kind>> = {
+/** Worst first. */
+const kinds: Readonly<Record<FindingCode, FindingKind>> = {
   loop: {
     message:
       "Visitors are redirected in a loop: the destination is a link in this project that " +
@@ -149,11 +149,13 @@ const kinds: Readonly<Record<FindingCode, Kind>> = {
 
 const withoutIosApp = { field: "ios_app_bundle_id", condition: "null", value: true } as const;
 
-/** As much as a model copies without a slip. */
+/** As much text as an assistant can copy without mistakes. */
 const mostCharacters = 1800;
 
-/** Of the first of them: each name becomes another one, so that no rule makes them. */
-function planNames({ first }: Told): Mend | undefined {
+/**
+ * For the first links only, because each name changes differently and no rule can describe that.
+ */
+function planNames({ first }: FilteredFinding): CoveringFix | undefined {
   const rows = first.map(({ id, name }) => ({ id, name: dropHidden(name ?? "") }));
   const isFit = (count: number) => JSON.stringify(rows.slice(0, count)).length <= mostCharacters;
   const fitting = rows.filter((_, index) => isFit(index + 1));
@@ -162,20 +164,20 @@ function planNames({ first }: Told): Mend | undefined {
 }
 
 /**
- * The same change for all of them. More links than were kept are named by what they have in common
- * with others: those that are as they should be stay so.
+ * The same change for all links. If not all of them were kept, a filter selects them and perhaps
+ * others that already have the right value.
  */
 function planChanges(
-  finding: Told,
+  finding: FilteredFinding,
   changes: JsonObject,
   wider: FilterInput | undefined,
-): Mend | undefined {
+): CoveringFix | undefined {
   const { filters, covers } = nameAll(finding, wider);
   return covers === 0 ? undefined : { ...planUpdate({ filters, changes }), covers };
 }
 
-/** Where not all links were kept, the filter names them by what the field begins with. */
-function planHttps(finding: Told): Mend | undefined {
+/** If not all links were kept, they are selected by the start of the field. */
+function planHttps(finding: FilteredFinding): CoveringFix | undefined {
   const { field } = finding;
   if (field === undefined) return undefined;
   const begins = { field, condition: "start", value: "http://" } as const;
@@ -185,10 +187,13 @@ function planHttps(finding: Told): Mend | undefined {
   return covers === 0 ? undefined : { ...planUpdate({ filters, replace }), covers };
 }
 
-type Named = { readonly filters: readonly FilterInput[]; readonly covers: number };
+type NamedLinks = { readonly filters: readonly FilterInput[]; readonly covers: number };
 
-/** By their paths, or where not all of them were kept, by what they have in common. */
-function nameAll({ first, count, among }: Told, wider: FilterInput | undefined): Named {
+/** Selects the links by their paths, or by a common filter if not all of them were kept. */
+function nameAll(
+  { first, count, among }: FilteredFinding,
+  wider: FilterInput | undefined,
+): NamedLinks {
   const paths = first.flatMap(({ path }) => path ?? []);
   const isTaken = among.some(
     ({ field, condition }) => field === wider?.field && condition === wider.condition,

@@ -2,40 +2,43 @@ import type { ReadLink } from "../contract/links.ts";
 import type { VisitedApps } from "../visit/decide-visit.ts";
 import type { LinkFault } from "../visit/find-link-problems.ts";
 
-/** What was found, counted by its kind; of each kind only as many ids are kept as are shown. */
+/**
+ * Collects the findings of an audit, counted by kind. Of each kind, only the requested ids are
+ * kept.
+ */
 
 export type FindingCode =
   LinkFault | "no_destination" | "deleted_app" | "hidden_characters" | "duplicate";
 
-export type Finding = {
+export type AuditFinding = {
   readonly code: FindingCode;
-  /** Where in a link it is, where that can be more than one field. */
+  /** The field of the link, if the kind can affect several fields. */
   readonly field: string | undefined;
   readonly count: number;
-  /** Of the links, or of the apps. */
+  /** The ids of links or of apps. */
   readonly ids: readonly string[];
-  /** The first few links, for a plan that mends them. */
+  /** The first few links, for a plan that fixes them. */
   readonly first: readonly ReadLink[];
-  /** What else there is to say of it. */
+  /** More details for the message. */
   readonly detail: Detail;
 };
 
 type Detail = {
-  /** The rule's own words. */
+  /** The message of the rule. */
   readonly rule?: string;
-  /** In how many sets the links are. */
+  /** How many groups of duplicates there are. */
   readonly sets?: number;
 };
 
-/** Which ids of each finding are wanted. */
-export type Window = { readonly from: number; readonly limit: number };
+/** Which ids of each finding to keep. */
+export type AuditWindow = { readonly from: number; readonly limit: number };
 
-export type Findings = {
-  readonly note: (found: Found) => void;
-  readonly list: () => readonly Finding[];
+export type AuditFindings = {
+  readonly note: (found: FoundProblem) => void;
+  readonly list: () => readonly AuditFinding[];
 };
 
-export type Found = {
+export type FoundProblem = {
   readonly code: FindingCode;
   readonly field?: string | undefined;
   readonly id: string;
@@ -43,13 +46,13 @@ export type Found = {
   readonly detail?: Detail;
 };
 
-/** Finds what no link shows by itself. */
-export type Search = {
+/** A search that needs to compare several links. */
+export type AuditSearch = {
   readonly add: (link: ReadLink, apps: VisitedApps) => void;
-  readonly list: () => readonly Found[];
+  readonly list: () => readonly FoundProblem[];
 };
 
-type Tally = Omit<Finding, "ids" | "first" | "count"> & {
+type FindingTally = Omit<AuditFinding, "ids" | "first" | "count"> & {
   count: number;
   readonly ids: string[];
   readonly first: ReadLink[];
@@ -57,8 +60,8 @@ type Tally = Omit<Finding, "ids" | "first" | "count"> & {
 
 const mostFirst = 20;
 
-export function createFindings({ from, limit }: Window): Findings {
-  const tallies = new Map<string, Tally>();
+export function createFindings({ from, limit }: AuditWindow): AuditFindings {
+  const tallies = new Map<string, FindingTally>();
   return {
     note: ({ code, field, id, link, detail = {} }) => {
       const key = `${code} ${field ?? ""}`;

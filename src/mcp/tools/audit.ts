@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { createAudit, type AuditEnd } from "../../audit/audit-links.ts";
-import { describeGroups, type Group } from "../../audit/describe-groups.ts";
-import type { Window } from "../../audit/findings.ts";
+import { describeGroups, type FindingGroup } from "../../audit/describe-groups.ts";
+import type { AuditWindow } from "../../audit/findings.ts";
 import { limitTime, untilTimeIsUp, type InTime } from "../../bulk/select/limit-time.ts";
 import { askOwn, asksOwn } from "../../bulk/select/own-filters.ts";
 import {
@@ -154,10 +154,10 @@ async function readApps(member: AppMember, apps: ProjectApps): Promise<AuditedAp
 
 /** A later page has the groups that have more ids. */
 function showGroups(
-  groups: readonly Group[],
-  { from }: Window,
+  groups: readonly FindingGroup[],
+  { from }: AuditWindow,
   takesFixes: boolean,
-): readonly Group[] {
+): readonly FindingGroup[] {
   const shown = from === 0 ? groups : groups.filter(({ count }) => count > from);
   return takesFixes ? shown : shown.map(({ fix: _fix, ...group }) => group);
 }
@@ -186,7 +186,7 @@ function continueAt(filters: readonly FilterInput[], reached: string) {
 }
 
 type NeverClicked = {
-  readonly groups: readonly Group[];
+  readonly groups: readonly FindingGroup[];
   readonly notChecked: readonly string[];
 };
 
