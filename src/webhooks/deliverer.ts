@@ -8,15 +8,15 @@ import {
   releaseWebhook,
   type WebhookKey,
 } from "../store/webhooks.ts";
-import { sendMessage, type Sending } from "./send-message.ts";
+import { sendMessage, type SendOptions } from "./send-message.ts";
 
-/** Sends the events of the outbox for as long as a process serves. */
+/** Delivers the events in the outbox while the process serves. */
 
-export type DelivererOptions = Sending & {
+export type DelivererOptions = SendOptions & {
   readonly store: Pick<Store, "db" | "write">;
   /** Moves events of jobs and approvals into the outbox. */
   readonly collect: () => Promise<void>;
-  /** Notes an unexpected error where the operator looks. */
+  /** Reports an unexpected error to the operator. */
   readonly report: (error: unknown) => unknown;
 };
 
@@ -24,15 +24,15 @@ export type Deliverer = ReturnType<typeof createDeliverer>;
 
 const lookEvery_ms = 1000;
 const webhooksAtOnce = 48;
-/** Events on their way to one webhook. */
+/** Concurrent requests to one webhook. */
 const eventsAtOnce = 8;
-/** Requests that are under way when the process stops have this long to end. */
+/** How long running requests may continue after the process was asked to stop. */
 const finish_ms = 3000;
 
 const firstWait_ms = 5000;
 const waitFactor = 3;
 const longestWait_ms = 2 * 60 * 60 * 1000;
-/** From the first failed attempt. */
+/** Counted from the first failed attempt. */
 const givenUpAfter_ms = 24 * 60 * 60 * 1000;
 
 const patient = { isPatient: true };
@@ -43,19 +43,19 @@ export function createDeliverer(options: DelivererOptions) {
   const counts = { delivered: 0, failed: 0, given_up: 0 };
   const running = new Map<string, Promise<void>>();
   let stopWatching: (() => Promise<void>) | undefined;
-  /** From then on, no batch begins. */
+  /** If true, no batch starts. */
   let isStopping = false;
-  /** From then on, no request continues. */
+  /** When aborted, running requests end. */
   const breaking = new AbortController();
 
-  /** While another process locks the store, or it is away, there is nothing to report. */
+  /** A locked or unreachable database is not worth a report each time. */
   const note = (error: unknown) => void (error instanceof StoreBusy || report(error));
 
   async function startDue(): Promise<void> {
     await collect().catch(note);
     const limit = webhooksAtOnce - running.size;
     for (const webhook of await listDueWebhooks(store.db, clock.now(), limit)) {
-      // A claim may end while what was sent is still being noted.
+      // A claim may end before the results of its requests are saved.
       if (running.has(webhook.id)) continue;
       const delivering = deliverTo(webhook).catch(note);
       running.set(webhook.id, delivering);
@@ -63,7 +63,7 @@ export function createDeliverer(options: DelivererOptions) {
     }
   }
 
-  /** In batches: before each, the webhook may be revoked, or its project suspended. */
+  /** Delivers in batches. The webhook may be revoked, or its project suspended, between them. */
   async function deliverTo(key: WebhookKey): Promise<void> {
     for (let isMore = true; isMore && !isStopping;) {
       const claim = (db: Db) => claimWebhook(db, key, clock.now(), eventsAtOnce);
@@ -78,7 +78,7 @@ export function createDeliverer(options: DelivererOptions) {
 
   async function tryOnce(delivery: DeliveryTable, webhook: WebhookTable): Promise<void> {
     const fault = await sendMessage(delivery, webhook, options, breaking.signal);
-    // An attempt that the end of the process interrupts says nothing about the receiver.
+    // An attempt that the process interrupted says nothing about the receiver.
     if (fault !== null && breaking.signal.aborted) return;
     const now = clock.now();
     const tried = { ...(fault === null ? delivery : planRetry(delivery, now)), fault };
@@ -88,7 +88,7 @@ export function createDeliverer(options: DelivererOptions) {
   }
 
   return {
-    /** Looks for due events until the process stops. */
+    /** Checks for due events until the process stops. */
     watch: () => {
       stopWatching = repeatEvery(lookEvery_ms, setAlarm, () => startDue().catch(note));
     },

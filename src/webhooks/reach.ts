@@ -9,7 +9,7 @@ import {
 import { noPublicHost, resolveHost, type Reach } from "../network/hosts/pinned-connection.ts";
 import { isPublicAddress } from "../network/public-address.ts";
 
-/** Which addresses webhooks may have: of the public internet, or of networks that are named. */
+/** The addresses that webhooks may have: public ones, and networks that the operator allows. */
 
 export function reachReceivers(networks: readonly Network[]): Reach {
   const isNamed = matchNetworks(networks);
@@ -21,8 +21,8 @@ export function reachReceivers(networks: readonly Network[]): Reach {
 }
 
 /**
- * What is wrong with the address of a new webhook, as the end of a sentence. A host name may have
- * other IP addresses at each attempt, so it is looked up only then.
+ * The fault of a new webhook's address, as the end of a sentence. A host name can have other IP
+ * addresses at each attempt, so it is looked up only then.
  */
 export function findUrlFault(url: string, networks: readonly Network[]): string | undefined {
   const fault = findWebAddressFault(url);
@@ -33,12 +33,12 @@ export function findUrlFault(url: string, networks: readonly Network[]): string 
   if (addresses?.some(reachReceivers(networks).isPublic) === false) {
     return `points to ${hostname}, which is not on the public internet. ${nameNetwork}`;
   }
-  // A name may belong to a named network.
+  // The host name may belong to an allowed network.
   if (addresses === undefined && networks.length > 0) return undefined;
   return findPublicFault(new URL(url), addresses);
 }
 
-/** Plain HTTP and ports of other services are for named networks only. */
+/** Plain HTTP and unusual ports are only for networks that the operator allows. */
 export function findPublicFault(
   { protocol, port }: URL,
   addresses: readonly string[] | undefined,
@@ -49,7 +49,7 @@ export function findPublicFault(
   return isUsual ? undefined : "can't have a port below 1024 other than 443";
 }
 
-/** How to fix this fault of an attempt by a setting, as a sentence without its full stop. */
+/** How to fix the fault with a setting, without a final period; undefined for other faults. */
 export function findFix(fault: string | null): string | undefined {
   if (fault !== noPublicHost) return undefined;
   return `${nameNetwork}; for a public receiver, check its DNS record`;
@@ -61,7 +61,7 @@ const nameNetwork =
 const plainHttp =
   "must be an https address; plain http works only in networks listed in WAYPOST_WEBHOOK_PRIVATE";
 
-/** Undefined for a host name that has to be looked up. */
+/** Undefined for a host name that must be looked up. */
 function readAddresses(hostname: string): readonly string[] | undefined {
   const literal = normalizeAddress(dropBrackets(hostname));
   if (literal !== undefined) return [literal];

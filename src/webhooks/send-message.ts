@@ -11,30 +11,30 @@ import {
 import type { DeliveryTable, WebhookTable } from "../store/tables.ts";
 import { findPublicFault } from "./reach.ts";
 
-/** One attempt to send a message, signed as standardwebhooks.com describes it (`v1`). */
+/** Sends a message once, signed as standardwebhooks.com describes (`v1`). */
 
-export type Sending = {
+export type SendOptions = {
   readonly reach: Reach;
   readonly setAlarm: SetAlarm;
   readonly clock: Pick<Clock, "now">;
 };
 
-type Message = Pick<DeliveryTable, "event_id" | "body">;
+type WebhookMessage = Pick<DeliveryTable, "event_id" | "body">;
 
 const secretPrefix = "whsec_";
 const secretBytes = 32;
-/** For the DNS lookup, the connection and the answer together. */
+/** The limit for DNS lookup, connection and response together. */
 const attempt_ms = 10_000;
 
 export function createSecret(random: Random): string {
   return secretPrefix + Buffer.from(random.bytes(secretBytes)).toString("base64");
 }
 
-/** Why the receiver did not take the message, for people; null if it did. */
+/** Returns why the receiver did not accept the message, or null if it did. */
 export async function sendMessage(
-  message: Message,
+  message: WebhookMessage,
   receiver: Pick<WebhookTable, "url" | "secret">,
-  { reach, setAlarm, clock }: Sending,
+  { reach, setAlarm, clock }: SendOptions,
   outer: AbortSignal,
 ): Promise<string | null> {
   const { signal, stop } = limitTime(outer, attempt_ms, setAlarm);
@@ -53,7 +53,7 @@ export async function sendMessage(
       body: message.body,
       signal,
     });
-    // Nothing of the answer is read but its status.
+    // Only the status of the response matters.
     body.on("error", () => undefined).destroy();
     if (statusCode >= 200 && statusCode < 300) return null;
     const isRedirect = statusCode >= 300 && statusCode < 400;
@@ -66,8 +66,8 @@ export async function sendMessage(
   }
 }
 
-/** The time is that of the attempt, so that nobody can send an old message again. */
-function writeHeaders({ event_id: id, body }: Message, secret: string, now: number) {
+/** The timestamp is that of this attempt, so that old messages cannot be replayed. */
+function writeHeaders({ event_id: id, body }: WebhookMessage, secret: string, now: number) {
   const timestamp = String(Math.floor(now / 1000));
   const key = Buffer.from(secret.slice(secretPrefix.length), "base64");
   const signature = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64");
