@@ -7,7 +7,9 @@ import { createGunzip, createGzip } from "node:zlib";
 import { CopyFault } from "./copy-fault.ts";
 import { blockBytes, countPadding, readHeader, writeHeader, type EntryHeader } from "./ustar.ts";
 
-/** A backup: a packed tar file. The checksum of gzip shows damage. */
+/**
+ * Writes and reads backups, which are compressed tar files. The checksum of gzip detects damage.
+ */
 
 export type ArchivedFile = { readonly name: string; readonly path: string };
 
@@ -25,7 +27,7 @@ export async function writeArchive(
       yield* createReadStream(path);
       yield Buffer.alloc(countPadding(size));
     }
-    // Two blocks of zeros end a tar file.
+    // A tar file ends with two blocks of zeros.
     yield Buffer.alloc(2 * blockBytes);
   }
   await pipeline(Readable.from(write()), createGzip(), output, { signal });
@@ -38,8 +40,8 @@ type ExtractOptions = {
 };
 
 /**
- * Writes the files of an archive into a folder and returns their headers. Anyone may have made the
- * archive, so anything but the known files is refused with a CopyFault, as is damage.
+ * Writes the files of an archive into a folder and returns their headers. The archive may come from
+ * anyone, so unknown files and damage are rejected with a CopyFault.
  */
 export async function extractArchive(
   packed: Readable,
@@ -47,7 +49,7 @@ export async function extractArchive(
   { largest, signal }: ExtractOptions,
 ): Promise<readonly EntryHeader[]> {
   const unpacked = createGunzip();
-  // Whoever reads the unpacked bytes gets the same error.
+  // The reader of the unpacked bytes gets the same error.
   const unpacking = pipeline(packed, unpacked, { signal }).catch(() => undefined);
   const chunks: AsyncIterator<Buffer> = unpacked[Symbol.asyncIterator]();
   const take = createByteReader(chunks);
@@ -80,7 +82,7 @@ export async function extractArchive(
   return headers;
 }
 
-/** Reads the next bytes in pieces, whatever the chunks they come in. */
+/** Reads the next bytes in pieces, independent of the size of chunks. */
 function createByteReader(chunks: AsyncIterator<Buffer>) {
   let rest: Buffer = Buffer.alloc(0);
   return async function* take(size: number): AsyncGenerator<Buffer> {

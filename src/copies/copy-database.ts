@@ -5,9 +5,10 @@ import { copyMark, type CopiedTable, type CopiedTables } from "../sql/migrate.ts
 import { listTables, readEngine } from "../sql/open-kysely.ts";
 import { CopyFault } from "./copy-fault.ts";
 
+/** Copies the tables of one database to another, for `waypost migrate`. */
 type DatabaseCopy = {
   readonly copied: CopiedTables;
-  /** The place of the source, which no other source has. */
+  /** The place of the source, which identifies it. */
   readonly source: string;
   /** Nothing else may write to it during the copy. */
   readonly from: Kysely<unknown>;
@@ -20,20 +21,20 @@ type DatabaseCopy = {
 
 export type CopiedCount = { readonly table: string; readonly rows: number };
 
-type Cell = string | number | null;
-type Row = Readonly<Record<string, Cell>>;
+type CopiedCell = string | number | null;
+type CopiedRow = Readonly<Record<string, CopiedCell>>;
 
 const firstRows = 16;
 const mostRows = 1000;
-/** How many characters are in memory at once: a cell may be a word or a whole file. */
+/** How many characters are in memory at once. A cell can be a word or a whole file. */
 const pageSize = 1_000_000;
-/** Both engines accept this many values in one statement. */
+/** Both databases accept this many values in one statement. */
 const mostValues = 8000;
 
 /**
- * Makes the tables in the target, fills them, and compares how many rows each has. The target keeps
- * a digest of the rows: a command that is interrupted before the source is marked as moved finds
- * its copy again (`findCopy`).
+ * Creates and fills the tables in the target, and compares the numbers of rows. The target stores a
+ * digest of the rows. If the command is interrupted before the source is marked as moved, it
+ * recognizes its copy by that (`findCopy`).
  */
 export async function copyDatabase(copy: DatabaseCopy): Promise<readonly CopiedCount[]> {
   const { copied, source, from, to, follow, signal } = copy;
@@ -47,7 +48,7 @@ export async function copyDatabase(copy: DatabaseCopy): Promise<readonly CopiedC
   const counts: CopiedCount[] = [];
   for (const table of tables) {
     for await (const rows of readPages(from, table)) {
-      // SQLite answers at once, so Ctrl-C would never have its turn.
+      // SQLite is synchronous, so without a pause Ctrl-C would have no effect.
       await setImmediate();
       signal.throwIfAborted();
       addRows(digest, rows);
@@ -65,7 +66,9 @@ export async function copyDatabase(copy: DatabaseCopy): Promise<readonly CopiedC
   return counts;
 }
 
-/** Counts the rows of the source if a target with these marks is its copy; else undefined. */
+/**
+ * If a target with these marks is a copy of the source, counts the source's rows; else undefined.
+ */
 export async function findCopy(
   { copied, source, from }: Pick<DatabaseCopy, "copied" | "source" | "from">,
   marks: readonly string[],
@@ -81,7 +84,7 @@ export async function findCopy(
   return mark === copyMark + digest.digest("hex") ? counts : undefined;
 }
 
-function addRows(digest: Hash, rows: readonly Row[]): void {
+function addRows(digest: Hash, rows: readonly CopiedRow[]): void {
   digest.update(JSON.stringify(rows));
 }
 
@@ -92,7 +95,7 @@ export async function countRows(db: Kysely<unknown>, { name }: CopiedTable): Pro
   return rows[0]?.rows ?? 0;
 }
 
-/** Whether a database has tables of ours already. */
+/** Whether a database already has our tables. */
 export async function hasTables(db: Kysely<unknown>, { migrations }: CopiedTables) {
   return (await listTables(db)).includes(migrations.table);
 }
@@ -100,12 +103,12 @@ export async function hasTables(db: Kysely<unknown>, { migrations }: CopiedTable
 async function* readPages(
   db: Kysely<unknown>,
   { name, key }: CopiedTable,
-): AsyncGenerator<readonly Row[]> {
+): AsyncGenerator<readonly CopiedRow[]> {
   const keys = sql.join(key.map((column) => sql.ref(column)));
   let rest = sql``;
   for (let limit = firstRows; ;) {
-    // SQLite shows its own row number only when it is named.
-    const { rows } = await sql<Row>`
+    // SQLite returns its own row number only if it is named.
+    const { rows } = await sql<CopiedRow>`
       select ${keys}, ${sql.table(name)}.* from ${sql.table(name)} ${rest}
       order by ${keys} limit ${limit}
     `.execute(db);
@@ -117,7 +120,7 @@ async function* readPages(
   }
 }
 
-function chooseLimit(rows: readonly Row[], limit: number): number {
+function chooseLimit(rows: readonly CopiedRow[], limit: number): number {
   const cells = rows.flatMap((row) => Object.values(row));
   const size = cells.reduce<number>((sum, cell) => sum + String(cell).length, 1);
   const fitting = Math.floor((rows.length * pageSize) / size);
@@ -127,7 +130,7 @@ function chooseLimit(rows: readonly Row[], limit: number): number {
 async function insertRows(
   db: Kysely<unknown>,
   { name, leaves = [] }: CopiedTable,
-  rows: readonly Row[],
+  rows: readonly CopiedRow[],
 ): Promise<void> {
   const columns = Object.keys(rows[0] ?? {}).filter((column) => !leaves.includes(column));
   const names = sql.join(columns.map((column) => sql.ref(column)));

@@ -3,19 +3,21 @@ import { readKnown, writeMovedMark, type CopiedTables } from "../sql/migrate.ts"
 import { readEngine } from "../sql/open-kysely.ts";
 import { CopyFault } from "./copy-fault.ts";
 
-/** Longer than a write that another process has begun. */
+/** Longer than a running write of another process takes. */
 const longestWait_ms = 5_000;
 
-/** Another copy into or out of the same PostgreSQL database has locked it until its end. */
+/**
+ * Limits the wait for locks. Another copy of the same PostgreSQL database locks it until its end.
+ */
 export async function limitLockWaits(db: Kysely<unknown>): Promise<void> {
   if (readEngine(db) === "sqlite") return;
   await sql.raw(`set local lock_timeout = ${longestWait_ms}`).execute(db);
 }
 
 /**
- * Marks a database as moved to another place. Every start reads the mark. On PostgreSQL, triggers
- * also refuse the writes of processes that are running, or wake up later, and no process can write
- * until this transaction ends. A SQLite file is locked when it is opened (`lockSqlite`).
+ * Marks a database as moved. Every start reads the mark. On PostgreSQL, triggers also reject writes
+ * of processes that are still running, and no process can write until this transaction ends. A
+ * SQLite file is locked when it is opened (`lockSqlite`).
  */
 export async function stopWrites(
   db: Kysely<unknown>,
@@ -32,7 +34,7 @@ export async function stopWrites(
   }
   if (readEngine(db) === "sqlite") return;
   await limitLockWaits(db);
-  // Nothing is written to this database while the rows go to the other one.
+  // This transaction is idle while the rows are written to the other database.
   await sql.raw("set local idle_in_transaction_session_timeout = 0").execute(db);
   await sql`
     create function waypost_moved() returns trigger language plpgsql as

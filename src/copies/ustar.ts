@@ -1,4 +1,4 @@
-/** The headers of a tar file in the ustar format, for plain files with short names. */
+/** Writes and reads tar headers in the ustar format, for plain files with short names. */
 
 export const blockBytes = 512;
 
@@ -8,7 +8,7 @@ export type EntryHeader = {
   readonly mtime_s: number;
 };
 
-/** Where each field starts, and how long it is. */
+/** The start and length of each field. */
 const fields = {
   name: [0, 100],
   mode: [100, 8],
@@ -21,15 +21,15 @@ const fields = {
   magic: [257, 8],
 } as const;
 
-type Field = keyof typeof fields;
+type HeaderField = keyof typeof fields;
 
 const plainFile = "0";
-/** Larger numbers do not fit into the octal digits of a size, and are written as bytes. */
+/** Larger sizes do not fit into octal digits and are written as binary numbers. */
 const mostOctal = 8 ** 11 - 1;
 
 export function writeHeader({ name, size, mtime_s }: EntryHeader): Buffer {
   const header = Buffer.alloc(blockBytes);
-  const put = (field: Field, text: string) => header.write(text, fields[field][0], "latin1");
+  const put = (field: HeaderField, text: string) => header.write(text, fields[field][0], "latin1");
   put("name", name);
   put("mode", "0000600\0");
   put("uid", "0000000\0");
@@ -46,7 +46,7 @@ export function writeHeader({ name, size, mtime_s }: EntryHeader): Buffer {
 
 /** Undefined if the block is not the header of a plain file. */
 export function readHeader(header: Buffer): EntryHeader | undefined {
-  const get = (field: Field) => {
+  const get = (field: HeaderField) => {
     const [start, length] = fields[field];
     return header.toString("latin1", start, start + length).split("\0", 1)[0] ?? "";
   };
@@ -58,11 +58,11 @@ export function readHeader(header: Buffer): EntryHeader | undefined {
     : Number.parseInt(get("size"), 8);
   const mtime_s = Number.parseInt(get("mtime"), 8);
   if (!Number.isSafeInteger(size) || !Number.isSafeInteger(mtime_s)) return undefined;
-  // Programs that pack a folder put its path before the name.
+  // Programs that pack a folder add its path before the name.
   return { name: get("name").replace(/^\.\//, ""), size, mtime_s };
 }
 
-/** How many zeros come after the content of an entry: blocks are whole. */
+/** The number of zeros after an entry, because entries fill whole blocks. */
 export function countPadding(size: number): number {
   return (blockBytes - (size % blockBytes)) % blockBytes;
 }
@@ -71,7 +71,7 @@ function writeOctal(number: number, digits: number): string {
   return `${number.toString(8).padStart(digits, "0")}\0`;
 }
 
-/** The sum of all bytes, with spaces in place of the checksum. */
+/** The sum of all bytes, counting the checksum itself as spaces. */
 function addBytes(header: Buffer): number {
   const [start, length] = fields.checksum;
   return header.reduce(
