@@ -25,7 +25,7 @@ import { journal, type Operator } from "./operator.ts";
 /** A deleted link or app. */
 export type DeletedItem = Pick<BinEntry, "kind" | "id" | "deleted_at" | "until"> & {
   readonly name: string | null;
-  /** A link's path, an app's bundle ID or package name. */
+  /** A link's path, or an app's bundle ID or package name. */
   readonly identifier: string;
 };
 
@@ -35,7 +35,7 @@ export const binEndpoints = {
   android_app: contract.androidApps,
 } as const;
 
-/** The field that distinguishes one of a kind from another. */
+/** The field that identifies one of this kind. */
 export function nameIdentifier(kind: BinKind): string {
   return findKind(binEndpoints[kind].index).key ?? "";
 }
@@ -46,7 +46,7 @@ type BinSearch = {
   /** Omitted for all kinds. */
   readonly kinds?: readonly BinKind[];
   readonly search?: string;
-  /** Where counting may stop; omitted to count all of them. */
+  /** Where counting may stop; omitted to count everything. */
   readonly mostCounted?: number;
 };
 
@@ -79,7 +79,7 @@ export async function listDeleted(
 const mostSearched = 10_000;
 const searchedAtOnce = 1000;
 
-/** The bin has no index of its own. */
+/** Reads the entries one by one, because the bin has no index for searches. */
 async function searchBin(
   tenant: Tenant,
   now: number,
@@ -126,7 +126,7 @@ export async function findDeleted(
   return { name: name || identifier, row: deleted.row };
 }
 
-/** Deletes permanently what was in the bin at that time. */
+/** Permanently deletes what was in the bin at that time. */
 export async function emptyProjectBin(
   operator: Operator,
   project_id: string,
@@ -142,7 +142,7 @@ export async function emptyProjectBin(
   );
 }
 
-/** Attaching an app to more links than fit into this time is left to the next `serve`. */
+/** If attaching an app to its links takes longer, the next `serve` continues. */
 const longestChore_ms = 60_000;
 
 type RestoredEntry = {
@@ -151,7 +151,7 @@ type RestoredEntry = {
   readonly chore?: ChoreTable | undefined;
 };
 
-/** Restores what has this ID, of whatever kind. Throws if the bin does not have it. */
+/** Restores the entry with this id, of any kind. Throws if the bin does not have it. */
 export async function restoreFromBin(
   operator: Operator,
   project: StoredProject,

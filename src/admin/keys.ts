@@ -16,23 +16,23 @@ import { create, remove, type AdminAct, type AdminFact, type Operator } from "./
 export type { ClientKey, IssuedClientKey, IssuedKey };
 
 export type ListedKey = Key & {
-  /** Whether the person is signed in with it. */
+  /** Whether it is the key with which the person is signed in. */
   readonly is_own: boolean;
   /** Whether commands and assistants on this machine use it. */
   readonly is_kept: boolean;
 };
 
-type KeyRequest = {
+type ApiKeyRequest = {
   /** Null for a master key. */
   readonly project_id: string | null;
   readonly role: Role;
   /** An empty list grants everything that the role allows. */
   readonly scopes: readonly Scope[];
-  /** A text that is unique to the form; omitted in the CLI. */
+  /** A text that identifies the form; omitted in the CLI. */
   readonly once?: string;
 };
 
-export function createKey(operator: Operator, request: KeyRequest): Promise<IssuedKey> {
+export function createKey(operator: Operator, request: ApiKeyRequest): Promise<IssuedKey> {
   const { project_id, role, scopes, once } = request;
   const access = { name: "access", text: describeKeyAccess(role, scopes) };
   const preview = { title: "Create an API key", button: "Create key", facts: [access] };
@@ -47,7 +47,7 @@ export function createKey(operator: Operator, request: KeyRequest): Promise<Issu
 
 type ClientKeyRequest = { readonly project_id: string; readonly once?: string };
 
-/** Anyone who has the app can read its client key, so a PIN is not asked for it. */
+/** Needs no PIN, because everyone with the app can read its client key. */
 export function createClientKey(
   operator: Operator,
   { project_id, once }: ClientKeyRequest,
@@ -105,7 +105,9 @@ export function keyNotFound(): Problem {
   return notFound("This project has no such key. It may have been revoked.");
 }
 
-/** The history never contains a key, only what it may do; a client key has no role or scopes. */
+/**
+ * The history never contains a key, only what the key may do. A client key has no role or scopes.
+ */
 const clientRecord = { role: "client" };
 
 function describeAct(tool: "keys create" | "keys revoke", realm: string): AdminAct {
@@ -134,8 +136,8 @@ async function listFacts({ store, person }: Operator, key: Key): Promise<readonl
 }
 
 /**
- * Only an owner's key without limits can create keys. It reaches all of its project, so nothing
- * that it creates reaches further than itself.
+ * Only an owner's key with all scopes can create keys. It can already do everything in its project,
+ * so a new key cannot do more.
  */
 export function canMakeKeys({ role, scopes }: Pick<Key, "role" | "scopes">): boolean {
   return role === "owner" && scopes.length === 0;

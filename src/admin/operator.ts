@@ -10,32 +10,32 @@ import { isInDoubt } from "../state/state.ts";
 import { Duplicate, type Store } from "../store/store.ts";
 import type { Db } from "../store/tables.ts";
 
-/** Who administers: someone in the CLI, or a person who is signed in to the console. */
+/** The person who administers, in the CLI or signed in to the console. */
 export type Operator = IdSources &
   Pick<Writer, "key_print" | "client"> & {
     readonly store: Store;
-    /** Changes that belong to no project are recorded under it. */
+    /** Changes that belong to no project are recorded under this origin. */
     readonly origin: string;
     readonly openHistory: () => Promise<History>;
     readonly report: (error: unknown) => unknown;
-    /** Undefined in the CLI: typing a command there is the approval. */
-    readonly person?: Person;
+    /** Undefined in the CLI, where typing the command is the approval. */
+    readonly person?: SignedInPerson;
   };
 
-/** The person in the console, by the key that signed them in. */
-type Person = {
+/** The person in the console, identified by the key of the sign-in. */
+type SignedInPerson = {
   readonly key_id: string | undefined;
   /** The key that commands and assistants on this machine use. */
   readonly findKeptKey: () => Promise<string | undefined>;
   readonly timeZone: TimeZone | undefined;
   readonly hasPin: () => Promise<boolean>;
-  /** Throws until the person approves. */
+  /** Throws unless the person approves. */
   readonly approve: (request: AdminRequest) => Promise<void>;
-  /** Throws if their key no longer has the right; it runs in the transaction of the write. */
+  /** Throws if the key no longer has the right. Runs in the transaction of the write. */
   readonly recheck: (db: Db) => Promise<void>;
 };
 
-/** What a person is asked before something is created or ends. */
+/** What a person must approve before something is created or deleted. */
 type AdminRequest = {
   readonly tool: string;
   readonly args: JsonObject;
@@ -57,39 +57,39 @@ export type AdminFact = {
   readonly warnings?: readonly string[];
 };
 
-/** An act as the history lists it. */
+/** An action as the history lists it. */
 export type AdminAct = {
-  /** The words of the command for it. */
+  /** The words of the equivalent command. */
   readonly tool: string;
   /** A project's id, or the operator's origin. */
   readonly realm: string;
   readonly kind: string;
   readonly name: string | null;
-  /** How to reverse it, where undo cannot. */
+  /** How to reverse it, if undo cannot. */
   readonly note?: string;
 };
 
-type Creation<Made> = {
+type CreateRequest<Made> = {
   readonly act: AdminAct;
-  /** Set for a form, which creates one thing however often it is sent. */
+  /** Set for a form, which creates only one thing however often it is sent. */
   readonly once?: OnceForm | undefined;
-  /** Asked only if the operator set a PIN. Omitted where a PIN is never needed. */
+  /** Asked only if the operator has set a PIN. Omitted if no PIN is needed. */
   readonly question?: { readonly args: JsonObject; readonly preview: AdminPreview };
   readonly make: (db: Db, id: string | undefined) => Promise<Made>;
-  /** As the history shows it. */
+  /** The data for the history. */
   readonly record: JsonObject;
 };
 
 type OnceForm = {
-  /** Distinguishes the form from all others of the same key. */
+  /** Distinguishes the form from all other forms of the same key. */
   readonly form: readonly string[];
-  /** The answer to a repeated form, because a secret is shown only once. */
+  /** The answer to a repeated form. Secrets are shown only once. */
   readonly madeBefore: string;
 };
 
 export async function create<Made extends { readonly id: string }>(
   operator: Operator,
-  { act, once, question, make, record }: Creation<Made>,
+  { act, once, question, make, record }: CreateRequest<Made>,
 ): Promise<Made> {
   const { person } = operator;
   if (once?.form.includes("") === true) throw new Problem(400, "This page has expired.");
@@ -115,16 +115,16 @@ export async function create<Made extends { readonly id: string }>(
 type Removal = {
   readonly act: AdminAct;
   readonly id: string;
-  /** As the history shows it. */
+  /** The data for the history. */
   readonly record: JsonObject;
   readonly preview: () => Promise<AdminPreview> | AdminPreview;
   /** False if it no longer exists. */
   readonly remove: (db: Db) => Promise<boolean>;
-  /** Thrown then. */
+  /** The error in that case. */
   readonly missing: () => Error;
 };
 
-/** Ends something for good, after a person has approved. */
+/** Permanently removes something after a person has approved. */
 export async function remove(operator: Operator, removal: Removal): Promise<void> {
   const { act, id, record, missing } = removal;
   const { person } = operator;
@@ -153,36 +153,36 @@ function write<Result>(
   });
 }
 
-/** The same for the same form of the same key, and never that of another. */
+/** The same form of the same key always gets the same id, and other forms never get it. */
 function deriveId(words: readonly string[]): string {
   const bytes = createHash("sha256").update(JSON.stringify(words)).digest().subarray(0, 16);
-  // RFC 9562: a UUID of version 8 is made as its maker likes.
+  // A UUID of version 8 may have any content (RFC 9562).
   bytes[6] = 0x80 | ((bytes[6] ?? 0) & 0x0f);
   bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f);
   const hex = bytes.toString("hex");
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
-type Begun = AdminAct & {
-  /** Null where it is not known before. */
+type JournalEntry = AdminAct & {
+  /** Null if it is not known in advance. */
   readonly id: string | null;
-  /** It restores from the bin, which undoes the deletion if that was the target's last change. */
+  /** Restores from the bin. That undoes the deletion if this was the target's last change. */
   readonly isRestore?: boolean;
 };
 
-type Done = Pick<Effect, "before" | "after"> & {
+type JournalResult = Pick<Effect, "before" | "after"> & {
   readonly id: string | null;
   readonly name: string | null;
 };
 
 type Recorder = Pick<Operator, "openHistory" | "report" | "key_print" | "client">;
 
-/** Writes the row of the history before the act, so that no act is missing there. */
+/** Writes the history's row before the action, so that no action is missing there. */
 export async function journal<Result>(
   { openHistory, report, key_print, client }: Recorder,
-  { id, name, isRestore = false, ...act }: Begun,
+  { id, name, isRestore = false, ...act }: JournalEntry,
   run: () => Promise<Result>,
-  describe: (result: Result) => Done,
+  describe: (result: Result) => JournalResult,
 ): Promise<Result> {
   const history = await openHistory();
   const target = { target_id: id, target_key: null, name };
@@ -190,11 +190,12 @@ export async function journal<Result>(
   const writer = { key_print, client };
   const change = await history.begin({ ...writer, ...act, undoes, ...target, effects: [] });
   const result = await run().catch(async (error: unknown) => {
-    // A transaction that failed has changed nothing; one whose end is not known stays noted so.
+    // A failed transaction changed nothing. If its outcome is unknown, the row stays, marked as
+    // unknown.
     if (!mayBeDone(error)) await history.drop(change).catch(report);
     throw error;
   });
-  // What was done stays done, and its row stays as one whose end is unknown.
+  // The action succeeded. If this write fails, its row stays with an unknown result.
   await history.note(change, describeEnd(change, describe(result))).catch(report);
   return result;
 }
@@ -210,14 +211,14 @@ async function findDeletion(
   return isDeletion ? last.id : undefined;
 }
 
-/** As the store says it, or the service that asked it. */
+/** Whether the action may have happened, according to the error. */
 function mayBeDone(error: unknown): boolean {
   if (error instanceof CallFailure) return error.facts.effect !== "none";
   if (error instanceof Problem) return readOutageCode(error) === "outcome_unknown";
   return isInDoubt(error);
 }
 
-function describeEnd({ kind, target_key }: Change, { id, name, ...done }: Done): Ended {
+function describeEnd({ kind, target_key }: Change, { id, name, ...done }: JournalResult): Ended {
   return {
     kind,
     target_id: id,
@@ -228,7 +229,7 @@ function describeEnd({ kind, target_key }: Change, { id, name, ...done }: Done):
   };
 }
 
-/** What differs between two records, as it was and as it is. */
+/** The fields that differ between two records, before and after. */
 export function compareRecords(
   before: JsonObject,
   after: JsonObject,

@@ -8,12 +8,12 @@ import { findProject, type ProjectSettings, type StoredProject } from "../store/
 import { quote } from "../text/show-hidden.ts";
 import { compareRecords, journal, type AdminFact, type Operator } from "./operator.ts";
 
-/** Projects, with the settings that only their operator changes. */
+/** Creates and changes projects, including the settings that only the operator can change. */
 
 export type ProjectWrite = {
   readonly fields?: ProjectFields;
   readonly settings: Partial<ProjectSettings>;
-  /** Where the server serves links. */
+  /** The origins of links on this server. */
   readonly linkOrigins: readonly string[];
 };
 
@@ -38,7 +38,7 @@ export async function createProject(
 
 type ProjectChange = { readonly before: StoredProject; readonly after: StoredProject };
 
-/** Only the given fields and settings change. `check` may refuse the result. */
+/** Changes only the given fields and settings. `check` may throw to reject the result. */
 export async function updateProject(
   operator: Operator,
   project: StoredProject,
@@ -77,7 +77,7 @@ const described = {
     "with waypost projects update.",
 } as const;
 
-/** No other setting stops links that work. */
+/** Only this setting stops working links, so only it needs approval. */
 async function approveSuspension(
   { person }: Operator,
   { id, name, subdomain, links_count }: StoredProject,
@@ -101,11 +101,11 @@ async function approveSuspension(
   });
 }
 
-type Text = "plan" | "max_links" | "destinations" | "home_url" | "not_found_url";
+type TextSetting = "plan" | "max_links" | "destinations" | "home_url" | "not_found_url";
 
-/** Settings as a person types them: texts, and switches. */
-export type TypedSettings = Partial<Readonly<Record<Text, string>>> &
-  Partial<Omit<ProjectSettings, Text>>;
+/** Settings as a person enters them: texts and switches. */
+export type TypedSettings = Partial<Readonly<Record<TextSetting, string>>> &
+  Partial<Omit<ProjectSettings, TextSetting>>;
 
 /** An empty address removes the setting. */
 export function readProjectSettings(typed: TypedSettings): {

@@ -20,18 +20,18 @@ import { create, remove, type AdminAct, type AdminFact, type Operator } from "./
 
 /** Creates, tests and revokes a project's webhooks. */
 
-/** As it is shown once, to the person who created it. */
+/** A new webhook with its secret, which is shown only once. */
 export type NewWebhook = Pick<Webhook, "id" | "project_id" | "url" | "events"> & {
   readonly secret: string;
 };
 
-/** With how to fix its last failure, where that is known. */
+/** A webhook with the fix for its last failure, if known. */
 export type ListedWebhook = Webhook & { readonly fix: string | undefined };
 
 export type DeadEvent = Awaited<ReturnType<typeof listDead>>[number];
 
 type WebhookRequest = Pick<Webhook, "project_id" | "url" | "events"> & {
-  /** A text that is unique to the form; omitted in the CLI. */
+  /** A text that identifies the form; omitted in the CLI. */
   readonly once?: string;
 };
 
@@ -57,7 +57,7 @@ const madeBefore =
   "This form has already created a webhook, whose secret was shown once. " +
   "If you do not have the secret, revoke the webhook and create another one.";
 
-/** Throws if the project has as many as it may have. */
+/** Throws if the project already has the maximum. */
 export async function makeWebhook(
   db: Db,
   sources: IdSources,
@@ -107,7 +107,7 @@ function describeAct(tool: "webhooks create" | "webhooks revoke", realm: string)
   return { tool, realm, kind: "webhook", name: null, note };
 }
 
-/** Never the whole address: it may be a secret of the receiver. */
+/** Never includes the whole address, which may be a secret of the receiver. */
 function describeReceiver({ url, events }: Pick<Webhook, "url" | "events">) {
   return { host: new URL(url).host, events };
 }
@@ -124,21 +124,21 @@ export type WebhookTest = {
   readonly delivered: boolean;
   /** Why the receiver did not accept the message. */
   readonly fault: string | null;
-  /** How to fix that, where it is known. */
+  /** How to fix that, if known. */
   readonly next?: string;
 };
 
-type Sending = Omit<Parameters<typeof sendMessage>[2], "reach"> & {
+type TestOptions = Omit<Parameters<typeof sendMessage>[2], "reach"> & {
   readonly setAlarm: SetAlarm;
   /** Networks that the operator allows. */
   readonly networks: Parameters<typeof reachReceivers>[0];
 };
 
-/** Sends a message without content, from this process. */
+/** Sends a test message from this process. */
 export async function testWebhook(
   db: Db,
   { project_id, id, url }: Pick<Webhook, "project_id" | "id" | "url">,
-  { networks, ...sending }: Sending,
+  { networks, ...sending }: TestOptions,
 ): Promise<WebhookTest> {
   const secret = await readSecret(db, { project_id, id });
   if (secret === undefined) return { delivered: false, fault: "the webhook was revoked" };
