@@ -13,44 +13,46 @@ import type { Mode } from "./mcp/approval/mode.ts";
 import { isOpenHttp } from "./network/ip-address.ts";
 import { findDataFolder } from "./start/find-data-folder.ts";
 
-/** Environment and flags → a typed Config. Pure: `main.ts` hands both in. */
+/** Turns environment variables and flags into a typed Config. */
 
 type Settings = Readonly<z.output<typeof settingsSchema>>;
 type Secrets = Pick<Settings, SecretName | "database_url">;
 
 export type Config = Omit<Settings, keyof Secrets | "allow_http"> & {
-  /** Whether it differs from the default: then commands shown to the user have to name it. */
+  /**
+   * Whether the folder differs from the default, so that commands shown to the user must name it.
+   */
   readonly isDataNamed: boolean;
-  /** What the environment says of the machine's time zone; undefined says nothing. */
+  /** The machine's time zone according to the environment, if set. */
   readonly machine_zone?: string | undefined;
   readonly secrets: Secrets;
-  /** Which of all that can be set was set, and where. */
+  /** The settings that were set, by flag and by variable. */
   readonly given: {
     readonly flags: ReadonlySet<string>;
     readonly variables: ReadonlySet<string>;
   };
 };
 
-type Values = Readonly<Record<string, string | undefined>>;
+type TextValues = Readonly<Record<string, string | undefined>>;
 
-/** The caller's fault: one line that says what is wrong, and exit code 2. */
+/** A mistake of the caller: one line says what is wrong, and the exit code is 2. */
 export class UsageFault extends Error {
   override readonly name = "UsageFault";
 }
 
-/** Every setting's flag, for parsing the command line. */
+/** The flags of all settings, for parsing the command line. */
 export const settingFlags: Readonly<Record<string, { readonly type: "string" }>> =
   Object.fromEntries(
     settingList.flatMap(({ flag }) => (flag === undefined ? [] : [[flag, { type: "string" }]])),
   );
 
-export function readConfig(environment: Values, flags: Values): Config {
+export function readConfig(environment: TextValues, flags: TextValues): Config {
   const given = { data: findDataFolder(environment), ...readSettings(environment, flags) };
-  // To compile a schema for one use costs more than the use.
+  // Compiling a schema takes longer than using it once.
   const parsed = settingsSchema.safeParse(given, { jitless: true });
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
-    // The first key of every issue is a setting: the schema's keys are the settings'.
+    // The first key of every issue is a setting, because the schema's keys are the settings.
     const setting = settings[issue?.path[0] as keyof typeof settings];
     throw new UsageFault(`${nameSetting(setting)} ${issue?.message}`);
   }
@@ -74,14 +76,14 @@ function splitSecrets(values: Omit<Settings, "allow_http">) {
   const entries = Object.entries(values);
   const secrets = entries.filter(([name]) => secretNames.has(name));
   const rest = entries.filter(([name]) => !secretNames.has(name));
-  // Object.fromEntries forgets which setting has which type.
+  // Object.fromEntries loses which setting has which type.
   return {
     secrets: Object.fromEntries(secrets) as Secrets,
     rest: Object.fromEntries(rest) as Omit<Settings, keyof Secrets | "allow_http">,
   };
 }
 
-/** The database's address may have a password in it. */
+/** The database's address may contain a password. */
 const secretNames: ReadonlySet<string> = new Set([
   "database_url",
   ...Object.entries<Setting>(settings).flatMap(([name, { secret }]) => (secret ? [name] : [])),
@@ -89,7 +91,7 @@ const secretNames: ReadonlySet<string> = new Set([
 
 type OriginSettings = Pick<Config, "link_origin" | "base_url" | "public_url" | "host">;
 
-/** With `{subdomain}`, each project has a host of its own. Without it, there is one project. */
+/** With `{subdomain}`, each project has its own host. Without it, there can be only one project. */
 function refuseLinkOrigin({ link_origin, base_url, public_url, host }: OriginSettings): void {
   if (link_origin === undefined) return;
   const flag = nameSetting(settings.link_origin);
@@ -113,7 +115,7 @@ function refuseLinkOrigin({ link_origin, base_url, public_url, host }: OriginSet
   );
 }
 
-/** A phone opens an app only by a link to another host, so the two origins must differ. */
+/** Phones open an app only from a link on another host, so the two origins must differ. */
 function refuseSecondOrigin(
   second: string | undefined,
   first: string,
@@ -132,7 +134,7 @@ function refuseSecondOrigin(
   );
 }
 
-/** It has the links of our own store. */
+/** The database is only for Waypost's own server. */
 function refuseDatabase(secrets: Secrets, base_url: string | undefined): void {
   const given = secrets.database_url ?? secrets.database_url_file;
   if (base_url === undefined || given === undefined) return;
@@ -140,7 +142,7 @@ function refuseDatabase(secrets: Secrets, base_url: string | undefined): void {
   throw new UsageFault(`${database} cannot be used with ${base}`);
 }
 
-/** Everyone on the way of plain http reads the key in it. */
+/** Plain http shows the key to everyone on the network. */
 function refuseOpenKey(base_url: string | undefined, { api_key, api_key_file }: Secrets): void {
   const hasKey = api_key !== undefined || api_key_file !== undefined;
   if (base_url === undefined || !hasKey || !isOpenHttp(base_url)) return;
@@ -150,7 +152,7 @@ function refuseOpenKey(base_url: string | undefined, { api_key, api_key_file }: 
   );
 }
 
-/** An operator who sets a PIN counts on being asked for it. */
+/** An operator who sets a PIN expects that people are asked for it. */
 function refuseUnaskedPin({ approval_pin_file }: Secrets, mode: Mode): void {
   if (approval_pin_file === undefined || mode !== "full") return;
   throw new UsageFault(
@@ -159,7 +161,7 @@ function refuseUnaskedPin({ approval_pin_file }: Secrets, mode: Mode): void {
   );
 }
 
-function readSettings(environment: Values, flags: Values): Values {
+function readSettings(environment: TextValues, flags: TextValues): TextValues {
   const entries: readonly (readonly [string, Setting])[] = Object.entries(settings);
   const values = entries.map(([name, { variable, flag, default: usual }]) => {
     const given = (flag && flags[flag]) ?? environment[variable];
@@ -168,12 +170,12 @@ function readSettings(environment: Values, flags: Values): Values {
   return Object.fromEntries(values.filter(([, value]) => value !== undefined));
 }
 
-function listSet(values: Values, start: string): ReadonlySet<string> {
+function listSet(values: TextValues, start: string): ReadonlySet<string> {
   const names = Object.keys(values).filter((name) => name.startsWith(start));
   return new Set(names.filter((name) => isSet(values[name])));
 }
 
-/** An empty variable is an unset one, as in every shell script. */
+/** An empty variable counts as unset. */
 function isSet(value: string | undefined): value is string {
   return value !== undefined && value !== "";
 }

@@ -11,8 +11,8 @@ import { readTrustedProxies } from "../network/trusted-proxies.ts";
 import { explainTimeZone, isTimeZone } from "../text/time-zone.ts";
 
 /**
- * Every setting, described once. Parsing, the help text, the console's page Settings and
- * docs/reference/settings.md are made from this table.
+ * Every setting, defined once. Parsing, the help text, the console's Settings page and
+ * docs/reference/settings.md use this table.
  */
 
 export const settingGroups = [
@@ -29,19 +29,19 @@ export type Setting = {
   readonly title: string;
   readonly group: (typeof settingGroups)[number];
   readonly variable: `WAYPOST_${string}`;
-  /** Secrets have none: other users of the machine can read a command's flags. */
+  /** Omitted for secrets, because other users of the machine can read a command's flags. */
   readonly flag?: string;
-  /** What a value looks like: `URL`. */
+  /** The placeholder for a value, such as `URL`. */
   readonly value: string;
   /** The value of an unset setting. */
   readonly default?: string;
-  /** What holds while it is unset and has no default value, in words. */
+  /** What happens if it is unset and has no default value, in words. */
   readonly unset?: string;
   /** Whether the console shows only that it is set. */
   readonly secret?: true;
-  /** Sentences. The terminal shows them without their backticks. */
+  /** Sentences. The CLI shows them without their backticks. */
   readonly help: string;
-  /** Further sentences for the reference, in Markdown. */
+  /** More sentences for the reference, in Markdown. */
   readonly docs?: string;
   /** Its messages follow the name of the setting: "must be on or off". */
   readonly schema: z.ZodType;
@@ -74,7 +74,7 @@ function readAs<Value>(read: (text: string) => Value | undefined, message: strin
   });
 }
 
-/** A login would be sent with every request, and shown wherever the address is. */
+/** A user name or password would be sent with every request, and shown with the address. */
 const plainText = z.string().refine((text) => !hasLogin(text), {
   error: "must not contain a user name or password",
   abort: true,
@@ -446,19 +446,19 @@ export type SettingName = keyof typeof settings;
 
 export const settingList: readonly Setting[] = Object.values(settings);
 
-/** The console shows only whether these settings are set. */
+/** Settings whose values the console does not show. */
 export type SecretName = {
   [Name in SettingName]: (typeof settings)[Name] extends { secret: true } ? Name : never;
 }[SettingName];
 
-type Shape = { [Name in SettingName]: (typeof settings)[Name]["schema"] };
+type SettingsShape = { [Name in SettingName]: (typeof settings)[Name]["schema"] };
 
 const schemas = Object.entries(settings).map(([name, { schema }]) => [name, schema]);
 
-// Object.fromEntries forgets which name has which schema.
-export const settingsSchema = z.object(Object.fromEntries(schemas) as Shape);
+// Object.fromEntries loses which name has which schema.
+export const settingsSchema = z.object(Object.fromEntries(schemas) as SettingsShape);
 
-/** How a message names a setting: `--port (WAYPOST_PORT)`. */
+/** The name of a setting in messages: `--port (WAYPOST_PORT)`. */
 export function nameSetting({ flag, variable }: Pick<Setting, "flag" | "variable">): string {
   return flag === undefined ? variable : `--${flag} (${variable})`;
 }
