@@ -216,8 +216,8 @@ function describePathsLeftOut(
   const most = `${mostBrowserPaths}${areAllListed ? "" : ` or ${most_KB} KB of the file`}`;
   const message =
     `${count} links have no app. The association files list only some of their ` +
-    `paths (${describeCounts(listed)}): the oldest without * or ?, up to ${most}. These always open in ` +
-    "the browser. The other paths open an installed app.";
+    `paths (${describeCounts(listed)}): the oldest without * or ?, up to ${most}. These always ` +
+    "open in the browser. The other paths open an installed app.";
   const fix =
     "Set an app on links that should open one, or move links to web pages to another project.";
   return [describe("warning", "browser_links_left_out", message, fix)];

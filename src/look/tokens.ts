@@ -74,7 +74,7 @@ const sizes = {
   rounder: ".625rem",
 } as const;
 
-/** The system's own font, so that nothing is downloaded. */
+/** The font of the visitor's system, which needs no download. */
 export const font =
   'system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue","Noto Sans",sans-serif';
 const mono = 'ui-monospace,SFMono-Regular,Menlo,Consolas,"Liberation Mono",monospace';
