@@ -14,10 +14,14 @@ export type Watches = {
 };
 
 /**
- * WorkCounts requests, tool calls, visits and MCP messages, and logs each of them at the level debug.
+ * Counts requests, tool calls, visits and MCP messages, and logs each of them at the level debug.
  * The log has no text that a visitor or an assistant chose.
  */
-export function watchWork(log: Log, { log: level }: Pick<Config, "log">, counts?: WorkCounts): Watches {
+export function watchWork(
+  log: Log,
+  { log: level }: Pick<Config, "log">,
+  counts?: WorkCounts,
+): Watches {
   const isLogged = level === "debug";
   if (!isLogged && counts === undefined) return {};
 
