@@ -3,7 +3,7 @@ import { createAssistantWorld, type AssistantWorld } from "../../../support/assi
 import { openForEach } from "../../../support/open-for.ts";
 import { waitUntil } from "../../../support/clock.ts";
 
-/** What one key may ask for: how much at once, and how often at the same time. */
+/** How many rows one key may plan at once, and how many plans at the same time. */
 
 let assistant: AssistantWorld;
 
@@ -22,13 +22,13 @@ const makeRows = (count: number) =>
 const writeTable = (count: number, cell = "name") =>
   ["path,name", ...makeRows(count).map(({ path }) => `${path},${cell}`), ""].join("\n");
 
-describe("of an assistant are taken", () => {
+describe("a plan", () => {
   test.each([
     ["rows", { rows: makeRows(most + 1) }],
     ["csv", { csv: writeTable(most + 1) }],
     ["rows", { rows: makeRows(4001).map((row) => ({ ...row, name: "é".repeat(500) })) }],
     ["csv", { csv: writeTable(4001, "é".repeat(500)) }],
-  ])("no more rows or bytes than it says: %s", async (field, source) => {
+  ])("is refused if its %s has too many rows or bytes", async (field, source) => {
     const { error } = await plan(source);
     expect(error).toMatchObject({ code: "invalid_arguments", effect: "none" });
     expect(error.problems).toEqual([{ field, message: error.message, fix: expect.any(String) }]);
@@ -37,8 +37,8 @@ describe("of an assistant are taken", () => {
     expect(assistant.countAsked()).toBe(0);
   });
 
-  test("as many rows as that, however many lines they have", async () => {
-    // Of rows with faults no link is looked for.
+  test("may have 10,000 rows, which may have line breaks", async () => {
+    // Rows with faults send no request.
     const faulty = '"two\nlines",ftp://a.example';
     const csv = writeTable(most, faulty).replace("name", "name,url");
     expect((await plan({ csv })).plan.counts).toMatchObject({ invalid: most });
@@ -46,7 +46,7 @@ describe("of an assistant are taken", () => {
 });
 
 describe("plans and exports of one key", () => {
-  test("are asked for in line as well: all rows are read for the question", async () => {
+  test("also queue for an approval's question, which reads all rows", async () => {
     await assistant.plant("link", { path: "p0" });
     const { id } = (await plan({ rows: [{ path: "p0", name: "New" }] })).plan;
     const calls = Array.from({ length: 40 }, () =>
@@ -56,7 +56,7 @@ describe("plans and exports of one key", () => {
     expect(new Set(codes)).toEqual(new Set(["approval_required", "overloaded"]));
   });
 
-  test("wait in line, and those behind it are told when to come again", async () => {
+  test("queue, and when the queue is full are refused with a time to retry", async () => {
     const neighbour = await assistant.connect({ key: await assistant.world.addKey({}) });
     let planned = 0;
     const answers = Array.from({ length: 25 }, async (_, turn) => {
@@ -68,7 +68,7 @@ describe("plans and exports of one key", () => {
       return structured;
     });
     expect((await plan({ rows: makeRows(1) }, neighbour)).plan.counts.create).toBe(1);
-    // It did not wait for what the other key has in line.
+    // The neighbour does not wait in the queue of the other key.
     expect(planned).toBeLessThan(22);
     const refused = (await Promise.all(answers)).flatMap(({ error }) => error ?? []);
     expect(refused).toHaveLength(3);

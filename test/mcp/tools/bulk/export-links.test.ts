@@ -6,7 +6,7 @@ import { link } from "../../../contract/sample-link.ts";
 import { memoryFolder } from "../../../support/folders.ts";
 import { answering, openStage, type Deployment, type Stage } from "../../../support/stage.ts";
 
-/** `export_links` for a client on this machine: a file beside the resource, with the same text. */
+/** `export_links` for a client on this machine: a file with the same text as the resource. */
 
 let data: string;
 
@@ -19,7 +19,7 @@ afterEach(() => rm(data, { recursive: true }));
 const saveFile = (type: "csv" | "json", texts: AsyncIterable<string>) =>
   saveExportFile(data, type, texts);
 
-/** Enough for more than one page of an export, and a name that wants to be markup of its own. */
+/** More than one page of an export, with names that need escaping. */
 const count = 1000;
 const long = "x".repeat(6000);
 const links = Array.from({ length: count }, (_, index) => ({
@@ -70,7 +70,7 @@ test.each(["csv", "json"])("a %s file of several pages is one whole file", async
   }
 });
 
-test.each(["csv", "json"])("a %s file of no links can be read all the same", async (format) => {
+test.each(["csv", "json"])("a %s file without links can be read", async (format) => {
   const meta = { page: 1, limit: 20, count: 0, last: 1 };
   const send = answering(200, { links: [], meta });
   await using stage = await openStage({ send, probe: "off", saveFile });
@@ -80,7 +80,7 @@ test.each(["csv", "json"])("a %s file of no links can be read all the same", asy
   else expect(text).toMatch(/^id,name,path/);
 });
 
-test("a client that may be elsewhere gets no path, and no file is made", async () => {
+test("a client on another machine gets no file", async () => {
   await using stage = await openStage({ send: manyLinks, probe: "off" });
   const { structured } = await stage.callTool("export_links", {});
   expect(structured["export"]).not.toHaveProperty("file");

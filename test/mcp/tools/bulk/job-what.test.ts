@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
-/** A job says what it was, wherever it is met. */
+/** The sentence that describes a job in every result. */
 
 let assistant: AssistantWorld;
 
@@ -33,12 +33,12 @@ test.each([
   [{ url: `https://y.example/${"a".repeat(100)}` }, /^pointed 3 links to y\.example\/a{70}…$/],
   [{ ios_fallback_url: "https://y.example/" }, "set ios_fallback_url on 3 links"],
   [{ name: "N", social_title: "T" }, "set name and social_title on 3 links"],
-])("that sets %j on links", async (changes, what) => {
+])("a job that sets %j on links is described by these fields", async (changes, what) => {
   const job = await run({ operation: "update", filters, changes });
   expect(job.what).toEqual(typeof what === "string" ? what : expect.stringMatching(what));
 });
 
-test("that has rows of several kinds", async () => {
+test("a job with rows of several kinds counts each kind", async () => {
   const url = "https://x.example/new";
   const rows = [{ path: "p0", url }, { path: "new" }, { path: "newer" }];
   expect((await run({ operation: "upsert", rows })).what).toBe("created 2 and changed 1 link");
@@ -46,18 +46,20 @@ test("that has rows of several kinds", async () => {
   expect((await run(one)).what).toBe("created 1 link");
 });
 
-test("in every list, and in the history, also when it was undone", async () => {
+test("every list and the history describe a job and its undo", async () => {
   const { id } = await run({ operation: "delete", filters });
   const undo = await run({ undo: id });
-  const told = [`undid ${id}`, "deleted 3 links"];
+  const descriptions = [`undid ${id}`, "deleted 3 links"];
   const { jobs } = await call("list_jobs");
-  expect(jobs.map(({ what }: { what: string }) => what)).toEqual(told);
-  expect((await call("get_job", { job_id: undo.id })).job.what).toBe(told[0]);
+  expect(jobs.map(({ what }: { what: string }) => what)).toEqual(descriptions);
+  expect((await call("get_job", { job_id: undo.id })).job.what).toBe(descriptions[0]);
   const { changes } = await call("list_changes");
-  expect(changes.map(({ target }: { target: { name: string } }) => target.name)).toEqual(told);
+  expect(changes.map(({ target }: { target: { name: string } }) => target.name)).toEqual(
+    descriptions,
+  );
 });
 
-test("as far as it came", async () => {
+test("a job with rejected rows is described by the rows it has changed", async () => {
   const { plan } = await call("plan_links", {
     operation: "update",
     filters,
@@ -70,7 +72,7 @@ test("as far as it came", async () => {
   expect(changes[0].target.name).toBe("set name on 2 of 3 links");
 });
 
-test("to another key of the project, as far as the history tells it", async () => {
+test("another key of the project reads the description in the history", async () => {
   await run({ operation: "update", filters, changes: { name: "N" } });
   const other = await assistant.connect({ key: await assistant.world.addKey({}) });
   const { changes } = (await other.callTool("list_changes", {})).structured;

@@ -1,14 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import {
-  createAssistantWorld,
-  eras,
-  type AssistantWorld,
-} from "../../../support/assistant-world.ts";
+import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
 import type { RawCall } from "../../../support/mcp-http.ts";
 import { waitUntil } from "../../../support/clock.ts";
 
-/** Jobs as a client meets them: told of while they run, asked for, stopped, and gone on with. */
+/** A job as a client sees it: its progress, as a task, cancelled, interrupted and resumed. */
 
 let assistant: AssistantWorld;
 const count = 8;
@@ -16,7 +12,7 @@ const rows = Array.from({ length: count }, (_, index) => ({ path: `p${index}`, n
 
 const yes = { action: "accept", content: { approve: true } } as const;
 
-/** From one row to the next, by the test's clock: half way a job stands still. */
+/** The wait between two rows by the test's clock, so that a job can be paused half way. */
 const spacing_ms = 400;
 
 openForEach(
@@ -28,19 +24,19 @@ async function call(tool: string, args: Record<string, unknown> = {}) {
   return (await assistant.callTool(tool, args)).structured;
 }
 
-type Told = { readonly id: string; readonly state: string; readonly counts: { done: number } };
+type ListedJob = { readonly id: string; readonly state: string; readonly counts: { done: number } };
 
-async function readJob(on = assistant): Promise<Told | undefined> {
+async function readJob(on = assistant): Promise<ListedJob | undefined> {
   return (await on.callTool("list_jobs")).structured.jobs[0];
 }
 
 const countDone = async (on?: AssistantWorld) => (await readJob(on))?.counts.done ?? 0;
 
-/** However slow the engine is: only who waits for the next row means to sleep for so short. */
+/** Only a job that waits for its next row sleeps for this time. */
 const waitsForRow = (on: AssistantWorld) => on.clock.isAsleepFor(spacing_ms);
 
-/** Lets the job of a call do one row after another, until the call is answered. */
-async function goOn<Answer>(calling: Promise<Answer>, on = assistant): Promise<Answer> {
+/** Runs the job of a call row by row until the call is answered. */
+async function runToEnd<Answer>(calling: Promise<Answer>, on = assistant): Promise<Answer> {
   let isAnswered = false;
   const answered = calling.finally(() => (isAnswered = true));
   while (!isAnswered) {
@@ -53,8 +49,8 @@ async function goOn<Answer>(calling: Promise<Answer>, on = assistant): Promise<A
   return answered;
 }
 
-/** Lets a job do so many of its rows, and no more. */
-async function goTo(rows: number, on = assistant): Promise<void> {
+/** Runs a job until this many rows are done. */
+async function runTo(rows: number, on = assistant): Promise<void> {
   while ((await countDone(on)) < rows) {
     const done = await countDone(on);
     if (done > 0) {
@@ -65,7 +61,7 @@ async function goTo(rows: number, on = assistant): Promise<void> {
   }
 }
 
-/** Waits for a call that cancels the job: the rows whose turn comes next find it out. */
+/** Waits for a call that cancels the job, which its next row notices. */
 async function stop<Answer>(cancelling: Promise<Answer>, on = assistant): Promise<Answer> {
   let isAnswered = false;
   const answered = cancelling.finally(() => (isAnswered = true));
@@ -78,7 +74,7 @@ async function stop<Answer>(cancelling: Promise<Answer>, on = assistant): Promis
 }
 
 async function apply(plan_id: string) {
-  return (await goOn(assistant.callTool("apply_plan", { plan_id }))).structured;
+  return (await runToEnd(assistant.callTool("apply_plan", { plan_id }))).structured;
 }
 
 async function plan(given: Record<string, unknown> = { operation: "upsert", rows }) {
@@ -87,25 +83,29 @@ async function plan(given: Record<string, unknown> = { operation: "upsert", rows
 
 const countLinks = async () => (await call("list_links")).meta.count;
 
-test.each(eras)("a client that asks is told how far a job is (%s)", async (era) => {
-  const { id } = await plan();
-  const client = await assistant.connect({ era });
-  const told: { progress: number; total?: number | undefined; message?: string | undefined }[] = [];
-  const { structured } = await goOn(
-    client.callTool(
-      "apply_plan",
-      { plan_id: id },
-      {},
-      { onprogress: (progress) => told.push(progress) },
-    ),
-  );
-  expect(structured.job).toMatchObject({ state: "done", counts: { done: count, left: 0 } });
-  expect(told.length).toBeGreaterThan(0);
-  expect(told.every(({ total }) => total === count)).toBe(true);
-  const steps = told.map(({ progress }) => progress);
-  expect(steps).toEqual(steps.toSorted((one, other) => one - other));
-  expect(told.at(-1)?.message).toMatch(/^\d of 8 links, \d\.\d per second, about \d s left$/);
-});
+test.each(["modern", "v1"] as const)(
+  "a %s client can follow the progress of a job",
+  async (era) => {
+    const { id } = await plan();
+    const client = await assistant.connect({ era });
+    const seen: { progress: number; total?: number | undefined; message?: string | undefined }[] =
+      [];
+    const { structured } = await runToEnd(
+      client.callTool(
+        "apply_plan",
+        { plan_id: id },
+        {},
+        { onprogress: (progress) => seen.push(progress) },
+      ),
+    );
+    expect(structured.job).toMatchObject({ state: "done", counts: { done: count, left: 0 } });
+    expect(seen.length).toBeGreaterThan(0);
+    expect(seen.every(({ total }) => total === count)).toBe(true);
+    const steps = seen.map(({ progress }) => progress);
+    expect(steps).toEqual(steps.toSorted((one, other) => one - other));
+    expect(seen.at(-1)?.message).toMatch(/^\d of 8 links, \d\.\d per second, about \d s left$/);
+  },
+);
 
 describe("a client that takes tasks", () => {
   const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
@@ -113,19 +113,19 @@ describe("a client that takes tasks", () => {
   const getTask = (taskId: string) =>
     assistant.callRaw({ method: "tasks/get", taskId, capabilities });
 
-  /** The task when it does not work any more; its job goes on until then. */
+  /** The task after its job has ended. */
   async function finish(taskId: string) {
     const isOver = async () => (await getTask(taskId)).status !== "working";
-    await goOn(waitUntil(isOver));
+    await runToEnd(waitUntil(isOver));
     const task = await getTask(taskId);
     expect(task.resultType).toBe("complete");
     return task;
   }
 
-  test("gets the job as one, and what the call would have answered at its end", async () => {
+  test("gets the job as a task, and the result of the call at its end", async () => {
     const { id } = await plan();
     const apply = { name: "apply_plan", arguments: { plan_id: id }, capabilities };
-    const task = await goOn(assistant.callRaw(apply));
+    const task = await runToEnd(assistant.callRaw(apply));
     expect(task).toMatchObject({ resultType: "task", status: "working", ttlMs: null });
     expect(task.structuredContent).toBeUndefined();
     const job = (await call("get_job", { job_id: task.taskId })).job;
@@ -138,15 +138,15 @@ describe("a client that takes tasks", () => {
     });
     expect(JSON.parse(ended.result.content[0].text)).toEqual(ended.result.structuredContent);
     expect(await countLinks()).toBe(count);
-    // What is done is answered at once.
+    // A finished job is returned at once.
     const again = await assistant.callRaw(apply);
     expect(again.structuredContent.job).toMatchObject({ id: task.taskId, state: "done" });
   });
 
-  test("can cancel it, and is told so", async () => {
+  test("can cancel the task", async () => {
     const { id } = await plan();
     const apply = { name: "apply_plan", arguments: { plan_id: id }, capabilities };
-    const { taskId } = await goOn(assistant.callRaw(apply));
+    const { taskId } = await runToEnd(assistant.callRaw(apply));
     const cancelling = assistant.callRaw({ method: "tasks/cancel", taskId, capabilities });
     expect(await stop(cancelling)).toEqual({ resultType: "complete", _meta: expect.anything() });
     expect(await getTask(taskId)).toMatchObject({ status: "cancelled" });
@@ -155,10 +155,10 @@ describe("a client that takes tasks", () => {
     expect((await call("get_job", { job_id: taskId })).job.counts).toMatchObject({ done: made });
   });
 
-  test("finds no task of another key, and none that never was", async () => {
+  test("finds no task of another key and no unknown task", async () => {
     const { id } = await plan();
     const apply = { name: "apply_plan", arguments: { plan_id: id }, capabilities };
-    const { taskId } = await goOn(assistant.callRaw(apply));
+    const { taskId } = await runToEnd(assistant.callRaw(apply));
     const key = await assistant.world.addKey({});
     for (const method of ["tasks/get", "tasks/cancel", "tasks/update"]) {
       for (const stranger of [{ taskId, key }, { taskId: "nobody" }]) {
@@ -186,21 +186,18 @@ test("tasks/* from a client that declares no tasks answers -32021", async () => 
 test("a client that declares no tasks waits for the job", async () => {
   const { id } = await plan();
   const apply = { name: "apply_plan", arguments: { plan_id: id }, capabilities: {} };
-  const { structuredContent, resultType } = await goOn(assistant.callRaw(apply));
+  const { structuredContent, resultType } = await runToEnd(assistant.callRaw(apply));
   expect(resultType).toBe("complete");
   expect(structuredContent.job).toMatchObject({ state: "done" });
 });
 
-test.each(["legacy", "v1"] as const)(
-  "a %s client waits as well, whatever it declares: its revision has no tasks",
-  async (era) => {
-    const { id } = await plan();
-    const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
-    const client = await assistant.connect({ era, capabilities });
-    const { structured } = await goOn(client.callTool("apply_plan", { plan_id: id }));
-    expect(structured.job).toMatchObject({ state: "done", counts: { done: count } });
-  },
-);
+test("a v1 client waits for the job, whatever it declares", async () => {
+  const { id } = await plan();
+  const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
+  const client = await assistant.connect({ era: "v1", capabilities });
+  const { structured } = await runToEnd(client.callTool("apply_plan", { plan_id: id }));
+  expect(structured.job).toMatchObject({ state: "done", counts: { done: count } });
+});
 
 async function leaveHalfWay() {
   for (const row of rows) await assistant.plant("link", { ...row, name: "Old" });
@@ -208,14 +205,14 @@ async function leaveHalfWay() {
   const { error } = await call("apply_plan", { plan_id: id });
   await assistant.press(error.approval.url, "approve");
   const applying = assistant.callTool("apply_plan", { plan_id: id });
-  await goTo(2);
+  await runTo(2);
   return { plan_id: id, applying };
 }
 
 const resumes = "Applying its plan (plan_id) again resumes it.";
 
-describe("a job that was stopped half way", () => {
-  test("shows a read-only caller how it is resumed, and advises no call", async () => {
+describe("a job that stopped half way", () => {
+  test("says in read-only mode how it is resumed, without naming a tool", async () => {
     const { applying } = await leaveHalfWay();
     await assistant.bulk.close();
     await applying;
@@ -228,7 +225,7 @@ describe("a job that was stopped half way", () => {
     expect([job.next, read.job.next]).toEqual([resumes, resumes]);
   });
 
-  test("by its process's end is offered by the next one, and needs no second yes", async () => {
+  test("with its process is offered by the next one without a second approval", async () => {
     const { plan_id, applying } = await leaveHalfWay();
     await assistant.bulk.close();
     await applying;
@@ -244,7 +241,7 @@ describe("a job that was stopped half way", () => {
     expect(next.writes).toHaveLength(count - job.counts.done);
   });
 
-  test("by cancel_job needs a new yes to go on", async () => {
+  test("by cancel_job needs a new approval to resume", async () => {
     const { plan_id, applying } = await leaveHalfWay();
     const [{ id }] = (await call("list_jobs")).jobs;
     const cancelling = call("cancel_job", { job_id: id });
@@ -259,7 +256,7 @@ describe("a job that was stopped half way", () => {
   });
 });
 
-test("a plan grows old, but not under a job", async () => {
+test("a plan expires unless a job uses it", async () => {
   const [old, used] = [await plan(), await plan()];
   await apply(used.id);
   assistant.advance(3_600_001);
@@ -270,7 +267,7 @@ test("a plan grows old, but not under a job", async () => {
   expect((await call("apply_plan", { plan_id: used.id })).job).toMatchObject({ state: "done" });
 });
 
-test("a list of jobs and their receipts come in pages", async () => {
+test("jobs and their receipts are listed in pages", async () => {
   const { id } = await plan();
   const { job } = await apply(id);
   expect((await call("get_job", { job_id: job.id, page: 2 })).job.receipts).toEqual([]);
@@ -278,18 +275,7 @@ test("a list of jobs and their receipts come in pages", async () => {
   expect((await call("list_jobs", { page: 2 })).jobs).toEqual([]);
 });
 
-describe("read-only mode", () => {
-  test("plans nothing, and shows what there is", async () => {
-    await using reader = await createAssistantWorld({ mode: "read-only" });
-    const names = (await reader.listTools()).map(({ name }) => name);
-    expect(names).not.toContain("plan_links");
-    expect(names).not.toContain("apply_plan");
-    expect(names).not.toContain("cancel_job");
-    expect(names).toEqual(expect.arrayContaining(["export_links", "list_jobs", "get_job"]));
-  });
-});
-
-describe("a yes from before a job was cancelled", () => {
+describe("an approval from before a job was cancelled", () => {
   let other: AssistantWorld;
   let plan_id: string;
 
@@ -304,7 +290,7 @@ describe("a yes from before a job was cancelled", () => {
   const send = (answer: Pick<RawCall, "inputResponses" | "requestState"> = {}) =>
     other.callRaw({ name: "apply_plan", arguments: { plan_id }, ...answer });
 
-  /** Asks in the client's form, and returns what its answer has to bring along. */
+  /** Asks in the client's form, and returns the state that its answer needs. */
   const ask = async () => (await send()).requestState;
 
   const approve = (requestState: string | undefined) =>
@@ -313,19 +299,19 @@ describe("a yes from before a job was cancelled", () => {
   /** Applies the plan until so many rows are done, and cancels its job. */
   async function applyUntil(done: number, requestState: string | undefined): Promise<void> {
     const applying = approve(requestState);
-    await goTo(done, other);
+    await runTo(done, other);
     const job = await readJob(other);
     const cancelling = other.callTool("cancel_job", { job_id: job?.id });
     await stop(Promise.all([cancelling, applying]), other);
   }
 
-  test("is none to go on with it", async () => {
+  test("does not resume the job", async () => {
     const [state, later] = [await ask(), await ask()];
     await applyUntil(2, state);
     expect(await approve(later)).toMatchObject({ resultType: "input_required" });
   });
 
-  test("is none after it was gone on with and cancelled once more", async () => {
+  test("does not resume the job after it was resumed and cancelled again", async () => {
     await applyUntil(2, await ask());
     const [again, later] = [await ask(), await ask()];
     await applyUntil(4, again);
@@ -333,7 +319,7 @@ describe("a yes from before a job was cancelled", () => {
   });
 });
 
-test("a key that may not delete is told so before anything is read", async () => {
+test("a key that may not delete links cannot plan to delete them", async () => {
   const key = await assistant.world.addKey({
     scopes: ["links.index", "links.show", "links.update"],
   });

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
-/** A plan names links and apps in the ways that a person does. */
+/** A plan may name links and apps as a person does. */
 
 let assistant: AssistantWorld;
 let shop: { readonly id: string };
@@ -28,31 +28,28 @@ async function readLink(id: string) {
   return (await assistant.world.call("GET", `/links/${id}`)).body;
 }
 
-describe("all links that open one app are to open another", () => {
+describe("a plan that replaces an app", () => {
   let old: { readonly id: string };
 
   beforeEach(async () => {
     old = await assistant.plant("link", { path: "old", ios_app: { id: legacy.id } });
   });
 
-  test.each([
-    { bundle_id: "Acme Shop" },
-    { id: "Acme Shop" },
-    { id: "acme shop" },
-    { bundle_id: "com.acme.shop" },
-    { id: "com.acme.shop" },
-  ])("by %j, in two calls", async (ios_app) => {
-    const { plan, error } = await call("plan_links", {
-      operation: "update",
-      filters: [{ field: "ios_app_name", condition: "eq", value: "Acme Legacy" }],
-      changes: { ios_app },
-    });
-    expect(plan?.counts, JSON.stringify(error)).toMatchObject({ update: 1 });
-    expect((await call("apply_plan", { plan_id: plan.id })).job).toMatchObject({ state: "done" });
-    expect((await readLink(old.id)).ios_app_id).toBe(shop.id);
-  });
+  test.each([{ bundle_id: "Acme Shop" }, { id: "acme shop" }, { id: "com.acme.shop" }])(
+    "may name the new app as %j",
+    async (ios_app) => {
+      const { plan, error } = await call("plan_links", {
+        operation: "update",
+        filters: [{ field: "ios_app_name", condition: "eq", value: "Acme Legacy" }],
+        changes: { ios_app },
+      });
+      expect(plan?.counts, JSON.stringify(error)).toMatchObject({ update: 1 });
+      expect((await call("apply_plan", { plan_id: plan.id })).job).toMatchObject({ state: "done" });
+      expect((await readLink(old.id)).ios_app_id).toBe(shop.id);
+    },
+  );
 
-  test("by rows as well", async () => {
+  test("may name the app in rows and in CSV", async () => {
     for (const ios_app of [{ bundle_id: "Acme Shop" }, { id: "Acme shop" }]) {
       const rows = [{ path: "old", ios_app }];
       const { plan } = await call("plan_links", { operation: "update", rows });
@@ -63,20 +60,19 @@ describe("all links that open one app are to open another", () => {
     expect(plan.counts, JSON.stringify(plan)).toMatchObject({ update: 1, invalid: 0 });
   });
 
-  test("with the apps read once", async () => {
+  test("reads the apps once", async () => {
     const rows = Array.from({ length: 300 }, (_, row) => {
       return { path: `n${row}`, ios_app: { id: row % 2 ? "Acme Shop" : "Acme Legacy" } };
     });
     const before = assistant.countAsked();
     const { plan } = await call("plan_links", { operation: "upsert", rows });
     expect(plan.counts).toMatchObject({ create: 300 });
-    // Each hundred of paths twice, as paths and as short ones; the apps once for all rows, and once
-    // for the sample's names. Each path is also resolved, as a further short path of a link.
+    // Paths are read by the hundred, and each is resolved as a short path.
     expect(assistant.countAsked() - before).toBeLessThanOrEqual(8 + rows.length);
   });
 });
 
-test("an app that two are called, or none, is refused with those there are", async () => {
+test("a name of two apps or of none is refused with the existing apps", async () => {
   await assistant.plant("ios_app", {
     bundle_id: "com.acme.shop2",
     team_id: "ABCDE12345",
@@ -96,7 +92,7 @@ test("an app that two are called, or none, is refused with those there are", asy
   expect(plan.problems).toHaveLength(2);
 });
 
-describe("a row's link is named", () => {
+describe("a row may name its link", () => {
   const host = "default.localhost:8787";
   let spring: { readonly id: string; readonly shortened_path: string };
 
@@ -107,45 +103,41 @@ describe("a row's link is named", () => {
     await assistant.plant("link", { path: "other" });
   });
 
-  const ways: readonly (readonly [string, () => string])[] = [
-    ["an address", () => `http://${host}/spring`],
-    ["an address without its scheme and port", () => "default.localhost/spring"],
-    ["an address with a query and a slash", () => `https://${host}/spring/?utm=1`],
-    ["a path with a slash and a query", () => "/spring?x=1"],
-    ["a short path", () => spring.shortened_path],
-    ["a short address", () => `${host}/${spring.shortened_path}`],
-  ];
-
-  describe.each(["id", "path"])("by its %s", (member) => {
-    test.each(ways)("as %s", async (_, write) => {
-      const row = { [member]: write() };
-      const updating = { operation: "update", rows: [{ ...row, url: "https://x.example/new" }] };
-      const { plan, error } = await call("plan_links", updating);
-      expect(plan?.counts, JSON.stringify([plan, error])).toMatchObject({ update: 1 });
-      expect(plan.sample[0]).toMatchObject({ path: "spring" });
-      const deleting = await call("plan_links", { operation: "delete", rows: [row] });
-      const told = JSON.stringify(deleting.plan);
-      expect(deleting.plan.counts, told).toMatchObject({ delete: 1, conflict: 0 });
-      const { job } = await call("apply_plan", { plan_id: deleting.plan.id });
-      expect(job.state).toBe("done");
-      expect((await assistant.world.call("GET", `/links/${spring.id}`)).status).toBe(404);
-    });
+  test.each([
+    ["id", "an address", () => `http://${host}/spring`],
+    ["path", "an address without its scheme and port", () => "default.localhost/spring"],
+    ["id", "an address with a query and a slash", () => `https://${host}/spring/?utm=1`],
+    ["path", "a path with a slash and a query", () => "/spring?x=1"],
+    ["id", "a short path", () => spring.shortened_path],
+    ["path", "a short address", () => `${host}/${spring.shortened_path}`],
+  ])("in the field %s as %s", async (field, _, write) => {
+    const row = { [field]: write() };
+    const updating = { operation: "update", rows: [{ ...row, url: "https://x.example/new" }] };
+    const { plan, error } = await call("plan_links", updating);
+    expect(plan?.counts, JSON.stringify([plan, error])).toMatchObject({ update: 1 });
+    expect(plan.sample[0]).toMatchObject({ path: "spring" });
+    const { plan: deleting } = await call("plan_links", { operation: "delete", rows: [row] });
+    expect(deleting.counts, JSON.stringify(deleting)).toMatchObject({ delete: 1, conflict: 0 });
+    const { job } = await call("apply_plan", { plan_id: deleting.id });
+    expect(job.state).toBe("done");
+    expect((await assistant.world.call("GET", `/links/${spring.id}`)).status).toBe(404);
   });
 
-  test("by its path, which an id stands for as well, to move it", async () => {
+  test("by an address in the id, and move it to the path", async () => {
     const rows = [{ id: `${host}/spring`, path: "summer" }];
     const { plan } = await call("plan_links", { operation: "update", rows });
     await call("apply_plan", { plan_id: plan.id });
     expect((await readLink(spring.id)).path).toBe("summer");
   });
 
-  test("in two ways by two rows, of which one is refused", async () => {
-    const rows = [{ path: "spring" }, { id: `${host}/spring` }, { id: spring.shortened_path }];
+  test("only once, even in different ways", async () => {
+    const ids = [`${host}/spring`, spring.shortened_path, "Spring"];
+    const rows = [{ path: "spring" }, ...ids.map((id) => ({ id }))];
     const { plan } = await call("plan_links", { operation: "delete", rows });
-    expect(plan.counts).toMatchObject({ delete: 1, invalid: 2 });
+    expect(plan.counts).toMatchObject({ delete: 1, conflict: 0, invalid: 3 });
   });
 
-  test("by an address on another host, which is refused with ours and what is there", async () => {
+  test("but not by an address on another host", async () => {
     const rows = [{ id: "https://elsewhere.example/spring" }];
     const { plan } = await call("plan_links", { operation: "delete", rows });
     expect(plan.counts).toMatchObject({ delete: 0, conflict: 1 });
@@ -155,14 +147,14 @@ describe("a row's link is named", () => {
     );
   });
 
-  test("by its exact path before any other reading", async () => {
+  test("by its exact path, which counts before an address", async () => {
     await assistant.plant("link", { path: `${host}/spring`, name: "Exact" });
     const rows = [{ id: `${host}/spring` }];
     const { plan } = await call("plan_links", { operation: "delete", rows });
     expect(plan.sample[0].path).toBe(`${host}/spring`);
   });
 
-  test.each(["Spring", " spring SALE "])("by its own name, as %j in its id", async (id) => {
+  test.each(["Spring", " spring SALE "])("by its name %j in its id", async (id) => {
     const other = await assistant.plant("link", { path: "sale", name: "Spring sale" });
     const rows = [{ id, url: "https://x.example/new" }];
     const { plan } = await call("plan_links", { operation: "update", rows });
@@ -172,7 +164,7 @@ describe("a row's link is named", () => {
     expect((await readLink(meant)).url).toBe("https://x.example/new");
   });
 
-  test("by a name that two have, which is refused with where both are", async () => {
+  test("but not by a name of two links", async () => {
     await assistant.plant("link", { path: "twin", name: "Spring sale" });
     await assistant.plant("link", { path: "sale", name: "Spring sale" });
     const rows = [{ id: "Spring sale" }];
@@ -182,25 +174,18 @@ describe("a row's link is named", () => {
     expect(message).toMatch(/^Several links match: "(twin" and "sale|sale" and "twin)";/);
   });
 
-  test("by its path and its name in two rows, of which one is refused", async () => {
-    const rows = [{ path: "spring" }, { id: "Spring" }];
-    const { plan } = await call("plan_links", { operation: "delete", rows });
-    expect(plan.counts).toMatchObject({ delete: 1, conflict: 0, invalid: 1 });
-  });
-
-  test("by a path that is gone, and no other link's name is taken for it", async () => {
-    await assistant.plant("link", { path: "elsewhere", name: "gone" });
+  test("by its path, which no other link's name replaces", async () => {
+    await assistant.plant("link", { path: "other-path", name: "gone" });
     const rows = [{ path: "gone" }];
     const { plan } = await call("plan_links", { operation: "delete", rows });
     expect(plan.sample[0].message).toBe("This link does not exist");
   });
 
-  test("with many others by few requests", async () => {
+  test("by an address with hardly more requests than by its path", async () => {
     const many = Array.from({ length: 90 }, (_, number) => `many${number}`);
     for (const path of many) await assistant.plant("link", { path });
     const byPath = await countRequests(many.map((path) => ({ path })));
     const byAddress = await countRequests(many.map((path) => ({ path: `http://${host}/${path}` })));
-    // Addresses are longer, and each could be a path as it is written.
     expect(byAddress - byPath).toBeLessThanOrEqual(3);
   });
 });

@@ -6,7 +6,7 @@ import {
 } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
-/** Many links through the tools: planned, asked of a person, applied, watched. */
+/** Many links through the tools: planned, approved, applied and undone. */
 
 let assistant: AssistantWorld;
 
@@ -22,7 +22,7 @@ async function applyApproved(plan_id: string) {
   return (await call("apply_plan", { plan_id })).job;
 }
 
-describe("every link whose name contains spring", () => {
+describe("a plan for the links with spring in their name", () => {
   const filters = [{ field: "name", condition: "cont", value: "spring" }];
   const wanted = { operation: "update", filters, changes: { url: "https://x.example/new" } };
 
@@ -33,7 +33,7 @@ describe("every link whose name contains spring", () => {
     }
   });
 
-  test("gets a new address when a person approves of the plan, and no other does", async () => {
+  test("changes these links after an approval, and no others", async () => {
     const { plan } = await call("plan_links", wanted);
     expect(plan.counts).toMatchObject({ update: 8, create: 0, delete: 0, invalid: 0 });
     expect(plan.sample[0].changes).toEqual({
@@ -54,7 +54,7 @@ describe("every link whose name contains spring", () => {
     expect((await call("list_jobs")).jobs).toMatchObject([{ id: job.id, state: "done" }]);
   });
 
-  test("gets its old one back when the job is undone, but for what was edited since", async () => {
+  test("is undone, except for a link that was edited since", async () => {
     const { plan } = await call("plan_links", wanted);
     const job = await applyApproved(plan.id);
     await call("update_link", { id: "p0", url: "https://x.example/mine" });
@@ -66,21 +66,7 @@ describe("every link whose name contains spring", () => {
     expect(urls).toEqual(["https://x.example/mine", ...Array(7).fill("https://x.example/old")]);
   });
 
-  test("comes back with its id when its deletion is undone", async () => {
-    const { plan } = await call("plan_links", { operation: "delete", filters });
-    const job = await applyApproved(plan.id);
-    expect((await call("list_links")).meta.count).toBe(4);
-    const undoing = (await call("plan_links", { undo: job.id })).plan;
-    expect(undoing.counts).toMatchObject({ create: 8 });
-    expect(undoing.sample[0].message).toContain("with its ID, clicks and short path");
-    const { job: ended } = await call("apply_plan", { plan_id: undoing.id });
-    expect(ended).toMatchObject({ state: "done", counts: { done: 8 } });
-    const { links } = await call("list_links", { limit: 50, filters });
-    expect(links).toHaveLength(8);
-    expect(links[0]).toMatchObject({ destination: "https://x.example/old" });
-  });
-
-  test("is listed row by row by the plan's own address", async () => {
+  test("can be read row by row as a resource of its own key", async () => {
     const { plan } = await call("plan_links", wanted);
     const { contents } = await assistant.readResource(`waypost://plans/${plan.id}`);
     const { rows, next } = JSON.parse(contents[0]?.text ?? "");
@@ -93,7 +79,7 @@ describe("every link whose name contains spring", () => {
     await expect(reading).rejects.toThrow(/resource does not exist/);
   });
 
-  test("is told first of all where it was not to be had any more", async () => {
+  test("rejects a link that was edited after the plan, and reports it", async () => {
     const { plan } = await call("plan_links", wanted);
     await call("update_link", { id: "p5", name: "Spring, but mine" });
     const job = await applyApproved(plan.id);
@@ -105,30 +91,9 @@ describe("every link whose name contains spring", () => {
     const { link } = await call("get_link", { id: "p5" });
     expect(link.url).toBe("https://x.example/old");
   });
-
-  test("stays as it is when a person declines", async () => {
-    const { plan } = await call("plan_links", wanted);
-    const { error } = await call("apply_plan", { plan_id: plan.id });
-    await assistant.press(error.approval.url, "decline");
-    expect((await call("apply_plan", { plan_id: plan.id })).error).toMatchObject({
-      code: "approval_declined",
-    });
-    expect((await call("list_jobs")).jobs).toEqual([]);
-  });
-
-  test.each([
-    [{ ...wanted, filters: [{ field: "nmae", condition: "cont", value: "spring" }] }],
-    [{ ...wanted, filters: [] }],
-    [{ ...wanted, changes: undefined }],
-    [{ ...wanted, rows: [{ path: "a" }] }],
-    [{ ...wanted, operation: "upsert" }],
-    [{ operation: "delete", filters, changes: { url: "https://x.example" } }],
-  ])("is refused before anything is read: %j", async (args) => {
-    expect((await call("plan_links", args)).error).toMatchObject({ code: "invalid_arguments" });
-  });
 });
 
-describe("a plan of more than fifty links that are there", () => {
+describe("a plan for more than fifty existing links", () => {
   const filters = [{ field: "path", condition: "start", value: "p" }];
   const changes = { name: "New" };
   let elicited: { readonly message: string }[];
@@ -164,7 +129,7 @@ describe("a plan of more than fifty links that are there", () => {
     expect(job).toMatchObject({ state: "done", counts: { done: 51 } });
   });
 
-  test("does not with one less", async () => {
+  test("needs no number for fifty links", async () => {
     const { id } = await plan(50);
     const { error } = await call("apply_plan", { plan_id: id });
     const { html } = await assistant.press(error.approval.url, "approve");
@@ -185,7 +150,7 @@ describe("a plan of more than fifty links that are there", () => {
 });
 
 describe("an export", () => {
-  test.each(["csv", "json"])("as %s is read back as what is there already", async (format) => {
+  test.each(["csv", "json"])("as %s can be planned again, and changes nothing", async (format) => {
     const names = ["=1+1", "'quoted", 'a "b", c', "line\nbreak", "ümlaut", "+49"];
     for (const [index, name] of names.entries()) {
       await assistant.plant("link", { path: `p${index}`, name, url: "https://x.example/?a=1,2" });
@@ -196,20 +161,14 @@ describe("an export", () => {
     const [{ text = "" } = {}] = contents;
     const source = format === "csv" ? { csv: text } : { rows: JSON.parse(text) };
     const { plan } = await call("plan_links", { operation: "upsert", ...source });
-    expect(plan.counts).toEqual({
-      create: 0,
-      update: 0,
-      unchanged: 6,
-      delete: 0,
-      conflict: 0,
-      invalid: 0,
-    });
+    const none = { create: 0, update: 0, delete: 0, conflict: 0, invalid: 0 };
+    expect(plan.counts).toEqual({ ...none, unchanged: 6 });
     const stranger = await assistant.connect({ key: await assistant.world.addKey({}) });
     await expect(stranger.readResource(file.uri)).rejects.toThrow(/resource does not exist/);
   });
 });
 
-test("a table with mistakes gets a line for each, and nothing is written", async () => {
+test("a table with mistakes lists each, and nothing is written", async () => {
   const rows = [
     "a,https://x.example",
     "b,ftp://x.example",
@@ -224,4 +183,48 @@ test("a table with mistakes gets a line for each, and nothing is written", async
     code: "invalid_arguments",
   });
   expect((await call("list_links")).meta.count).toBe(0);
+});
+
+async function deleteByPlan(paths: readonly string[]): Promise<string> {
+  const rows = paths.map((path) => ({ path }));
+  const { plan } = await call("plan_links", { operation: "delete", rows });
+  const job = await applyApproved(plan.id);
+  expect(job.counts).toMatchObject({ done: paths.length });
+  return job.id;
+}
+
+const byPath = { sort: { field: "path", direction: "asc" } };
+
+test("an undone job restores links with their ids, clicks and short addresses", async () => {
+  const shortened = { options: { shorten: true } };
+  for (const path of ["a", "b"]) await assistant.plant("link", { path, name: path, ...shortened });
+  await assistant.world.store.write((db) => db.updateTable("links").set({ clicks: 7 }).execute());
+  const before = await call("list_links", byPath);
+  const job = await deleteByPlan(["a", "b"]);
+  expect((await call("list_links", {})).links).toEqual([]);
+
+  const { plan } = await call("plan_links", { undo: job });
+  expect(plan.sample[0].message).toBe("The link is restored with its ID, clicks and short path");
+  const undone = await call("apply_plan", { plan_id: plan.id });
+
+  expect(undone.job.counts).toMatchObject({ done: 2 });
+  expect(await call("list_links", byPath)).toEqual(before);
+});
+
+test("an undone job rejects a link whose path is taken, and restores the others", async () => {
+  for (const path of ["a", "b"]) await assistant.plant("link", { path });
+  const job = await deleteByPlan(["a", "b"]);
+  const { plan } = await call("plan_links", { undo: job });
+  await assistant.plant("link", { path: "a", name: "another" });
+  const undone = await call("apply_plan", { plan_id: plan.id });
+  expect(undone.job.counts).toMatchObject({ done: 1, rejected: 1 });
+});
+
+test("the undo of a deletion can be undone", async () => {
+  await assistant.plant("link", { path: "a" });
+  const first = await deleteByPlan(["a"]);
+  const { plan } = await call("plan_links", { undo: first });
+  const { job } = await call("apply_plan", { plan_id: plan.id });
+  const again = await call("plan_links", { undo: job.id });
+  expect(again.plan.counts).toMatchObject({ delete: 1 });
 });

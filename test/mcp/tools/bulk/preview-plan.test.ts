@@ -8,7 +8,7 @@ import { createAssistantWorld, type AssistantWorld } from "../../../support/assi
 import { openForEach } from "../../../support/open-for.ts";
 import { addLinks } from "../../../support/rows.ts";
 
-/** What a person is told of a plan before they say yes: above all what nobody may overlook. */
+/** The question of a plan: what it changes, and first of all what must not be overlooked. */
 
 let assistant: AssistantWorld;
 const shown: string[] = [];
@@ -31,7 +31,7 @@ const old = "https://shop.example/old";
 const other = "https://evil.example/login";
 const day_ms = 24 * 60 * 60_000;
 
-/** Links of the day before, whose hosts are known ones. */
+/** Links of the day before, so that their hosts are known. */
 async function plant(count: number): Promise<void> {
   for (const row of listPaths(count)) await assistant.plant("link", { ...row, url: old });
   passDay();
@@ -41,15 +41,19 @@ function passDay(): void {
   assistant.setClock(day_ms + 1);
 }
 
-type Asked = { readonly text: string; readonly way: "form" | "page"; readonly url?: string };
+type ShownQuestion = {
+  readonly text: string;
+  readonly way: "form" | "page";
+  readonly url?: string;
+};
 
-/** What apply_plan asks: in the client's form, or else on the page. */
-async function ask(args: object, key?: string): Promise<Asked> {
+/** The question of apply_plan, in the client's form or on the page. */
+async function ask(args: object, key?: string): Promise<ShownQuestion> {
   const { callTool } = key === undefined ? assistant : await assistant.connect({ key });
   const { plan } = (await callTool("plan_links", { ...args })).structured;
   const before = shown.length;
   const { error } = (await callTool("apply_plan", { plan_id: plan.id })).structured;
-  // A form that is answered at once was shown to nobody, so that the page is named as well.
+  // A form that is answered at once was not seen, so the page is named too.
   if (shown.length > before) return { text: shown.at(-1) ?? "", way: "form" };
   expect(error.code).toBe("approval_required");
   return { text: error.approval.preview, way: "page", url: error.approval.url };
@@ -58,7 +62,7 @@ async function ask(args: object, key?: string): Promise<Asked> {
 const listPaths = (count: number) =>
   Array.from({ length: count }, (_, row) => ({ path: `p${row}` }));
 
-/** Twenty stay with their host, and the others leave it. */
+/** Twenty links keep their host, and the others get another one. */
 async function askUpdates(count: number) {
   await plant(count);
   const rows = listPaths(count).map((row, index) => {
@@ -67,8 +71,8 @@ async function askUpdates(count: number) {
   return ask({ operation: "update", rows });
 }
 
-describe("of updates of which the last lead elsewhere", () => {
-  test("the other host stands at the top, before all 45 rows", async () => {
+describe("updates whose last rows change the host", () => {
+  test("show the other host first, before all 45 rows", async () => {
     const { text, way } = await askUpdates(45);
     expect(text.split("\n").slice(0, 4)).toEqual([
       "Change 45 links",
@@ -81,15 +85,15 @@ describe("of updates of which the last lead elsewhere", () => {
     expect(way).toBe("form");
   });
 
-  test("a form does not ask where it cannot show each of them", async () => {
+  test("are asked on the page if a form cannot show every row", async () => {
     const { text, way } = await askUpdates(61);
     expect(text).toContain("- and: 1 more link\n");
     expect(way).toBe("page");
   });
 });
 
-describe("a change that all links get", () => {
-  test("stands once, in the words of who wants it, and the page shows every link", async () => {
+describe("a change of all links", () => {
+  test("is shown once, and the page lists every link", async () => {
     await plant(70);
     const rows = listPaths(70).map((row) => ({ ...row, url: other }));
     const { text, way } = await ask({ operation: "update", rows });
@@ -104,7 +108,7 @@ describe("a change that all links get", () => {
     expect((await ask({ operation: "update", rows: few })).way).toBe("form");
   });
 
-  test("to an address in a script of look-alikes is told by the host that is asked", async () => {
+  test("to a look-alike host shows the host in punycode with a warning", async () => {
     await plant(1);
     const rows = [{ path: "p0", url: "https://ѕhop.example/" }];
     const { text } = await ask({ operation: "update", rows });
@@ -114,16 +118,16 @@ describe("a change that all links get", () => {
 });
 
 describe("a host is new", () => {
-  test("new hosts that are not named one by one are counted", async () => {
+  test("and counted if it is not listed by name", async () => {
     await plant(22);
     const rows = listPaths(22).map((row, at) => ({ ...row, url: `https://host${at}.example/` }));
     const { text } = await ask({ operation: "update", rows });
     expect(text).toContain("- will redirect to other hosts: 2 links to 2 hosts; NEW: 2 of them\n");
   });
 
-  test("where no link leads to it, whether the plan has that link or not", async () => {
+  test("if no link redirects to it, in the plan or outside", async () => {
     await plant(1);
-    await assistant.plant("link", { path: "elsewhere", url: "https://known.example/" });
+    await assistant.plant("link", { path: "known", url: "https://known.example/" });
     passDay();
     const rows = [{ path: "p0", url: "https://known.example/a", ios_fallback_url: other }];
     const { text } = await ask({ operation: "update", rows });
@@ -131,7 +135,7 @@ describe("a host is new", () => {
     expect(text).toContain('- will redirect to "evil.example": 1 link; NEW');
   });
 
-  test("a project without an older link says that there is none to compare with", async () => {
+  test("if the project has no older link to compare with", async () => {
     await assistant.plant("link", { path: "p0", url: old });
     const { text } = await ask({ operation: "update", rows: [{ path: "p0", url: other }] });
     expect(text).toContain(
@@ -140,7 +144,7 @@ describe("a host is new", () => {
     );
   });
 
-  test("although a link was made that leads there, which asked nobody", async () => {
+  test("although a new link redirects to it, which needed no approval", async () => {
     await plant(1);
     assistant.world.advance(day_ms);
     const made = await assistant.callTool("create_link", { path: "p1", url: other });
@@ -150,7 +154,7 @@ describe("a host is new", () => {
     expect(text).toContain('- will redirect to "evil.example": 2 links; NEW: none of the');
   });
 
-  test("a host is new although an old link got its first destination there", async () => {
+  test("although an old link got it as its first destination", async () => {
     await assistant.plant("link", { path: "bare" });
     await plant(1);
     const first = await assistant.callTool("update_link", { id: "bare", url: other });
@@ -160,7 +164,7 @@ describe("a host is new", () => {
     expect((await ask(moveAway)).text).not.toContain("NEW");
   });
 
-  test("although an old link that leads there came back from the bin a moment ago", async () => {
+  test("although an old link with it was restored a moment ago", async () => {
     const { id } = await assistant.plant("link", { path: "gone", url: other });
     await plant(1);
     assistant.world.advance(day_ms + 1);
@@ -170,7 +174,7 @@ describe("a host is new", () => {
     expect((await ask(moveAway)).text).toContain('"evil.example": 1 link; NEW');
   });
 
-  test("and is not where a link of the plan has led there for long", async () => {
+  test("but not if a link of the plan has long redirected to it", async () => {
     await assistant.plant("link", { path: "p0", url: other });
     const { store, project } = assistant.world;
     await store.write(async (db) => {
@@ -189,26 +193,26 @@ const moveAway = { operation: "update", rows: [{ path: "p0", url: `${other}/2` }
 
 const remoteOrigin = "http://remote.example";
 
-/** The preview of a plan that leads a link to the host, after Waypost led another one there. */
-async function askAfter(lead: (remote: AssistantWorld, id: string) => Promise<unknown>) {
+/** The question of a plan that points a link at a host, after Waypost gave it to another link. */
+async function askAfter(prepare: (remote: AssistantWorld, id: string) => Promise<unknown>) {
   const { id } = await assistant.plant("link", { path: "bare" });
   await plant(1);
-  const { world: beside, answerApi } = assistant;
+  const { world, answerApi } = assistant;
   const carry = sendEmbedded(answerApi);
   const send: Send = (request, readSignal) =>
     carry({ ...request, url: dropOwnFilters(request.url) }, readSignal);
   await using remote = await createAssistantWorld({
-    beside,
+    beside: world,
     remote: { url: remoteOrigin, send },
   });
   remote.setClock(day_ms + 1);
-  await lead(remote, id);
+  await prepare(remote, id);
   const { plan } = (await remote.callTool("plan_links", moveAway)).structured;
   const { error } = (await remote.callTool("apply_plan", { plan_id: plan.id })).structured;
   return String(error.approval.preview);
 }
 
-/** The address as a server reads it that knows only the specified filters. */
+/** The address without our own filters, which a remote server ignores. */
 function dropOwnFilters(address: string): string {
   const url = new URL(address);
   const own = [...url.searchParams.keys()].filter((name) => name.startsWith("f["));
@@ -216,7 +220,7 @@ function dropOwnFilters(address: string): string {
   return url.href;
 }
 
-/** Fills the history with changes that the server then refuses, so that nothing of them stays. */
+/** Fills the history with changes, and removes them again. */
 async function flood({ state, world }: AssistantWorld): Promise<void> {
   const after = { body: "x".repeat(1024 * 1024) };
   const change = {
@@ -241,7 +245,7 @@ describe("on a remote server, which shows no times of links", () => {
     expect(text).toContain('"evil.example": 1 link; NEW');
   });
 
-  test("a host is new although a job of Waypost has led an old link there", async () => {
+  test("a host is new although a job of Waypost gave it to an old link", async () => {
     const text = await askAfter(async (remote) => {
       const rows = [{ path: "bare", url: other }];
       const asked = { operation: "update", rows };
@@ -265,7 +269,7 @@ describe("on a remote server, which shows no times of links", () => {
     expect(text).toContain('"evil.example": 1 link; NEW');
   });
 
-  test("a host is known where an old link leads that Waypost has not written", async () => {
+  test("a host is known if an old link that Waypost did not write has it", async () => {
     const text = await askAfter((_, id) =>
       assistant.world.call("PATCH", `/links/${id}`, { body: { url: other } }),
     );
@@ -273,8 +277,8 @@ describe("on a remote server, which shows no times of links", () => {
   });
 });
 
-describe("the plan that undoes a job", () => {
-  test("an undo calls no host new that the job itself replaced", async () => {
+describe("an undo", () => {
+  test("calls no host new that its job has replaced", async () => {
     await plant(1);
     const { plan } = (await assistant.callTool("plan_links", moveAway)).structured;
     const { callTool } = await assistant.connect({ elicit: undefined });
@@ -290,7 +294,7 @@ describe("the plan that undoes a job", () => {
 });
 
 describe("a deletion", () => {
-  test("tells what is lost, the most clicked link first, and leaves no link unnamed", async () => {
+  test("shows what is lost, the most clicked link first, and names every link", async () => {
     await plant(61);
     const { store } = assistant.world;
     await store.write((db) =>
@@ -306,8 +310,8 @@ describe("a deletion", () => {
   });
 });
 
-describe("on the page of a plan that has more rows than are read at a glance", () => {
-  test("the most clicked links stand above the list, which is in the plan's order", async () => {
+describe("the page of a long plan", () => {
+  test("shows the most clicked links above the list in the plan's order", async () => {
     await plant(130);
     const { store } = assistant.world;
     await store.write((db) =>
@@ -324,15 +328,15 @@ describe("on the page of a plan that has more rows than are read at a glance", (
     expect(html).not.toContain("more links");
   });
 
-  test("no link is called the most clicked where none has clicks", async () => {
+  test("shows no most clicked links if none has clicks", async () => {
     await plant(61);
     const { url } = await ask({ operation: "delete", rows: listPaths(61) });
     expect((await assistant.visit(url ?? "")).html).not.toContain("Most clicked");
   });
 });
 
-describe("where a text has no room for all of a plan", () => {
-  test("it says so, and where every row is to be read", async () => {
+describe("the text of a long plan", () => {
+  test("says that it is a part, and where all rows are", async () => {
     await using asking = await createAssistantWorld();
     const rows = listPaths(150);
     const planted = await asking.callTool("plan_links", { operation: "upsert", rows });
@@ -362,7 +366,7 @@ describe("an app that links get or lose", () => {
     return { id, ...(await ask({ operation: "update", rows }, key)) };
   }
 
-  test("is told by its name, in the form and on the page", async () => {
+  test("is shown by its name in the form and on the page", async () => {
     const { id, text } = await askApp();
     expect(text).toContain('- change "has": 0 clicks; iOS app: "Shop" ("com.example.shop") →');
     expect(text).toContain('- change "gets": 0 clicks; iOS app: none → "Shop" ("com.');
@@ -370,7 +374,7 @@ describe("an app that links get or lose", () => {
     expect(text).not.toContain("{");
   });
 
-  test("is told by its name where its bundle id was given, on every link alike", async () => {
+  test("is shown by its name if the rows have its bundle id", async () => {
     await assistant.plant("ios_app", ios_app);
     for (const path of ["one", "two"]) await assistant.plant("link", { path, url: old });
     const chosen = { bundle_id: "com.example.shop" };
@@ -380,7 +384,7 @@ describe("an app that links get or lose", () => {
     expect(text).not.toContain("Bundle ID");
   });
 
-  test("is told to be one that the key cannot read, where it may not", async () => {
+  test("is shown as unreadable if the key cannot read it", async () => {
     const scopes = ["links.index", "links.show", "links.update"] as const;
     const { text, url } = await askApp(await assistant.world.addKey({ scopes }));
     const unread = "an app that this API key cannot read";
@@ -391,7 +395,7 @@ describe("an app that links get or lose", () => {
   });
 });
 
-test("however long its texts are, little of a plan is kept with its approval", async () => {
+test("an approval stores little of a plan with long texts, and its page shows all", async () => {
   const texts = listPaths(60).map((row, index) => ({
     ...row,
     social_description: `${"x".repeat(6000)}${index} end`,
@@ -402,7 +406,7 @@ test("however long its texts are, little of a plan is kept with its approval", a
   expect(text.length).toBeLessThan(15_000);
   const stored = await assistant.state.approvals.findPage(url.split("/").at(-1) ?? "");
   expect(stored?.preview.length).toBeLessThan(10_000);
-  // Every row is a link away from its page all the same, whole.
+  // Every row has a link to its full text.
   let whole = "";
   for (const page of [1, 2, 3]) {
     const { html } = await assistant.visit(`${url}?page=${page}`);
@@ -417,14 +421,14 @@ describe("new links", () => {
   const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345" };
   const android_app = { package_name: "com.example.shop", fingerprints: [sha256] };
 
-  test("and changed ones are counted apart", async () => {
+  test("are counted separately from changed ones", async () => {
     await plant(2);
     const rows = [...listPaths(2), { path: "new" }].map((row) => ({ ...row, name: "Spring" }));
     const { text } = await ask({ operation: "upsert", rows });
     expect(text.split("\n")[0]).toBe("Create 1 link, change 2 (3 in all)");
   });
 
-  test("that would register apps are asked for, and each app is named", async () => {
+  test("that register apps need an approval, which names each app", async () => {
     const rows = [{ path: "new", ios_app, android_app }];
     const { text } = await ask({ operation: "upsert", rows });
     expect(text).toContain('- registers the iOS app "com.example.shop": Team ID: "ABCDE12345"');
@@ -436,7 +440,7 @@ describe("new links", () => {
     expect(text).toContain(`- assetlinks.json: + "com.example.shop ${sha256}"`);
   });
 
-  test("that would register an app say so on the page's button", async () => {
+  test("that register an app say so on the page's button", async () => {
     const key = await assistant.world.addKey({});
     const rows = [{ path: "new", ios_app }];
     const { url } = await ask({ operation: "upsert", rows }, key);
@@ -445,7 +449,7 @@ describe("new links", () => {
     expect(html).toContain("<dt>apple-app-site-association</dt>");
   });
 
-  test("that open an app which is there are not", async () => {
+  test("with an existing app need no approval", async () => {
     await assistant.plant("ios_app", ios_app);
     const { plan } = (
       await assistant.callTool("plan_links", {

@@ -3,13 +3,13 @@ import { createAssistantWorld, type AssistantWorld } from "../../../support/assi
 import { openForEach } from "../../../support/open-for.ts";
 import { waitUntil } from "../../../support/clock.ts";
 
-/** The undo of a job that its process left unfinished. */
+/** The undo of an interrupted job. */
 
 let assistant: AssistantWorld;
 const rows = ["a", "b", "c", "d"].map((path) => ({ path, name: "New" }));
 
 openForEach(
-  // From one row to the next the job stands still.
+  // The job pauses between two rows.
   () => createAssistantWorld({ mode: "full", spacing_ms: 400 }),
   (opened) => (assistant = opened),
 );
@@ -18,7 +18,7 @@ async function call(tool: string, args: Readonly<Record<string, unknown>> = {}, 
   return (await by.callTool(tool, args)).structured;
 }
 
-/** A job with one row done, as a process leaves it that is asked to stop. */
+/** A job with one row done, as a process leaves it when it stops. */
 async function leaveInterrupted(): Promise<{ readonly job_id: string; readonly plan_id: string }> {
   for (const { path } of rows) await assistant.plant("link", { path, name: "Old" });
   const { plan } = await call("plan_links", { operation: "upsert", rows });
@@ -35,7 +35,7 @@ async function leaveInterrupted(): Promise<{ readonly job_id: string; readonly p
 const listNames = async (by: AssistantWorld) =>
   (await call("list_links", {}, by)).links.map(({ name }: { name: string }) => name);
 
-test("an undo that was planned before its job was resumed is planned again", async () => {
+test("an undo planned before its job was resumed must be planned again", async () => {
   const { job_id, plan_id } = await leaveInterrupted();
   await using next = await createAssistantWorld({ beside: assistant.world, mode: "full" });
   const { plan: early } = await call("plan_links", { undo: job_id }, next);
@@ -56,7 +56,7 @@ test("an undo that was planned before its job was resumed is planned again", asy
   expect(await listNames(next)).toEqual(rows.map(() => "Old"));
 });
 
-test("a cancelled job that was undone is resumed by no start", async () => {
+test("a cancelled job that was undone is not resumed by a new process", async () => {
   const { job_id } = await leaveInterrupted();
   await using next = await createAssistantWorld({ beside: assistant.world, mode: "full" });
   expect((await call("cancel_job", { job_id }, next)).job).toMatchObject({ state: "cancelled" });

@@ -4,11 +4,57 @@ import type { Scope } from "../../../../src/contract/scopes-and-roles.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
-/** A plan whose rows would register apps, for a key that may not: refused before anything is. */
+/** A plan registers only apps that its approval has shown, and only for a key that may. */
 
 let assistant: AssistantWorld;
 
 openForEach(createAssistantWorld, (opened) => (assistant = opened));
+
+const bundle_id = "com.example.shop";
+const registered = { bundle_id, team_id: "ABCDE12345" };
+const ios_app = { bundle_id, team_id: "STRANGE123", app_store_id: "666" };
+const row = { path: "new", url: "https://shop.example", ios_app };
+const question = `registers the iOS app "${bundle_id}": Team ID: "STRANGE123"; App Store ID: "666"`;
+
+async function planRows(rows: readonly object[]): Promise<string> {
+  const { structured } = await assistant.callTool("plan_links", { operation: "upsert", rows });
+  return structured.plan.id;
+}
+
+const apply = async (plan_id: string) =>
+  (await assistant.callTool("apply_plan", { plan_id })).structured;
+
+/** An approved job whose process ended before its first row. */
+async function begin(rows: readonly object[]): Promise<string> {
+  const plan_id = await planRows(rows);
+  const plan = await assistant.state.plans.find(plan_id);
+  if (plan === undefined) throw new Error("the plan is missing");
+  await assistant.state.jobs.open(plan);
+  return plan_id;
+}
+
+test("a plan asks again for an app that was registered since", async () => {
+  const plan_id = await planRows([row]);
+  await assistant.plant("ios_app", registered);
+  const { error } = await apply(plan_id);
+  expect(error.code).toBe("approval_required");
+  expect(error.approval.preview).toContain(question);
+  expect(await assistant.state.jobs.findOfPlan(plan_id)).toBeUndefined();
+});
+
+test("the approval of other rows also shows an app that was registered since", async () => {
+  await assistant.plant("link", { path: "old", name: "A" });
+  const plan_id = await planRows([row, { path: "old", name: "B" }]);
+  await assistant.plant("ios_app", registered);
+  const { approval } = (await apply(plan_id)).error;
+  expect(approval.preview).toContain(question);
+  expect((await assistant.visit(approval.url)).html).toContain("STRANGE123");
+});
+
+test("an interrupted job registers its app without a second approval", async () => {
+  const plan_id = await begin([row]);
+  expect((await apply(plan_id)).job).toMatchObject({ state: "done", counts: { done: 1 } });
+});
 
 const writing: readonly Scope[] = ["links.index", "links.show", "links.create", "links.update"];
 const shop = { bundle_id: "com.shop", team_id: "TEAM000001" };
@@ -27,7 +73,7 @@ test.each([
   [{ ios_app: shop }, "ios_apps.create", writing],
   [{ ios_app: shop }, "ios_apps.create", [...writing, "ios_apps.index"]],
   [{ android_app: store }, "android_apps.create", [...writing, "android_apps.index"]],
-] as const)("%j needs %s where the key has %j", async (apps, scope, scopes) => {
+] as const)("a plan that registers %j needs %s, not only %j", async (apps, scope, scopes) => {
   const call = await connect(scopes);
   const rows = [plain, { path: "second", ...apps }];
   const { error } = await call("plan_links", { operation: "upsert", rows });
@@ -40,7 +86,7 @@ test.each([
   expect(assistant.writes).toEqual([]);
 });
 
-test("changes of many links by filters need the right to register as well", async () => {
+test("changes by filters need the right to register an app", async () => {
   await assistant.plant("link", { path: "first", name: "Spring" });
   const call = await connect([...writing, "ios_apps.index"]);
   const { error } = await call("plan_links", {
@@ -51,20 +97,20 @@ test("changes of many links by filters need the right to register as well", asyn
   expect(error).toMatchObject({ code: "scope_missing" });
 });
 
-test("a key that may not register chooses apps that are there", async () => {
+test("a key that may not register apps can choose existing ones", async () => {
   await assistant.plant("ios_app", shop);
   const rows = [{ ...plain, ios_app: shop }];
   const seeing = await connect([...writing, "ios_apps.index"]);
   const { plan } = await seeing("plan_links", { operation: "upsert", rows });
   expect(plan.counts).toMatchObject({ create: 1, invalid: 0, conflict: 0 });
-  // Without the right to see the apps, the name alone says that nothing is to be registered.
+  // A bundle id without other fields registers nothing.
   const named = [{ ...plain, ios_app: { bundle_id: shop.bundle_id } }];
   const blind = await connect(writing);
   const { plan: other } = await blind("plan_links", { operation: "upsert", rows: named });
   expect(other.counts).toMatchObject({ create: 1, invalid: 0, conflict: 0 });
 });
 
-test("a key that may register plans as before", async () => {
+test("a key that may register apps can plan it", async () => {
   const call = await connect([...writing, "ios_apps.index", "ios_apps.create"]);
   const rows = [{ ...plain, ios_app: shop }];
   const { plan } = await call("plan_links", { operation: "upsert", rows });
