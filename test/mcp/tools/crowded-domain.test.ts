@@ -6,7 +6,7 @@ import { openForEach } from "../../support/open-for.ts";
 import { openPublicWorld, publicName, type PublicHost } from "../../support/public-host.ts";
 import { addLink, makeId, now } from "../../support/rows.ts";
 
-/** What `check_domain` says of a project with more than its association files can name. */
+/** `check_domain` for a project with more apps and paths than its association files can hold. */
 
 const print = Array.from({ length: 32 }, () => "AB").join(":");
 const bare = { name: null, custom_scheme: null } as const;
@@ -30,16 +30,16 @@ openForEach(
 
 type Finding = { readonly code: string; readonly severity: string; readonly message: string };
 
-/** All that is said, but for what Apple and Google keep. */
+/** The findings, without those about the caches of Apple and Google. */
 async function check() {
   const { structured, isError, text } = await assistant.callTool("check_domain", {});
   expect(isError, text).toBe(false);
   const found: readonly Finding[] = structured.domain.findings;
-  const told = found.filter(({ code }) => !code.includes("_cache_"));
+  const own = found.filter(({ code }) => !code.includes("_cache_"));
   return {
     ok: structured.domain.ok,
-    codes: told.map(({ severity, code }) => `${severity} ${code}`),
-    messages: told.map(({ message }) => message),
+    codes: own.map(({ severity, code }) => `${severity} ${code}`),
+    messages: own.map(({ message }) => message),
   };
 }
 
@@ -86,15 +86,15 @@ async function countExcluded(): Promise<number> {
   return (opening?.["dynamic_app_link_components"]?.length ?? 0) - 4;
 }
 
-describe("of the paths that stay in the browser", () => {
-  test("nothing is said while all are in both files", async () => {
+describe("paths that stay in the browser", () => {
+  test("are no finding while both files have all of them", async () => {
     await plantAndroidApps(1);
     await plantLinks(200, (index) => `web-${index}`);
     expect(await check()).toEqual({ ok: true, codes: [], messages: [] });
     expect(await countExcluded()).toBe(200);
   });
 
-  test("those that a file has no room for are told, for each system", async () => {
+  test("are reported for each system if a file has no room for all", async () => {
     await plantAndroidApps(10);
     await plantLinks(200, (index) => `web-${index}-${"x".repeat(50)}`);
     const { ok, codes, messages } = await check();
@@ -105,7 +105,7 @@ describe("of the paths that stay in the browser", () => {
     expect(messages[0]).toContain("up to 200 or 128 KB of the file");
   });
 
-  test("short addresses with a query are among them, and are told where they are not", async () => {
+  test("include short addresses with a query, and are reported if these do not fit", async () => {
     await plantAndroidApps(1);
     await plantLinks(199, (index) => `web-${index}`);
     const { body } = await shorten("utm_source=mail");
@@ -123,7 +123,7 @@ describe("of the paths that stay in the browser", () => {
   });
 });
 
-test("an app that a file has no room for is an error, by its name", async () => {
+test("an Android app that its file has no room for is an error with its name", async () => {
   await plantAndroidApps(300);
   const named = (await readFile("assetlinks.json")).length;
   const { ok, codes, messages } = await check();
@@ -133,7 +133,7 @@ test("an app that a file has no room for is an error, by its name", async () => 
   expect(messages[0]).toContain(` and ${300 - named - 5} more`);
 });
 
-test("an iOS app that its file has no room for is told likewise", async () => {
+test("an iOS app that its file has no room for is an error", async () => {
   const long = "x".repeat(400);
   await plant(async (tenant) => {
     for (let index = 0; index < 400; index += 1) {

@@ -4,14 +4,10 @@ import type { Client } from "../../../src/client/client.ts";
 import { links } from "../../../src/contract/links.ts";
 import { limitDestinations } from "../../../src/mcp/access/limit-destinations.ts";
 import { changeProject } from "../../../src/service/write-project.ts";
-import {
-  createAssistantWorld,
-  type AssistantOptions,
-  type AssistantWorld,
-} from "../../support/assistant-world.ts";
+import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { openForEach } from "../../support/open-for.ts";
 
-/** An assistant whose operator lets links lead to some hosts alone (WAYPOST_DESTINATIONS). */
+/** The operator allows links only to some hosts (WAYPOST_DESTINATIONS). */
 
 const destinations = ["shop.example", "*.shop.example"];
 const good = "https://shop.example/spring";
@@ -32,7 +28,7 @@ async function call(tool: string, args: Args, on: Pick<AssistantWorld, "callTool
   return (await on.callTool(tool, args)).structured;
 }
 
-/** The refusal of a call that is not even sent. */
+/** The problems of a call that is refused without a request. */
 async function fail(tool: string, args: Args, on: AssistantWorld = assistant) {
   const before = on.writes.length;
   const { error } = await call(tool, args, on);
@@ -44,8 +40,11 @@ async function fail(tool: string, args: Args, on: AssistantWorld = assistant) {
 
 const plan = async (args: Args, on?: AssistantWorld) => (await call("plan_links", args, on)).plan;
 
-const unlimited = (given: AssistantOptions = {}) =>
-  createAssistantWorld({ mode: "full", beside: assistant.world, ...given });
+/** The same service without the operator's list. */
+const unlimited = () => createAssistantWorld({ mode: "full", beside: assistant.world });
+
+/** The same operator in the mode that asks for approvals. */
+const guard = () => createAssistantWorld({ destinations, beside: assistant.world });
 
 const page = (inside: string) => `<p>${inside}</p>{% store_buttons %}`;
 
@@ -53,7 +52,7 @@ const wrongUrl = [{ field: "url", message: `Url ${refusal}` }];
 
 describe("a link", () => {
   test.each(["create_link", "upsert_link", "shorten_link"])(
-    "of %s leads nowhere else",
+    "of %s opens only allowed hosts",
     async (tool) => {
       expect(await fail(tool, argsOf(tool, evil))).toEqual(wrongUrl);
       expect((await call(tool, argsOf(tool, good))).link.url).toBe(good);
@@ -69,7 +68,7 @@ describe("a link", () => {
     ]);
   });
 
-  test("that leads elsewhere already is renamed, by its id, its path and as a whole", async () => {
+  test("that already opens another host can be renamed in every way", async () => {
     const { id } = await assistant.plant("link", { path: "old", url: evil });
     expect((await call("update_link", { id, name: "One" })).link.name).toBe("One");
     expect((await call("update_link", { id: "old", url: evil, name: "Two" })).link.name).toBe(
@@ -82,7 +81,7 @@ describe("a link", () => {
     expect(await fail("upsert_link", { ...whole, url: `${evil}/other` })).toEqual(wrongUrl);
   });
 
-  test("whose key cannot read it is held to the list", async () => {
+  test("that its key cannot read opens only allowed hosts", async () => {
     const { id } = await assistant.plant("link", { path: "old", url: evil });
     const key = await assistant.world.addKey({ scopes: ["links.update"] });
     const client = await assistant.connect({ key });
@@ -91,7 +90,7 @@ describe("a link", () => {
     expect(error).toMatchObject({ code: "validation_failed", problems: wrongUrl });
   });
 
-  test("of the project's own is shortened, wherever it leads", async () => {
+  test("of the project itself can be shortened, whatever host it opens", async () => {
     await assistant.plant("link", { path: "own", url: evil });
     const url = "http://default.localhost:8787/own";
     expect((await call("shorten_link", { url })).link.path).toBe("own");
@@ -114,7 +113,7 @@ describe("a link", () => {
     "https://shop.example.evil.example/",
     "https://\u0455hop.example/",
     " https://shop.example/",
-  ])("is not let through by the address %j", async (url) => {
+  ])("is refused for the misleading address %j", async (url) => {
     expect(await fail("create_link", { url })).toHaveLength(1);
   });
 });
@@ -124,18 +123,15 @@ function argsOf(tool: string, url: string): Args {
 }
 
 describe("a plan", () => {
+  const goodAndEvil = [
+    { path: "a", url: good },
+    { path: "b", url: evil },
+  ];
+
   test.each([
-    [
-      "rows",
-      {
-        rows: [
-          { path: "a", url: good },
-          { path: "b", url: evil },
-        ],
-      },
-    ],
+    ["rows", { rows: goodAndEvil }],
     ["csv", { csv: `path,url\na,${good}\nb,${evil}\n` }],
-  ])("of %s names the row that leads elsewhere, and cannot be applied", async (_, source) => {
+  ])("of %s names the row that opens another host, and cannot be applied", async (_, source) => {
     const made = await plan({ operation: "upsert", ...source });
     expect(made.problems).toMatchObject([{ message: expect.stringContaining(`Url ${refusal}`) }]);
     const { error } = await call("apply_plan", { plan_id: made.id });
@@ -157,7 +153,7 @@ describe("a plan", () => {
     });
   });
 
-  test("leaves what leads elsewhere already as it is", async () => {
+  test("may keep the other host that a link already opens", async () => {
     await assistant.plant("link", { path: "old", url: evil });
     const rows = [{ path: "old", url: evil, name: "Renamed" }];
     const made = await plan({ operation: "upsert", rows });
@@ -166,28 +162,19 @@ describe("a plan", () => {
     expect(job.counts).toMatchObject({ done: 1, rejected: 0 });
   });
 
-  test("from before the list is refused as a whole, and nobody is asked", async () => {
+  test("made before the list is refused as a whole, without a question", async () => {
     await using earlier = await unlimited();
-    const rows = [
-      { path: "a", url: good },
-      { path: "b", url: evil },
-    ];
-    const { id } = await plan({ operation: "upsert", rows }, earlier);
+    const { id } = await plan({ operation: "upsert", rows: goodAndEvil }, earlier);
     const problems = await fail("apply_plan", { plan_id: id });
     expect(problems).toEqual([{ field: "url", message: `Row 2: Url ${refusal}` }]);
   });
 
-  test("that puts back another host is a conflict of that row", async () => {
+  test("that restores another host has a conflict in that row", async () => {
     const { id } = await assistant.plant("link", { path: "old", url: evil });
-    const rows = [
-      { id, url: good },
-      { path: "new", url: good },
-    ];
-    const [first, second] = rows;
     const ids = [];
     for (const [operation, row] of [
-      ["update", first],
-      ["upsert", second],
+      ["update", { id, url: good }],
+      ["upsert", { path: "new", url: good }],
     ] as const) {
       const made = await plan({ operation, rows: [row] });
       ids.push((await call("apply_plan", { plan_id: made.id })).job.id);
@@ -198,11 +185,11 @@ describe("a plan", () => {
 });
 
 describe("an undo", () => {
-  test("brings no link back that led elsewhere, nor its old address", async () => {
+  test("restores no link to another host, nor its old address", async () => {
     const { id } = await assistant.plant("link", { path: "old", url: evil });
     const deletion = (await call("delete_link", { id })).change;
     expect(await fail("undo", {})).toEqual(wrongUrl);
-    // A person who asks by REST gets back what was there.
+    // The REST API restores the link unchanged.
     const restored = await assistant.world.call("POST", `/links/${id}/restore`);
     expect([restored.status, restored.body.url]).toEqual([200, evil]);
     await call("undo", { change_id: deletion.id });
@@ -214,11 +201,8 @@ describe("an undo", () => {
     expect((await call("get_link", { id })).link).toMatchObject({ id, url: good, name: "Good" });
   });
 
-  test("is refused before anybody is asked about it", async () => {
-    await using guarded = await createAssistantWorld({
-      destinations,
-      beside: assistant.world,
-    });
+  test("is refused before the question", async () => {
+    await using guarded = await guard();
     const { id } = await assistant.plant("link", { path: "old", url: evil });
     const { change } = await call("update_link", { id, url: good });
     expect(await fail("undo", { change_id: change.id }, guarded)).toEqual(wrongUrl);
@@ -229,20 +213,23 @@ describe("a page template", () => {
   const picture = page(`<img src="https://evil.example/a.png" alt="">`);
   const wrong = [{ field: "body", line: 1, column: 9, message: `This address ${refusal}.` }];
 
-  test.each(["save_template", "publish_template"])("of %s shows no other host", async (tool) => {
-    expect(await fail(tool, { body: picture, css: "" })).toEqual(wrong);
-    const { error } = await call(tool, { body: page("<b>x</b>"), css: "" });
-    expect(error).toBe(undefined);
-  });
+  test.each(["save_template", "publish_template"])(
+    "of %s contains only allowed hosts",
+    async (tool) => {
+      expect(await fail(tool, { body: picture, css: "" })).toEqual(wrong);
+      const { error } = await call(tool, { body: page("<b>x</b>"), css: "" });
+      expect(error).toBe(undefined);
+    },
+  );
 
-  test("that was saved before is not published, and its css is still written", async () => {
+  test("saved before the list is not published, but its css can be changed", async () => {
     await assistant.world.call("PATCH", "/page_template", { body: { body: picture } });
     expect((await call("save_template", { css: "p{color:red}" })).error).toBe(undefined);
     const { error } = await call("publish_template", {});
     expect(error).toMatchObject({ code: "validation_failed", problems: wrong });
   });
 
-  test("that links show already is published again with another css", async () => {
+  test("that is already live can be published with another css", async () => {
     const body = { body: picture, css: "" };
     await assistant.world.call("POST", "/page_template/publish", { body });
     const again = { body: picture, css: "p{color:red}" };
@@ -250,16 +237,13 @@ describe("a page template", () => {
   });
 });
 
-test("an approval is not asked for what would be refused afterwards", async () => {
-  await using guarded = await createAssistantWorld({
-    destinations,
-    beside: assistant.world,
-  });
+test("a call that would be refused afterwards asks for no approval", async () => {
+  await using guarded = await guard();
   const body = '<a href="https://evil.example">x</a>{% store_buttons %}';
   expect(await fail("publish_template", { body, css: "" }, guarded)).toHaveLength(1);
 });
 
-test("the list of an embedded project holds beside the operator's", async () => {
+test("a project's own list applies in addition to the operator's", async () => {
   const { store, project } = assistant.world;
   const limited = { destinations: "shop.example,evil.example" };
   await store.write((db) => changeProject(db, assistant.world, project, {}, limited));

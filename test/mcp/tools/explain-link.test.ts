@@ -5,7 +5,7 @@ import { openForAll } from "../../support/open-for.ts";
 import { answering, openStage, ownerFacts, type Stage, type Staging } from "../../support/stage.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
-/** What a link's visitors meet, told from records alone: the tool over the contract's rules. */
+/** explain_link predicts what a link's visitors see from the records, without a visit. */
 
 const linkHost = "http://default.localhost:8787";
 const known = { facts: ownerFacts, linkHost };
@@ -48,49 +48,47 @@ async function explain(stage: Stage, args: Record<string, unknown>) {
 
 const ios = { bundle_id: "com.example.app" };
 
-describe.each(["v1", "modern"] as const)("through a client of %s", (era) => {
-  test("an address is explained with its query, as its visitors are led", async () => {
-    await using stage = await open({ era });
-    const { visits } = await explain(stage, { id: `${linkHost}/spring?id=1#top` });
-    expect(visits.desktop.to).toBe("https://a.example?id=1");
-    expect(visits.ios.without_app.to).not.toContain("id=1");
-    const other = await explain(stage, { id: "spring" });
-    expect(other.visits.desktop.to).toBe("https://a.example");
-  });
+test("an address is explained with its query", async () => {
+  await using stage = await open();
+  const { visits } = await explain(stage, { id: `${linkHost}/spring?id=1#top` });
+  expect(visits.desktop.to).toBe("https://a.example?id=1");
+  expect(visits.ios.without_app.to).not.toContain("id=1");
+  const other = await explain(stage, { id: "spring" });
+  expect(other.visits.desktop.to).toBe("https://a.example");
+});
 
-  test("a link that is there is explained by its path, with its apps", async () => {
-    await using stage = await open({ era });
-    const { visits, problems } = await explain(stage, { id: "spring" });
-    expect(visits.ios.with_app.action).toBe("open_app");
-    expect(visits.ios.without_app).toMatchObject({
-      action: "preview_page",
-      to: expect.stringContaining("apps.apple.com"),
-    });
-    expect(visits.android.with_app.why).toContain("cannot verify");
-    expect(visits.desktop).toMatchObject({ action: "redirect", to: "https://a.example" });
-    const fields = problems.map(({ field }: { field?: string }) => field);
-    expect(fields).toContain("android_app.fingerprints");
-    for (const { message, fix } of problems) {
-      expect(message).toMatch(/^[A-Z].*\.?$/);
-      if (fix !== undefined) expect(fix).toMatch(/\.$/);
-    }
+test("an existing link is explained by its path, with its apps", async () => {
+  await using stage = await open();
+  const { visits, problems } = await explain(stage, { id: "spring" });
+  expect(visits.ios.with_app.action).toBe("open_app");
+  expect(visits.ios.without_app).toMatchObject({
+    action: "preview_page",
+    to: expect.stringContaining("apps.apple.com"),
   });
+  expect(visits.android.with_app.why).toContain("cannot verify");
+  expect(visits.desktop).toMatchObject({ action: "redirect", to: "https://a.example" });
+  const fields = problems.map(({ field }: { field?: string }) => field);
+  expect(fields).toContain("android_app.fingerprints");
+  for (const { message, fix } of problems) {
+    expect(message).toMatch(/^[A-Z].*\.?$/);
+    if (fix !== undefined) expect(fix).toMatch(/\.$/);
+  }
+});
 
-  test("a link that is not there yet is explained by its fields, and nothing is made", async () => {
-    await using stage = await open({ era });
-    const { visits, problems } = await explain(stage, {
-      path: "summer",
-      ios_app: { bundle_id: "com.other", team_id: "ABCDE12345" },
-      android_app: { package_name: "com.other", fingerprints: [print] },
-      campaign_token: "mail",
-    });
-    expect(visits.ios.with_app.action).toBe("open_app");
-    expect(visits.desktop.action).toBe("default_page");
-    const fields = problems.map(({ field }: { field?: string }) => field);
-    expect(fields).toEqual(expect.arrayContaining(["campaign_token", "url"]));
-    expect(stage.asked.every((line) => line.startsWith("GET "))).toBe(true);
-    expect((await stage.callTool("get_link", { id: "summer" })).isError).toBe(true);
+test("a draft is explained by its fields, and nothing is created", async () => {
+  await using stage = await open();
+  const { visits, problems } = await explain(stage, {
+    path: "summer",
+    ios_app: { bundle_id: "com.other", team_id: "ABCDE12345" },
+    android_app: { package_name: "com.other", fingerprints: [print] },
+    campaign_token: "mail",
   });
+  expect(visits.ios.with_app.action).toBe("open_app");
+  expect(visits.desktop.action).toBe("default_page");
+  const fields = problems.map(({ field }: { field?: string }) => field);
+  expect(fields).toEqual(expect.arrayContaining(["campaign_token", "url"]));
+  expect(stage.asked.every((line) => line.startsWith("GET "))).toBe(true);
+  expect((await stage.callTool("get_link", { id: "summer" })).isError).toBe(true);
 });
 
 async function iosProblems(ios_app: object, given: Partial<Staging> = {}) {
@@ -100,19 +98,19 @@ async function iosProblems(ios_app: object, given: Partial<Staging> = {}) {
 }
 
 describe("an app of a draft", () => {
-  test("counts as it is registered", async () => {
+  test("is explained as it is registered", async () => {
     expect(await iosProblems(ios)).toEqual([]);
     expect(await iosProblems({ ...ios, id: "" })).toEqual([]);
     const [ignored] = await iosProblems({ ...ios, team_id: "OTHERTEAM1" });
     expect(ignored.message).toContain("already registered");
   });
 
-  test("is not looked for by another name than the API would take", async () => {
+  test("is not found by an id that the API would refuse", async () => {
     const [problem] = await iosProblems({ id: "com.example.app" });
     expect(problem.message).toContain("could not be read");
   });
 
-  test("is not known where nobody may look, and the rest is explained", async () => {
+  test("is unknown if the key may not read it, and the rest is explained", async () => {
     for (const error of [
       messages.scope_missing("ios_apps.index"),
       messages.role_required("viewer"),
@@ -126,18 +124,18 @@ describe("an app of a draft", () => {
   });
 
   test.each([
-    ["is down", () => Promise.reject<Response>(new Error("down")), "unreachable"],
+    ["fails", () => Promise.reject<Response>(new Error("down")), "unreachable"],
     ["is busy", answering(503, { error: "busy" }), "overloaded"],
-    ["answers nonsense", answering(200, [1]), "bad_response"],
-  ])("is no reason to guess where the deployment %s", async (_, send, code) => {
+    ["answers with nonsense", answering(200, [1]), "bad_response"],
+  ])("is not guessed if the remote server %s", async (_, send, code) => {
     await using stage = await open({ send });
     const { structured } = await stage.callTool("explain_link", { ios_app: ios });
     expect(structured.error.code).toBe(code);
   });
 });
 
-describe("what is to be explained", () => {
-  test("may be a saved link, when a draft has only its path", async () => {
+describe("explain_link", () => {
+  test("suggests the id for a draft with the path of an existing link", async () => {
     await using stage = await open();
     const { problems } = await explain(stage, { path: "spring" });
     const hint = { field: "path", message: "A link with this path exists: use its id." };
@@ -147,17 +145,20 @@ describe("what is to be explained", () => {
     }
   });
 
-  test.each([[{}], [{ id: "spring", name: "Spring" }]])("is one thing: %j", async (args) => {
-    await using stage = await open();
-    const { structured } = await stage.callTool("explain_link", args);
-    expect(structured.error).toMatchObject({
-      code: "invalid_arguments",
-      problems: [{ field: "id", message: expect.stringContaining("either id or the fields") }],
-    });
-    expect(stage.asked).toEqual([]);
-  });
+  test.each([[{}], [{ id: "spring", name: "Spring" }]])(
+    "takes either an id or the fields of a draft: %j",
+    async (args) => {
+      await using stage = await open();
+      const { structured } = await stage.callTool("explain_link", args);
+      expect(structured.error).toMatchObject({
+        code: "invalid_arguments",
+        problems: [{ field: "id", message: expect.stringContaining("either id or the fields") }],
+      });
+      expect(stage.asked).toEqual([]);
+    },
+  );
 
-  test("has to be there", async () => {
+  test("returns not_found for a missing link", async () => {
     await using stage = await open();
     const { structured } = await stage.callTool("explain_link", { id: "winter" });
     expect(structured.error).toMatchObject({
@@ -167,7 +168,7 @@ describe("what is to be explained", () => {
   });
 
   test.each(["/", "%", "a\ud800", "a/../b", "%2541", "x".repeat(5000)])(
-    "may have a path that no link can have: %j",
+    "explains a draft with the impossible path %j",
     async (path) => {
       await using stage = await open();
       await explain(stage, { path, url: "https://a.example" });
@@ -175,7 +176,7 @@ describe("what is to be explained", () => {
     },
   );
 
-  test("is told with its project's settings where they are known", async () => {
+  test("uses the settings of the project if they are known", async () => {
     const fields = {
       url: "https://a.example",
       referrer: "mail",
@@ -187,9 +188,9 @@ describe("what is to be explained", () => {
     expect(JSON.stringify(theirs)).not.toBe(JSON.stringify(own));
   });
 
-  test("is told what is not known of its project, where that is elsewhere", async () => {
-    const elsewhere = { base_url: "https://api.example", link_origin: undefined };
-    const theirs = await readKnownKey(elsewhere, { followKey: () => findNothing }, world.key);
+  test("says what it does not know about a remote project", async () => {
+    const remote = { base_url: "https://api.example", link_origin: undefined };
+    const theirs = await readKnownKey(remote, { followKey: () => findNothing }, world.key);
     await using stage = await open({ known: theirs });
     const { installs } = await explain(stage, { id: "spring" });
     expect(installs.android.matched).toBe("not_known");
@@ -197,7 +198,7 @@ describe("what is to be explained", () => {
     expect((await explain(own, { id: "spring" })).installs.android.matched).toBe("never");
   });
 
-  test("tells whether the page's button could open the app", async () => {
+  test("says whether the page has a button that opens the app", async () => {
     const ios_app = { bundle_id: "com.example.new", team_id: "ABCDE12345" };
     await using stage = await open();
     await using other = await open({ known: { ...known, hasSecondHost: true } });
@@ -206,7 +207,7 @@ describe("what is to be explained", () => {
     expect(JSON.stringify(theirs)).toContain("has an Open button");
   });
 
-  test("a sender's address is checked against the links' own host", async () => {
+  test("finds a link that redirects to itself", async () => {
     await using stage = await open();
     const loop = { path: "loop", url: `${linkHost}/loop` };
     const { problems } = await explain(stage, loop);
@@ -221,7 +222,7 @@ async function shows(scopes: readonly string[]): Promise<boolean> {
   return (await stage.listNames()).includes("explain_link");
 }
 
-test("whoever may do anything with links may have them explained, and nobody else", async () => {
+test("explain_link is listed for keys that may show, create or update links", async () => {
   for (const scope of ["links.show", "links.create", "links.update"]) {
     expect(await shows([scope])).toBe(true);
   }

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { CountedVisit } from "../../../src/stats/visit.ts";
-import { createAssistantWorld, eras, type AssistantWorld } from "../../support/assistant-world.ts";
+import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { openForAll } from "../../support/open-for.ts";
 
-/** How links did, asked as an assistant asks it: in one call, for few words. */
+/** Statistics of links for an assistant: one call, few words. */
 
 const day_ms = 24 * 60 * 60 * 1000;
 const monday = Date.UTC(2026, 0, 5);
@@ -36,10 +36,9 @@ openForAll(createAssistantWorld, async (opened) => {
 const spring = [{ field: "name", condition: "cont", value: "spring" }];
 const lastWeek = { from: "2026-01-12", to: "2026-01-18" };
 
-test.each(eras)("a week beside the one before is one call (%s)", async (era) => {
-  const client = await assistant.connect({ era });
+test("one call compares a week with the week before", async () => {
   const given = { filters: spring, ...lastWeek, compare: true };
-  const { structured, isError, text } = await client.callTool("link_stats", given);
+  const { structured, isError, text } = await assistant.callTool("link_stats", given);
   expect(isError, text).toBe(false);
   const { stats } = structured;
   expect(stats).toMatchObject({ ...lastWeek, by: "day" });
@@ -53,7 +52,7 @@ test.each(eras)("a week beside the one before is one call (%s)", async (era) => 
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(1500);
 });
 
-test("the best links stand first, the others together, in as few bytes", async () => {
+test("rows by link list the best links first, and all others together", async () => {
   const given = { ...lastWeek, from: "2026-01-01", by: "link", compare: true };
   const { structured, text } = await assistant.callTool("link_stats", given);
   const keys = structured.stats.rows.map(({ key }: { key: string }) => key);
@@ -64,7 +63,7 @@ test("the best links stand first, the others together, in as few bytes", async (
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(1500);
 });
 
-test("a month by the day has the numbers of each day and of the month before", async () => {
+test("a month has the clicks of each day and of the month before", async () => {
   const given = { by: "day", compare: true, time_zone: "Europe/Berlin" };
   const month = { ...given, from: "2025-10-01", to: "2025-10-31" };
   const { structured } = await assistant.callTool("link_stats", month);
@@ -80,13 +79,13 @@ test.each([
   ["2025-07-21", "week", 26],
   ["2025-01-19", "month", 13],
   ["2023-07-01", "month", 31],
-])("without `by`, statistics from %s on have few rows", async (from, by, count) => {
+])("without `by`, statistics since %s have few rows", async (from, by, count) => {
   const given = { from, compare: true, time_zone: "Europe/Berlin", to: "2026-01-18" };
   const { structured } = await assistant.callTool("link_stats", given);
   expect([structured.stats.by, structured.stats.rows.length]).toEqual([by, count]);
 });
 
-test("one link is named as anywhere else, and its days are the user's", async () => {
+test("one link is named by its path, and its days follow the time zone", async () => {
   const given = { id: "campaign/13", ...lastWeek, time_zone: "America/New_York" };
   const { structured } = await assistant.callTool("link_stats", given);
   expect(structured.stats.time_zone).toBe("America/New_York");
@@ -112,7 +111,7 @@ test.each([
   [{ by: "device" }, "invalid_arguments", /platform/],
   [{ id: "nowhere" }, "not_found", /nowhere/],
   [{ since: "2026-01-01" }, "invalid_arguments", /since/],
-])("what cannot be understood is told with what can: %j", async (given, code, said) => {
+])("a refusal shows what is allowed: %j", async (given, code, said) => {
   const { structured, isError } = await assistant.callTool("link_stats", given);
   expect(isError).toBe(true);
   expect(structured.error.code).toBe(code);

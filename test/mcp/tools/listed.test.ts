@@ -4,7 +4,6 @@ import {
 } from "@modelcontextprotocol/client/validators/ajv";
 import { AjvJsonSchemaValidator as ValidatorV1 } from "@modelcontextprotocol/sdk/validation/ajv";
 import { describe, expect, test } from "vitest";
-import { modes } from "../../../src/mcp/approval/mode.ts";
 import {
   answering,
   openStage,
@@ -13,7 +12,7 @@ import {
   type Staging,
 } from "../../support/stage.ts";
 
-/** What a client is shown of the tools, whole, and what it costs a model to read. */
+/** The whole list of tools as a client reads it, and how many tokens it costs a model. */
 
 const linkScopes = [
   "links.show",
@@ -44,63 +43,56 @@ async function list(setting: Setting, era?: "v1" | "legacy" | "modern") {
 }
 
 describe("the list of tools", () => {
-  test("of a full key is what it was", async () => {
+  test("of a full key is unchanged", async () => {
     const text = (await list(full)).map((tool) => write(tool, undefined)).join("\n\n");
     await expect(`${text}\n`).toMatchFileSnapshot("snapshots/full.snap");
   });
 
   test.each([
-    ["a key for links alone", linksOnly, "links-only"],
+    ["a key for links", linksOnly, "links-only"],
     ["read-only mode", readOnly, "read-only"],
     ["no key", noKey, "no-key"],
     ["a master key", master, "master-key"],
-    ["a key of which nothing is known", unknown, "unknown-key"],
-  ])("of %s is what it was, and told from the full one's", async (_, setting, name) => {
+    ["an unknown remote key", unknown, "unknown-key"],
+  ])("of %s is unchanged, as a difference to the full key's", async (_, setting, name) => {
     const whole = new Map((await list(full)).map((tool) => [tool.name, tool]));
     const text = (await list(setting)).map((tool) => write(tool, whole.get(tool.name))).join("\n");
     await expect(`${text}\n`).toMatchFileSnapshot(`snapshots/${name}.snap`);
   });
 
-  test("is the same for every client, and stays in its order", async () => {
+  test("has the same tools in the same order for every client", async () => {
     const [first, second, third] = [await list(full), await list(full, "v1"), await list(full)];
-    expect(JSON.stringify(second)).toBe(JSON.stringify(await list(full, "v1")));
     expect(JSON.stringify(third)).toBe(JSON.stringify(first));
     expect(second.map(({ name }) => name)).toEqual(first.map(({ name }) => name));
     for (const [index, tool] of second.entries()) expect(first[index]).toMatchObject(tool);
-    expect((await list(full, "legacy")).map(({ name }) => name)).toEqual(
-      first.map(({ name }) => name),
-    );
+    const legacy = await list(full, "legacy");
+    expect(legacy.map(({ name }) => name)).toEqual(first.map(({ name }) => name));
   });
 
   test.each([
     ["a full key", full, 5000],
-    ["a remote key of which nothing is known", unknown, 5000],
-    ["a key for links alone", linksOnly, 3000],
+    ["an unknown remote key", unknown, 5000],
+    ["a key for links", linksOnly, 3000],
     ["declared scopes of links", { mode: "guarded", scopes: linkScopes } satisfies Setting, 3000],
     ["read-only mode", readOnly, 2000],
-    ["read-only mode, nothing known", { mode: "read-only" } satisfies Setting, 2000],
+    ["read-only mode and an unknown key", { mode: "read-only" } satisfies Setting, 2000],
     ["a master key", master, 700],
     ["no key", noKey, 150],
-  ])("of %s costs a model no more than it may", async (_, setting, most) => {
+  ])("of %s stays within its limit of tokens", async (_, setting, most) => {
     const tools = await list(setting);
     expect(tools.length).toBeGreaterThan(1);
     expect(countTokens(tools)).toBeLessThanOrEqual(most);
   });
-});
 
-describe("a whole list of tools takes at most 40 KB on the wire", () => {
-  const keys = { full, linksOnly, master, unknown, noKey };
-  const eras = ["v1", "legacy", "modern"] as const;
-  const each = Object.entries(keys).flatMap(([key, setting]) => {
-    return modes.flatMap((mode) => eras.map((era) => [key, mode, era, setting] as const));
-  });
+  const largest = [full, unknown].flatMap((setting) =>
+    (["v1", "legacy", "modern"] as const).map((era) => ({ era, setting })),
+  );
 
-  test.each(each)("%s, %s, %s", async (_key, mode, era, setting) => {
+  test.each(largest)("takes at most 40 KB on the wire (%j)", async ({ era, setting }) => {
     await using stage = await openStage({
       send: answering(500, {}),
       probe: "off",
       ...setting,
-      mode,
       era,
     });
     const result = await stage.client.listTools();
@@ -108,12 +100,38 @@ describe("a whole list of tools takes at most 40 KB on the wire", () => {
     const message = JSON.stringify({ jsonrpc: "2.0", id: 1, result });
     expect(Buffer.byteLength(message)).toBeLessThanOrEqual(40_000);
   });
+
+  test("has a title of its own and a short description for each tool", async () => {
+    const tools = await list(full);
+    expect(new Set(tools.map(({ title }) => title)).size).toBe(tools.length);
+    for (const { name, title, description = "" } of tools) {
+      expect(title, name).toMatch(/^[A-Z][^.]+$/);
+      expect(description, name).toMatch(/^[A-Z].*\.$/);
+      expect(description.length, name).toBeLessThanOrEqual(160);
+    }
+  });
+
+  test.each(["plan_links", "export_links"])(
+    "spells out the filters of %s only if list_links does not",
+    async (name) => {
+      const [whole, bulk] = [await list(full), await list({ ...full, selection: ["bulk"] })];
+      const spelled = find(whole, "list_links")?.inputSchema.properties?.["filters"];
+      const own = find(bulk, name);
+      expect(own?.inputSchema.properties?.["filters"]).toEqual(spelled);
+      expect(own?.description).not.toContain("list_links");
+      const short = find(whole, name);
+      expect(short?.description).toMatch(/ Filters as in list_links\.$/);
+      const filters = short?.inputSchema.properties?.["filters"];
+      expect(JSON.stringify(filters)).not.toContain("enum");
+      expect(filters).toMatchObject({ items: { required: ["field", "condition", "value"] } });
+    },
+  );
 });
 
-describe("every schema that is published", () => {
+describe("every schema of a tool", () => {
   const settings = [full, readOnly, unknown];
 
-  test("is JSON Schema of every dialect that knows these words, 2020-12 among them", async () => {
+  test("uses only keywords that every dialect of JSON Schema has", async () => {
     const ajv = new Ajv({ strict: true, strictRequired: false, allowUnionTypes: true });
     for (const setting of settings) {
       for (const { name, inputSchema, outputSchema = {} } of await list(setting)) {
@@ -126,7 +144,7 @@ describe("every schema that is published", () => {
     }
   });
 
-  test("is one that both lines of clients can hold a result against", async () => {
+  test("accepts failures and refuses malformed ones in both validators", async () => {
     const failure = { code: "not_found", message: "a", effect: "none", retry: "never", next: "b" };
     for (const validator of [new ValidatorV1(), new ValidatorV2()]) {
       for (const { name, outputSchema = {} } of await list(full)) {
@@ -149,7 +167,7 @@ describe("every schema that is published", () => {
     }
   });
 
-  test("takes no argument that is not named", async () => {
+  test("allows no unknown argument", async () => {
     for (const { name, inputSchema } of await list(unknown)) {
       expect(inputSchema, name).toHaveProperty("additionalProperties", false);
     }
@@ -170,7 +188,11 @@ const keywords = new Set([
   "description",
 ]);
 
-/** The words of a schema, but not the names of the members that it speaks of. */
+function find(tools: readonly ShownTool[], name: string): ShownTool | undefined {
+  return tools.find((tool) => tool.name === name);
+}
+
+/** The keywords of a schema, without the names of its members. */
 function listKeywords(schema: unknown): readonly string[] {
   if (Array.isArray(schema)) return schema.flatMap(listKeywords);
   if (typeof schema !== "object" || schema === null) return [];
@@ -180,7 +202,7 @@ function listKeywords(schema: unknown): readonly string[] {
   });
 }
 
-/** A line for each part of a tool; what is as in another list is left out. */
+/** A line for each part of a tool, without the parts that equal another list's. */
 function write(tool: ShownTool, known: ShownTool | undefined): string {
   const parts = Object.entries(tool).filter(([part, value]) => {
     const other: unknown = known?.[part as keyof ShownTool];
@@ -191,7 +213,7 @@ function write(tool: ShownTool, known: ShownTool | undefined): string {
   );
 }
 
-/** What a model is shown of a tool, at the customary four bytes a token. */
+/** The tokens of a list at the customary four bytes each. */
 function countTokens(tools: readonly ShownTool[]): number {
   const shown = tools.map(({ name, description, inputSchema }) => {
     return Buffer.byteLength(JSON.stringify({ name, description, inputSchema }));

@@ -2,15 +2,13 @@ import { beforeEach, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { openForEach } from "../../support/open-for.ts";
 
-/** Where a link goes from one app to another, both are told by their names. */
+/** A change of a link's app shows both apps by their names. */
 
 let assistant: AssistantWorld;
 
 openForEach(
   () => createAssistantWorld({ mode: "full" }),
-  async (opened) => {
-    assistant = opened;
-  },
+  (opened) => (assistant = opened),
 );
 
 const team_id = "ABCDE12345";
@@ -28,7 +26,7 @@ const call = async (tool: string, args: Record<string, unknown> = {}) =>
   (await assistant.callTool(tool, args)).structured;
 
 test.each([{ bundle_id: shop.bundle_id }, { id: "Acme Shop" }])(
-  "by the result of a write, the history and an undo: %j",
+  "a write, the history and an undo name both apps: %j",
   async (ios_app) => {
     const { change } = await call("update_link", { id: "spring", ios_app });
     expect(change.fields).toEqual({ ios_app: moved });
@@ -38,7 +36,7 @@ test.each([{ bundle_id: shop.bundle_id }, { id: "Acme Shop" }])(
   },
 );
 
-test("by the sample of a plan and by its rows, which rows or filters made", async () => {
+test("a plan of rows or filters names both apps in its sample and its rows", async () => {
   const ios_app = { bundle_id: shop.bundle_id };
   const byRows = { operation: "update", rows: [{ path: "spring", ios_app }] };
   const filters = [{ field: "path", condition: "eq", value: "spring" }];
@@ -51,19 +49,19 @@ test("by the sample of a plan and by its rows, which rows or filters made", asyn
   }
 });
 
-test("with their bundle ids where two have one name", async () => {
+test("two apps of one name are shown with their bundle ids", async () => {
   await assistant.plant("ios_app", { ...legacy, bundle_id: "com.acme.old", name: "ACME shop" });
   const { change } = await call("update_link", { id: "spring", ios_app: { id: "com.acme.shop" } });
   expect(change.fields.ios_app.to).toBe("Acme Shop (com.acme.shop)");
 });
 
-test("a link that loses its app has none then", async () => {
+test("a link that loses its app shows only the old one", async () => {
   const { change } = await call("update_link", { id: "spring", ios_app: null });
   expect(change.fields.ios_app.from).toBe("Acme Legacy");
   expect(change.fields.ios_app.to ?? null).toBeNull();
 });
 
-test("by their ids to a key that may not read apps", async () => {
+test("a key that may not read apps sees their ids", async () => {
   const scopes = ["links.index", "links.show", "links.update"] as const;
   const key = await assistant.world.addKey({ scopes });
   const { callTool } = await assistant.connect({ key });
@@ -71,7 +69,7 @@ test("by their ids to a key that may not read apps", async () => {
   expect(structured.change.fields.ios_app_id.from).toMatch(/^[\da-f-]{36}$/);
 });
 
-test("a result that tells of no app costs no request more", async () => {
+test("a change without an app costs no extra request", async () => {
   const before = assistant.countAsked();
   await call("update_link", { id: "spring", name: "Spring" });
   const plain = assistant.countAsked() - before;

@@ -25,54 +25,43 @@ const configurations: readonly Given[] = [
   ...scopes.map((scope) => ({ scopes: [scope] })),
 ];
 
-describe.each(configurations)("with %j", (given) => {
-  const open = () =>
-    openStage({
-      send: answering(404, { error: "Link not found" }),
-      known: { facts: ownerFacts },
-      ...given,
-    });
-
-  test("no tool's texts, instructions or prompts name a tool that the key lacks", async () => {
-    await using stage = await open();
-    const tools = await stage.listTools();
-    const visible = new Set(tools.map(({ name }) => name));
-    const { prompts } = await stage.client.listPrompts();
-    const written = await Promise.all(
-      prompts.map(({ name, arguments: known = [] }) => {
-        const given = Object.fromEntries(known.map((argument) => [argument.name, "x"]));
-        return stage.client.getPrompt({ name, arguments: given });
-      }),
-    );
-    const texts = JSON.stringify([tools, stage.client.getInstructions(), written]);
-    expect(listStrays(texts, visible)).toEqual([]);
-  });
-
-  test("no refusal names a tool that the key lacks", async () => {
-    await using stage = await open();
-    const tools = await stage.listTools();
-    const visible = new Set(tools.map(({ name }) => name));
-    for (const { name, inputSchema } of tools) {
-      const given = "id" in (inputSchema.properties ?? {}) ? { id: "nowhere" } : {};
-      for (const args of [given, { colour: "red" }]) {
-        const { structured } = await stage.callTool(name, args);
-        const { next = "", problems = [] } = structured.error ?? {};
-        const told = JSON.stringify([next, problems]);
-        expect([name, listStrays(told, visible)]).toEqual([name, []]);
-      }
+test.each(configurations)("no text or refusal names a tool that %j hides", async (given) => {
+  const send = answering(404, { error: "Link not found" });
+  await using stage = await openStage({ send, known: { facts: ownerFacts }, ...given });
+  const tools = await stage.listTools();
+  const visible = new Set(tools.map(({ name }) => name));
+  const { prompts } = await stage.client.listPrompts();
+  const written = await Promise.all(
+    prompts.map(({ name, arguments: known = [] }) => {
+      const given = Object.fromEntries(known.map((argument) => [argument.name, "x"]));
+      return stage.client.getPrompt({ name, arguments: given });
+    }),
+  );
+  const texts = JSON.stringify([tools, stage.client.getInstructions(), written]);
+  expect(listStrays(texts, visible)).toEqual([]);
+  for (const { name, inputSchema } of tools) {
+    const target = "id" in (inputSchema.properties ?? {}) ? { id: "nowhere" } : {};
+    for (const args of [target, { colour: "red" }]) {
+      const { next = "", problems = [] } =
+        (await stage.callTool(name, args)).structured.error ?? {};
+      expect([name, listStrays(JSON.stringify([next, problems]), visible)]).toEqual([name, []]);
     }
-  });
+  }
 });
 
-describe("a result names no tool but the one that was called", () => {
+describe("a result names no other tool", () => {
   const url = "http://shop.example";
 
   test("of plans, jobs and undo", async () => {
     await using assistant = await createAssistantWorld({ mode: "full" });
     const call = async (tool: string, args: Record<string, unknown>) => {
       const { structured } = await assistant.callTool(tool, args);
-      const { writer: _writer, ...told } = { ...structured, ...structured.job, ...structured.plan };
-      expect([tool, listStrays(JSON.stringify(told), new Set([tool]))]).toEqual([tool, []]);
+      const { writer: _writer, ...shown } = {
+        ...structured,
+        ...structured.job,
+        ...structured.plan,
+      };
+      expect([tool, listStrays(JSON.stringify(shown), new Set([tool]))]).toEqual([tool, []]);
       return structured;
     };
     const rows = [
@@ -101,27 +90,13 @@ describe("a result names no tool but the one that was called", () => {
       ["list_links", { filters: [{ field: "path", condition: "eq", value: "none" }] }],
     ] as const) {
       const { structured } = await assistant.callTool(tool, args);
-      const told = JSON.stringify(structured);
-      expect([tool, listStrays(told, new Set([tool]))]).toEqual([tool, []]);
+      const text = JSON.stringify(structured);
+      expect([tool, listStrays(text, new Set([tool]))]).toEqual([tool, []]);
     }
-  });
-
-  test.each([
-    [{ selection: [] }, true],
-    [{ selection: ["-plan_links"] }, false],
-    [{ selection: ["links"] }, false],
-  ])("with %j an audit has a fix only if the key can plan", async (given, hasFix) => {
-    await using assistant = await createAssistantWorld({ mode: "full", ...given });
-    await assistant.plant("link", { path: "a", url });
-    const { structured } = await assistant.callTool("audit_links");
-    const found = structured.audit.groups.find(({ code }: { code: string }) => {
-      return code === "http_address";
-    });
-    expect("fix" in found).toBe(hasFix);
   });
 });
 
-/** The words of a text that are names of tools, but of none that is visible. */
+/** The names of hidden tools in a text. */
 function listStrays(text: string, visible: ReadonlySet<string>): readonly string[] {
   const words = new Set(text.match(/[a-z]+(?:_[a-z]+)+/g) ?? []);
   return [...words].filter((word) => names.has(word) && !visible.has(word));

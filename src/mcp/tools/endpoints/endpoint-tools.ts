@@ -39,7 +39,7 @@ type ToolOf<Group> = {
 type EndpointTool = { [Name in keyof Contract]: ToolOf<Contract[Name]> }[keyof Contract];
 
 /** For the model that chooses: what a tool does, when to use it and when not. */
-export const descriptions: Readonly<Record<EndpointTool, string>> = {
+const descriptions: Readonly<Record<EndpointTool, string>> = {
   list_links: "List links, filtered, sorted and paged.",
   get_link: "Read one link.",
   create_link: "Create a link. Fails if the path is taken.",

@@ -3,7 +3,7 @@ import { linkOrigin } from "../../../support/world.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
-/** One look at a whole project, through an official client before a real service. */
+/** One audit of a whole project, through an official client and a real service. */
 
 let assistant: AssistantWorld;
 
@@ -45,22 +45,22 @@ async function plant(fields: Args): Promise<string> {
   return (await assistant.plant("link", fields)).id;
 }
 
-/** Carries out what a group says that mends it. */
-async function mend({ fix }: Group): Promise<void> {
+/** Carries out the fix of a group. */
+async function applyFix({ fix }: Group): Promise<void> {
   const { plan } = await call(fix?.tool ?? "", fix?.arguments);
   expect(plan.counts).toMatchObject({ invalid: 0, conflict: 0 });
   const { job } = await call("apply_plan", { plan_id: plan.id });
   expect(job.state).toBe("done");
 }
 
-async function expectMended(code: string): Promise<void> {
+async function expectFixed(code: string): Promise<void> {
   const before = await find(code);
   if (before === undefined) throw new Error(`nothing is found as ${code}`);
-  await mend(before);
+  await applyFix(before);
   expect((await find(code))?.count ?? 0).toBeLessThan(before.count);
 }
 
-test("a project without faults has no groups, and says how many links were looked at", async () => {
+test("a project without faults has no groups, and counts the checked links", async () => {
   for (const path of ["a", "b", "c"]) await plant({ path, url: `${away}/${path}` });
   expect(await call("audit_links")).toEqual({
     audit: { checked: 3, complete: true, groups: [] },
@@ -68,8 +68,8 @@ test("a project without faults has no groups, and says how many links were looke
   });
 });
 
-describe("visitors who arrive nowhere", () => {
-  test("are told of once where there is no destination at all, else by platform", async () => {
+describe("a missing destination", () => {
+  test("is reported once, or for each platform without one", async () => {
     const none = await plant({ path: "none" });
     const ios = await plant({ path: "ios", ios_fallback_url: away });
     const found = await audit();
@@ -80,7 +80,7 @@ describe("visitors who arrive nowhere", () => {
     ]);
   });
 
-  test("go in circles over several links, short paths and slashes", async () => {
+  test("is a loop over several links, short paths and slashes", async () => {
     const short = await assistant.plant("link", { path: "c", options: { shorten: true } });
     const { link } = await call("get_link", { id: short.id });
     const [a, b] = [
@@ -101,7 +101,7 @@ describe("visitors who arrive nowhere", () => {
 describe("apps", () => {
   const ios_app = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
 
-  test("are found that cannot open what they should, told once for all their links", async () => {
+  test("with faults are reported once for all their links", async () => {
     const ios = await assistant.plant("ios_app", { ...ios_app, team_id: "abcde12345" });
     const android = await assistant.plant("android_app", {
       package_name: "com.example.app",
@@ -124,20 +124,20 @@ describe("apps", () => {
     ]);
   });
 
-  test("that are gone are taken off by fixes that say how many they leave", async () => {
+  test("that were deleted are removed by fixes, which say how many links are left", async () => {
     for (let index = 0; index < 25; index += 1) {
       await plant({ path: `p${index}`, url: `${away}/${index}`, ios_app });
     }
     await assistant.world.store.write((db) => db.deleteFrom("ios_apps").execute());
     const rest = "The fix changes 20 of them. Run the audit again for the other 5.";
     expect((await find("deleted_app"))?.message).toContain(rest);
-    await expectMended("deleted_app");
+    await expectFixed("deleted_app");
     expect((await find("deleted_app"))?.message).not.toContain("audit again");
-    await expectMended("deleted_app");
+    await expectFixed("deleted_app");
     expect(await find("deleted_app")).toBeUndefined();
   });
 
-  test("that the key cannot read are said not to be looked at", async () => {
+  test("that the key cannot read are reported as not checked", async () => {
     const key = await assistant.world.addKey({ scopes: ["links.index"] });
     const client = await assistant.connect({ key });
     await plant({ path: "a", url: away, ios_app });
@@ -154,26 +154,26 @@ describe("apps", () => {
   });
 });
 
-describe("a fix that is carried out leaves less to mend", () => {
+describe("a fix", () => {
   test.each<[string, Args]>([
     ["hidden_characters", { name: "Spring\u200b sale\u202e" }],
     ["http_address", { url: "http://shop.example/a?b=1" }],
     ["deferred_linking_without_app", { ios_deferred_deep_linking_enabled: true }],
-  ])("%s", async (code, fields) => {
+  ])("removes the fault %s", async (code, fields) => {
     for (let index = 0; index < 22; index += 1) {
       await plant({ path: `p${index}`, url: `${away}/${index}`, ...fields });
     }
-    await expectMended(code);
-    // Names alone are each another one, and too many to be written down in one call.
+    await expectFixed(code);
+    // Each name needs a row of its own, so one call cannot fix all of them.
     if (code === "hidden_characters") {
       const left = await find(code);
       expect(left?.count).toBeLessThan(22);
-      await expectMended(code);
+      await expectFixed(code);
     }
     expect(await find(code)).toBeUndefined();
   });
 
-  test("of names says how many it leaves, and how to go on", async () => {
+  test("of names says how many links are left for the next audit", async () => {
     for (let index = 0; index < 22; index += 1) {
       await plant({ path: `p${index}`, url: `${away}/${index}`, name: `Spring\u200b ${index}` });
     }
@@ -186,7 +186,7 @@ describe("a fix that is carried out leaves less to mend", () => {
     );
   });
 
-  test("at once of more links than are named, and of none beside those looked at", async () => {
+  test("changes also the links that are not listed, but only checked ones", async () => {
     for (let index = 0; index < 25; index += 1) {
       await plant({ path: `p${index}`, url: `http://shop.example/${index}` });
     }
@@ -194,18 +194,18 @@ describe("a fix that is carried out leaves less to mend", () => {
     const filters = [{ field: "path", condition: "start", value: "p" }];
     const found = await find("http_address", { filters });
     if (found === undefined) throw new Error("nothing is found");
-    await mend(found);
+    await applyFix(found);
     expect(await find("http_address", { filters })).toBeUndefined();
     expect((await find("http_address"))?.count).toBe(1);
   });
 
-  test("and names keep all that can be seen of them", async () => {
+  test("of a name keeps all of its visible characters", async () => {
     await plant({ path: "a", url: away, name: "Fam\u200bily 👨‍👩‍👧 \\u{200b}" });
-    await expectMended("hidden_characters");
+    await expectFixed("hidden_characters");
     expect((await call("get_link", { id: "a" })).link.name).toBe("Family 👨‍👩‍👧 \\u{200b}");
   });
 
-  test("a key that may not write gets none", async () => {
+  test("is missing for a key that may not write", async () => {
     const key = await assistant.world.addKey({ scopes: ["links.index"] });
     await plant({ path: "a", url: away, name: "a\u200b" });
     const { structured } = await (await assistant.connect({ key })).callTool("audit_links");
@@ -214,17 +214,15 @@ describe("a fix that is carried out leaves less to mend", () => {
   });
 });
 
-describe("what only a look at all links finds", () => {
-  test("are links that are the same under several paths", async () => {
-    const same = { url: away, name: "Spring" };
-    const ids = [await plant({ path: "a", ...same }), await plant({ path: "b", ...same })];
-    await plant({ path: "c", ...same, name: "Mail" });
-    const found = await find("duplicate");
-    expect([found?.count, found?.ids.toSorted()]).toEqual([2, ids.toSorted()]);
-  });
+test("links that differ only in their path are reported as duplicates", async () => {
+  const same = { url: away, name: "Spring" };
+  const ids = [await plant({ path: "a", ...same }), await plant({ path: "b", ...same })];
+  await plant({ path: "c", ...same, name: "Mail" });
+  const found = await find("duplicate");
+  expect([found?.count, found?.ids.toSorted()]).toEqual([2, ids.toSorted()]);
 });
 
-test("links that were never visited in 90 days are told of, with filters for them", async () => {
+test("links without a visit in 90 days are reported, with filters that list them", async () => {
   const { world } = assistant;
   const old = await plant({ path: "old", url: `${away}/old` });
   const visited = await plant({ path: "visited", url: `${away}/visited` });
@@ -243,7 +241,7 @@ test("links that were never visited in 90 days are told of, with filters for the
   ]);
 });
 
-test("filters name what is looked at, and pages show further ids of what is found", async () => {
+test("an audit checks the filtered links, and its pages list further ids", async () => {
   const ids: string[] = [];
   for (let index = 0; index < 12; index += 1) ids.push(await plant({ path: `p${index}` }));
   await plant({ path: "q" });
@@ -256,7 +254,7 @@ test("filters name what is looked at, and pages show further ids of what is foun
   expect(shown.toSorted()).toEqual(ids.toSorted());
 });
 
-test("nothing is changed, and what is told of a few faults is short", async () => {
+test("an audit changes nothing, and its result is short", async () => {
   for (let index = 0; index < 40; index += 1) {
     const path = `p${index}`;
     await plant({ path, url: index % 8 === 0 ? "http://shop.example" : `${away}/${index}` });
@@ -269,7 +267,7 @@ test("nothing is changed, and what is told of a few faults is short", async () =
   expect(assistant.writes).toEqual([]);
 });
 
-test.each(["-plan_links", "-bulk"])("no group leads to plan_links with %s", async (left) => {
+test.each(["-plan_links", "-bulk"])("no group suggests plan_links with %s", async (left) => {
   await using other = await createAssistantWorld({ mode: "full", selection: [left] });
   await other.plant("link", { path: "spring", url: "http://shop.example/spring" });
   const { structured } = await other.callTool("audit_links", {});
@@ -277,7 +275,7 @@ test.each(["-plan_links", "-bulk"])("no group leads to plan_links with %s", asyn
   expect(found).toMatchObject({ count: 1 });
   expect(JSON.stringify(structured)).not.toContain("plan_links");
   await using whole = await createAssistantWorld({ mode: "full", beside: other.world });
-  const { structured: beside } = await whole.callTool("audit_links", {});
-  const mended = beside.audit.groups.find(({ code }: Group) => code === "http_address");
-  expect(mended).toEqual({ ...found, fix: expect.objectContaining({ tool: "plan_links" }) });
+  const { structured: complete } = await whole.callTool("audit_links", {});
+  const fixed = complete.audit.groups.find(({ code }: Group) => code === "http_address");
+  expect(fixed).toEqual({ ...found, fix: expect.objectContaining({ tool: "plan_links" }) });
 });
