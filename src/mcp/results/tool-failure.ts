@@ -58,6 +58,14 @@ export async function readIfAllowed<Value>(read: () => Promise<Value>): Promise<
   }
 }
 
+/** Undefined for what could not be read, where the call can do without it. */
+export async function readIfPossible<Value>(reading: Promise<Value>): Promise<Value | undefined> {
+  return reading.catch((error: unknown) => {
+    if (error instanceof ToolFailure) return undefined;
+    throw error;
+  });
+}
+
 /** Thrown anywhere below a tool; the assistant gets the failure in it word for word. */
 export class ToolFailure extends Error {
   override readonly name = "ToolFailure";

@@ -9,13 +9,15 @@ import {
   validationFailed,
   type FieldProblem,
 } from "../../../contract/problem.ts";
+import type { ResourceKind } from "../../../contract/resource-kind.ts";
 import { checkAndroidApp, checkIosApp } from "../../../contract/rules/app-rules.ts";
 import { isForeignFault } from "../../../contract/rules/destinations.ts";
 import { writeAddress } from "../../../contract/rules/link-address.ts";
 import { normalizeForSearch } from "../../../contract/rules/link-path.ts";
 import { checkLink, findProFields } from "../../../contract/rules/link-rules.ts";
 import { checkProject } from "../../../contract/rules/project-rules.ts";
-import { explainEnd, readIfAllowed, ToolFailure } from "../../results/tool-failure.ts";
+import { isBlank } from "../../../contract/text.ts";
+import { explainEnd, readIfAllowed, readIfPossible } from "../../results/tool-failure.ts";
 import { findRecord, listProjects, listRows } from "../targets.ts";
 import type { Call } from "../tool.ts";
 import type { Act } from "./act.ts";
@@ -60,126 +62,102 @@ async function findDenial(act: Act, call: CheckCall): Promise<string | undefined
 }
 
 async function listProblems(act: Act, call: CheckCall): Promise<readonly FieldProblem[]> {
-  const { endpoint, kind, id, before, changes } = act;
+  const { endpoint, kind, before, changes } = act;
   if (endpoint.effect === "destroy") return [];
-  if (isRestore(endpoint)) return listTakenByRestore(act, call);
+  // What was deleted under earlier rules comes back as it was, if its names are still free.
+  if (isRestore(endpoint)) return listTaken(act, before ?? changes, call);
   if (kind.name === "link") return listLinkProblems(act, call);
   const whole = before ? { ...before, ...changes } : changes;
   // Only our own service says that a value is wrong that stays as it was.
   const isWhole = before === null || (before && call.keyContext.checksConditions);
   const problems = checkRecord(kind.name, whole).filter(({ field }) => isWhole || field in changes);
-  const isFree = ({ field }: FieldProblem) => !problems.some((each) => each.field === field);
-  if (kind.name === "project") {
-    return [...problems, ...(await findTakenHosts(changes, id, call)).filter(isFree)];
-  }
-  return [...(await findTakenName(act, changes, call)).filter(isFree), ...problems];
+  const taken = (await listTaken(act, changes, call)).filter(
+    ({ field }) => !problems.some((each) => each.field === field),
+  );
+  return kind.name === "project" ? [...problems, ...taken] : [...taken, ...problems];
 }
 
 async function listLinkProblems(act: Act, call: CheckCall): Promise<readonly FieldProblem[]> {
-  const { endpoint, input, id, before, registered, missing } = act;
+  const { endpoint, input, before, registered, missing } = act;
   const write = endpoint !== links.update && !before ? "create" : "update";
   const { values, problems } = checkLink(input, write);
   const { path } = values;
   const isMoved = path !== undefined && path !== before?.["path"] && before !== undefined;
-  const isTaken = isMoved && (await isAddressTaken(path, id, call));
+  const taken = isMoved ? await listTaken(act, { path }, call) : [];
   const apps = [
     ...missing.map(({ name, label }) => ({ field: name, message: `${label} not found` })),
     ...registered.flatMap(({ kind, fields }) => checkRecord(kind.name, fields)),
   ];
   const foreign = call.keyContext.checkDestinations(input, before ?? {});
-  return [...problems, ...(isTaken ? [takenFault("path")] : []), ...apps, ...foreign];
+  return [...problems, ...taken, ...apps, ...foreign];
 }
 
 function isRestore(endpoint: Endpoint): boolean {
   return [links.restore, iosApps.restore, androidApps.restore].some((each) => each === endpoint);
 }
 
-/** What was deleted under earlier rules comes back as it was, if its names are still free. */
-async function listTakenByRestore(act: Act, call: CheckCall): Promise<readonly FieldProblem[]> {
-  const record = act.before ?? act.changes;
-  if (act.kind.name !== "link") return findTakenName(act, record, call);
-  const problems: FieldProblem[] = [];
-  for (const field of ["path", "shortened_path"]) {
-    const address = record[field];
-    if (typeof address !== "string") continue;
-    const isTaken = await isAddressTaken(normalizeForSearch(address), undefined, call);
-    if (isTaken) problems.push(takenFault(field));
-  }
-  return problems;
-}
+/** What no two records of a kind share. A path is also taken by another link's short path. */
+const uniqueFields: Readonly<Record<string, readonly string[]>> = {
+  link: ["path", "shortened_path"],
+  ios_app: ["bundle_id"],
+  android_app: ["package_name"],
+  project: ["subdomain", "custom_domain"],
+};
 
-/** A path is also taken where it is the short path of another link. */
-function isAddressTaken(
-  path: string,
-  ownId: string | undefined,
-  call: CheckCall,
-): Promise<boolean> {
-  const { checksConditions, known } = call.keyContext;
-  const { linkHost } = known;
-  return isTakenIfKnown(async () => {
-    if (checksConditions && linkHost !== undefined) {
-      // Our own service finds a link by each of its short paths, and shows one of them.
-      const link = await call.ask(shortLinks.resolve, { url: writeAddress(linkHost, path) });
-      return link.id !== ownId;
-    }
-    for (const field of ["path", "shortened_path"]) {
-      const filters = [{ field, condition: "eq", value: path } as const];
-      const rows = await listRows(links.index, { filters }, call);
-      const isThere = rows.some(({ id, [field]: other }) => {
-        return id !== ownId && typeof other === "string" && normalizeForSearch(other) === path;
-      });
-      if (isThere) return true;
-    }
-    return false;
-  });
-}
-
-async function findTakenName(
+/** The fields in which another record has the same. */
+async function listTaken(
   { kind, id }: Act,
   fields: JsonObject,
   call: CheckCall,
 ): Promise<readonly FieldProblem[]> {
-  const { key = "" } = kind;
-  const value = fields[key];
-  if (typeof value !== "string") return [];
-  const isTaken = await isTakenIfKnown(async () => {
-    const other = await findRecord(kind, value, call);
-    return Boolean(other) && other?.["id"] !== id;
-  });
-  return isTaken ? [takenFault(key)] : [];
-}
-
-/** The host names of other projects. */
-async function findTakenHosts(
-  fields: JsonObject,
-  ownId: string | undefined,
-  call: CheckCall,
-): Promise<readonly FieldProblem[]> {
   const problems: FieldProblem[] = [];
-  for (const field of ["subdomain", "custom_domain"]) {
-    const host = normalizeHost(fields[field]);
-    if (host === "") continue;
-    const isTaken = await isTakenIfKnown(async () => {
-      const rows = await listProjects(call);
-      return rows.some((row) => row["id"] !== ownId && normalizeHost(row[field]) === host);
-    });
-    if (isTaken) problems.push(takenFault(field));
+  for (const field of uniqueFields[kind.name] ?? []) {
+    const value = fields[field];
+    if (typeof value !== "string" || isBlank(value)) continue;
+    // Where this cannot be looked up, the server itself refuses what is taken.
+    const ids = await readIfPossible(listHolders(kind, field, value, call));
+    if (ids?.some((holder) => holder !== id) === true) problems.push(takenFault(field));
   }
   return problems;
 }
 
-function normalizeHost(host: unknown): string {
-  return typeof host === "string" ? host.trim().toLowerCase() : "";
+/** The ids of the records that have this value. */
+async function listHolders(
+  kind: ResourceKind,
+  field: string,
+  value: string,
+  call: CheckCall,
+): Promise<readonly unknown[]> {
+  if (kind.name === "link") return listAtPath(normalizeForSearch(value), call);
+  if (kind.name !== "project") return listIds([(await findRecord(kind, value, call)) ?? {}]);
+  const rows = await listProjects(call);
+  return listIds(rows.filter((row) => normalizeHost(row[field]) === normalizeHost(value)));
 }
 
-/** Where this cannot be looked up, the server itself refuses what is taken. */
-async function isTakenIfKnown(look: () => Promise<boolean>): Promise<boolean> {
-  try {
-    return await look();
-  } catch (error) {
-    if (error instanceof ToolFailure) return false;
-    throw error;
+async function listAtPath(path: string, call: CheckCall): Promise<readonly unknown[]> {
+  const { checksConditions, known } = call.keyContext;
+  if (checksConditions && known.linkHost !== undefined) {
+    // Our own service finds a link by each of its short paths, and shows one of them.
+    const url = writeAddress(known.linkHost, path);
+    return [(await call.ask(shortLinks.resolve, { url })).id];
   }
+  const found = [];
+  for (const field of ["path", "shortened_path"]) {
+    const filters = [{ field, condition: "eq", value: path } as const];
+    for (const row of await listRows(links.index, { filters }, call)) {
+      const other = row[field];
+      if (typeof other === "string" && normalizeForSearch(other) === path) found.push(row);
+    }
+  }
+  return listIds(found);
+}
+
+function listIds(records: readonly JsonObject[]): readonly unknown[] {
+  return records.flatMap(({ id }) => id ?? []);
+}
+
+function normalizeHost(host: unknown): string {
+  return typeof host === "string" ? host.trim().toLowerCase() : "";
 }
 
 /** A remote server may have other rules than ours, except those in the specification. */
@@ -201,15 +179,8 @@ const specifiedFields: ReadonlySet<string> = new Set([
   "android_app",
 ]);
 
+/** Of the three kinds that come here: a link's rules are checked together with its path. */
 function checkRecord(kind: string, fields: JsonObject): readonly FieldProblem[] {
-  switch (kind) {
-    case "ios_app":
-      return checkIosApp(fields).problems;
-    case "android_app":
-      return checkAndroidApp(fields).problems;
-    case "project":
-      return checkProject(fields).problems;
-    default:
-      return [];
-  }
+  const checks = { ios_app: checkIosApp, android_app: checkAndroidApp, project: checkProject };
+  return checks[kind as keyof typeof checks](fields).problems;
 }

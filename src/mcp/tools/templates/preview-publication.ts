@@ -5,7 +5,7 @@ import { parseTime } from "../../../contract/parse-time.ts";
 import { diffLines } from "../../../text/diff-lines.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Frames, Question } from "../../approval/question.ts";
-import { readIfAllowed, ToolFailure } from "../../results/tool-failure.ts";
+import { readIfAllowed, readIfPossible } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 import {
   isText,
@@ -140,39 +140,25 @@ async function drawFrames(
   if (!keyContext.mayAsk(pageTemplate.preview)) {
     return { left_out: "This API key cannot create previews of the page." };
   }
-  const drawn = Object.entries(texts).flatMap(([name, text]) => {
+  const drawing = Object.entries(texts).flatMap(([name, text]) => {
     if (!text || !isText(text)) return [];
     const { body, css } = text;
-    return [{ name, text: { body, css } }];
+    const draw = (user_agent: string) => askFree(pageTemplate.preview, { body, css, user_agent });
+    return [Promise.all([name, draw(userAgents.ios), draw(userAgents.desktop)])];
   });
-  try {
-    const pages = await Promise.all(
-      drawn.map(async ({ name, text }) => {
-        const draw = (user_agent: string) => askFree(pageTemplate.preview, { ...text, user_agent });
-        const [phone, desktop] = await Promise.all([
-          draw(userAgents.ios),
-          draw(userAgents.desktop),
-        ]);
-        return { name, phone, desktop };
-      }),
-    );
-    if (pages.length === 0) return { left_out: "This API key cannot read the page." };
-    const isLong = pages.some(
-      ({ phone, desktop }) => Math.max(phone.length, desktop.length) > mostFrameCharacters,
-    );
-    return isLong ? { left_out: "The page is too long to show here." } : { pages };
-  } catch (error) {
-    if (!(error instanceof ToolFailure)) throw error;
-    return { left_out: "The server could not render the page." };
-  }
+  const drawn = await readIfPossible(Promise.all(drawing));
+  if (drawn === undefined) return { left_out: "The server could not render the page." };
+  if (drawn.length === 0) return { left_out: "This API key cannot read the page." };
+  const pages = drawn.map(([name, phone, desktop]) => ({ name, phone, desktop }));
+  const isLong = pages.some(
+    ({ phone, desktop }) => Math.max(phone.length, desktop.length) > mostFrameCharacters,
+  );
+  return isLong ? { left_out: "The page is too long to show here." } : { pages };
 }
 
 async function countLinks({ ask }: Asking): Promise<Fact> {
   // A person can decide without the number.
-  const page = await ask(links.index, { limit: 1 }).catch((error: unknown) => {
-    if (error instanceof ToolFailure) return undefined;
-    throw error;
-  });
+  const page = await readIfPossible(ask(links.index, { limit: 1 }));
   const count = page?.meta.count ?? "All links in the project. They could not be counted.";
   return { name: "affected links", text: String(count) };
 }

@@ -6,7 +6,7 @@ import { writeFactText } from "../../approval/question-text.ts";
 import { previewPath } from "../../previews/preview-pages.ts";
 import type { CallProblem } from "../../results/call-problem.ts";
 import { presentBody } from "../../results/present-body.ts";
-import { ToolFailure } from "../../results/tool-failure.ts";
+import { readIfPossible } from "../../results/tool-failure.ts";
 import type { Addition, Call } from "../tool.ts";
 import { describeChanges, findSeen } from "./preview-publication.ts";
 import { pickText, platforms, readState, userAgents, type Platform } from "./template-state.ts";
@@ -65,9 +65,9 @@ async function drawView(
 ): Promise<JsonObject> {
   const others = platforms.filter((platform) => platform !== device);
   const [changes, ...drawn] = await Promise.all([
-    orNothing(compareWithLive(asked, call)),
+    readIfPossible(compareWithLive(asked, call)),
     ...others.map((platform) =>
-      orNothing(call.askFree(preview, { ...asked, user_agent: userAgents[platform] })),
+      readIfPossible(call.askFree(preview, { ...asked, user_agent: userAgents[platform] })),
     ),
   ]);
   const pages = others.map((platform, index) => [platform, drawn[index]]);
@@ -81,13 +81,5 @@ async function compareWithLive(given: JsonObject, call: Call): Promise<readonly 
   const seen = await findSeen(live, { ...draft, ...pickText(given) }, call);
   return describeChanges(seen.now, seen.next).map((fact) => {
     return { name: fact.name, text: writeFactText(fact) };
-  });
-}
-
-/** Undefined where it fails: the page can be shown without it. */
-async function orNothing<Value>(reading: Promise<Value>): Promise<Value | undefined> {
-  return reading.catch((error: unknown) => {
-    if (error instanceof ToolFailure) return undefined;
-    throw error;
   });
 }

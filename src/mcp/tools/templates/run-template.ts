@@ -22,6 +22,7 @@ import {
   isNotFound,
   leaveOutTexts,
   pickText,
+  readLive,
   readState,
   refuseForeignPage,
   refuseUnpublishable,
@@ -71,17 +72,15 @@ function writeTemplate(endpoint: Endpoint, given: JsonObject, call: Call): Promi
 }
 
 /** What will be published, word for word: a draft saved in between is not what was shown. */
-function settleText(
-  given: JsonObject,
-  { draft, isAbsent, isUnanswered }: TemplateState,
-  call: Call,
-): JsonObject {
+function settleText(given: JsonObject, { draft, isAbsent }: TemplateState, call: Call): JsonObject {
   const chosen = pickText(given);
   const text = { ...draft, ...chosen };
   if (isAbsent && Object.keys(chosen).length === 0) throw refuseAbsent(publish);
   const unread = (["body", "css"] as const).filter((field) => text[field] === undefined);
-  // Nobody can repeat what nobody can read, so a text that is left out stays as it is.
-  if (unread.length > 0 && isUnanswered !== true) {
+  const { access, mayAsk } = call.keyContext;
+  const mayRead = mayAsk(save) && access.read(versions).state !== "denied";
+  // A server that does not show its draft publishes it as it is.
+  if (unread.length > 0 && !mayRead) {
     const why = isSaveOffered(call)
       ? "this API key cannot read the draft"
       : `WAYPOST_TOOLS leaves out ${save.tool}, which reads the draft`;
@@ -153,9 +152,9 @@ async function readVersion(
 async function readText(id: string, call: Call): Promise<object> {
   switch (id) {
     case "draft":
-      return { id, ...(await orStarter(readDraft(call), call)) };
+      return { id, ...(await orStarter(askDraft(call), call)) };
     case "live":
-      return orStarter(readLive(call), call);
+      return orStarter(askLive(call), call);
     case "starter":
       return { id, ...(await readStarter(call)) };
     default:
@@ -180,11 +179,9 @@ async function orStarter<Text>(reading: Promise<Text>, { keyContext }: Call): Pr
   });
 }
 
-/** The API shows the draft only in the response to a save, and an empty save changes nothing. */
-async function readDraft(call: Call) {
+/** As `readState` reads it, but every failure is the caller's to see. */
+async function askDraft(call: Call) {
   if (!isSaveOffered(call)) throw refuseDraft();
-  // A remote server without a template may not find this. An empty save would then be its first
-  // one, so the draft is not read.
   await call.ask(versions, {});
   try {
     const { body, css } = await call.askFree(save, {}, "present");
@@ -194,10 +191,9 @@ async function readDraft(call: Call) {
   }
 }
 
-async function readLive({ ask }: Call) {
-  const found = await ask(versions, {});
-  const live = found.versions.find((one) => one.live);
-  if (live !== undefined) return ask(version, { id: live.id });
+async function askLive(call: Call) {
+  const live = await readLive(await call.ask(versions, {}), call);
+  if (live) return live;
   const nothing = notFound(messages.template_version_not_found);
   throw explainEnd({ tool: version.tool, endpoint: version }, nothing);
 }

@@ -15,71 +15,55 @@ export type ReadText = { readonly [Name in keyof TemplateText]?: unknown };
 
 /** The template as it is, as far as it can be read. */
 export type TemplateState = {
-  /** Null where links show their default page, undefined where nobody knows. */
+  /** Null where links show their default page, undefined where that is unknown. */
   readonly live: ReadTemplateVersion | null | undefined;
   readonly draft: TemplateText | undefined;
   /** Whether the project has no template at all yet. */
   readonly isAbsent: boolean;
-  /**
-   * The deployment answered nothing that tells. By its 404 one that is elsewhere may have no
-   * template, or only not this way to read it.
-   */
-  readonly isUnanswered?: true;
 };
 
 export type Asking = Pick<Call, "ask" | "askFree" | "keyContext">;
 
 const { pageTemplate } = contract;
-const nothing: TemplateState = {
-  live: null,
-  draft: { body: "", css: "" },
-  isAbsent: true,
-};
-const unanswered: TemplateState = {
-  live: undefined,
-  draft: undefined,
-  isAbsent: false,
-  isUnanswered: true,
-};
+const nothing: TemplateState = { live: null, draft: { body: "", css: "" }, isAbsent: true };
+const unknown: TemplateState = { live: undefined, draft: undefined, isAbsent: false };
 
 export async function readState(call: Asking): Promise<TemplateState> {
   const { ask, keyContext } = call;
   try {
+    // A remote server without a template would take the empty save that reads the draft for its
+    // first save, so the versions are read before.
     const found = await readIfAllowed(() => ask(pageTemplate.versions, {}));
-    if (found === undefined) return { live: undefined, draft: undefined, isAbsent: false };
-    const live = await readLive(found, call);
-    const draft = await readDraft(call);
-    if (draft === "absent") return nothing;
-    if (draft === "unread") return { ...unanswered, live };
-    return { live, draft, isAbsent: false };
+    if (found === undefined) return unknown;
+    const live = await readLive(found, call).catch((error: unknown) => {
+      if (isNotFound(error) || isStrange(error)) return undefined;
+      throw error;
+    });
+    return { live, draft: await readDraft(call), isAbsent: false };
   } catch (error) {
-    if (isStrange(error)) return unanswered;
+    if (isChanged(error)) return nothing;
+    if (isStrange(error)) return unknown;
     if (!isNotFound(error)) throw error;
-    // A deployment that says what is missing has looked for it.
+    // The 404 of another server may only mean that it does not have this endpoint.
     const isSaid = keyContext.checksConditions || /template/i.test(readAnswer(error.message));
-    return isSaid ? nothing : unanswered;
+    return isSaid ? nothing : unknown;
   }
 }
 
 /** Undefined where a version that could not be read may be the live one. */
-async function readLive(
+export async function readLive(
   found: Answer<typeof pageTemplate.versions>,
-  { ask }: Asking,
+  { ask }: Pick<Call, "ask">,
 ): Promise<TemplateState["live"]> {
   const { versions } = found;
   const version = versions.find(({ live }) => live);
-  if (version !== undefined) {
-    return ask(pageTemplate.version, { id: version.id }).catch((error: unknown) => {
-      if (isNotFound(error) || isStrange(error)) return undefined;
-      throw error;
-    });
-  }
+  if (version !== undefined) return ask(pageTemplate.version, { id: version.id });
   const isRead =
     listUnreadRows(found).length === 0 && versions.every(({ live }) => live !== undefined);
   return isRead ? null : undefined;
 }
 
-/** A server's own page for an address that it does not know says no more than that. */
+/** A server's own page for an address that it does not know. */
 function isStrange(error: unknown): boolean {
   return error instanceof ToolFailure && error.failure.code === "bad_response";
 }
@@ -89,24 +73,14 @@ export function isNotFound(error: unknown): error is ToolFailure {
 }
 
 /**
- * The API shows the draft only in the answer to a save, and to save nothing changes nothing. Where
- * no template exists, that would be its first save, so Waypost asks on the condition that one
- * exists. A draft that the key or the operator's selection keeps from being read is left
- * unknown.
+ * The API shows the draft only in the answer to a save, and an empty save changes nothing. Its
+ * condition keeps it from being the template's first. Undefined where the key or the operator's
+ * selection does not let it be read.
  */
-async function readDraft({
-  askFree,
-  keyContext,
-}: Asking): Promise<TemplateText | "unread" | "absent" | undefined> {
+async function readDraft({ askFree, keyContext }: Asking): Promise<TemplateText | undefined> {
   if (!keyContext.mayAsk(pageTemplate.save)) return undefined;
-  try {
-    const saved = await readIfAllowed(() => askFree(pageTemplate.save, {}, "present"));
-    if (saved === undefined) return undefined;
-    return isText(saved) ? { body: saved.body, css: saved.css } : "unread";
-  } catch (error) {
-    if (isChanged(error)) return "absent";
-    throw error;
-  }
+  const saved = await readIfAllowed(() => askFree(pageTemplate.save, {}, "present"));
+  return saved && isText(saved) ? { body: saved.body, css: saved.css } : undefined;
 }
 
 /** As it is noted in the history; without what the key may not read. */
