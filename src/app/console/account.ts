@@ -130,6 +130,7 @@ async function call(
     leaving: nobodyLeaves,
     // A job has a page on which it is followed, so that no form waits for its end.
     answerWithTask: () => undefined,
+    tellProgress: () => undefined,
     report,
     watchCall,
   });

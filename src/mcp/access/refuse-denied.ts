@@ -2,10 +2,15 @@ import type { Endpoint } from "../../contract/endpoint.ts";
 import { unauthorized } from "../../contract/problem.ts";
 import { explainEnd, ToolFailure, type Asked } from "../results/tool-failure.ts";
 import type { Reading } from "./key-access.ts";
+import type { KeyContext } from "./key-context.ts";
 
-/** The operator took the act away, so that no other tool may do it either. */
-export function refuseTakenAway({ tool }: Endpoint): ToolFailure {
-  return refuseSetting(
+type Rights = Pick<KeyContext, "access" | "isActAllowed">;
+
+/** Throws where the operator lets no tool do what this endpoint does. */
+export function requireAct(endpoint: Endpoint, { isActAllowed }: Rights): void {
+  if (isActAllowed(endpoint)) return;
+  const { tool } = endpoint;
+  throw refuseSetting(
     `The operator's WAYPOST_TOOLS excludes ${tool}, and this call would do what that tool does.`,
     `Tell the user that this server's WAYPOST_TOOLS excludes ${tool}. Do not try another way.`,
   );
@@ -23,6 +28,12 @@ export function refuseWriting(tool: string): ToolFailure {
     `This server is read-only, and ${tool} makes or prepares changes.`,
     "Tell the user that WAYPOST_MODE is read-only here, so nothing can be changed.",
   );
+}
+
+/** Throws where the key is known to lack the right: nothing is sent. */
+export function requireRight(asked: Required<Asked>, { access }: Pick<Rights, "access">): void {
+  const reading = access.read(asked.endpoint);
+  if (reading.state === "denied") throw refuseDenied(asked, reading);
 }
 
 type Denied = Reading & { readonly state: "denied" };

@@ -105,7 +105,7 @@ async function getLink(
   // Only our own host knows the mark of a visit by a code, and removes it.
   const picture = await drawPng(known.facts === undefined ? address : addScanMark(address));
   if (picture === undefined) throw refuse("the address is too long for a QR code");
-  call.attachPicture({ data: picture, mimeType: "image/png" });
+  call.extras.pictures.push({ data: picture, mimeType: "image/png" });
   return result;
 }
 

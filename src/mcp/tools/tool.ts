@@ -4,15 +4,17 @@ import type { Condition } from "../../contract/condition.ts";
 import type { Endpoint, Input, Answer } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { Leaving } from "../../contract/leaving.ts";
-import type { Group, ResourceKind } from "../../contract/resource-kind.ts";
-import type { Change, Effect, Ended, Target, Writer } from "../../state/history.ts";
+import type { Group } from "../../contract/resource-kind.ts";
+import type { Report } from "../../contract/watch.ts";
+import type { Writer } from "../../state/history.ts";
 import type { Access, Reading } from "../access/key-access.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import type { ApprovalRequest } from "../approval/question.ts";
 import type { ApprovedOverwrite } from "../approval/approve-overwrite.ts";
 import type { CallProblem } from "../results/call-problem.ts";
 import type { Task } from "../results/job-task.ts";
-import type { Picture } from "../results/tool-result.ts";
+import type { Acted } from "../results/tool-failure.ts";
+import type { Extras } from "../results/tool-result.ts";
 import { checkArguments } from "../schemas/check-arguments.ts";
 import { buildBothSchemas, buildInput, type Fields } from "../schemas/input-schema.ts";
 import { once } from "../schemas/once.ts";
@@ -58,48 +60,10 @@ export type Progress = {
   readonly message: string;
 };
 
-/** What is known of a write's target before it happens. */
-export type Known = {
-  readonly kind: ResourceKind;
-  /** Left out where it is about to be made. */
-  readonly id?: string | undefined;
-  /** Null where there is none, undefined where the key may not read it. */
-  readonly before: JsonObject | null | undefined;
-  readonly condition?: Condition | undefined;
-  /** Apps that it registers besides. */
-  readonly registered?: readonly { readonly kind: ResourceKind; readonly fields: JsonObject }[];
-};
-
-export type Written<E extends Endpoint> = {
-  readonly body: Answer<E>;
-  /** Its id and what it changed, for the result. */
-  readonly change: JsonObject;
-  /** The apps that it registered besides, where they could be read. */
-  readonly registered: readonly JsonObject[];
-};
-
-/** A change about to begin; the effects are those that its requests bring with them. */
-export type NewChange = Target & {
-  readonly effects: readonly Effect[];
-  readonly note?: string | undefined;
-  readonly undoes?: string;
-};
-
-/** One request of a change. */
-export type JournalStep = {
-  /** What the history says while the response is unknown. */
-  readonly intended: Effect;
-  readonly send: () => Promise<unknown>;
-  readonly describe: (body: unknown) => Promise<Outcome>;
-};
-
-/** The effects of a request, and what else the history now says of the change. */
-export type Outcome = Partial<Omit<Ended, "state">> & Pick<Ended, "effects">;
-
-export type Journaled = { readonly change: Change; readonly bodies: readonly unknown[] };
-
 /** One call of a tool. */
 export type Call = {
+  /** The tool's name. */
+  readonly tool: string;
   readonly keyContext: KeyContext;
   readonly signal: Leaving;
   /** The project's apps, read at most once in a call. */
@@ -117,20 +81,8 @@ export type Call = {
    * So a tool's call costs the key what the one REST call costs that the tool is named after.
    */
   readonly askFree: Call["ask"];
-  /** From now on nobody knows of a call that fails what it has done, as after a write's `ask`. */
-  readonly noteActing: () => void;
-  /** Throws where the operator lets no tool do what this endpoint does. */
-  readonly requireAct: (endpoint: Endpoint) => void;
-  /** Throws where the endpoint would fail now because the key's budget is spent. */
-  readonly requireBudget: (endpoint: Endpoint) => Promise<void>;
-  /** As `ask`, for what changes something: it is noted in the history before and after. */
-  readonly write: <E extends Endpoint>(
-    endpoint: E,
-    input: Input<E>,
-    known: Known,
-  ) => Promise<Written<E>>;
-  /** The same for a change of several requests. */
-  readonly journal: (begun: NewChange, steps: readonly JournalStep[]) => Promise<Journaled>;
+  /** What the call has begun to do, for the failure that may end it. */
+  readonly acted: Acted;
   /** As what this call's writes are noted. */
   readonly writer: Writer;
   /** Throws until a person has approved of this very request. */
@@ -139,16 +91,15 @@ export type Call = {
   readonly approveOverwrite: (
     describe: () => Promise<ApprovalRequest>,
   ) => Promise<ApprovedOverwrite>;
-  /** Reports a success with what is wrong beside it. */
-  readonly addProblems: (problems: readonly CallProblem[]) => unknown;
-  /** Shows a picture beside the result, if there is to be a result. */
-  readonly attachPicture: (picture: Picture) => unknown;
-  /** Gives data to the tool's view; undefined where the client shows none. */
-  readonly attachView: ((data: JsonObject) => unknown) | undefined;
+  /** What is wrong although the call succeeds. */
+  readonly problems: CallProblem[];
+  readonly extras: Extras;
+  /** Whether the client shows the view of a tool. */
+  readonly showsViews: boolean;
   readonly tellProgress: (progress: Progress) => unknown;
-  /** Whether the client takes a task for an answer, and the task that runs on after this call. */
-  readonly takesTasks: boolean;
-  readonly answerWithTask: (task: Task) => unknown;
+  /** Called with the task that continues after this call; undefined if the client takes no task. */
+  readonly answerWithTask: ((task: Task) => unknown) | undefined;
+  readonly report: Report;
 };
 
 type Making = Pick<

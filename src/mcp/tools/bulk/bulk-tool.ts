@@ -9,7 +9,7 @@ import type { JsonObject } from "../../../contract/json.ts";
 import type { Group } from "../../../contract/resource-kind.ts";
 import type { Job } from "../../../state/jobs.ts";
 import type { Access, Reading } from "../../access/key-access.ts";
-import { refuseDenied } from "../../access/refuse-denied.ts";
+import { requireAct } from "../../access/refuse-denied.ts";
 import { advise } from "../../results/advice-by-code.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
 import type { Fields } from "../../schemas/input-schema.ts";
@@ -71,15 +71,9 @@ export function explainBulkError(tool: string, error: unknown): unknown {
   return new ToolFailure({ code, message: error.message, effect: "none", retry, ...wait, next });
 }
 
-/** A key that is known to lack a right is refused before a plan is made or approved. */
-export function refuseDeniedEndpoint(tool: string, endpoint: Endpoint, { keyContext }: Call): void {
-  const reading = keyContext.access.read(endpoint);
-  if (reading.state === "denied") throw refuseDenied({ tool, endpoint }, reading);
-}
-
 /** What the operator took away, no plan may do either. */
-export function requireActs(summary: Acts, { requireAct }: Pick<Call, "requireAct">): void {
-  for (const endpoint of listActs(summary)) requireAct(endpoint);
+export function requireActs(summary: Acts, { keyContext }: Pick<Call, "keyContext">): void {
+  for (const endpoint of listActs(summary)) requireAct(endpoint, keyContext);
 }
 
 export type Acts = Pick<PlanSummary, "create" | "update" | "delete" | "registrations">;

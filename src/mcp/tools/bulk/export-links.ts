@@ -43,7 +43,7 @@ export function createExportLinks(): Tool {
       const next = describeNext(pages, file);
       const uri = writeExportUri(id);
       const exported = { uri, count, format, pages, ...(file !== undefined && { file }), next };
-      call.addProblems(lacks.map((message) => ({ message })));
+      call.problems.push(...lacks.map((message) => ({ message })));
       return { export: exported };
     },
   });

@@ -53,7 +53,7 @@ function createApplyPlan(): Tool {
       await approve(name, plan, seen, call);
       const begun = performance.now();
       const named = { ...owner, requestId: call.requestId };
-      call.noteActing();
+      call.acted.hasBegun = true;
       const job = await bulk.apply(plan, named, seen, { ...call.writer, tool: name });
       // A dead process's job may have been waited for already.
       return watch(job, call, performance.now() - begun);
@@ -115,11 +115,11 @@ async function approve(tool: string, plan: Plan, job: Job | undefined, call: Cal
 /** Until the job no longer runs, or the time is over. */
 async function watch(job: Job, call: Call, waited_ms: number): Promise<JsonObject> {
   const { bulk } = call.keyContext;
-  const most_ms = call.takesTasks ? mostTaskWait_ms : mostWait_ms;
+  const most_ms = call.answerWithTask ? mostTaskWait_ms : mostWait_ms;
   const ended = await bulk.wait(job, Math.max(0, most_ms - waited_ms), (now) => {
     call.tellProgress(describeProgress(job, now));
   });
-  if (ended.state === "running") call.answerWithTask(describeTask(ended));
+  if (ended.state === "running") call.answerWithTask?.(describeTask(ended));
   return answerJob(ended, call);
 }
 
@@ -183,7 +183,7 @@ function createCancelJob(): Tool {
     result: { job: otherJobSchema },
     run: async (args, call) => {
       const job = await requireJob(args, call);
-      call.noteActing();
+      call.acted.hasBegun = true;
       return answerJob(await call.keyContext.bulk.cancel(job), call);
     },
   });

@@ -22,10 +22,11 @@ import {
   type PlanOperation,
   type PlanRule,
 } from "../../../state/plans.ts";
+import { requireAct, requireRight } from "../../access/refuse-denied.ts";
 import { refuseArguments, type ToolFailure } from "../../results/tool-failure.ts";
 import { listFields, shownFilters, shownSearch, type Fields } from "../../schemas/input-schema.ts";
 import type { Call, Tool } from "../tool.ts";
-import { makeBulkTool, refuseDeniedEndpoint, requireActs, requireJob } from "./bulk-tool.ts";
+import { makeBulkTool, requireActs, requireJob } from "./bulk-tool.ts";
 import { planSchema, showPlan } from "./show-plan.ts";
 
 /** What many links would become: read, compared, and told; nothing is written. */
@@ -60,7 +61,7 @@ export function createPlanLinks(): Tool {
       const wanted = await readWanted(args, call);
       const owner: Owner = {
         ...call.keyContext,
-        requireRight: (endpoint) => refuseDeniedEndpoint(name, endpoint, call),
+        requireRight: (endpoint) => requireRight({ tool: name, endpoint }, call.keyContext),
       };
       const { plan, unmapped, warnings, format } = await bulk.plan(wanted, owner, call.signal);
       await refuseTakenAway(plan, call);
@@ -153,8 +154,10 @@ async function readWanted(args: JsonObject, call: Call): Promise<PlanWanted> {
     throw refuseField("operation", "operation is required, except with undo");
   }
   // Each link is read again by its id before it is written.
-  for (const needed of [links.show, endpoints[operation]]) refuseDeniedEndpoint(name, needed, call);
-  if (operation !== "upsert") call.requireAct(endpoints[operation]);
+  for (const endpoint of [links.show, endpoints[operation]]) {
+    requireRight({ tool: name, endpoint }, call.keyContext);
+  }
+  if (operation !== "upsert") requireAct(endpoints[operation], call.keyContext);
   const sources = [given.rows, given.csv, filters].filter((source) => source !== undefined);
   if (sources.length !== 1) {
     throw refuseField("rows", `${name} takes exactly one of rows, csv and filters`);

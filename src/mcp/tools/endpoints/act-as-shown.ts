@@ -1,11 +1,14 @@
+import type { Endpoint } from "../../../contract/endpoint.ts";
 import { digestOf } from "../../../text/digest.ts";
 import type { ApprovalRequest, Question } from "../../approval/question.ts";
 import { uncounted, type ApprovedOverwrite } from "../../approval/approve-overwrite.ts";
-import { isChanged, isRefused, refuseChanged } from "../../results/tool-failure.ts";
+import { explainEnd, isChanged, isRefused, refuseChanged } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 
 /** What a call of a tool that writes is about to do, which a person may have to approve. */
 export type PreparedAct<Result> = Omit<ApprovalRequest, "question"> & {
+  /** Each needs a place in its budget before a person is asked. */
+  readonly endpoints: readonly Endpoint[];
   /** Whether a person is asked: each time, only of a key that has overwritten much, or never. */
   readonly asks: "always" | "after_many" | "never";
   /** What the person is shown. Throws what the API would refuse afterwards. */
@@ -46,11 +49,19 @@ export async function actAsShown<Result>(
 }
 
 async function requireApproval(
-  { asks, describe, tool, args, target, state }: PreparedAct<unknown>,
-  { approve, approveOverwrite }: ActCall,
+  { asks, describe, endpoints, tool, args, target, state }: PreparedAct<unknown>,
+  { approve, approveOverwrite, keyContext }: ActCall,
 ): Promise<ApprovedOverwrite> {
   if (asks === "never") return uncounted;
-  const request = async () => ({ tool, args, target, state, question: await describe() });
+  const request = async () => {
+    const question = await describe();
+    for (const endpoint of new Set(endpoints)) {
+      await keyContext.requireBudget(endpoint).catch((error: unknown) => {
+        throw explainEnd({ tool, endpoint }, error);
+      });
+    }
+    return { tool, args, target, state, question };
+  };
   if (asks === "after_many") return approveOverwrite(request);
   await approve(await request());
   return uncounted;

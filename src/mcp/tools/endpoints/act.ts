@@ -11,7 +11,7 @@ import type { LinkFields, ReadLink } from "../../../contract/links.ts";
 import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
 import { movesDestination, movesPath } from "../../../contract/rules/moved-link.ts";
 import { isBlank } from "../../../contract/text.ts";
-import { refuseDenied } from "../../access/refuse-denied.ts";
+import { requireAct, requireRight } from "../../access/refuse-denied.ts";
 import { appFields } from "../../results/present-body.ts";
 import { readIfAllowed } from "../../results/tool-failure.ts";
 import { settleApps, type NewApp } from "../apps.ts";
@@ -46,7 +46,7 @@ export type Act = {
   readonly reasons: readonly ApprovalReason[];
 };
 
-type ActCall = Pick<Call, "ask" | "keyContext" | "apps" | "requireAct">;
+type ActCall = Pick<Call, "ask" | "keyContext" | "apps">;
 
 const { links } = contract;
 
@@ -62,7 +62,12 @@ export async function prepareAct(
     endpoint.body === links.create.body
       ? await settleApps(named, call)
       : { input: named, registered: listOwn(endpoint, kind, named), chosen: [], missing: [] };
-  for (const app of registered) requireRegistration(endpoint, app.kind, call);
+  for (const app of registered) {
+    // No person is asked about what the operator or the server is known to refuse.
+    const registration = findRegistration(app.kind.name);
+    requireAct(registration, call.keyContext);
+    requireRight({ tool: endpoint.tool, endpoint: registration }, call.keyContext);
+  }
   const target = await readTarget(endpoint, input, call);
   const { before } = target;
   const isFresh =
@@ -100,14 +105,6 @@ async function readTarget(
 
 function listOwn(endpoint: Endpoint, kind: ResourceKind, fields: JsonObject): readonly NewApp[] {
   return endpoint === findRegistration(kind.name) ? [{ kind, fields }] : [];
-}
-
-/** Nobody is asked about what the operator or the server is known to refuse. */
-function requireRegistration({ tool }: Endpoint, kind: ResourceKind, call: ActCall): void {
-  const endpoint = findRegistration(kind.name);
-  call.requireAct(endpoint);
-  const reading = call.keyContext.access.read(endpoint);
-  if (reading.state === "denied") throw refuseDenied({ tool, endpoint }, reading);
 }
 
 /** What must still hold of the target when the act happens. */

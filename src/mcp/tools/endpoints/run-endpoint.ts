@@ -5,6 +5,7 @@ import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts"
 import { isBlank } from "../../../contract/text.ts";
 import { presentBody, readListRows } from "../../results/present-body.ts";
 import { readAppsOf } from "../apps.ts";
+import { journalWrite } from "../history/journal.ts";
 import { findTarget } from "../targets.ts";
 import type { Call } from "../tool.ts";
 import { findWrittenProblems } from "../visits.ts";
@@ -63,50 +64,31 @@ async function prepare(
     args: given,
     target: id,
     state: describeState(act),
+    endpoints: [endpoint],
     asks: reasons.length > 0 ? "always" : isOverwrite ? "after_many" : "never",
     describe: async () => {
       await refuseInvalid(act, call, tool);
-      const question = await previewAct(act, call);
-      await call.requireBudget(endpoint);
-      return question;
+      return previewAct(act, call);
     },
     carryOut: () => carryOut(act, call),
   };
 }
 
 async function carryOut(act: Act, call: Call): Promise<JsonObject> {
-  const { endpoint, kind, input, id, before, registered } = act;
-  const condition = describeCondition(act);
-  const written = await call.write(endpoint, input, { kind, id, before, condition, registered });
-  const { change } = written;
+  const { endpoint, kind, input, before } = act;
+  const known = { ...act, condition: describeCondition(act) };
+  const { body, change, registered } = await journalWrite(endpoint, input, known, call);
   if (endpoint.method === "DELETE") {
     return { deleted: { id: input["id"], ...pickNames(kind, before ?? {}) }, change };
   }
-  if (registered.length > 0) call.apps.forget();
-  const body: unknown = written.body;
-  // Every response but a deletion's is an object, parsed by the entry's schema.
-  return presentWritten(act, body as JsonObject, written, call);
-}
-
-/** What it became, and what is wrong with it now. */
-async function presentWritten(
-  { endpoint, kind, input, before }: Act,
-  body: JsonObject,
-  {
-    change,
-    registered,
-  }: { readonly change: JsonObject; readonly registered: readonly JsonObject[] },
-  call: Call,
-): Promise<JsonObject> {
-  const { known } = call.keyContext;
+  if (act.registered.length > 0) call.apps.forget();
   const apps = await readAppsOf(kind.name === "link" ? [body] : [], call, registered);
   const sent = pickFields(endpoint, input);
-  call.addProblems(findWrittenProblems(endpoint, { ...before }, sent, body, { apps, known }));
-  const { linkHost } = known;
-  return {
-    ...presentBody(endpoint, body, { linkHost, apps, sent: Object.keys(sent) }),
-    change,
-  };
+  const { known: project } = call.keyContext;
+  const context = { apps, known: project };
+  call.problems.push(...findWrittenProblems(endpoint, { ...before }, sent, body, context));
+  const reading = { linkHost: project.linkHost, apps, sent: Object.keys(sent) };
+  return { ...presentBody(endpoint, body, reading), change };
 }
 
 function pickNames({ names }: ResourceKind, record: JsonObject): JsonObject {

@@ -1,5 +1,6 @@
 import type * as z from "zod";
-import { pickFields, type Answer, type Endpoint, type Input } from "../../../contract/endpoint.ts";
+import type { Condition } from "../../../contract/condition.ts";
+import { pickFields, type Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
 import { messages } from "../../../contract/messages.ts";
@@ -7,7 +8,7 @@ import type { ResourceKind } from "../../../contract/resource-kind.ts";
 import { isOwnLinkAddress } from "../../../contract/rules/link-address.ts";
 import { isBlank, isStorable } from "../../../contract/text.ts";
 import { listUnreadRows } from "../../../contract/unread.ts";
-import type { Effect, Target, Writer } from "../../../state/history.ts";
+import type { Change, Effect, Ended, Target } from "../../../state/history.ts";
 import { isFull, readOutage } from "../../../state/state.ts";
 import {
   describeFault,
@@ -17,19 +18,36 @@ import {
   refuseUnnoted,
   ToolFailure,
 } from "../../results/tool-failure.ts";
+import type { NewApp } from "../apps.ts";
 import { appFilters } from "../endpoints/act.ts";
 import type { Reading } from "../targets.ts";
-import type { Call, Journaled, JournalStep, Known, NewChange, Outcome, Written } from "../tool.ts";
+import type { Call } from "../tool.ts";
 import { describeEffect, keepKnown, readTemplateRecord, templateId } from "./describe-effect.ts";
 import { showFields } from "./show-change.ts";
 
 const { links, shortLinks } = contract;
 
-type Journaling = Pick<Call, "ask" | "keyContext"> & {
-  readonly tool: string;
-  readonly writer: Writer;
-  readonly report: (error: unknown) => string;
+/** A change about to begin; the effects are those that its requests bring with them. */
+type NewChange = Target & {
+  readonly effects: readonly Effect[];
+  readonly note?: string | undefined;
+  readonly undoes?: string;
 };
+
+/** One request of a change. */
+export type JournalStep = {
+  /** What the history says while the response is unknown. */
+  readonly intended: Effect;
+  readonly send: () => Promise<unknown>;
+  readonly describe: (body: unknown) => Promise<Outcome>;
+};
+
+/** The effects of a request, and what else the history now says of the change. */
+type Outcome = Partial<Omit<Ended, "state">> & Pick<Ended, "effects">;
+
+type Journaled = { readonly change: Change; readonly bodies: readonly unknown[] };
+
+type JournalCall = Pick<Call, "ask" | "keyContext" | "tool" | "writer" | "report">;
 
 /**
  * Notes a change in the history before each of its requests is sent and after the response. When
@@ -38,7 +56,7 @@ type Journaling = Pick<Call, "ask" | "keyContext"> & {
 export async function journal(
   { effects, ...begun }: NewChange,
   steps: readonly JournalStep[],
-  { keyContext, tool, writer, report }: Journaling,
+  { keyContext, tool, writer, report }: JournalCall,
 ): Promise<Journaled> {
   const explain = (error: unknown) => {
     const outage = readOutage(error);
@@ -82,20 +100,41 @@ export async function journal(
   return { change: ended, bodies };
 }
 
+/** What is known of a write's target before it happens. */
+type Known = {
+  readonly kind: ResourceKind;
+  /** Left out where it is about to be made. */
+  readonly id?: string | undefined;
+  /** Null where there is none, undefined where the key may not read it. */
+  readonly before: Reading;
+  readonly condition?: Condition | undefined;
+  /** Apps that it registers besides. */
+  readonly registered?: readonly NewApp[];
+};
+
+export type Written = {
+  /** What the server returned; a deletion returns nothing. */
+  readonly body: JsonObject;
+  /** Its id and what it changed, for the result. */
+  readonly change: JsonObject;
+  /** The apps that it registered besides, where they could be read. */
+  readonly registered: readonly JsonObject[];
+};
+
 /** A change of one request. */
-export async function journalWrite<E extends Endpoint>(
-  endpoint: E,
-  input: Input<E>,
+export async function journalWrite(
+  endpoint: Endpoint,
+  input: JsonObject,
   known: Known,
-  journaling: Journaling,
-): Promise<Written<E>> {
-  const { keyContext, ask } = journaling;
+  call: JournalCall,
+): Promise<Written> {
+  const { keyContext, ask } = call;
   const { kind, before, condition } = known;
   const id = kind.name === templateId ? templateId : (known.id ?? null);
-  const sent = pickFields(endpoint, input as JsonObject);
+  const sent = pickFields(endpoint, input);
   const isDeletion = endpoint.method === "DELETE";
   const { detached, note } = isDeletion
-    ? await listDetached(kind, before, id, journaling)
+    ? await listDetached(kind, before, id, call)
     : { detached: [] };
   const old = before && keepKnown(kind, before);
   const intended: Effect = {
@@ -107,7 +146,7 @@ export async function journalWrite<E extends Endpoint>(
   let registered: readonly Registered[] = [];
   const describe = async (body: unknown): Promise<Outcome> => {
     if (isDeletion) return { effects: [describeEffect(kind, id, before, null)] };
-    registered = await readRegistered(known, body, journaling);
+    registered = await readRegistered(known, body, call);
     // Every response that is no deletion's is an object; the client read it by the entry's schema.
     const response = { body: body as JsonObject, sent, intended, registered };
     return describeResponse(endpoint, known, response, keyContext);
@@ -115,13 +154,13 @@ export async function journalWrite<E extends Endpoint>(
   const { change, bodies } = await journal(
     { ...nameTarget(kind, id, before ?? sent), effects: detached, note },
     [{ intended, send: () => ask(endpoint, input, condition), describe }],
-    journaling,
+    call,
   );
   // A created record is its own description: all of it was sent, or is in the response.
   const fields = before === null ? undefined : showFields(change, keyContext);
   return {
-    // One request has one response.
-    body: bodies[0] as Answer<E>,
+    // One request has one response, an object that the client read by the entry's schema.
+    body: bodies[0] as JsonObject,
     change: { id: change.id, ...(fields && { fields }) },
     registered: registered.map(({ record }) => record),
   };

@@ -10,7 +10,7 @@ import { isStorable } from "../../../contract/text.ts";
 import type { Change, History } from "../../../state/history.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import { refuseForeign } from "../../access/limit-destinations.ts";
-import { refuseDenied } from "../../access/refuse-denied.ts";
+import { requireAct, requireRight } from "../../access/refuse-denied.ts";
 import type { Fact, Question } from "../../approval/question.ts";
 import { writeValue } from "../../approval/write-value.ts";
 import { appFields } from "../../results/present-body.ts";
@@ -35,8 +35,9 @@ import {
   refuseForeignPage,
   refuseUnpublishable,
 } from "../templates/template-state.ts";
-import type { Call, JournalStep, Tool } from "../tool.ts";
+import type { Call, Tool } from "../tool.ts";
 import { describeEffect, readTemplateRecord, templateId } from "./describe-effect.ts";
+import { journal, type JournalStep } from "./journal.ts";
 import { readAnyWrite } from "./list-changes.ts";
 import { NotUndoable, planUndo, type StepAct, type Undo } from "./plan-undo.ts";
 import { otherChangeSchema, showChange } from "./show-change.ts";
@@ -111,6 +112,7 @@ function undo(change: Change, history: History, call: Call): Promise<Change> {
       args: { change_id: change.id },
       target: change.target_id ?? "",
       state: describeState(planned),
+      endpoints: planned.steps.map(({ endpoint }) => endpoint),
       asks: losesData(planned) ? "always" : overwrites ? "after_many" : "never",
       describe: async () => {
         await refuseInvalidUndo(planned, call);
@@ -131,12 +133,11 @@ async function plan(change: Change, history: History, call: Call): Promise<Undo>
 }
 
 /** The operator's selection and the key's rights count for each request. */
-function requireRights({ steps }: Undo, { keyContext, requireAct }: Call): void {
+function requireRights({ steps }: Undo, { keyContext }: Call): void {
   for (const { endpoint, kind, now } of steps) {
-    const reading = keyContext.access.read(endpoint);
-    if (reading.state === "denied") throw refuseDenied({ tool: name, endpoint }, reading);
+    requireRight({ tool: name, endpoint }, keyContext);
     // What is restored is created, also by a request that is no tool.
-    requireAct((now === null && endpointsOf[kind.name]?.create) || endpoint);
+    requireAct((now === null && endpointsOf[kind.name]?.create) || endpoint, keyContext);
   }
 }
 
@@ -218,7 +219,7 @@ async function carryOut(
   };
   try {
     const begun = { kind, target_id, target_key, name: called, effects: [], undoes: change.id };
-    return (await call.journal(begun, steps.map(journalStep))).change;
+    return (await journal(begun, steps.map(journalStep), call)).change;
   } catch (error) {
     throw done > 0 && isRefused(error) ? explainHalf(error, change) : error;
   }
@@ -364,8 +365,6 @@ async function refuseInvalidUndo({ steps, template }: Undo, call: Call): Promise
     if (template === undefined) await refuseInvalid(await readAct(step, steps, call), call, name);
     else if (step.endpoint !== unpublish) await refuseUnpublishable(pickText(step.input), call);
   }
-  const endpoints = new Set(steps.map(({ endpoint }) => endpoint));
-  for (const endpoint of endpoints) await call.requireBudget(endpoint);
 }
 
 async function readAct(

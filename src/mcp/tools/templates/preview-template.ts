@@ -36,7 +36,7 @@ async function previewTemplate(given: JsonObject, call: Call): Promise<JsonObjec
   const body: unknown = await call.ask(preview, { ...asked, user_agent: userAgents[device] });
   // This is how the body of this endpoint is presented.
   const { html, ...unread } = presentBody(preview, body as JsonObject) as Page;
-  call.attachView?.(await drawView(asked, device, html, call));
+  if (call.showsViews) call.extras.views.push(await drawView(asked, device, html, call));
   const preview_url = await openInBrowser(html, call);
   return {
     ...(preview_url !== undefined && { preview_url }),

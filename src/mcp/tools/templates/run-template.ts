@@ -8,6 +8,7 @@ import type { Question } from "../../approval/question.ts";
 import { presentBody } from "../../results/present-body.ts";
 import { explainEnd, isChanged, refuseArguments, ToolFailure } from "../../results/tool-failure.ts";
 import { actAsShown } from "../endpoints/act-as-shown.ts";
+import { journalWrite } from "../history/journal.ts";
 import type { Addition, Call } from "../tool.ts";
 import {
   previewPublication,
@@ -64,6 +65,7 @@ function writeTemplate(endpoint: Endpoint, given: JsonObject, call: Call): Promi
       target,
       // The approval counts for this version and this draft only.
       state,
+      endpoints: [endpoint],
       asks: endpoint.effect === "destroy" ? "always" : asks,
       describe: () => describe(act, call),
       carryOut: () => carryOut(act, call),
@@ -102,18 +104,8 @@ function refuseAbsent(endpoint: Endpoint): unknown {
   return explainEnd({ tool: endpoint.tool, endpoint }, notFound(messages.template_not_found));
 }
 
-async function describe(act: TemplateAct, call: Call): Promise<Question> {
-  const { endpoint, input } = act;
+async function describe({ endpoint, input, state }: TemplateAct, call: Call): Promise<Question> {
   if (endpoint.body !== undefined) await refuseUnpublishable(pickText(input), call);
-  const question = await previewWrite(act, call);
-  await call.requireBudget(endpoint);
-  return question;
-}
-
-async function previewWrite(
-  { endpoint, input, state }: TemplateAct,
-  call: Call,
-): Promise<Question> {
   switch (endpoint) {
     case publish:
       return previewPublication(input, state, call);
@@ -127,14 +119,14 @@ async function previewWrite(
 }
 
 async function carryOut({ endpoint, input, state }: TemplateAct, call: Call): Promise<JsonObject> {
-  const { body, change } = await call.write(endpoint, input, {
+  const known = {
     kind: findKind(endpoint),
     before: describeTemplate(state),
     condition: describeCondition(state),
-  });
+  };
   // The entries of the template that write all answer with the template.
-  const written = body as unknown as JsonObject;
-  return leaveOutTexts(presentBody(endpoint, written), change);
+  const { body, change } = await journalWrite(endpoint, input, known, call);
+  return leaveOutTexts(presentBody(endpoint, body), change);
 }
 
 /** A text of the links' page: a published version by its id, or one that a word names. */
