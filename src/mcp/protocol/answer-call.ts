@@ -11,7 +11,7 @@ import type { AskedCall } from "../../contract/watch.ts";
 import { nobodyToAsk, PersonAsked, type Person } from "../approval/person.ts";
 import { canTakeTasks, type Task } from "../results/job-task.ts";
 import { callTool } from "../tools/call-tool.ts";
-import { viewExtension, viewType } from "../tools/templates/view-resource.ts";
+import { viewExtension, viewType } from "../tools/templates/run-template.ts";
 import type { Progress, Tool } from "../tools/tool.ts";
 import { openDialogue } from "./ask-person.ts";
 import { nameClient, type Caller } from "./caller.ts";

@@ -4,7 +4,7 @@ import { showHiddenIn } from "../../text/show-hidden.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import { nameChangedApps } from "../tools/apps.ts";
 import { readBulkUri, showPlanPage } from "../tools/bulk/show-plan.ts";
-import { templateView } from "../tools/templates/view-resource.ts";
+import { templateView } from "../tools/templates/run-template.ts";
 import type { Call } from "../tools/tool.ts";
 import { listVisible, nameVisible } from "../tools/toolbox.ts";
 import type { HideErrors } from "./protocol-errors.ts";

@@ -219,18 +219,14 @@ const changeMembers = ["change", "changes", "rows", "plan"] as const;
 /** The result, whose changes from one app to another name both apps. */
 export async function nameChangedApps(result: JsonObject, call: AppCall): Promise<JsonObject> {
   const shown = changeMembers.filter((name) => result[name] !== undefined);
-  const text = JSON.stringify(shown.map((name) => result[name]));
-  const changed = appMembers.filter((member) => new RegExp(`"${member}(_id)?":{`).test(text));
-  if (changed.length === 0) return result;
-  const known = await Promise.all(
-    changed.map(async (member) => {
-      return { member, names: nameEach(await listForNames(member, call)) };
-    }),
-  );
-  const nameIn = (fields: JsonObject) =>
-    known.reduce((named, { member, names }) => nameChange(named, member, names), fields);
-  const parts = shown.map((name) => [name, mapObjects(result[name], nameIn)]);
-  return { ...result, ...Object.fromEntries(parts) };
+  let named: JsonObject = Object.fromEntries(shown.map((name) => [name, result[name]]));
+  const text = JSON.stringify(named);
+  for (const member of appMembers) {
+    if (!new RegExp(`"${member}(_id)?":{`).test(text)) continue;
+    const names = nameEach(await listForNames(member, call));
+    named = mapObjects(named, (fields) => nameChange(fields, member, names));
+  }
+  return { ...result, ...named };
 }
 
 /** What apps are called, by their ids and identifiers. A name that two apps have is not enough. */

@@ -103,7 +103,10 @@ async function runAudit(
     readApps("android_app", apps),
   ]);
   const started = createAudit({
-    apps: { ios: ios.byId, android: android.byId },
+    apps: {
+      ios: typeof ios === "string" ? undefined : ios,
+      android: typeof android === "string" ? undefined : android,
+    },
     linkHost: known.linkHost,
     visits: { link_in_referrer: known.linkInReferrer, second_host: known.hasSecondHost },
     window,
@@ -114,13 +117,15 @@ async function runAudit(
     findNeverClicked(filters, page, clock.now(), inTime),
   ]);
   const end = started.finish();
-  const groups = [...describeGroups(end.findings, filters), ...never.groups];
+  const groups = [
+    ...describeGroups(end.findings, filters),
+    ...(typeof never === "object" ? [never] : []),
+  ];
   const last = Math.max(1, ...groups.map(({ count }) => Math.ceil(count / idsPerPage)));
   const notChecked = [
-    ...ios.notChecked,
-    ...android.notChecked,
+    ...[ios, android].filter((apps) => typeof apps === "string"),
     ...listUnjudged(reading, end, known.linkHost),
-    ...never.notChecked,
+    ...(typeof never === "string" ? [never] : []),
   ];
   return {
     audit: {
@@ -134,22 +139,16 @@ async function runAudit(
   };
 }
 
-type AuditedApps = {
-  /** Undefined where not all of them could be read: one of them may be the app of a link. */
-  readonly byId: ReadonlyMap<string, App> | undefined;
-  readonly notChecked: readonly string[];
-};
-
-async function readApps(member: AppMember, apps: ProjectApps): Promise<AuditedApps> {
+/** The apps by their ids; a text says why a link may have an app that is not among them. */
+async function readApps(
+  member: AppMember,
+  apps: ProjectApps,
+): Promise<ReadonlyMap<string, App> | string> {
   const list = await apps.list(member);
   const { label } = appKinds[member];
-  if (list === undefined) {
-    return { byId: undefined, notChecked: [`${label}s: this key cannot read them.`] };
-  }
-  if (list.unread > 0) {
-    return { byId: undefined, notChecked: [`${label}s: not all of them could be read.`] };
-  }
-  return { byId: new Map(list.rows.map((app) => [app.id, app])), notChecked: [] };
+  if (list === undefined) return `${label}s: this key cannot read them.`;
+  if (list.unread > 0) return `${label}s: not all of them could be read.`;
+  return new Map(list.rows.map((app) => [app.id, app]));
 }
 
 /** A later page has the groups that have more ids. */
@@ -185,21 +184,19 @@ function continueAt(filters: readonly FilterInput[], reached: string) {
   return { tool: name, arguments: { filters: [...others, since] } };
 }
 
-type NeverClicked = {
-  readonly groups: readonly FindingGroup[];
-  readonly notChecked: readonly string[];
-};
-
 const unusedDays = 90;
 const day_ms = 24 * 60 * 60_000;
 
-/** Links that no one has ever visited, counted by the server itself. */
+/**
+ * Links that no one has ever visited, counted by the server itself; a text says why they could not
+ * be counted.
+ */
 async function findNeverClicked(
   given: readonly FilterInput[],
   page: number,
   now: number,
   inTime: InTime,
-): Promise<NeverClicked> {
+): Promise<FindingGroup | string | undefined> {
   const value = new Date(now - unusedDays * day_ms).toISOString();
   const own: readonly FilterInput[] = [
     { field: "clicks", condition: "eq", value: 0 },
@@ -209,7 +206,7 @@ async function findNeverClicked(
   const isTaken = given.some((filter) =>
     own.some(({ field, condition }) => filter.field === field && filter.condition === condition),
   );
-  if (isTaken) return { groups: [], notChecked: [] };
+  if (isTaken) return undefined;
   const filters = [...given, ...own];
   const sort = { field: "created_at", direction: "asc" } as const;
   const asked = { filters, sort, page, limit: idsPerPage };
@@ -217,20 +214,16 @@ async function findNeverClicked(
     ? askOwn(inTime, asked)
     : inTime.call(links.index, asked, inTime.signal);
   const found = await untilTimeIsUp(asking.then((answer) => answer ?? "unknown"));
-  if (found === undefined) {
-    return { groups: [], notChecked: ["Links never visited: the server did not answer in time."] };
-  }
+  if (found === undefined) return "Links never visited: the server did not answer in time.";
   if (found === "unknown") {
-    const why = "Links never visited: this server cannot count links by these filters.";
-    return { groups: [], notChecked: [why] };
+    return "Links never visited: this server cannot count links by these filters.";
   }
   const { links: rows, meta } = found;
   const count = meta.count ?? rows.length;
   // A server that ignores filters answers with links that were visited.
-  if (count === 0 || rows.some(({ clicks }) => clicks !== 0)) return { groups: [], notChecked: [] };
+  if (count === 0 || rows.some(({ clicks }) => clicks !== 0)) return undefined;
   const message =
     `Created more than ${unusedDays} days ago and never visited. If the links are no longer ` +
     "needed, a plan with these filters can delete them.";
-  const ids = rows.map(({ id }) => id);
-  return { groups: [{ code: "never_clicked", count, message, filters, ids }], notChecked: [] };
+  return { code: "never_clicked", count, message, filters, ids: rows.map(({ id }) => id) };
 }

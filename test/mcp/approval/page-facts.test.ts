@@ -4,7 +4,7 @@ import { contract } from "../../../src/contract/index.ts";
 import { findKind } from "../../../src/contract/resource-kind.ts";
 import { writeQuestion } from "../../../src/mcp/approval/question-text.ts";
 import type { Question } from "../../../src/mcp/approval/question.ts";
-import { previewChange } from "../../../src/mcp/tools/endpoints/preview-act.ts";
+import { previewWrite } from "../../../src/mcp/tools/endpoints/preview-act.ts";
 import { hashToken } from "../../../src/service/ids.ts";
 import { findKeyHolder } from "../../../src/store/keys.ts";
 import { starter } from "../../../src/template/starter-template.ts";
@@ -140,9 +140,9 @@ describe("of a link that changes", () => {
   function write(changes: Readonly<Record<string, unknown>>): Promise<Question> {
     // It takes only the project's apps from a call, and the host of the links.
     const call = { apps: { list }, keyContext: { known } } as unknown as Parameters<
-      typeof previewChange
+      typeof previewWrite
     >[1];
-    return previewChange({ kind, id: record.id, before: record, changes }, call);
+    return previewWrite({ kind, id: record.id, before: record, changes }, call);
   }
 
   test("the headline and the button are in the user's words", async () => {

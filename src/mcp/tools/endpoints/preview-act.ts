@@ -8,6 +8,7 @@ import { showAddress } from "../../../text/show-address.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Question } from "../../approval/question.ts";
 import { writeValue } from "../../approval/write-value.ts";
+import { readIfPossible } from "../../results/tool-failure.ts";
 import { readLinkApps, type LinkApps, type NewApp } from "../apps.ts";
 import type { Call } from "../tool.ts";
 import { listVisits } from "../visits.ts";
@@ -19,12 +20,8 @@ export async function previewAct(act: Act, call: PreviewCall): Promise<Question>
   const { endpoint, kind, before, registered } = act;
   const [first] = registered;
   if (before === null && first?.kind === kind) return previewRegistration(first);
-  const preview =
-    before === null
-      ? await previewCreation(act, call)
-      : endpoint.effect === "destroy"
-        ? await previewDeletion(act, call)
-        : await previewChange(act, call);
+  const isDeletion = endpoint.effect === "destroy";
+  const preview = isDeletion ? await previewDeletion(act, call) : await previewWrite(act, call);
   return addApps(preview, registered.map(previewRegistration));
 }
 
@@ -108,26 +105,33 @@ const bringsBack: Readonly<Record<string, string>> = {
   android_app: "unless another app takes its package name; its links then open it again",
 };
 
-export async function previewChange(act: Subject, call: PreviewCall): Promise<Question> {
+/** What changes, what the target is otherwise, and what a link's visitors will see. */
+export async function previewWrite(act: Subject, call: PreviewCall): Promise<Question> {
   const { kind, before, changes } = act;
   const record = before ?? {};
+  const isNew = before === null;
   const isLink = kind.name === "link";
   const apps = isLink ? await readLinkApps(record, changes, call) : {};
   const changed = Object.entries(changes).map(([name, value]) =>
-    describeChange(record, name, value, apps),
+    describeChange(before, name, value, apps),
   );
-  const rest = describe(act, call).filter(({ name }) => !Object.hasOwn(changes, name));
+  const rest = isNew ? [] : describe(act, call);
+  const kept = rest.filter(({ name }) => !Object.hasOwn(changes, name));
   return {
     ...writeHeadline(act),
     facts: [
-      ...describeAssociation(kind, record, { ...record, ...changes }),
+      ...(isNew
+        ? describeAddress(changes["path"], call)
+        : describeAssociation(kind, record, { ...record, ...changes })),
       ...changed,
-      ...rest.filter((fact) => fact.kind === "address"),
-      ...(isLink ? describeMove(changes, call) : []),
-      ...rest.filter((fact) => fact.kind !== "address"),
+      ...kept.filter((fact) => fact.kind === "address"),
+      ...(isNew ? [] : describeMove(changes, call)),
+      ...kept.filter((fact) => fact.kind !== "address"),
       // Where a link leads that the key may not read is unknown.
-      ...(isLink && before ? listVisits(record, changes, apps, call.keyContext.known) : []),
-      ...(await listTouched(act, call)),
+      ...(isLink && before !== undefined
+        ? listVisits(record, changes, apps, call.keyContext.known)
+        : []),
+      ...(isNew ? [] : await listTouched(act, call)),
     ],
   };
 }
@@ -135,6 +139,7 @@ export async function previewChange(act: Subject, call: PreviewCall): Promise<Qu
 /** In the words of whoever asked for it, where only one thing changes. */
 function writeHeadline(act: Subject): Pick<Question, "title" | "button"> {
   const { label } = act.kind;
+  if (act.before === null) return { title: `Create a ${label}`, button: `Create ${label}` };
   const named = nameTarget(act);
   const [[field, value] = [], ...more] = Object.entries(act.changes);
   const isAlone = more.length === 0 && isFilled(value);
@@ -147,20 +152,19 @@ function writeHeadline(act: Subject): Pick<Question, "title" | "button"> {
   return { title: `Change ${named}`, button: `Change ${label}` };
 }
 
-function describeChange(record: JsonObject, name: string, value: unknown, apps: LinkApps): Fact {
-  const app = pickApp(name, apps);
+function describeChange(before: Act["before"], name: string, value: unknown, apps: LinkApps): Fact {
+  const app = name === "ios_app" || name === "android_app" ? apps[name] : undefined;
+  if (before === null) {
+    return app === undefined ? describeValue(name, value) : { name, text: app.change.to };
+  }
   if (app !== undefined) return { name, kind: "change", ...app.change };
   return {
     name,
     kind: "change",
-    ...(Object.hasOwn(record, name) && { from: writeValue(record[name]) }),
+    ...(Object.hasOwn(before ?? {}, name) && { from: writeValue(before?.[name]) }),
     to: writeValue(value),
     ...describeHostOf(name, value),
   };
-}
-
-function pickApp(name: string, apps: LinkApps) {
-  return name === "ios_app" || name === "android_app" ? apps[name] : undefined;
 }
 
 /** Visitors of the old address get an error page from then on. */
@@ -168,25 +172,6 @@ function describeMove({ path }: JsonObject, call: PreviewCall): readonly Fact[] 
   if (!isFilled(path)) return [];
   const old = { name: "old address", text: "visitors will get a 404 page" };
   return [...describeAddress(path, call, "new address"), old];
-}
-
-/** Everything that a new one is given; for a link, also what its visitors will see. */
-async function previewCreation({ kind, changes }: Subject, call: PreviewCall): Promise<Question> {
-  const isLink = kind.name === "link";
-  const apps = isLink ? await readLinkApps({}, changes, call) : {};
-  const path = changes["path"];
-  return {
-    title: `Create a ${kind.label}`,
-    button: `Create ${kind.label}`,
-    facts: [
-      ...(isLink && isFilled(path) ? describeAddress(path, call) : []),
-      ...Object.entries(changes).map(([name, value]) => {
-        const app = pickApp(name, apps);
-        return app === undefined ? describeValue(name, value) : { name, text: app.change.to };
-      }),
-      ...(isLink ? listVisits({}, changes, apps, call.keyContext.known) : []),
-    ],
-  };
 }
 
 /** By its name; its id says nothing to a person. */
@@ -198,14 +183,10 @@ function nameTarget({ kind, before }: Subject): string {
 
 function describe({ kind, id, before }: Subject, call: PreviewCall): readonly Fact[] {
   const record = before ?? {};
-  const isLink = kind.name === "link";
-  const shown = isLink ? ["path", "url", "clicks"] : kind.names;
+  const shown = kind.name === "link" ? ["path", "url", "clicks"] : kind.names;
   const filled = shown.filter((name) => !isBlank(record[name]));
   const facts = filled.map((name) => describeValue(name, record[name]));
-  const path = record["path"];
-  if (facts.length > 0) {
-    return [...(isLink && isFilled(path) ? describeAddress(path, call) : []), ...facts];
-  }
+  if (facts.length > 0) return [...describeAddress(record["path"], call), ...facts];
   return [
     { name: "details", text: "this API key has no permission to read it" },
     ...(id === undefined ? [] : [{ name: "id", text: quote(id) }]),
@@ -217,12 +198,12 @@ function describeValue(name: string, value: unknown): Fact {
 }
 
 function describeAddress(
-  path: string,
-  { keyContext }: Pick<Call, "keyContext">,
+  path: unknown,
+  { keyContext }: PreviewCall,
   name = "address",
 ): readonly Fact[] {
   const { linkHost } = keyContext.known;
-  if (linkHost === undefined) return [];
+  if (linkHost === undefined || !isFilled(path)) return [];
   const address = writeAddress(linkHost, path);
   return [{ name, kind: "address", address, ...describeHost(address) }];
 }
@@ -252,7 +233,7 @@ async function listTouched(
   }
   if (kind.group !== "apps" || typeof record[kind.key ?? ""] !== "string") return [];
   // The key may not list links; a person can decide without the number.
-  const touched = known ?? (await readTouched(kind, record, call).catch(() => undefined));
+  const touched = known ?? (await readIfPossible(readTouched(kind, record, call)));
   return [{ name: "links that open this app", text: writeTouched(touched) }];
 }
 

@@ -22,11 +22,7 @@ import { actAsShown } from "../endpoints/act-as-shown.ts";
 import type { Act } from "../endpoints/act.ts";
 import { refuseInvalid } from "../endpoints/check-act.ts";
 import { previewAct } from "../endpoints/preview-act.ts";
-import {
-  previewPublication,
-  previewSaving,
-  previewUnpublication,
-} from "../templates/preview-publication.ts";
+import { previewWrite } from "../templates/preview-publication.ts";
 import {
   describeCondition,
   isText,
@@ -275,7 +271,7 @@ function refuse(message: string, next: string): ToolFailure {
 }
 
 const { links, pageTemplate } = contract;
-const { publish, unpublish } = pageTemplate;
+const { unpublish } = pageTemplate;
 /** Deleting an app may have removed it from many links. */
 const mostShown = 20;
 
@@ -354,9 +350,7 @@ async function previewStep(
   call: PreviewCall,
 ): Promise<Question> {
   if (template === undefined) return previewAct(act, call);
-  if (endpoint === publish) return previewPublication(input, template, call);
-  if (endpoint === unpublish) return previewUnpublication(template, call);
-  return previewSaving(input, template);
+  return previewWrite(endpoint, input, template, call);
 }
 
 /** Refuses an undo whose requests the API would refuse, before anyone is asked. */

@@ -1,3 +1,4 @@
+import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { sayLocalTime } from "../../../contract/local-time.ts";
@@ -25,7 +26,25 @@ const then = "After approval";
 /** An approval keeps what it shows, so that this is bounded. */
 const mostFrameCharacters = 200_000;
 
-export async function previewPublication(
+export async function previewWrite(
+  endpoint: Endpoint,
+  input: JsonObject,
+  state: TemplateState,
+  call: Asking,
+): Promise<Question> {
+  switch (endpoint) {
+    case pageTemplate.publish:
+      return previewPublication(input, state, call);
+    case pageTemplate.restore:
+      return previewRestoration(String(input["id"]), state, call);
+    case pageTemplate.save:
+      return previewSaving(input, state);
+    default:
+      return previewUnpublication(state, call);
+  }
+}
+
+async function previewPublication(
   given: JsonObject,
   { live, draft }: TemplateState,
   call: Asking,
@@ -45,10 +64,7 @@ export async function previewPublication(
   };
 }
 
-export async function previewUnpublication(
-  { live }: TemplateState,
-  call: Asking,
-): Promise<Question> {
+async function previewUnpublication({ live }: TemplateState, call: Asking): Promise<Question> {
   const seen = await findSeen(null, {}, call);
   return {
     title: "Unpublish the project's page: all links will show the default page",
@@ -59,12 +75,12 @@ export async function previewUnpublication(
   };
 }
 
-export function previewSaving(given: JsonObject, { draft }: TemplateState): Question {
+function previewSaving(given: JsonObject, { draft }: TemplateState): Question {
   const changes = describeChanges(draft, { ...draft, ...pickText(given) });
   return { title: "Save a new draft of the page template", button: "Save draft", facts: changes };
 }
 
-export async function previewRestoration(
+async function previewRestoration(
   id: string,
   { draft }: TemplateState,
   call: Asking,

@@ -1,38 +1,71 @@
+import * as z from "zod";
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract, listEndpoints } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { messages } from "../../../contract/messages.ts";
 import { notFound } from "../../../contract/problem.ts";
-import { findKind } from "../../../contract/resource-kind.ts";
-import type { Question } from "../../approval/question.ts";
+import { describeIds, findKind } from "../../../contract/resource-kind.ts";
+import { writeFactText } from "../../approval/question-text.ts";
+import { previewPath } from "../../previews/preview-pages.ts";
+import type { CallProblem } from "../../results/call-problem.ts";
 import { presentBody } from "../../results/present-body.ts";
-import { explainEnd, isChanged, refuseArguments, ToolFailure } from "../../results/tool-failure.ts";
+import {
+  explainEnd,
+  isChanged,
+  readIfPossible,
+  refuseArguments,
+  ToolFailure,
+} from "../../results/tool-failure.ts";
 import { actAsShown } from "../endpoints/act-as-shown.ts";
 import { journalWrite } from "../history/journal.ts";
 import type { Addition, Call } from "../tool.ts";
-import {
-  previewPublication,
-  previewRestoration,
-  previewSaving,
-  previewUnpublication,
-} from "./preview-publication.ts";
-import { previewAddition } from "./preview-template.ts";
+import { describeChanges, findSeen, previewWrite } from "./preview-publication.ts";
 import {
   describeCondition,
   describeTemplate,
   isNotFound,
   leaveOutTexts,
   pickText,
+  platforms,
   readLive,
   readState,
   refuseForeignPage,
   refuseUnpublishable,
+  userAgents,
+  type Platform,
   type TemplateState,
 } from "./template-state.ts";
 
 /** The page template's tools: each project has one template, and it has no id. */
 
-const { save, publish, restore, preview, version, versions } = contract.pageTemplate;
+const { save, publish, preview, version, versions } = contract.pageTemplate;
+
+const linkIds = describeIds(findKind(contract.links.show));
+const [usual] = platforms;
+
+/** Views of tools for clients that show some (MCP Apps, SEP-1865): HTML of ours in their frame. */
+export const viewExtension = "io.modelcontextprotocol/ui";
+export const viewType = "text/html;profile=mcp-app";
+
+export const templateView = {
+  uri: "ui://waypost/page-template",
+  name: "page_template_view",
+  title: "Preview page",
+  description: "Shows a page template on iOS, Android and desktop.",
+  mimeType: viewType,
+} as const;
+
+/** A page for a person to look at, because no model sees how HTML looks. */
+const previewAddition: Addition = {
+  fields: {
+    link_id: z.string().optional().describe(linkIds),
+    platform: z.enum(platforms).meta({ default: usual }).optional(),
+    html: z.boolean().optional(),
+  },
+  result: { preview_url: z.string().optional(), html: z.string().optional() },
+  run: (_, given, call) => previewTemplate(given, call),
+  view: templateView.uri,
+};
 
 export const templateAdditions: readonly (readonly [Endpoint, Addition])[] = [
   ...listEndpoints()
@@ -67,7 +100,10 @@ function writeTemplate(endpoint: Endpoint, given: JsonObject, call: Call): Promi
       state,
       endpoints: [endpoint],
       asks: endpoint.effect === "destroy" ? "always" : asks,
-      describe: () => describe(act, call),
+      describe: async () => {
+        if (endpoint.body !== undefined) await refuseUnpublishable(pickText(input), call);
+        return previewWrite(endpoint, input, state, call);
+      },
       carryOut: () => carryOut(act, call),
     };
   }, call);
@@ -102,20 +138,6 @@ function isSaveOffered({ keyContext }: Call): boolean {
 
 function refuseAbsent(endpoint: Endpoint): unknown {
   return explainEnd({ tool: endpoint.tool, endpoint }, notFound(messages.template_not_found));
-}
-
-async function describe({ endpoint, input, state }: TemplateAct, call: Call): Promise<Question> {
-  if (endpoint.body !== undefined) await refuseUnpublishable(pickText(input), call);
-  switch (endpoint) {
-    case publish:
-      return previewPublication(input, state, call);
-    case restore:
-      return previewRestoration(String(input["id"]), state, call);
-    case save:
-      return previewSaving(input, state);
-    default:
-      return previewUnpublication(state, call);
-  }
 }
 
 async function carryOut({ endpoint, input, state }: TemplateAct, call: Call): Promise<JsonObject> {
@@ -206,5 +228,60 @@ function refuseDraft(): ToolFailure {
     effect: "none",
     retry: "never",
     next: "Tell the user, or pass the id `live` to read what visitors see.",
+  });
+}
+
+async function previewTemplate(given: JsonObject, call: Call): Promise<JsonObject> {
+  const { html: isAsked, platform = usual, ...asked } = given;
+  // The argument was checked by the schema above.
+  const device = platform as Platform;
+  const body: unknown = await call.ask(preview, { ...asked, user_agent: userAgents[device] });
+  // This is how the body of this endpoint is presented.
+  const { html, ...unread } = presentBody(preview, body as JsonObject) as Page;
+  if (call.showsViews) call.extras.views.push(await drawView(asked, device, html, call));
+  const preview_url = await openInBrowser(html, call);
+  return {
+    ...(preview_url !== undefined && { preview_url }),
+    ...((isAsked === true || preview_url === undefined) && { html }),
+    ...unread,
+  };
+}
+
+type Page = { readonly html: string; readonly problems?: readonly CallProblem[] };
+
+/** Undefined where nothing listens, and for a page that is too long to be saved. */
+async function openInBrowser(html: string, { keyContext }: Call): Promise<string | undefined> {
+  const origin = await keyContext.pageOrigin();
+  if (origin === undefined) return undefined;
+  const previews = await keyContext.openPreviews();
+  const token = await previews.save(keyContext.key_print, html);
+  return token === undefined ? undefined : origin + previewPath + token;
+}
+
+/** What a client that shows views is given besides the page of the result. */
+async function drawView(
+  asked: JsonObject,
+  device: Platform,
+  html: string,
+  call: Call,
+): Promise<JsonObject> {
+  const others = platforms.filter((platform) => platform !== device);
+  const [changes, ...drawn] = await Promise.all([
+    readIfPossible(compareWithLive(asked, call)),
+    ...others.map((platform) =>
+      readIfPossible(call.askFree(preview, { ...asked, user_agent: userAgents[platform] })),
+    ),
+  ]);
+  const pages = others.map((platform, index) => [platform, drawn[index]]);
+  return { device, pages: { ...Object.fromEntries(pages), [device]: html }, changes };
+}
+
+type ShownChange = { readonly name: string; readonly text: string };
+
+async function compareWithLive(given: JsonObject, call: Call): Promise<readonly ShownChange[]> {
+  const { live, draft } = await readState(call);
+  const seen = await findSeen(live, { ...draft, ...pickText(given) }, call);
+  return describeChanges(seen.now, seen.next).map((fact) => {
+    return { name: fact.name, text: writeFactText(fact) };
   });
 }

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { viewExtension, viewType } from "../../../../src/mcp/tools/templates/view-resource.ts";
+import { viewExtension, viewType } from "../../../../src/mcp/tools/templates/run-template.ts";
 import {
   createAssistantWorld,
   type AssistantOptions,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { viewExtension, viewType } from "../../../../src/mcp/tools/templates/view-resource.ts";
+import { viewExtension, viewType } from "../../../../src/mcp/tools/templates/run-template.ts";
 import { createUsedFolder, type Folder } from "../../../support/command.ts";
 import { answerEmpty, startDeployment } from "../../../support/remote.ts";
 import { callOf, handshake, startRaw, type RawSession } from "../../../support/mcp-http.ts";
