@@ -168,11 +168,10 @@ function inner(schema: z.ZodOptional | z.ZodNullable): z.ZodType {
 }
 
 type SchemaOptions = {
-  readonly terseFields?: () => Fields;
   /** Fields that are declared as required, and left to the API to check. */
-  readonly needed?: readonly string[];
+  readonly needed: readonly string[] | undefined;
   /** Whether the names of the `told` fields say enough where no other tool tells of them. */
-  readonly isWordless?: boolean;
+  readonly isWordless: boolean | undefined;
 };
 
 /**
@@ -180,14 +179,14 @@ type SchemaOptions = {
  * ones: without their texts and what is inside of them. Each is made when first asked for.
  */
 export function buildBothSchemas(
-  fields: () => Fields,
+  fields: (isTerse: boolean) => Fields,
   told: readonly string[],
-  { terseFields = fields, needed = [], isWordless = false }: SchemaOptions = {},
+  { needed = [], isWordless = false }: SchemaOptions,
 ): (isTerse: boolean) => JsonObject {
-  const build = (shown: Fields, shorten?: Shorten) =>
-    declareNeeded(buildInputSchema(shown, told, shorten), needed);
-  const full = once(() => build(fields(), isWordless ? dropText : undefined));
-  const terse = once(() => build(terseFields(), dropInside));
+  const build = (isTerse: boolean, shorten?: Shorten) =>
+    declareNeeded(buildInputSchema(fields(isTerse), told, shorten), needed);
+  const full = once(() => build(false, isWordless ? dropText : undefined));
+  const terse = once(() => build(true, dropInside));
   return (isTerse) => (isTerse ? terse() : full());
 }
 

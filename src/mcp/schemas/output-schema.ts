@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { JsonObject } from "../../contract/json.ts";
 import { unwrap } from "../../contract/unwrap-schema.ts";
+import type { Fields } from "./input-schema.ts";
 import { createWriter } from "./json-schema.ts";
 
 const writeMembers = createWriter(({ jsonSchema }) => {
@@ -11,14 +12,12 @@ const writeMembers = createWriter(({ jsonSchema }) => {
   if (Object.keys(jsonSchema.properties ?? {}).length === 0) delete jsonSchema.properties;
 });
 
-type Shape = Readonly<Record<string, z.ZodType>>;
-
 /**
  * What a tool answers, as JSON Schema: its result or the one shape of every failure, for a client
  * throws away what the schema does not cover. Fields that a deployment adds are welcome. Each tool
  * has a schema of its own, so that every word in here is sent forty times.
  */
-export function buildOutputSchema(result: Shape): JsonObject {
+export function buildOutputSchema(result: Fields): JsonObject {
   const names = Object.keys(result);
   // Where none of its members is always there, each of them is a result of its own.
   const isEither = names.every((name) => result[name]?.safeParse(undefined).success);
@@ -26,11 +25,7 @@ export function buildOutputSchema(result: Shape): JsonObject {
 }
 
 /** A write may be done although nothing could be read of its answer: then problems say so. */
-export function buildWrittenSchema(name: string): JsonObject {
-  return coverFailure([name, "problems"], writeMembers({ [name]: written, problems }));
-}
-
-const written = z.looseObject({});
+export const written = z.looseObject({}).optional();
 /** What is amiss, or could not be read; each has a message, and some a field and a fix. */
 export const problems = z.array(z.unknown()).optional();
 

@@ -5,7 +5,6 @@ import type { Reading } from "../access/key-access.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import type { Mode } from "../approval/mode.ts";
 import { dropEmpty } from "../results/present-body.ts";
-import { buildOutputSchema } from "../schemas/output-schema.ts";
 import { makeTool, type Tool } from "./tool.ts";
 
 /** Why a key cannot do something. */
@@ -34,7 +33,7 @@ export function createExplainAccess(listTools: () => readonly Tool[], mode: Mode
     group: undefined,
     effect: "read",
     fields: () => ({}),
-    output: () => buildOutputSchema(result),
+    result: () => result,
     readAccess: () => ({ state: "granted" }),
     run: async (_, { keyContext }) => {
       // Whoever asks why may have changed the key just now.

@@ -17,7 +17,6 @@ import { contract } from "../../contract/index.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import { listFields, shownFilters, type Fields } from "../schemas/input-schema.ts";
-import { buildOutputSchema } from "../schemas/output-schema.ts";
 import { makeTool, type Tool } from "./tool.ts";
 
 /** One look at a whole project: what is wrong with it, the worst first, and what fixes it. */
@@ -56,10 +55,8 @@ export function createAuditLinks(mayPlan: (keyContext: KeyContext) => boolean): 
     effect: "read",
     like: { what: "Filters", tool: links.index.tool },
     readAccess: (access) => access.read(links.index),
-    fields: () => listOwnFields(false),
-    terseFields: () => listOwnFields(true),
-    output: () =>
-      buildOutputSchema({ audit, meta: z.looseObject({ page: z.unknown() }).optional() }),
+    fields: listOwnFields,
+    result: () => ({ audit, meta: z.looseObject({ page: z.unknown() }).optional() }),
     run: async (args, call) => {
       // The arguments were checked by the schema that names these types.
       const { filters = [], page = 1 } = args as AuditArguments;

@@ -4,7 +4,6 @@ import { contract } from "../../contract/index.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { advise } from "../results/advice-by-code.ts";
 import { refuseArguments, ToolFailure } from "../results/tool-failure.ts";
-import { buildOutputSchema } from "../schemas/output-schema.ts";
 import { makeTool, readAny, type Call, type Tool } from "./tool.ts";
 
 /** Why a domain opens no apps: its files are read as phones read them. */
@@ -20,7 +19,7 @@ export function createCheckDomain(): Tool {
     group: "links",
     effect: "read",
     fields: () => ({ host: z.string().optional() }),
-    output: () => buildOutputSchema({ domain: z.looseObject({}) }),
+    result: () => ({ domain: z.looseObject({}) }),
     readAccess: readAny([links.index, iosApps.index, androidApps.index, projects.index]),
     run: ({ host }, call) => checkDomain(typeof host === "string" ? host : undefined, call),
   });

@@ -28,7 +28,7 @@ import { explainVisits } from "../../visit/explain-visits.ts";
 import type { CallProblem } from "../results/call-problem.ts";
 import { explainEnd, isRefused, readIfAllowed, refuseArguments } from "../results/tool-failure.ts";
 import { listFields, type Fields } from "../schemas/input-schema.ts";
-import { buildOutputSchema, problems } from "../schemas/output-schema.ts";
+import { problems } from "../schemas/output-schema.ts";
 import { settleApps } from "./apps.ts";
 import { presentRead, runEndpoint } from "./endpoints/run-endpoint.ts";
 import { findLink, findTarget } from "./targets.ts";
@@ -202,7 +202,7 @@ export function createExplainLink(): Tool {
     fields: listExplainedFields,
     told: Object.keys(links.create.body.shape),
     isWordless: true,
-    output: () => buildOutputSchema(explained),
+    result: () => explained,
     // Explaining a draft asks the server for nothing.
     readAccess: readAny([links.show, links.create, links.update]),
     run: async (args, call) => {

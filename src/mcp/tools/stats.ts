@@ -7,7 +7,6 @@ import type { TimeZone } from "../../contract/local-time.ts";
 import { findKind } from "../../contract/resource-kind.ts";
 import { isTimeZone } from "../../text/time-zone.ts";
 import { listFields, type Fields } from "../schemas/input-schema.ts";
-import { buildOutputSchema } from "../schemas/output-schema.ts";
 import { findTarget } from "./targets.ts";
 import { makeTool, type Call, type Tool } from "./tool.ts";
 
@@ -38,9 +37,8 @@ export function createLinkStats(): Tool {
     effect,
     idempotent,
     like: { what: "Filters", tool: links.index.tool },
-    fields: () => listOwnFields(false),
-    terseFields: () => listOwnFields(true),
-    output: () => buildOutputSchema(result),
+    fields: listOwnFields,
+    result: () => result,
     readAccess: (access) => access.read(linkStats.show),
     run: async (args, call) => {
       // The arguments were checked by the schema that names these types.

@@ -1,4 +1,3 @@
-import type * as z from "zod";
 import type { ProjectApps } from "../../bulk/select/project-apps.ts";
 import type { Condition } from "../../contract/condition.ts";
 import type { Endpoint, Input, Answer } from "../../contract/endpoint.ts";
@@ -18,6 +17,7 @@ import type { Extras } from "../results/tool-result.ts";
 import { checkArguments } from "../schemas/check-arguments.ts";
 import { buildBothSchemas, buildInput, type Fields } from "../schemas/input-schema.ts";
 import { once } from "../schemas/once.ts";
+import { buildOutputSchema } from "../schemas/output-schema.ts";
 
 /** A tool as the server knows it, whether derived from the contract or written by hand. */
 export type Tool = {
@@ -110,11 +110,10 @@ type Making = Pick<
     /** Whether a second call changes nothing more; a call that reads never does. */
     readonly idempotent?: boolean;
     readonly overwrites?: boolean;
-    /** What the tool takes. */
-    readonly fields: () => Fields;
-    /** What is published of it, and where another tool describes the same fields. */
-    readonly shownFields?: () => Fields;
-    readonly terseFields?: () => Fields;
+    /** What the tool takes; terse where another tool describes the same fields. */
+    readonly fields: (isTerse: boolean) => Fields;
+    /** What arguments are checked by, where that is more than what is published. */
+    readonly checkedFields?: () => Fields;
     /** Fields that another tool may describe. */
     readonly told?: readonly string[];
     /** Fields that are declared as required, and left to the API to check. */
@@ -123,14 +122,14 @@ type Making = Pick<
     readonly isWordless?: boolean;
     /** Arguments in which null has a meaning to the API. */
     readonly nullable?: readonly string[];
-    readonly output: () => JsonObject;
+    readonly result: () => Fields;
   };
 
 /** A tool with its schemas, each built when it is first asked for. */
 export function makeTool(making: Making): Tool {
-  const { fields, shownFields = fields, terseFields = shownFields, output, ...rest } = making;
+  const { fields, checkedFields = () => fields(false), result, ...rest } = making;
   const { told = [], needed, isWordless, nullable, idempotent = true, overwrites, ...tool } = rest;
-  const schema = once(() => buildInput(fields()));
+  const schema = once(() => buildInput(checkedFields()));
   return {
     ...tool,
     annotations: {
@@ -140,12 +139,8 @@ export function makeTool(making: Making): Tool {
       // Every tool works on the one server that the operator chose, and on nothing beyond it.
       openWorldHint: false,
     },
-    inputSchema: buildBothSchemas(shownFields, told, {
-      terseFields,
-      ...(needed && { needed }),
-      ...(isWordless && { isWordless }),
-    }),
-    outputSchema: once(output),
+    inputSchema: buildBothSchemas(fields, told, { needed, isWordless }),
+    outputSchema: once(() => buildOutputSchema(result())),
     check: (given) => checkArguments(tool.name, schema(), given, nullable),
   };
 }
@@ -153,7 +148,7 @@ export function makeTool(making: Making): Tool {
 /** What a tool of an endpoint has that the endpoint does not, or not so. */
 export type Addition = {
   readonly fields?: Fields;
-  readonly result?: Readonly<Record<string, z.ZodType>>;
+  readonly result?: Fields;
   readonly run?: (endpoint: Endpoint, args: JsonObject, call: Call) => Promise<JsonObject>;
   /** What `id` may be, in a few words. */
   readonly idText?: string;

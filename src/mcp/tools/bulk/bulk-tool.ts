@@ -1,4 +1,3 @@
-import type * as z from "zod";
 import { LineBusy, OtherProject, PlanExpired, WorkCancelled } from "../../../bulk/bulk-errors.ts";
 import type { PlanSummary } from "../../../bulk/plan/summarize-plan.ts";
 import { ListChanging } from "../../../bulk/select/read-list.ts";
@@ -6,45 +5,19 @@ import { findRegistration } from "../../../contract/apps.ts";
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
-import type { Group } from "../../../contract/resource-kind.ts";
 import type { Job } from "../../../state/jobs.ts";
 import type { Access, Reading } from "../../access/key-access.ts";
 import { requireAct } from "../../access/refuse-denied.ts";
 import { advise } from "../../results/advice-by-code.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
-import type { Fields } from "../../schemas/input-schema.ts";
-import { buildOutputSchema } from "../../schemas/output-schema.ts";
-import { makeTool, readAny, type Call, type Tool } from "../tool.ts";
+import { readAny, type Call } from "../tool.ts";
 
 /** What the tools of many links have in common. */
 
 const { links } = contract;
 
-type Making = Pick<Tool, "name" | "title" | "description" | "effect" | "run"> &
-  Pick<Partial<Tool>, "readAccess" | "preparesWriting" | "like"> & {
-    readonly overwrites?: boolean;
-    readonly idempotent?: boolean;
-    readonly group?: Group;
-    readonly fields: () => Fields;
-    /** What a model is shown of the fields, where less will do. */
-    readonly shown?: (isTerse: boolean) => Fields;
-    readonly result: Readonly<Record<string, z.ZodType>>;
-  };
-
-export function makeBulkTool(making: Making): Tool {
-  const { shown = making.fields, result, ...tool } = making;
-  return makeTool({
-    readAccess: readWriting,
-    group: "bulk",
-    ...tool,
-    shownFields: () => shown(false),
-    terseFields: () => shown(true),
-    output: () => buildOutputSchema(result),
-  });
-}
-
 /** Planning needs the right to read, and applying a right to write. */
-function readWriting(access: Access): Reading {
+export function readWriting(access: Access): Reading {
   const reading = access.read(links.index);
   const right = readAny([links.create, links.update, links.destroy])(access);
   return reading.state === "denied" || right.state === "granted" ? reading : right;

@@ -5,14 +5,14 @@ import { contract } from "../../../contract/index.ts";
 import type { KeyContext } from "../../access/key-context.ts";
 import { listFields, shownFilters, shownSearch, type Fields } from "../../schemas/input-schema.ts";
 import { problems } from "../../schemas/output-schema.ts";
-import type { Tool } from "../tool.ts";
-import { makeBulkTool } from "./bulk-tool.ts";
+import { makeTool, type Tool } from "../tool.ts";
 import { writeExportUri } from "./show-plan.ts";
 
 const { links } = contract;
 
 export function createExportLinks(): Tool {
-  return makeBulkTool({
+  return makeTool({
+    group: "bulk",
     name: "export_links",
     title: "Export links",
     description:
@@ -21,9 +21,8 @@ export function createExportLinks(): Tool {
     effect: "read",
     like: { what: "Filters", tool: links.index.tool },
     readAccess: (access) => access.read(links.index),
-    fields: () => listOwnFields(false),
-    shown: listOwnFields,
-    result: {
+    fields: listOwnFields,
+    result: () => ({
       export: z.looseObject({
         uri: z.string(),
         count: z.int(),
@@ -32,7 +31,7 @@ export function createExportLinks(): Tool {
         file: z.string().optional(),
       }),
       problems,
-    },
+    }),
     run: async (args, call) => {
       // The arguments were checked by the schema that names these types.
       const { filters = [], search, format = usual } = args as ExportArguments;

@@ -11,8 +11,8 @@ import { showHiddenIn } from "../../../text/show-hidden.ts";
 import { refuseForeign } from "../../access/limit-destinations.ts";
 import { describeTask } from "../../results/job-task.ts";
 import { explainEnd, ToolFailure } from "../../results/tool-failure.ts";
-import type { Call, Progress, Tool } from "../tool.ts";
-import { makeBulkTool, refuseMissing, requireActs, requireJob } from "./bulk-tool.ts";
+import { makeTool, type Call, type Progress, type Tool } from "../tool.ts";
+import { readWriting, refuseMissing, requireActs, requireJob } from "./bulk-tool.ts";
 import { previewPlan } from "./preview-plan.ts";
 
 /** Plans become jobs, which run by themselves; these tools start, watch and stop them. */
@@ -30,7 +30,9 @@ export function createJobTools(): readonly Tool[] {
 
 function createApplyPlan(): Tool {
   const name = "apply_plan";
-  return makeBulkTool({
+  return makeTool({
+    group: "bulk",
+    readAccess: readWriting,
     name,
     title: "Apply a plan",
     description:
@@ -39,7 +41,7 @@ function createApplyPlan(): Tool {
     effect: "destroy",
     overwrites: true,
     fields: () => ({ plan_id: z.string() }),
-    result: { job: otherJobSchema },
+    result: () => ({ job: otherJobSchema }),
     run: async (args, call) => {
       const owner = call.keyContext;
       const { bulk } = owner;
@@ -140,13 +142,15 @@ async function answerJob(job: Job, { keyContext }: Call, page?: number): Promise
 }
 
 function createGetJob(): Tool {
-  return makeBulkTool({
+  return makeTool({
+    group: "bulk",
+    readAccess: readWriting,
     name: "get_job",
     title: "Get a job",
     description: "Show a job's progress and failures. With page, also each row's result.",
     effect: "read",
     fields: () => ({ job_id: z.string(), page }),
-    result: { job: jobSchema },
+    result: () => ({ job: jobSchema }),
     run: async (args, call) => answerJob(await requireJob(args, call), call, readPage(args)),
   });
 }
@@ -156,13 +160,15 @@ function readPage(args: JsonObject): number | undefined {
 }
 
 function createListJobs(): Tool {
-  return makeBulkTool({
+  return makeTool({
+    group: "bulk",
+    readAccess: readWriting,
     name: "list_jobs",
     title: "List jobs",
     description: "List this API key's jobs, newest first.",
     effect: "read",
     fields: () => ({ page }),
-    result: { jobs: z.array(otherJobSchema), meta: z.looseObject({ count: z.unknown() }) },
+    result: () => ({ jobs: z.array(otherJobSchema), meta: z.looseObject({ count: z.unknown() }) }),
     run: async (args, call) => {
       const { bulk } = call.keyContext;
       const { jobs, meta } = await bulk.listJobs(call.keyContext, readPage(args) ?? 1);
@@ -172,7 +178,9 @@ function createListJobs(): Tool {
 }
 
 function createCancelJob(): Tool {
-  return makeBulkTool({
+  return makeTool({
+    group: "bulk",
+    readAccess: readWriting,
     name: "cancel_job",
     title: "Cancel a job",
     description:
@@ -180,7 +188,7 @@ function createCancelJob(): Tool {
       "To revert finished rows, plan to undo the job.",
     effect: "write",
     fields: () => ({ job_id: z.string() }),
-    result: { job: otherJobSchema },
+    result: () => ({ job: otherJobSchema }),
     run: async (args, call) => {
       const job = await requireJob(args, call);
       call.acted.hasBegun = true;

@@ -25,8 +25,8 @@ import {
 import { requireAct, requireRight } from "../../access/refuse-denied.ts";
 import { refuseArguments, type ToolFailure } from "../../results/tool-failure.ts";
 import { listFields, shownFilters, shownSearch, type Fields } from "../../schemas/input-schema.ts";
-import type { Call, Tool } from "../tool.ts";
-import { makeBulkTool, requireActs, requireJob } from "./bulk-tool.ts";
+import { makeTool, type Call, type Tool } from "../tool.ts";
+import { readWriting, requireActs, requireJob } from "./bulk-tool.ts";
 import { planSchema, showPlan } from "./show-plan.ts";
 
 /** What many links would become: read, compared, and told; nothing is written. */
@@ -37,7 +37,9 @@ const acts = [links.upsert, links.update, links.destroy, iosApps.create, android
 const name = "plan_links";
 
 export function createPlanLinks(): Tool {
-  return makeBulkTool({
+  return makeTool({
+    group: "bulk",
+    readAccess: readWriting,
     name,
     title: "Plan many links",
     description:
@@ -46,16 +48,16 @@ export function createPlanLinks(): Tool {
     effect: "read",
     preparesWriting: true,
     like: { what: "Filters", tool: links.index.tool },
-    fields: () => ({
+    // The fields of a link stand in the tools that write one.
+    fields: listSources,
+    checkedFields: () => ({
       ...listSources(false),
       // A row is read member by member later: to copy many now would hold each of them twice.
       rows: z.array(z.custom<object>(isJsonObject, "must be an object")).optional(),
       changes: z.object(links.update.body.shape).optional(),
       ...describeRules(z.enum(ruledFields)),
     }),
-    // The fields of a link stand in the tools that write one.
-    shown: listSources,
-    result: { plan: planSchema },
+    result: () => ({ plan: planSchema }),
     run: async (args, call) => {
       const { bulk } = call.keyContext;
       const wanted = await readWanted(args, call);

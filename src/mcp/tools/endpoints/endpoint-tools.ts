@@ -1,7 +1,6 @@
 import * as z from "zod";
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract, listToolEndpoints, type Contract } from "../../../contract/index.ts";
-import type { JsonObject } from "../../../contract/json.ts";
 import {
   describeIds,
   findKind,
@@ -9,14 +8,8 @@ import {
   type ResourceKind,
 } from "../../../contract/resource-kind.ts";
 import { linkRow } from "../../results/present-body.ts";
-import { listFields, listTold } from "../../schemas/input-schema.ts";
-import { once } from "../../schemas/once.ts";
-import {
-  buildOutputSchema,
-  buildWrittenSchema,
-  describeShown,
-  problems,
-} from "../../schemas/output-schema.ts";
+import { listFields, listTold, type Fields } from "../../schemas/input-schema.ts";
+import { describeShown, problems, written } from "../../schemas/output-schema.ts";
 import { linkAdditions, nameArguments } from "../links.ts";
 import { templateAdditions } from "../templates/run-template.ts";
 import { makeTool, type Addition, type Likeness, type Tool } from "../tool.ts";
@@ -104,12 +97,11 @@ function deriveTool(endpoint: Endpoint): Tool {
     idempotent,
     overwrites,
     like: findDescribedFields(endpoint) ?? findDescribedFilters(endpoint),
-    fields: once(() => listFields(endpoint, options)),
-    terseFields: () => listFields(endpoint, options, true),
+    fields: (isTerse) => listFields(endpoint, options, isTerse),
     told: known.filter((field) => !Object.hasOwn(own, field)),
     needed,
     nullable: known,
-    output: () => describeResult(endpoint, kind, result),
+    result: () => describeResult(endpoint, kind, result),
     readAccess: (access) => access.read(endpoint),
     run: async (given, call) => run(endpoint, await nameArguments(endpoint, given, call), call),
     view: addition.view,
@@ -137,30 +129,22 @@ function extendsBody(body: z.ZodObject, first: z.ZodObject): boolean {
   return Object.entries(first.shape).every(([name, field]) => body.shape[name] === field);
 }
 
-function describeResult(
-  endpoint: Endpoint,
-  kind: ResourceKind,
-  own: Addition["result"],
-): JsonObject {
+function describeResult(endpoint: Endpoint, kind: ResourceKind, own: Addition["result"]): Fields {
   const { response, list, method, effect } = endpoint;
-  if (method === "DELETE") return buildOutputSchema({ deleted });
-  if (own !== undefined) return buildOutputSchema({ ...own, problems });
+  if (method === "DELETE") return { deleted: otherRow };
+  if (own !== undefined) return { ...own, problems };
   // Every other response is an object.
-  if (!(response instanceof z.ZodObject)) return buildOutputSchema({});
+  if (!(response instanceof z.ZodObject)) return {};
   const name = nameResult(endpoint, kind);
   if (name === undefined || list !== undefined) {
     // The response is the envelope itself: its rows and, where there are pages, `meta`.
-    const isPaged = list !== undefined;
-    const rows = describeList(response, kind);
-    return buildOutputSchema({ ...rows, ...(isPaged && { meta, next }), problems });
+    const pages = list === undefined ? {} : { meta: z.looseObject({}), next: z.string() };
+    return { ...describeList(response, kind), ...pages, problems };
   }
-  if (effect !== "read") return buildWrittenSchema(name);
+  if (effect !== "read") return { [name]: written, problems };
   // Once is enough: links are read by two tools.
   const isDescribed = endpoint !== contract.shortLinks.resolve;
-  return buildOutputSchema({
-    [name]: isDescribed ? describeShown(response) : otherRow,
-    problems,
-  });
+  return { [name]: isDescribed ? describeShown(response) : otherRow, problems };
 }
 
 function describeList({ shape }: z.ZodObject, kind: ResourceKind) {
@@ -172,6 +156,3 @@ function describeList({ shape }: z.ZodObject, kind: ResourceKind) {
 
 /** The tool that reads one of them describes its members. */
 const otherRow = z.looseObject({ id: z.unknown() });
-const meta = z.looseObject({});
-const deleted = z.looseObject({ id: z.unknown() });
-const next = z.string();

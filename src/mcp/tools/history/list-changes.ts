@@ -9,10 +9,9 @@ import { isStorable } from "../../../contract/text.ts";
 import type { Change, History } from "../../../state/history.ts";
 import type { Access, Reading } from "../../access/key-access.ts";
 import type { KeyContext } from "../../access/key-context.ts";
-import { makeBulkTool } from "../bulk/bulk-tool.ts";
 import { isRefused } from "../../results/tool-failure.ts";
 import { findTarget } from "../targets.ts";
-import { readAny, type Call, type Tool } from "../tool.ts";
+import { makeTool, readAny, type Call, type Tool } from "../tool.ts";
 import { changeSchema, showChange } from "./show-change.ts";
 
 /** What was changed through Waypost, so that a person can look it up, and have it undone. */
@@ -20,7 +19,7 @@ import { changeSchema, showChange } from "./show-change.ts";
 const perPage = 20;
 
 export function createListChanges(): Tool {
-  return makeBulkTool({
+  return makeTool({
     name: "list_changes",
     title: "List changes",
     description: "List changes of the last 30 days with old and new values, newest first.",
@@ -31,7 +30,10 @@ export function createListChanges(): Tool {
       target: z.string().optional().describe("UUID, path, address or app name"),
       page: z.int().min(1).optional(),
     }),
-    result: { changes: z.array(changeSchema), meta: z.looseObject({ count: z.unknown() }) },
+    result: () => ({
+      changes: z.array(changeSchema),
+      meta: z.looseObject({ count: z.unknown() }),
+    }),
     run: async (args, call) => listChanges(args, call),
   });
 }

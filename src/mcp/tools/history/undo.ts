@@ -16,7 +16,7 @@ import { writeValue } from "../../approval/write-value.ts";
 import { appFields } from "../../results/present-body.ts";
 import { isRefused, ToolFailure } from "../../results/tool-failure.ts";
 import { readAppName, settleApps } from "../apps.ts";
-import { makeBulkTool, refuseMissing } from "../bulk/bulk-tool.ts";
+import { refuseMissing } from "../bulk/bulk-tool.ts";
 import { showPlan } from "../bulk/show-plan.ts";
 import { actAsShown } from "../endpoints/act-as-shown.ts";
 import type { Act } from "../endpoints/act.ts";
@@ -31,7 +31,7 @@ import {
   refuseForeignPage,
   refuseUnpublishable,
 } from "../templates/template-state.ts";
-import type { Call, Tool } from "../tool.ts";
+import { makeTool, type Call, type Tool } from "../tool.ts";
 import { describeEffect, readTemplateRecord, templateId } from "./describe-effect.ts";
 import { journal, type JournalStep } from "./journal.ts";
 import { readAnyWrite } from "./list-changes.ts";
@@ -44,7 +44,7 @@ const name = "undo";
 const linkKind = findKind(contract.links.show);
 
 export function createUndo(): Tool {
-  return makeBulkTool({
+  return makeTool({
     name,
     title: "Undo a change",
     description:
@@ -58,10 +58,10 @@ export function createUndo(): Tool {
     fields: () => ({
       change_id: z.string().optional().describe("Id of a change, not of a link"),
     }),
-    result: {
+    result: () => ({
       change: otherChangeSchema.optional(),
       plan: z.looseObject({ id: z.unknown() }).optional(),
-    },
+    }),
     run: async (args, call) => {
       const history = await call.keyContext.openHistory();
       const change = await findChange(args["change_id"], history, call);
