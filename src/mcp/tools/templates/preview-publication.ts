@@ -156,20 +156,22 @@ async function drawFrames(
   if (!keyContext.mayAsk(pageTemplate.preview)) {
     return { left_out: "This API key cannot create previews of the page." };
   }
-  const drawing = Object.entries(texts).flatMap(([name, text]) => {
-    if (!text || !isText(text)) return [];
-    const { body, css } = text;
-    const draw = (user_agent: string) => askFree(pageTemplate.preview, { body, css, user_agent });
-    return [Promise.all([name, draw(userAgents.ios), draw(userAgents.desktop)])];
-  });
-  const drawn = await readIfPossible(Promise.all(drawing));
-  if (drawn === undefined) return { left_out: "The server could not render the page." };
-  if (drawn.length === 0) return { left_out: "This API key cannot read the page." };
-  const pages = drawn.map(([name, phone, desktop]) => ({ name, phone, desktop }));
+  const drawing = Object.entries(texts).flatMap(([name, text]) =>
+    text && isText(text) ? [drawFrame(name, text, askFree)] : [],
+  );
+  const pages = await readIfPossible(Promise.all(drawing));
+  if (pages === undefined) return { left_out: "The server could not render the page." };
+  if (pages.length === 0) return { left_out: "This API key cannot read the page." };
   const isLong = pages.some(
     ({ phone, desktop }) => Math.max(phone.length, desktop.length) > mostFrameCharacters,
   );
   return isLong ? { left_out: "The page is too long to show here." } : { pages };
+}
+
+async function drawFrame(name: string, { body, css }: TemplateText, askFree: Asking["askFree"]) {
+  const draw = (user_agent: string) => askFree(pageTemplate.preview, { body, css, user_agent });
+  const [phone, desktop] = await Promise.all([draw(userAgents.ios), draw(userAgents.desktop)]);
+  return { name, phone, desktop };
 }
 
 async function countLinks({ ask }: Asking): Promise<Fact> {
