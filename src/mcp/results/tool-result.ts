@@ -2,7 +2,7 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { JsonObject } from "../../contract/json.ts";
 import { showHiddenIn } from "../../text/show-hidden.ts";
 
-export type Picture = { readonly data: Uint8Array; readonly mimeType: "image/png" };
+type Picture = { readonly data: Uint8Array; readonly mimeType: "image/png" };
 
 /** What is shown beside a result. */
 export type Extras = { readonly pictures: Picture[]; readonly views: JsonObject[] };
