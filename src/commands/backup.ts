@@ -47,7 +47,7 @@ async function run(
   await checkPlace(file);
   refuseOtherVersions(config);
   const made_at = clock.now();
-  const signal = listenForStop(host.waitForStop());
+  const signal = listenForStop(host);
   const files = await write(data, file, { made_at, signal }).catch((error: unknown) => {
     if (signal.aborted) throw new Interrupted("stopped; no backup was written");
     throw explainFault(error, file);

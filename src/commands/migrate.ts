@@ -34,7 +34,7 @@ async function run({ config, flags, host }: Invocation<typeof migrateFlags>): Pr
   const place = readTarget(flags.to, config);
   requireOwn(config);
   requireData(config);
-  const signal = listenForStop(host.waitForStop());
+  const signal = listenForStop(host);
   const target = describePlace(place);
   let isFilled = false;
   const fill = async (sources: readonly Source[]) => {

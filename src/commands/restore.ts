@@ -38,7 +38,7 @@ async function run(
   if (isAddress(file)) throw new UsageFault("use restore FILE (see waypost --help)");
   requireFolder(config);
   const { data } = config;
-  const signal = listenForStop(host.waitForStop());
+  const signal = listenForStop(host);
   const headers = await extract(file, data, signal).catch((error: unknown) => {
     if (signal.aborted) throw new Interrupted("stopped; nothing was copied");
     if (!(error instanceof CopyFault)) throw explainUnfilled(error, data);

@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
-import { describe, expect, test } from "vitest";
-import { askToGoOn } from "../../src/commands/terminal/ask-to-go-on.ts";
+import { describe, expect, test, vi } from "vitest";
+import { confirmAtTerminal, Interrupted } from "../../src/commands/terminal/ask-to-go-on.ts";
 import { describeSeconds } from "../../src/commands/terminal/describe-time.ts";
 import { createProgress, type Screen } from "../../src/commands/terminal/progress-bar.ts";
 
@@ -99,13 +99,21 @@ test.each([
 
 async function ask(typed: string | undefined, wanted?: number, isStopped = false) {
   const input = new PassThrough();
-  const screen = createScreen();
+  const written: string[] = [];
+  const write = vi.spyOn(process.stderr, "write").mockImplementation((text) => {
+    written.push(String(text));
+    return true;
+  });
   const stop = new AbortController();
   const { signal } = stop;
-  const asking = askToGoOn({ input, screen, count: wanted, signal });
-  if (isStopped) stop.abort();
-  else input.end(typed);
-  return { isMeant: await asking, said: screen.written.join("") };
+  try {
+    const asking = confirmAtTerminal({ input, count: wanted, signal });
+    if (isStopped) stop.abort();
+    else input.end(typed);
+    return { isMeant: await asking, said: written.join("") };
+  } finally {
+    write.mockRestore();
+  }
 }
 
 describe("the question", () => {
@@ -135,6 +143,6 @@ describe("the question", () => {
   });
 
   test("is not waited for once the person stops the command", async () => {
-    expect(await ask(undefined, undefined, true)).toMatchObject({ isMeant: false });
+    await expect(ask(undefined, undefined, true)).rejects.toThrow(Interrupted);
   });
 });
