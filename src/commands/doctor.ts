@@ -20,14 +20,14 @@ import { findStatement } from "../app/listening/ask-listener.ts";
 import { createLog, createReport } from "../app/process/log.ts";
 import { checkPinFile } from "../app/data/pin-file.ts";
 import { fetchPublicFile } from "../app/process/public-files.ts";
-import { readDatabaseUrl, readGivenToken } from "../app/data/secrets.ts";
-import type { Config } from "../config.ts";
+import { readApiKey, readDatabaseUrl, readGivenToken } from "../app/data/secrets.ts";
+import { UsageFault, type Config } from "../config.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { nobodyLeaves } from "../contract/leaving.ts";
 import { writeHosts } from "../contract/rules/destinations.ts";
 import { describeDatabase } from "../network/database-url.ts";
 import { NotMigrated } from "../sql/faults.ts";
-import { askDeployment, openClient, tryKey } from "./doctor/ask-deployment.ts";
+import { askDeployment, openClient } from "./doctor/ask-deployment.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
 import { nameCommand, nameMakeKey } from "./terminal/command-name.ts";
 import { print } from "./terminal/output.ts";
@@ -43,11 +43,8 @@ export const doctor: Command<typeof doctorFlags> = {
   flags: doctorFlags,
 };
 
-type DoctorOptions = Invocation<typeof doctorFlags>;
-
 /** Prints a line about each check, and how to fix a fault. False if something must be fixed. */
-async function run(options: DoctorOptions): Promise<boolean> {
-  const { config, host } = options;
+async function run({ config, flags, host }: Invocation<typeof doctorFlags>): Promise<boolean> {
   const findings: Finding[] = [];
   const note = (finding: Finding) => {
     findings.push(finding);
@@ -55,18 +52,48 @@ async function run(options: DoctorOptions): Promise<boolean> {
     const word = fault === undefined ? (warning === undefined ? "ok" : "WARN") : "FAULT";
     print(`${word.padEnd(5)} ${about.padEnd(13)} ${fault ?? warning ?? said ?? ""}`);
   };
+  const isGood = () => findings.every(({ fault }) => fault === undefined);
+  const checks = { config, host, note, isPublic: flags.public === true };
   note(describeConfiguration(config, host.version));
-  if (!trySettings(config, note)) return false;
+  const { approval_pin_file: pin } = config.secrets;
+  await attempt("tools", note, () => chooseTools(config));
+  await attempt("pin", note, () => (pin === undefined ? undefined : checkPinFile(pin)));
+  await attempt("token", note, () => readGivenToken(config));
+  // A start would be refused for each of these faults.
+  if (!isGood()) return false;
   await noteCountries(config, note);
-  const deployment = await tryOpen(options, note);
+  const deployment = await openExisting(checks);
   try {
-    await tryProxies(config, deployment, note);
-    if (deployment !== undefined) await examine(options, deployment, note);
+    await attempt("proxies", note, async () => {
+      const store = deployment?.own?.store;
+      const listener = store && (await findStatement(config));
+      await noteProxies({ config, store, listener }, note);
+    });
+    if (deployment !== undefined) await examine(deployment, checks);
   } finally {
     await deployment?.close();
   }
-  return findings.every(({ fault }) => fault === undefined);
+  return isGood();
 }
+
+/** Undefined if it throws what an operator can fix, which is noted as a fault. */
+async function attempt<Result>(
+  about: string,
+  note: Note,
+  work: () => Promise<Result> | Result,
+): Promise<Result | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    noteUsageFault(about, error, note);
+    return undefined;
+  }
+}
+
+type Checks = Pick<Invocation<object>, "config" | "host"> & {
+  readonly note: Note;
+  readonly isPublic: boolean;
+};
 
 function describeConfiguration(config: Config, version: string): Finding {
   const { base_url, mode, tools, destinations, data } = config;
@@ -81,74 +108,38 @@ function describeConfiguration(config: Config, version: string): Finding {
   return { about: "configuration", said: [said, ...listSettingNotes(config)].join("; ") };
 }
 
-/** Checks everything that a start would be refused for, and opens or makes nothing. */
-function trySettings(config: Config, note: Note): boolean {
-  const { approval_pin_file } = config.secrets;
-  const checks: Readonly<Record<string, () => unknown>> = {
-    tools: () => chooseTools(config),
-    pin: () => approval_pin_file !== undefined && checkPinFile(approval_pin_file),
-    token: () => readGivenToken(config),
-  };
-  const faults = Object.entries(checks).flatMap(([about, check]) => {
-    try {
-      check();
-      return [];
-    } catch (error) {
-      return [noteUsageFault(about, error, note)];
-    }
-  });
-  return faults.length === 0;
-}
-
-async function tryOpen({ config }: DoctorOptions, note: Note): Promise<Deployment | undefined> {
-  const report = createReport(createLog({ log: "silent" }));
-  const about = config.base_url === undefined ? "store" : "remote server";
-  try {
-    const isOwn = config.base_url === undefined && readDatabaseUrl(config) === undefined;
-    if (isOwn && !hasDatabase(config.data)) {
+/** Undefined before the first start, and if it cannot be opened. */
+async function openExisting({ config, note }: Checks): Promise<Deployment | undefined> {
+  const isOwn = config.base_url === undefined;
+  return attempt(isOwn ? "store" : "remote server", note, async () => {
+    if (isOwn && readDatabaseUrl(config) === undefined && !hasDatabase(config.data)) {
       refuseOtherVersions(config);
-      noteFirstStart(config, note);
-      return undefined;
+      return noteFirstStart(config, note);
     }
+    const report = createReport(createLog({ log: "silent" }));
     const readLinkOrigin = () => describeLinkOrigin(config, config.port);
-    const deployment = await openDeployment({ config, readLinkOrigin, report, ...looking });
-    if (deployment.own === undefined) return deployment;
+    const opening = openDeployment({ config, readLinkOrigin, report, ...looking });
+    const deployment = await opening.catch((error: unknown) => {
+      if (!(error instanceof NotMigrated)) throw error;
+      return noteFirstStart(config, note);
+    });
+    if (deployment?.own === undefined) return deployment;
     await noteStore(deployment.own.store, config, clock.now(), note);
     await noteCustomDomains(deployment.own.store, note);
     return deployment;
-  } catch (error) {
-    if (error instanceof NotMigrated) noteFirstStart(config, note);
-    else noteUsageFault(about, error, note);
-    return undefined;
-  }
+  });
 }
 
-async function tryProxies(
-  config: Config,
-  deployment: Deployment | undefined,
-  note: Note,
-): Promise<void> {
-  const store = deployment?.own?.store;
-  try {
-    // Nobody listens for a folder without a store.
-    const listener = store && (await findStatement(config));
-    await noteProxies({ config, store, listener }, note);
-  } catch (error) {
-    noteUsageFault("proxies", error, note);
-  }
-}
-
-/** A start looks at the beginning of a large file alone. */
+/** Changes nothing, and checks large files to their end. */
 const looking = { isLook: true, checksAll: true } as const;
 
 /** What a first start will make; a key that was given is one that no store knows. */
-function noteFirstStart(config: Config, note: Note): void {
+function noteFirstStart(config: Config, note: Note): undefined {
   const { data, secrets } = config;
   checkDataFolder(data);
   const url = readDatabaseUrl(config);
   const place = url === undefined ? data : describeDatabase(url);
   note({ about: "store", said: `does not exist yet; the first start creates it in ${place}` });
-  const isGiven = secrets.api_key !== undefined || secrets.api_key_file !== undefined;
   const fault =
     "is set, but a new database does not have this key; unset WAYPOST_API_KEY and " +
     "WAYPOST_API_KEY_FILE, or set WAYPOST_BASE_URL";
@@ -156,27 +147,37 @@ function noteFirstStart(config: Config, note: Note): void {
   const said = existsSync(file)
     ? `the first start uses the key in ${file}`
     : `the first start creates it in ${file}`;
-  note({ about: "key", said, ...(isGiven && { fault }) });
+  note({ about: "key", said, ...(isKeyGiven(secrets) && { fault }) });
   note({ about: "approvals", said: keptLater });
 }
 
 const keptLater = "can be stored (the first approval creates the file)";
 
-async function examine(options: DoctorOptions, deployment: Deployment, note: Note): Promise<void> {
-  const { config, host, flags } = options;
-  const { version } = host;
-  const ownerKey = await findUselessKey(config, deployment);
-  if (ownerKey !== undefined) noteOwnerKey(ownerKey, { config, program: host.program, note });
-  const key = ownerKey === undefined ? tryKey(config, note) : undefined;
+function isKeyGiven({ api_key, api_key_file }: Config["secrets"]): boolean {
+  return (api_key ?? api_key_file) !== undefined;
+}
+
+async function examine(deployment: Deployment, checks: Checks): Promise<void> {
+  const { config, host, note, isPublic } = checks;
+  const { own } = deployment;
+  const ownerKey = own && !isKeyGiven(config.secrets) ? await findOwnerKey(own) : undefined;
+  const isUseless = ownerKey !== undefined && ownerKey.state !== "opens";
+  if (isUseless) noteOwnerKey(ownerKey, checks);
+  const key = isUseless ? undefined : await attempt("key", note, () => requireKey(config));
   if (ownerKey?.state !== "wrong" && (await askDeployment(deployment, key, note))) {
+    const { version } = host;
     const inspected = await inspectTools({ config, version, key, deployment, isLook: true });
     note({ about: "access", said: describeAccess(inspected) });
-    if (flags.public === true) {
-      if (ownerKey === undefined) await noteHosts(deployment, key, inspected, note);
-      else note({ about: "domain", warning: noKeyForHosts });
-    }
+    if (isPublic && isUseless) note({ about: "domain", warning: noKeyForHosts });
+    else if (isPublic) await noteHosts(deployment, key, inspected, note);
   }
   await tryState(config, deployment, note);
+}
+
+function requireKey(config: Config): string {
+  const key = readApiKey(config);
+  if (key !== undefined) return key;
+  throw new UsageFault("no key is set; set WAYPOST_API_KEY or WAYPOST_API_KEY_FILE");
 }
 
 const noKeyForHosts =
@@ -224,23 +225,10 @@ async function tryState(config: Config, { state }: Deployment, note: Note): Prom
   }
 }
 
-/** Undefined if the settings name another key, or the folder's own key works. */
-async function findUselessKey(
-  { secrets }: Config,
-  { own }: Deployment,
-): Promise<OwnerKey | undefined> {
-  const isGiven = secrets.api_key !== undefined || secrets.api_key_file !== undefined;
-  if (own === undefined || isGiven) return undefined;
-  const key = await findOwnerKey(own);
-  return key.state === "opens" ? undefined : key;
-}
-
-type Noting = { readonly config: Config; readonly program: string; readonly note: Note };
-
 /** If another machine has the key, this one is probably only used for `serve`, without a key. */
-function noteOwnerKey(key: OwnerKey, { config, program, note }: Noting): void {
+function noteOwnerKey(key: OwnerKey, { config, host, note }: Checks): void {
   const about = "key";
-  const where = explainOwnerKey(key, nameMakeKey(config, nameCommand(program)));
+  const where = explainOwnerKey(key, nameMakeKey(config, nameCommand(host.program)));
   if (key.state === "wrong") note({ about, fault: where });
   else if (key.elsewhere === undefined) {
     note({

@@ -2,26 +2,10 @@ import { CallFailure } from "../../client/call-failure.ts";
 import { createClient, type Client } from "../../client/client.ts";
 import type { Deployment } from "../../app/process/deployment.ts";
 import { clock, random } from "../../app/process/embedded.ts";
-import { noteUsageFault, type Note } from "../../app/process/findings.ts";
-import { readApiKey } from "../../app/data/secrets.ts";
-import type { Config } from "../../config.ts";
+import type { Note } from "../../app/process/findings.ts";
 import { contract } from "../../contract/index.ts";
 import { Problem } from "../../contract/problem.ts";
 import { readAnswer } from "../../contract/server-answer.ts";
-
-/** The key, and what the deployment says when it is shown. */
-
-export function tryKey(config: Config, note: Note): string | undefined {
-  const about = "key";
-  try {
-    const key = readApiKey(config);
-    if (key !== undefined) return key;
-    note({ about, fault: "no key is set; set WAYPOST_API_KEY or WAYPOST_API_KEY_FILE" });
-  } catch (error) {
-    noteUsageFault(about, error, note);
-  }
-  return undefined;
-}
 
 /**
  * One harmless request: whether the deployment answers, and what it says of the key. False where
