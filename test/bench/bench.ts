@@ -38,7 +38,7 @@ const scenarios: readonly Scenario[] = [
   { name: "redirects", rounds: 10, measure: measureRedirects },
   { name: "jobs", rounds: 5, measure: measureJobs },
   { name: "clients", rounds: 3, measure: measureClients },
-  // It leaves an index in the shared data folder, and all before it measure without one.
+  // It builds an index in the shared data folder. The scenarios above must run without one.
   { name: "lists", rounds: 1, measure: measureLists },
   { name: "statistics", rounds: 1, measure: measureStatistics },
   { name: "kills", rounds: 1, measure: measureKills },

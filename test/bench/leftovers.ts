@@ -3,16 +3,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /**
- * What the bench has started or made on this machine. Each ends where it is used; where the bench
- * itself is ended before, all that is left ends with it.
+ * Processes and folders that the bench has created on this machine. Each is removed by the code
+ * that created it. If the bench is ended before that, the exit handler removes it.
  */
 
 const ends = new Set<() => void>();
 
-/** What is left when the process ends, ends with it; said once by the program. */
+/** Removes whatever remains when the process exits. Called once, by the program. */
 export function endAllAtExit(): void {
   process.once("exit", () => {
-    // The last one stands on those before it.
+    // Later ones may depend on earlier ones.
     for (const end of [...ends].toReversed()) end();
   });
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -23,13 +23,13 @@ export function endAllAtExit(): void {
   }
 }
 
-/** Answers what tells that it has ended by itself. */
+/** Returns a function that cancels this, for something that has ended by itself. */
 export function endAtExit(end: () => void): () => void {
   ends.add(end);
   return () => ends.delete(end);
 }
 
-/** A folder for a while. */
+/** A temporary folder. */
 type Folder = Disposable & { readonly path: string };
 
 export function makeFolder(): Folder {

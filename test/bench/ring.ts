@@ -1,4 +1,4 @@
-/** Items in turns, and after the last one the first again. */
+/** Returns the items in turns, and starts again after the last one. */
 export function createRing<Item>(items: readonly Item[]): () => Item {
   let turn = 0;
   return () => pickTurn(items, turn++);

@@ -1,4 +1,4 @@
-/** Does both, and swaps the order each round: neither always finds the machine warm. */
+/** Runs both, in alternating order per round, so that neither always finds a warm machine. */
 export async function takeBoth<One, Other>(
   round: number,
   takeOne: () => Promise<One>,

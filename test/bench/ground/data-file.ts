@@ -6,14 +6,14 @@ import type { Db, Tables } from "../../../src/store/tables.ts";
 import { makeFolder } from "../leftovers.ts";
 import { serve } from "../servers/http-server.ts";
 
-/** The bench's own access to the tables of a store, on either engine. */
+/** Direct access to the tables of a store on SQLite or PostgreSQL, without the API. */
 export type Access = {
   readonly db: Db;
-  /** One at a time. */
+  /** Writes run one at a time. */
   readonly write: <Result>(work: (db: Db) => Promise<Result>) => Promise<Result>;
 };
 
-/** A data folder that the built command made, and the bench's own access to its file. */
+/** A data folder that the built command created, and direct access to its database. */
 export type DataFile = Access & {
   readonly folder: string;
   readonly path: string;
@@ -36,7 +36,7 @@ export async function makeDataFile(): Promise<DataFile> {
 export function openDataFile(folder: string): DataFile {
   const path = join(folder, "waypost.db");
   const database = openDatabase(path);
-  // The server that is measured may be writing.
+  // The measured server may be writing at the same time.
   database.exec("PRAGMA busy_timeout = 10000");
   const db = openKysely<Tables>(createStatementRunner(database));
   return {

@@ -2,14 +2,14 @@ import { makeDataFile, type DataFile } from "./data-file.ts";
 import { addPlot, type Plot } from "./plots.ts";
 import { seedPlot, type Seeded } from "./seed.ts";
 
-/** The large data folder: what a service that runs for years has in it. */
+/** The large data folder, like that of a service that has run for years. */
 export type Ground = Seeded & {
   readonly file: DataFile;
-  /** Has as many links as the run says, and no index at first. */
+  /** The number of links is an option of the run. It has no index at first. */
   readonly large: Plot;
   /** Has `visitedLinks` links. */
   readonly visited: Plot;
-  /** Has so few links that no index is built for them: people write to it while it is read. */
+  /** Has so few links that no index is built for them. It is written while it is read. */
   readonly small: Plot;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };

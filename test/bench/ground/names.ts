@@ -1,21 +1,21 @@
 import type { Random } from "../../../src/contract/clock.ts";
 
-/** Names such as people give their links, drawn from a seed: the same ones in every run. */
+/** Link names as people choose them, from a seeded generator: each run gets the same ones. */
 
 export type Namer = {
   readonly random: Random;
-  /** Evenly between 0 and 1. */
+  /** A random number between 0 and 1. */
   readonly share: () => number;
   readonly chance: (probability: number) => boolean;
   readonly pick: <Item>(items: readonly Item[]) => Item;
   /** The first item is picked twice as often as the second, three times as often as the third. */
   readonly pickPopular: <Item>(items: readonly Item[]) => Item;
   readonly nextWord: () => string;
-  /** Three to eight words, one of which may be given. */
+  /** Three to eight words. If `with_` is given, it is one of them. */
   readonly nextName: (with_?: string) => string;
 };
 
-// A few share trigrams with the rare word (eph, phy, hyr), as in real life.
+// A few words share trigrams with the rare word (eph, phy, hyr), as in real names.
 const words = `
   account action adventure agency airport album alpine app april artist august autumn baby back
   breakfast bridge bright brochure brunch bundle business button camera campaign canada card

@@ -4,7 +4,7 @@ import { createId } from "../../../src/service/ids.ts";
 import type { Db } from "../../../src/store/tables.ts";
 import type { Access } from "./data-file.ts";
 
-/** A project with so many keys that no budget is ever spent: 600 writes a minute each. */
+/** A project with so many keys that no rate limit is reached: 600 writes a minute per key. */
 export type Plot = {
   readonly projectId: string;
   readonly subdomain: string;
@@ -29,7 +29,7 @@ export async function addPlot(
   });
 }
 
-/** With the settings of the project that the command made. */
+/** The settings are those of the project that the command created. */
 async function addProject(db: Db, subdomain: string): Promise<string> {
   const { id: first, ...project } = await db
     .selectFrom("projects")

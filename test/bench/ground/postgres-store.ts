@@ -5,11 +5,11 @@ import { makeFolder } from "../leftovers.ts";
 import { serve } from "../servers/http-server.ts";
 import type { Access } from "./data-file.ts";
 
-/** A PostgreSQL server of the bench's own, with a store in it that the built command made. */
+/** A separate PostgreSQL server with a store that the built command created. */
 type PostgresStore = Access & {
-  /** The words that start a server on it. */
+  /** The arguments that start Waypost on it. */
   readonly words: readonly string[];
-  /** The server's data folder beside the database. */
+  /** The data folder that Waypost needs besides the database. */
   readonly folder: string;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };

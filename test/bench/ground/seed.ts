@@ -6,19 +6,19 @@ import { createNamer, type Namer } from "./names.ts";
 import type { Plot } from "./plots.ts";
 
 /**
- * Many links at once, written below the service but as it would have written them. They are the
- * same in every run.
+ * Writes many links directly to the store, as the API would have written them. Each run writes the
+ * same links.
  */
 
-/** How many links each of the rare things below has. */
+/** The number of links with each of the rare properties below. */
 export const rareHits = 1000;
 /** A word in the names of some links, and the beginning of the paths of others. */
 export const rareWord = "zephyr";
-/** Some links have at least so many clicks. */
+/** The links with many clicks have at least this number. */
 export const manyClicks = 1_000_000;
 
 export type Seeded = {
-  /** Some of the links, from all over the project. */
+  /** Some of the links, from everywhere in the project. */
   readonly samples: readonly { readonly id: string; readonly path: string }[];
 };
 
@@ -66,7 +66,7 @@ function createRowMaker(
   const began = Date.now() - span_ms;
 
   return (index) => {
-    // Each of the rare things is spread evenly, and no link has two of them.
+    // Links with a rare property are spread evenly, and no link has two such properties.
     const isRare = (kind: number) => index % step === kind && index < step * rareHits;
     const created_at = began + Math.floor((index / links) * span_ms);
     const id = createId({ now: () => created_at }, namer.random);
@@ -106,7 +106,7 @@ function createRowMaker(
   };
 }
 
-/** Most paths were given by someone, and some were generated. */
+/** Most paths look chosen by a person, and some are generated. */
 function makePath(namer: Namer, index: number, isRare: boolean): string {
   if (!isRare && namer.chance(0.25)) return createCode(8, namer.random);
   const folder = isRare ? rareWord : namer.nextWord();

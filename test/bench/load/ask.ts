@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { Agent, request as sendRequest, type IncomingMessage } from "node:http";
 
-/** Asks a server, one question after the other. */
+/** Sends requests to a server, one after the other. */
 
 export type Question = {
   readonly method?: "GET" | "POST";
@@ -9,20 +9,20 @@ export type Question = {
   readonly token?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: object;
-  /** A body that is written already. */
+  /** The body as text. */
   readonly text?: string;
 };
 
 export type Answer = {
   readonly status: number;
-  /** Without those that Node's own server adds. */
+  /** Without the headers that Node's server adds. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 };
 
 const keepAlive = new Agent({ keepAlive: true });
 
-/** Waits for the whole answer. */
+/** Waits for the whole response. */
 export async function ask(
   { url }: { readonly url: string },
   question: Question,
@@ -36,7 +36,7 @@ export async function ask(
   response.setEncoding("utf8");
   for await (const chunk of response) text += chunk;
   const { date: _, connection: __, "keep-alive": ___, ...own } = response.headers;
-  // What is compared and sent again are single headers; Node's type allows lists.
+  // Our servers send each header once; Node's type also allows lists.
   return {
     status: response.statusCode ?? 0,
     headers: own as Answer["headers"],
@@ -44,7 +44,7 @@ export async function ask(
   };
 }
 
-/** A question as it goes over the wire. */
+/** The parts of the HTTP request, as text. */
 export function spell(question: Question) {
   const { method = "GET", path, token, headers, body, text } = question;
   return {

@@ -5,13 +5,13 @@ import { ask, type Question } from "./ask.ts";
 import { fire, type Barrage } from "./fire.ts";
 import { summarize, type Figures } from "./measure.ts";
 
-/** What a server costs, and what a bare `node:http` costs that says the same. */
+/** Compares the cost of a server with that of a bare `node:http` server with the same response. */
 export type Beside = {
   readonly measure: (barrage: Barrage) => Promise<{ readonly ours: Figures; bare: Figures }>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-/** Both are warm when it is ready. */
+/** Resolves when both servers are warm. */
 export async function openBeside(
   server: Server,
   example: Question,
@@ -26,12 +26,12 @@ export async function openBeside(
     measure: async (barrage) => {
       const measure = async (one: Server) => summarize(await fire(one, barrage));
       turn += 1;
-      const [ours, beside] = await takeBoth(
+      const [ours, bareFigures] = await takeBoth(
         turn,
         () => measure(server),
         () => measure(bare),
       );
-      return { ours, bare: beside };
+      return { ours, bare: bareFigures };
     },
     [Symbol.asyncDispose]: () => bare[Symbol.asyncDispose](),
   };

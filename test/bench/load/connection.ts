@@ -3,17 +3,17 @@ import { connect } from "node:net";
 import { spell, type Question } from "./ask.ts";
 
 /**
- * A connection that asks what was written before, and reads no more of an answer than its status
- * and where it ends: a client of any library takes longer for that than a quick server does, and
- * its own pace would be measured.
+ * A connection that sends prepared requests, and reads only the status of a response and where it
+ * ends. Any client library takes longer for a response than a fast server does, so the bench would
+ * measure the client.
  */
 export type Connection = {
-  /** The status of the answer; one question at a time. */
+  /** Sends one request at a time, and resolves with the status of the response. */
   readonly ask: (request: string) => Promise<number>;
   readonly close: () => void;
 };
 
-/** A connection that is never answered must not hold the bench for ever. */
+/** A connection without a response must not block the bench forever. */
 const longest_ms = 60_000;
 
 export async function openConnection(url: string): Promise<Connection> {
@@ -49,7 +49,7 @@ type Waiting = {
   readonly reject: (error: Error) => void;
 };
 
-/** A question as it goes over the wire. */
+/** A request as text in HTTP/1.1. */
 export function writeRequest(question: Question, url: string): string {
   const { method, path, headers, body } = spell(question);
   const all = {
@@ -68,6 +68,6 @@ function isWhole(text: string): boolean {
   const [, length] = /\r\ncontent-length: *(\d+)/i.exec(head) ?? [];
   if (length !== undefined) return text.length >= end + 4 + Number(length);
   if (/\r\ntransfer-encoding: *chunked/i.test(head)) return text.endsWith("\r\n0\r\n\r\n");
-  // What has neither has no body, or it ends with its connection, which none of ours does.
+  // A response with neither header has no body, or ends with its connection, which ours never do.
   return true;
 }

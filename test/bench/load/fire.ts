@@ -4,14 +4,14 @@ import type { Question } from "./ask.ts";
 import { openConnection, writeRequest, type Connection } from "./connection.ts";
 import type { Sample } from "./measure.ts";
 
-/** So many connections, each of which asks again as soon as it was answered. */
+/** A number of connections that each send the next request right after a response. */
 export type Barrage = {
   readonly connections?: number;
-  /** How many in all. */
+  /** The number of requests on all connections. */
   readonly requests: number;
-  /** What every answer must be; anything else ends the bench. */
+  /** The expected status of each response. Any other status ends the bench. */
   readonly status: number;
-  /** What is asked in turns, or what makes a new question for each request. */
+  /** Requests to send in turns, or a function that creates the next one. */
   readonly questions: readonly Question[] | (() => Question);
 };
 
@@ -54,8 +54,8 @@ function openAll(url: string, count: number): Promise<readonly Connection[]> {
 }
 
 /**
- * Whoever answers a sleeping process pays for waking it: a sixth of a request. A slow server meets
- * sleeping askers more often than a quick one, so the asker sleeps for neither.
+ * Waking a sleeping client costs the server a sixth of a request. A slow server would find its
+ * client asleep more often than a fast one, so the client never sleeps.
  */
 function stayAwake(): () => void {
   let turn = setImmediate(function again() {

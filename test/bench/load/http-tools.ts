@@ -1,9 +1,9 @@
 import { modernRequest } from "../../support/mcp-http.ts";
 import { ask, type Question } from "./ask.ts";
 
-/** An MCP server over HTTP, asked by messages that are written by hand. */
+/** Requests to an MCP server over HTTP, written without a client library. */
 export type HttpSession = {
-  /** Every message has an id of its own. */
+  /** Writes a message with a new id. */
   readonly write: (method: string, params?: object) => Question;
   // The bench reads results as freely as a client in any language would.
   // oxlint-disable-next-line typescript/no-explicit-any
@@ -15,7 +15,7 @@ type Server = { readonly url: string };
 const path = "/mcp";
 let last = 0;
 
-/** As clients of 2026-07-28 ask: nothing comes before. */
+/** As clients of revision 2026-07-28: they need no handshake. */
 export function askModern(server: Server, key: string): HttpSession {
   return withWriter(server, (method, params = {}) => {
     const { headers, body } = modernRequest(key, (last += 1), method, params);
@@ -23,7 +23,7 @@ export function askModern(server: Server, key: string): HttpSession {
   });
 }
 
-/** As clients of 2025-11-25 ask: in a session that they open first. */
+/** As clients of revision 2025-11-25: they open a session first. */
 export async function openSession(server: Server, key: string): Promise<HttpSession> {
   const protocolVersion = "2025-11-25";
   const known = {
@@ -60,7 +60,7 @@ function withWriter(server: Server, write: HttpSession["write"]): HttpSession {
   };
 }
 
-/** Plain, or the last event of a stream. */
+/** Reads JSON, or the last event of a stream. */
 // oxlint-disable-next-line typescript/no-explicit-any
 function readMessage(body: string): any {
   const events = body.split("\n").filter((line) => line.startsWith("data: {"));

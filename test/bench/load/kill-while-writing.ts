@@ -2,14 +2,14 @@ import { setTimeout } from "node:timers/promises";
 import type { Server } from "../servers/http-server.ts";
 import { ask, type Question } from "./ask.ts";
 
-/** A server that is killed while many write. */
+/** A server that is killed during many writes. */
 
 type Writing = {
   readonly writers: number;
   readonly next: () => Question;
-  /** The paths that were acknowledged so far: those of this server come to them. */
+  /** The paths of all acknowledged writes. Those of this server are added. */
   readonly acknowledged: string[];
-  /** So long after its first acknowledgement it is killed. */
+  /** The server is killed this long after its first acknowledgement. */
   readonly later_ms: number;
 };
 
@@ -23,7 +23,7 @@ export async function killWhileWriting(
   await Promise.all([...writing, killOnceWritten(server, acknowledged, later_ms)]);
 }
 
-/** A server that acknowledges nothing is killed all the same. */
+/** A server that acknowledges nothing is killed as well. */
 async function killOnceWritten(
   server: Server,
   acknowledged: readonly string[],
@@ -36,7 +36,7 @@ async function killOnceWritten(
   await server.kill();
 }
 
-/** Until the server is gone. */
+/** Writes until the server has ended. */
 async function writeOn(
   server: Server,
   next: () => Question,

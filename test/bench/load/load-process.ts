@@ -1,6 +1,6 @@
 import { runStreams, type Order } from "./streams.ts";
 
-/** The load in a process of its own, which shares no thread with what it measures. */
+/** Sends requests from a separate process, which shares no thread with the measured server. */
 
 process.on("message", (order: Order) => {
   void runStreams(order).then((heard) => process.send?.(heard));

@@ -3,7 +3,7 @@ import { startDeployment } from "../../support/remote.ts";
 import { fire } from "./fire.ts";
 import { runStreams } from "./streams.ts";
 
-/** The two senders of the bench: `fire` in its own process, and `runStreams` in the load's. */
+/** The two senders of the bench: `fire` in its own process, `runStreams` in the load process. */
 
 const readCpu_us = () => 0;
 const status = 200;
@@ -11,13 +11,13 @@ const per_second = 100;
 const interval_ms = 1000 / per_second;
 const stream = { name: "asked", questions: [{ path: "/" }], status } as const;
 
-test("fire waits for the whole answer, however it is sent", async () => {
+test("fire reads the whole response, whether empty, with a length or in chunks", async () => {
   const long = "é".repeat(100_000);
   await using server = await startDeployment(({ url }, response) => {
     if (url === "/none") response.writeHead(status, { "content-length": 0 }).end();
     else if (url === "/whole") response.writeHead(status).end(long);
     else {
-      // Without a length it is sent in chunks.
+      // Without a length, Node sends it in chunks.
       response.writeHead(status).write(long);
       setImmediate(() => response.end(long));
     }
@@ -30,7 +30,7 @@ test("fire waits for the whole answer, however it is sent", async () => {
   expect(server.connections()).toBe(2);
 });
 
-test("fire sends each question whole, with its body", async () => {
+test("fire sends each request completely, with its body", async () => {
   const bodies: string[] = [];
   await using server = await startDeployment(async (request, response) => {
     let body = "";
@@ -44,7 +44,7 @@ test("fire sends each question whole, with its body", async () => {
   expect(bodies).toEqual(['POST /links Token key {"name":"Frühling"}']);
 });
 
-test("another answer or none ends fire with an error, and runStreams reports it", async () => {
+test("fire rejects a wrong status or closed connection, and runStreams reports it", async () => {
   await using server = await startDeployment((request, response) => {
     if (request.url === "/gone") request.socket.destroy();
     else response.writeHead(503).end("not now");
@@ -62,7 +62,7 @@ test("another answer or none ends fire with an error, and runStreams reports it"
   expect(new Set(said)).toEqual(new Set(["503 not now", "Error: socket hang up"]));
 });
 
-test("a stream sends what is due before earlier answers came, and counts from then", async () => {
+test("a stream sends on time without earlier responses, and counts from the due time", async () => {
   const held: (() => void)[] = [];
   const all = 5;
   await using server = await startDeployment((_, response) => {
@@ -73,11 +73,11 @@ test("a stream sends what is due before earlier answers came, and counts from th
   const heard = await runStreams({ ...order, streams: [{ ...stream, per_second }] });
   const times_ms = heard["asked"]?.times_ms ?? [];
   expect(times_ms).toHaveLength(all);
-  // The first one waited for the last one, which was not sent before it was due.
+  // The first response came after the last request, which was sent when it was due.
   expect(Math.max(...times_ms)).toBeGreaterThanOrEqual((all - 1) * interval_ms);
 });
 
-test("a caller asks again only after its answer", async () => {
+test("a caller sends its next request only after the response", async () => {
   let [asking, most] = [0, 0];
   await using server = await startDeployment((_, response) => {
     most = Math.max(most, (asking += 1));

@@ -4,10 +4,10 @@ import { startNode } from "../servers/processes.ts";
 import { readThreads_us } from "../servers/threads.ts";
 import type { HeardAll, Order } from "./streams.ts";
 
-/** The process that sends the load, one order at a time. */
+/** The process that sends the requests of a load, for one order at a time. */
 export type Load = {
   readonly ask: (order: Order) => Promise<HeardAll>;
-  /** The processor time that it has used so far. */
+  /** The processor time that the process has used so far. */
   readonly readCpu_us: () => number;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
@@ -17,7 +17,7 @@ export async function startLoad(): Promise<Load> {
   const stdio = ["ignore", "inherit", "inherit", "ipc"] as const;
   const child = startNode(["--import", import.meta.resolve("tsx"), script], { stdio: [...stdio] });
   const ended = once(child, "exit");
-  // A process that has ended answers no order.
+  // After the process has ended, no order is answered.
   const failed = ended.then(([code, signal]) => {
     throw new Error(`the load ended with ${code ?? signal}`);
   });

@@ -1,6 +1,6 @@
 import { findPercentile } from "../results/finding.ts";
 
-/** Times of single requests, and what the server computed for them, as figures. */
+/** The times of single requests and the processor time of the server, as figures. */
 
 export type Times = {
   readonly p50_ms: number;
@@ -8,17 +8,17 @@ export type Times = {
 };
 
 export type Figures = Times & {
-  /** Processor time of the server alone, for each request. */
+  /** Processor time of the server per request. */
   readonly cpu_us: number;
   readonly per_second: number;
-  /** How busy the server was: with much of it left, it waited for a disk or for the load. */
+  /** How busy the server was. A low value means that it waited for a disk or for the load. */
   readonly share_percent: number;
 };
 
 export type Sample = {
   readonly times_ms: readonly number[];
   readonly cpu_us: number;
-  /** How long all of them took. */
+  /** The duration of all requests together. */
   readonly elapsed_ms: number;
 };
 

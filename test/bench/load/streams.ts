@@ -4,9 +4,9 @@ import { pickTurn } from "../ring.ts";
 import { ask, type Question } from "./ask.ts";
 
 /**
- * Requests at a fixed rate, whether or not earlier ones were answered, and the time of each from
- * the moment at which it was due: who waits in a line, or for a server that stands still, counts
- * with all of the waiting. Beside them, callers who ask again as soon as they were answered.
+ * Sends requests at a fixed rate, whether or not earlier ones have their response. Times count from
+ * the moment when a request was due, so they include any time in a queue or behind a blocked
+ * server. Callers, in contrast, send their next request after each response.
  */
 
 export type Order = {
@@ -18,29 +18,29 @@ export type Order = {
 export type Stream = {
   readonly name: string;
   readonly questions: readonly Question[];
-  /** What every answer should be. */
+  /** The expected status of each response. */
   readonly status: number;
 } & (
   | { readonly per_second: number }
-  /** So many callers; each asks its own of the questions in turns. */
+  /** The number of callers; each has its own questions, which it sends in turns. */
   | { readonly callers: number }
 );
 
 export type Heard = {
   readonly times_ms: readonly number[];
-  /** How much later than due the requests were sent, which is the load's own fault. */
+  /** How late the requests were sent. This delay is caused by the load process. */
   readonly late_ms: readonly number[];
-  /** Answers that were others, and what came instead of one, after how long. */
+  /** Unexpected responses and errors, with their time. */
   readonly strange: readonly { readonly said: string; readonly time_ms: number }[];
 };
 
 export type HeardAll = Readonly<Record<string, Heard>>;
 
-/** A connection that is never answered must not hold the bench for ever. */
+/** A connection without a response must not block the bench forever. */
 const longest_ms = 60_000;
 
 export async function runStreams({ url, seconds, streams }: Order): Promise<HeardAll> {
-  // What is due is sent, so connections are never what it waits for.
+  // Requests are sent when due, so they must never wait for a free connection.
   const agent = new Agent({ keepAlive: true, maxSockets: Infinity, timeout: longest_ms });
   const runs = streams.map(async (stream): Promise<readonly [string, Heard]> => {
     const { name, questions, status } = stream;

@@ -1,16 +1,16 @@
-/** One number that a scenario found in a round, and its target. */
+/** A value that a scenario measured in a round, and its target. */
 export type Finding = {
   readonly what: string;
   readonly unit: string;
   readonly value: number;
   readonly target?: Target;
-  /** How the rounds become one number: by their median, or by their sum. */
+  /** How the values of all rounds are combined: by their median, or by their sum. */
   readonly gather?: "sum";
 };
 
 export type Target = { readonly most?: number; readonly least?: number };
 
-/** A finding of all rounds: a row of the table. */
+/** The combined value of all rounds: a row of the table. */
 export type Row = {
   readonly what: string;
   readonly unit: string;
@@ -35,14 +35,14 @@ export function gatherRows(rounds: readonly (readonly Finding[])[]): readonly Ro
   });
 }
 
-/** Undefined without a target. */
+/** Returns undefined if there is no target. */
 export function isMet({ value, target = {} }: Row): boolean | undefined {
   const { most, least } = target;
   if (most === undefined && least === undefined) return undefined;
   return (most === undefined || value <= most) && (least === undefined || value >= least);
 }
 
-/** The median of an even number of values is halfway between the two in the middle. */
+/** For an even number of values, the median is halfway between the two in the middle. */
 export function findMedian(values: readonly number[]): number {
   const sorted = sortNumbers(values);
   const half = sorted.length / 2;

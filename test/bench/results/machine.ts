@@ -1,6 +1,6 @@
 import { cpus, loadavg, release, totalmem } from "node:os";
 
-/** What the figures were made on. */
+/** Describes the machine and the software that were measured. */
 
 export function describeMachine(): string {
   const [{ model } = { model: "unknown" }] = cpus();

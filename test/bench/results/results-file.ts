@@ -3,12 +3,12 @@ import { fileURLToPath } from "node:url";
 import { format as formatMarkdown } from "prettier";
 import { isMet, type Row, type Target } from "./finding.ts";
 
-/** RESULTS.md has a section for each scenario: its last run and a table of its figures. */
+/** RESULTS.md has a section per scenario: the date of its last run and a table of figures. */
 
 export type Outcome = {
   readonly scenario: string;
   readonly rows: readonly Row[];
-  /** The commit, the machine and the like, in a line. */
+  /** A line with the commit, the machine and more. */
   readonly run: string;
 };
 
@@ -25,7 +25,7 @@ export async function keepResults(outcome: Outcome, order: readonly string[]): P
   writeFileSync(resultsFile, await mergeResults(text, outcome, order));
 }
 
-/** The file with this outcome in it; scenarios that no longer exist lose their sections. */
+/** Returns the file with the new section. Sections of removed scenarios are deleted. */
 export async function mergeResults(
   text: string,
   { scenario, rows, run }: Outcome,
@@ -65,7 +65,7 @@ function describeTarget({ most, least }: Target): string {
   ].join(", ");
 }
 
-/** Three digits are enough for anything that was measured; whole numbers stay whole. */
+/** Measured values get three digits. Whole numbers stay whole. */
 export function formatNumber(value: number): string {
   if (!Number.isFinite(value)) return "–";
   if (Number.isInteger(value) || value >= 100) return Math.round(value).toLocaleString("en");

@@ -10,8 +10,8 @@ import type { Rounds, Subject } from "./scenario.ts";
 import { pickHeard } from "./stage.ts";
 
 /**
- * Many MCP clients at once, half of them in sessions of 2025-11-25 and half as of 2026-07-28. Each
- * calls get_link again and again; a few share a key, as in a team.
+ * Many MCP clients at once, half of them in sessions of 2025-11-25 and half with 2026-07-28. Each
+ * repeats get_link, and some clients share a key, as in a team.
  */
 
 const clientsOfKey = 12;
@@ -56,12 +56,12 @@ export async function* measureClients({ extent: { clients, seconds } }: Subject)
 
 const deliberate = ["429 ", "503 ", "rate_limited", "overloaded"];
 
-/** A status, or the code in a tool's result. */
+/** Takes an HTTP status, or the code of an error in a tool's result. */
 export function isDeliberate(said: string): boolean {
   return deliberate.some((word) => said.includes(word));
 }
 
-/** The request that each client sends again and again. */
+/** Returns the request that each client repeats. */
 async function connectAll(
   server: Server,
   clients: number,

@@ -6,18 +6,18 @@ import { takeBoth } from "../take-both.ts";
 import type { Extent, Rounds } from "./scenario.ts";
 
 /**
- * get_link of a warm server beside a bare server of the same SDK with as many tools, which answers
- * the same bytes: one call after the other, and many at once.
+ * Compares get_link of a warm server with a tool that sends the same bytes, on a bare server of the
+ * same SDK with as many tools. Calls run one after the other, and many at once.
  */
 
 const perSecond = 500;
 const crowd = 32;
 
-/** A tool of a server, and the same tool of the bare server. */
+/** A tool of Waypost, and the tool of the bare server that returns the same. */
 export type Pair = { readonly what: string; readonly ours: Callee; readonly bare: Callee };
 
 export type Callee = {
-  /** Calls the tool so many times, so many of them at once. */
+  /** Makes `count` calls of the tool, `many` of them at a time. */
   readonly call: (many: number, count: number) => Promise<Sample>;
   readonly read: () => Promise<unknown>;
 };
@@ -48,7 +48,7 @@ async function measurePair(
   round: number,
 ): Promise<readonly Finding[]> {
   const measure = async (callee: Callee) => summarize(await callee.call(many, count));
-  const [figures, beside] = await takeBoth(
+  const [figures, bareFigures] = await takeBoth(
     round,
     () => measure(ours),
     () => measure(bare),
@@ -59,16 +59,16 @@ async function measurePair(
     {
       what: `${named}, CPU of the bare tool`,
       unit: "times",
-      value: figures.cpu_us / beside.cpu_us,
+      value: figures.cpu_us / bareFigures.cpu_us,
       target: { most: 2 },
     },
     { what: `${named}, p50`, unit: "ms", value: figures.p50_ms },
   ];
 }
 
-/** Creates the link, and reads which tools the bare server needs and what they answer. */
+/** Creates the link, and reads the names of our tools and the result for the bare server. */
 export async function prepareLink(
-  // The bench reads results as freely as a client in any language would.
+  // The bench reads results without types, like clients in other languages.
   // oxlint-disable-next-line typescript/no-explicit-any
   ask: (method: string, params?: object) => Promise<any>,
 ): Promise<{ readonly params: object; readonly said: Said }> {
@@ -80,9 +80,9 @@ export async function prepareLink(
   return { params, said: { names, result: pickGiven(await ask("tools/call", params)) } };
 }
 
-/** The tool's own answer, without the fields that a server adds. */
+/** The tool's result, without the fields that a server adds. */
 function pickGiven(result: unknown): Said["result"] {
-  // Every answer of a tool has these two.
+  // Every result of our tools has these two fields.
   const { content, structuredContent } = result as Said["result"];
   return { content, structuredContent };
 }

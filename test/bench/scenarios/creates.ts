@@ -8,7 +8,7 @@ import { createRing } from "../ring.ts";
 import { serve } from "../servers/http-server.ts";
 import type { Rounds, Subject } from "./scenario.ts";
 
-/** Creates of many writers at once, each durable before it is answered. */
+/** Many clients create links at once. Each response waits until the link is stored durably. */
 
 const writers = 32;
 const perSecond = 700;
@@ -36,7 +36,7 @@ export async function* measureCreates({ extent }: Subject): Rounds {
   }
 }
 
-/** Of several projects in turns: one alone would soon be so large that it gets an index. */
+/** Keys of several projects in turns: a single project would soon get an index. */
 async function addKeys(file: Access): Promise<readonly string[]> {
   const plots: Plot[] = [];
   for (let turn = 0; turn < 10; turn += 1) plots.push(await addPlot(file, `writers-${turn}`, 25));
@@ -44,7 +44,7 @@ async function addKeys(file: Access): Promise<readonly string[]> {
   return (first?.keys ?? []).flatMap((_, turn) => plots.map(({ keys }) => keys[turn] ?? ""));
 }
 
-/** New links with names and paths of their own, from one key after the other. */
+/** New links with unique names and paths, with each key in turn. */
 export function createQuestions(keys: readonly string[]): () => Question {
   const namer = createNamer();
   const nextKey = createRing(keys);

@@ -14,9 +14,9 @@ import { takeBoth } from "../take-both.ts";
 import type { Rounds, Subject } from "./scenario.ts";
 
 /**
- * A job beside as many plain calls one after another. Neither waits: the job has no pace, and many
- * keys share the service's budgets. No command can do without budgets, so both run in the bench's
- * own process.
+ * Compares a job with as many single calls. Neither has to wait: the job has no pauses, and many
+ * keys share the rate limit. The command cannot run without limits, so both run in the process of
+ * the bench.
  */
 
 const rowsPerSecond = 300;
@@ -76,14 +76,14 @@ export async function* measureJobs({ extent }: Subject): Rounds {
   }
 }
 
-/** How many rows a second. */
+/** Returns rows per second. */
 async function measureRate(rows: number, work: () => Promise<void>): Promise<number> {
   const started = performance.now();
   await work();
   return (rows * 1000) / (performance.now() - started);
 }
 
-/** No key makes more calls than its budget has room for. */
+/** Uses the keys in turns, so that none exceeds its rate limit. */
 function callInTurns(
   keys: readonly string[],
   send: Parameters<typeof createClient>[0]["send"],

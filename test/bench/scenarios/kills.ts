@@ -6,7 +6,7 @@ import type { Finding } from "../results/finding.ts";
 import { createQuestions } from "./creates.ts";
 import type { Rounds, Subject } from "./scenario.ts";
 
-/** A server that is killed again and again while many write: no acknowledged write may be lost. */
+/** Kills a server during many writes, again and again. No acknowledged write may be lost. */
 
 const writers = 32;
 const longest_ms = 150;
@@ -35,7 +35,7 @@ async function measureEngine(
     const started = performance.now();
     await using server = await site.serve();
     ready_ms.push(performance.now() - started);
-    // A kill may come at any moment of a transaction.
+    // The kill may come at any moment of a transaction.
     const later_ms = share() * longest_ms;
     await killWhileWriting(server, { writers, next, acknowledged, later_ms });
   }

@@ -12,7 +12,7 @@ import { createRing } from "../ring.ts";
 import { serve, type Server } from "../servers/http-server.ts";
 import type { Rounds, Subject } from "./scenario.ts";
 
-/** The lists of a very large project with an index, each after a write made its count unknown. */
+/** Lists of a very large project with an index. A write before each makes its count unknown. */
 
 export async function* measureLists({ findGround }: Subject): Rounds {
   const ground = await findGround();
@@ -25,7 +25,7 @@ export async function* measureLists({ findGround }: Subject): Rounds {
   ];
 }
 
-/** The server builds it, as it does for any project that grew. */
+/** The server builds the index as for any project that has grown. */
 async function measureIndexBuild({ file, large }: Ground): Promise<number> {
   const { projectId } = large;
   const started = performance.now();
@@ -39,7 +39,7 @@ async function measureIndexBuild({ file, large }: Ground): Promise<number> {
   return (performance.now() - started) / 1000;
 }
 
-/** A very large project, on whichever engine. */
+/** A very large project on SQLite or PostgreSQL. */
 type Listed = Seeded & { readonly access: Access; readonly plot: Plot };
 
 export async function measureEachList(server: Server, listed: Listed): Promise<readonly Finding[]> {
@@ -55,9 +55,9 @@ export async function measureEachList(server: Server, listed: Listed): Promise<r
 type ListCase = {
   readonly what: string;
   readonly query: readonly (readonly [name: string, value: string])[];
-  /** What `meta.count` must be, where we know. */
+  /** The expected `meta.count`, if known. */
   readonly hits?: number;
-  /** The longest p50 that is allowed. */
+  /** The target for the p50. */
   readonly most: number;
 };
 
@@ -115,7 +115,7 @@ async function measureList(
 const mostTurns = 50;
 const longest_ms = 2000;
 
-/** Does the same again and again, with something before each turn that is not measured. */
+/** Repeats an action. `before` runs before each time, and is not measured. */
 async function repeat(act: () => Promise<void>, before: () => Promise<void>): Promise<number> {
   const times_ms: number[] = [];
   const started = performance.now();

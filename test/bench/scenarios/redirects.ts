@@ -9,10 +9,10 @@ import { summarize } from "../load/measure.ts";
 import { serve, type Server } from "../servers/http-server.ts";
 import type { Rounds, Subject } from "./scenario.ts";
 
-/** Counted redirects of a project with 100,000 links, beside a bare `node:http`. */
+/** Counted redirects of a project with 100,000 links, compared with a bare `node:http` server. */
 
 const redirectsPerSecond = 5000;
-/** So many of the project's links are popular at a time. */
+/** The number of links that get visits. */
 const popularLinks = 1000;
 
 export async function* measureRedirects({ extent, findGround }: Subject): Rounds {
@@ -67,7 +67,7 @@ export async function* measureRedirects({ extent, findGround }: Subject): Rounds
 
 const flushInterval_ms = 1000;
 
-/** Waits until the visits are in the store. Returns the processor time that this took. */
+/** Waits until the visits are stored. Returns the processor time for that. */
 async function untilIdle({ readCpu_us }: Server): Promise<number> {
   const start_us = readCpu_us();
   for (;;) {
@@ -77,14 +77,14 @@ async function untilIdle({ readCpu_us }: Server): Promise<number> {
   }
 }
 
-/** What an idle server uses in such a time. */
+/** The processor time that an idle server uses in that period. */
 const mostIdleCpu_us = 10_000;
 
 const desktop =
   "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) " +
   "Chrome/121.0.0.0 Safari/537.36";
 
-/** A visit from a computer, which is redirected and counted. */
+/** A visit from a desktop computer, which is redirected and counted. */
 export function createVisit(
   { url }: { readonly url: string },
   subdomain: string,

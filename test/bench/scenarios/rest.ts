@@ -3,7 +3,7 @@ import { createRing } from "../ring.ts";
 import { serve } from "../servers/http-server.ts";
 import type { Rounds, Subject } from "./scenario.ts";
 
-/** One link over REST, beside a bare `node:http` that sends the same answer. */
+/** Reads a link over REST, compared with a bare `node:http` server with the same response. */
 
 const perSecond = 1000;
 

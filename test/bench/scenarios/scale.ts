@@ -13,7 +13,7 @@ import { measureEachList } from "./lists.ts";
 import { createVisit } from "./redirects.ts";
 import type { Extent, Rounds, Subject } from "./scenario.ts";
 
-/** A very large project on PostgreSQL, and a server after a million calls of a tool. */
+/** A very large project on PostgreSQL, and the memory of a server after a million tool calls. */
 
 export async function* measureScale({ extent }: Subject): Rounds {
   yield [...(await measurePostgres(extent)), ...(await measureCalls(extent))];
@@ -30,7 +30,7 @@ async function measurePostgres(extent: Extent): Promise<readonly Finding[]> {
   ];
 }
 
-/** The first visit of a link reads it from the database, and later ones do not. */
+/** The first visit of a link reads it from the database, later visits do not. */
 async function measureRedirects(
   server: Server,
   { subdomain }: Plot,
@@ -55,7 +55,7 @@ async function measureRedirects(
   ];
 }
 
-/** What a server holds after very many calls of a tool. */
+/** The memory of a server after very many tool calls. */
 async function measureCalls({ calls }: Extent): Promise<readonly Finding[]> {
   await using file = await makeDataFile();
   const { keys } = await addPlot(file, "calls");

@@ -3,31 +3,31 @@ import type { Finding } from "../results/finding.ts";
 
 export type Scenario = {
   readonly name: string;
-  /** How many rounds a full run takes. */
+  /** The number of rounds in a full run. */
   readonly rounds: number;
   readonly measure: (subject: Subject) => Rounds;
 };
 
-/** A round is measured when it is asked for; the end of the loop closes what was opened. */
+/** Each `next` measures one round. The end of the loop closes the resources. */
 export type Rounds = AsyncGenerator<readonly Finding[], void, void>;
 
 export type Subject = {
-  /** The large data folder, made when a scenario first asks for it. */
+  /** The large data folder. It is created for the first scenario that needs it. */
   readonly findGround: () => Promise<Ground>;
   readonly extent: Extent;
 };
 
-/** How much is measured. */
+/** How much a run measures. */
 export type Extent = {
-  /** Of the large project. */
+  /** The number of links in the large project. */
   readonly links: number;
-  /** For how long each thing is measured in a round. */
+  /** The duration of each measurement in a round. */
   readonly seconds: number;
-  /** Of calls and redirects before any is counted. */
+  /** The number of calls and redirects before the measurement. */
   readonly warming: number;
-  /** MCP clients at once. */
+  /** The number of MCP clients at once. */
   readonly clients: number;
-  /** Of a tool, over how many the memory is watched. */
+  /** The number of tool calls during which the memory is measured. */
   readonly calls: number;
   readonly kills: number;
 };

@@ -11,17 +11,17 @@ import { createVisit } from "./redirects.ts";
 import type { Extent, Rounds, Subject } from "./scenario.ts";
 
 /**
- * A warm server on the large data folder, and visitors, an assistant and writers who come at a
- * fixed rate, whatever the server does: their time counts from when they are due.
+ * A warm server on the large data folder, with visitors, an assistant and writers. Their requests
+ * come at a fixed rate, however slow the server is, and times count from when they are due.
  */
 export type Stage = {
   readonly extent: Extent;
   readonly redirects: Stream;
-  /** Of get_link. */
+  /** Calls of get_link. */
   readonly calls: Stream;
-  /** Each with names of their own. */
+  /** Each stream has new names. */
   readonly creates: () => Stream;
-  /** Each asks what was not asked before. */
+  /** Each stream asks for lists that were not asked for before. */
   readonly lists: () => Stream;
   readonly run: (...streams: readonly Stream[]) => Promise<HeardAll>;
 };
@@ -29,7 +29,7 @@ export type Stage = {
 export const createsPerSecond = 200;
 const redirectsPerSecond = 400;
 const callsPerSecond = 100;
-/** More than one caller is answered in a window. */
+/** More lists than one caller can get in a window. */
 const listsOfWindow = 40;
 
 export async function* measureOnStage(
@@ -89,10 +89,10 @@ async function prepare(server: Server, ground: Ground, load: Load, extent: Exten
   };
 }
 
-/** Lists that no index helps: each looks at every link of the large project. */
+/** Lists that an index does not speed up: each scans all links of the large project. */
 function describeScans({ large }: Ground): readonly { path: string; token: string }[] {
   const letters = "bcdfghklmnprstvw".split("");
-  // A count that is known already is not counted again, so that every list asks for another one.
+  // The server keeps counts that it knows, so each list has a new filter.
   const pairs = letters.flatMap((one) => letters.map((other) => `${one}${other}`));
   const nextKey = createRing(large.keys);
   return pairs.flatMap((pair) => {
@@ -106,27 +106,32 @@ function describeScans({ large }: Ground): readonly { path: string; token: strin
 async function warm({ run, redirects, calls, creates, lists, extent }: Stage): Promise<void> {
   const rounds = Math.ceil(extent.warming / (redirectsPerSecond * 4 * extent.seconds));
   for (let round = 0; round < rounds; round += 1) {
-    // At the same pace the compiler would need minutes.
+    // At the usual rate, the JIT compiler would need minutes.
     await run({ ...redirects, per_second: redirectsPerSecond * 4 }, calls, creates());
   }
   await run(redirects, calls, lists());
 }
 
-type Wanted = { readonly alone: Heard; readonly most?: Target; readonly times?: Target };
+type Wanted = { readonly unloaded: Heard; readonly most?: Target; readonly times?: Target };
 
 export function describeWaiting(
   what: string,
   heard: Heard,
-  { alone, most = {}, times = {} }: Wanted,
+  { unloaded, most = {}, times = {} }: Wanted,
 ): readonly Finding[] {
   const p99_ms = findP99(heard);
   return [
     { what: `${what}, p99`, unit: "ms", value: p99_ms, target: most },
-    { what: `${what}, p99 of alone`, unit: "times", value: p99_ms / findP99(alone), target: times },
+    {
+      what: `${what}, p99 relative to no other load`,
+      unit: "times",
+      value: p99_ms / findP99(unloaded),
+      target: times,
+    },
   ];
 }
 
-/** What must not be, and what is the load's own fault, in all that was heard in a round. */
+/** Unexpected responses, and delays of the load process, in all streams of a round. */
 export function describeFaults(all: readonly Heard[]): readonly Finding[] {
   const late_ms = all.map((heard) => summarizeTimes(heard.late_ms).p99_ms);
   return [
@@ -147,7 +152,7 @@ export function pickHeard(heard: HeardAll, name: Stream["name"]): Heard {
   return found;
 }
 
-/** Who was refused in the end has waited so long at least. */
+/** The time of a failed request is a lower limit for its wait, so it counts as well. */
 export function findP99({ times_ms, strange }: Heard): number {
   return summarizeTimes([...times_ms, ...strange.map(({ time_ms }) => time_ms)]).p99_ms;
 }

@@ -6,7 +6,7 @@ import { readResult, revisions, startStdio, type Revision } from "../servers/std
 import { takeBoth } from "../take-both.ts";
 import type { Rounds } from "./scenario.ts";
 
-/** From a process's start to its first list of tools, beside a bundled bare server of the SDK. */
+/** The time from process start to the first list of tools, compared with a bare SDK server. */
 
 type Start = { readonly cpu_us: number; readonly time_ms: number };
 
@@ -16,12 +16,12 @@ export async function* measureStart(): Rounds {
   const ours = [command, "stdio", "--data", file.folder];
   const names = await listNames(ours);
   const bare = bundled.words({ names, result: { content: [], structuredContent: {} } });
-  // The first starts read their files from the disk, and the others from memory.
+  // The first start reads files from the disk, and later ones from memory.
   for (const words of [ours, bare]) await start(words);
   for (let round = 0; ; round += 1) {
     const findings: Finding[] = [];
     for (const revision of revisions) {
-      const [own, beside] = await takeBoth(
+      const [own, bareFigures] = await takeBoth(
         round,
         () => start(ours, revision),
         () => start(bare, revision),
@@ -31,7 +31,7 @@ export async function* measureStart(): Rounds {
         {
           what: `${revision}, CPU of the bare server`,
           unit: "times",
-          value: own.cpu_us / beside.cpu_us,
+          value: own.cpu_us / bareFigures.cpu_us,
           target: { most: 1.2 },
         },
         { what: `${revision}, time`, unit: "ms", value: own.time_ms },

@@ -19,14 +19,14 @@ import { serve, type Server } from "../servers/http-server.ts";
 import type { Rounds } from "./scenario.ts";
 
 /**
- * link_stats of a project after 90 days, on both engines. The most visited link has twice the
- * visits of the second, three times those of the third, and most of them few.
+ * link_stats of a project after 90 days, on SQLite and PostgreSQL. The most visited link has twice
+ * the visits of the second and three times those of the third. Most links have few.
  */
 
 const links = 100_000;
 const days = 90;
 const clicksPerDay = 110_000;
-/** That are written in one transaction. */
+/** The number of links per transaction. */
 const linksAtOnce = 5000;
 const today = Math.floor(Date.now() / hour_ms / dayHours);
 const countries = Array.from({ length: 60 }, (_, at) => {
@@ -55,7 +55,7 @@ async function measurePostgres(): Promise<readonly Finding[]> {
   const plot = await addPlot(store, "visited", 1);
   await seedPlot(store, plot, links);
   await seedVisits(store, plot);
-  // As autovacuum does it a minute later.
+  // Autovacuum would do this a minute later.
   await sql`analyze visit_counts`.execute(store.db);
   const { rows } = await sql<{ readonly bytes: string }>`
     select pg_total_relation_size('visit_counts') as bytes
@@ -87,10 +87,10 @@ async function seedVisits(file: Access, { projectId }: Plot): Promise<void> {
     .where("project_id", "=", projectId)
     .execute();
   const namer = createNamer();
-  // The age of a link must not decide how often it is visited.
+  // Popular links are chosen at random, so that a link's age has no influence.
   const popular = rows.map(({ id }) => id).toSorted(() => namer.share() - 0.5);
   for (let day = today - days + 1; day <= today; day += 1) {
-    // One statement for all of them: the hour makes no difference to what is measured.
+    // One statement per day: the hour makes no difference to the measurement.
     const at = (day * dayHours + 12) * hour_ms;
     const kindsOf = new Map<string, Map<string, { readonly kind: VisitKind; count: number }>>();
     for (let click = 0; click < clicksPerDay; click += 1) {
@@ -121,7 +121,7 @@ function pickFacts({ chance, pick, pickPopular }: Namer): VisitFacts {
   };
 }
 
-/** The median, after one request for the compiler. */
+/** Returns the median, after one request that lets the JIT compiler work. */
 async function measureOne(server: Server, { keys }: Plot, by: string): Promise<number> {
   const [token = ""] = keys;
   const from = new Date((today - days + 1) * dayHours * hour_ms).toISOString().slice(0, 10);

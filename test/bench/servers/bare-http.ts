@@ -2,9 +2,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Answer } from "../load/ask.ts";
 
-/** The bare server: what `node:http` costs when it says the same and thinks nothing. */
+/** The bare server: a `node:http` server that always sends the same response. */
 
-// What `http-server.ts` hands over is an Answer as JSON.
+// `http-server.ts` passes the response as JSON.
 const { status, headers, body } = JSON.parse(process.argv[2] ?? "") as Answer;
 
 const server = createServer((_request, response) => {

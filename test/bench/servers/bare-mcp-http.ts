@@ -9,7 +9,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createBareTools } from "./bare-tools.ts";
 
-/** The bare server: what the SDK costs over HTTP, with sessions for the earlier revisions. */
+/** The bare MCP server over HTTP, with sessions for the earlier revisions. */
 
 const modern = createMcpHandler(createBareTools, { legacy: "reject" });
 const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();

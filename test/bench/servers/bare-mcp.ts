@@ -1,6 +1,6 @@
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { createBareTools } from "./bare-tools.ts";
 
-/** The bare server: what the SDK costs over stdio. */
+/** The bare MCP server over stdio. */
 
 serveStdio(createBareTools);

@@ -1,8 +1,8 @@
 import { McpServer, type CallToolResult } from "@modelcontextprotocol/server";
 
-/** As many tools as ours are, each of which gives one result that was written before. */
+/** As many tools as Waypost has, each of which returns the same prepared result. */
 
-// What hands it over is a list of names and a result, as JSON.
+// `bundle-bare.ts` passes the names and the result as JSON.
 const { names, result } = JSON.parse(process.argv[2] ?? "") as {
   readonly names: readonly string[];
   readonly result: CallToolResult;

@@ -4,13 +4,13 @@ import { bundle } from "../../tools/bundle.js";
 import { makeFolder } from "../leftovers.ts";
 
 export type Said = {
-  /** Of the tools. */
+  /** The names of the tools. */
   readonly names: readonly string[];
-  /** What each of them answers. */
+  /** The result of each tool. */
   readonly result: { readonly content: unknown; readonly structuredContent: unknown };
 };
 
-/** The words that start a bare server, in one file as our command is. */
+/** The arguments that start a bare server, which is bundled into one file like our command. */
 export type Bundled = {
   readonly words: (said: Said) => readonly string[];
   readonly [Symbol.dispose]: () => void;

@@ -7,22 +7,22 @@ import type { Answer } from "../load/ask.ts";
 import { startNode } from "./processes.ts";
 import { readPeak_mb, readResident_mb, readThreads_us } from "./threads.ts";
 
-/** A server as a process of its own. */
+/** A server in a separate process. */
 export type Server = {
   readonly url: string;
   readonly pid: number;
-  /** The processor time that all threads of the process have used so far. */
+  /** The processor time of all threads of the process so far. */
   readonly readCpu_us: () => number;
-  /** The most memory that the process has ever held. */
+  /** The peak memory of the process. */
   readonly readPeak_mb: () => number;
-  /** The memory that it holds now. */
+  /** The current memory of the process. */
   readonly readResident_mb: () => number;
-  /** Ends it without a word, as a machine that fails does. */
+  /** Kills it without warning, like a power failure. */
   readonly kill: () => Promise<void>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-/** The built command's server on a data folder. */
+/** Starts the built command as a server on a data folder. */
 export function serve(
   data: string,
   more: readonly string[] = [],
@@ -32,7 +32,7 @@ export function serve(
   return startServer([...words, "--json", "--log", "error", ...more], starting);
 }
 
-/** The cost of `node:http` when it sends the same answer. */
+/** Starts a bare `node:http` server that always sends this response. */
 export function serveAnswer(answer: Answer): Promise<Server> {
   const script = fileURLToPath(new URL("./bare-http.ts", import.meta.url));
   return startServer(["--import", import.meta.resolve("tsx"), script, JSON.stringify(answer)]);
@@ -40,11 +40,11 @@ export function serveAnswer(answer: Answer): Promise<Server> {
 
 export type Starting = {
   readonly env?: Readonly<Record<string, string>>;
-  /** A program, with its words, that starts it. */
+  /** A program and its arguments that start the server. */
   readonly under?: readonly string[];
 };
 
-/** Starts a script that prints one line of JSON with its `url` when it is ready. */
+/** Starts a script, which prints a line of JSON with its `url` when it is ready. */
 export async function startServer(
   words: readonly string[],
   { env = {}, under = [] }: Starting = {},

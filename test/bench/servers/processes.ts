@@ -4,11 +4,11 @@ import { endAtExit } from "../leftovers.ts";
 type Starting = {
   readonly stdio: StdioOptions;
   readonly env?: Readonly<Record<string, string>>;
-  /** By default the Node that runs the bench. */
+  /** By default, the Node that runs the bench. */
   readonly program?: string;
 };
 
-/** Starts a process that does not outlive the bench. */
+/** Starts a process that ends with the bench. */
 export function startNode(
   words: readonly string[],
   { stdio, env, program = process.execPath }: Starting,
@@ -21,7 +21,7 @@ export function startNode(
   return child;
 }
 
-/** Without the settings of the developer's own Waypost. */
+/** Without the Waypost settings of the developer. */
 function readEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith("WAYPOST_"));
   return Object.fromEntries(kept);

@@ -4,10 +4,10 @@ import { createInterface } from "node:readline";
 import { startNode } from "./processes.ts";
 import { readThreads_us } from "./threads.ts";
 
-/** An MCP server as a process of its own, asked over its pipes with no SDK in between. */
+/** An MCP server in a separate process, with messages over its pipes and without an SDK. */
 export type StdioServer = {
   readonly ask: (method: string, params?: object) => Promise<Reply>;
-  /** The processor time that all threads of the process have used so far. */
+  /** The processor time of all threads of the process so far. */
   readonly readCpu_us: () => number;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
@@ -22,14 +22,14 @@ export type Revision = (typeof revisions)[number];
 
 const clientInfo = { name: "bench", version: "1.0.0" };
 
-/** Spawns a server and opens the conversation as clients of the revision do. */
+/** Starts a server, and does the handshake of the revision. */
 export async function startStdio(
   words: readonly string[],
   revision: Revision = "2025-11-25",
 ): Promise<StdioServer> {
   const child = startNode(words, {
     stdio: ["pipe", "pipe", "inherit"],
-    // A port that nobody else has: several listen at a time.
+    // A free port, because several servers run at a time.
     env: { WAYPOST_PORT: "0" },
   });
   const { send, ask } = converse(child, describeClient(revision));
@@ -50,7 +50,7 @@ export async function startStdio(
   };
 }
 
-/** A refusal costs less than an answer, so there must be none. */
+/** An error is cheaper than a result, so errors would distort the measurement. */
 export function readResult({ result, error }: Reply): Readonly<Record<string, unknown>> {
   if (result === undefined || result["isError"] === true) {
     throw new Error(`a call failed: ${JSON.stringify(error ?? result)}`);
@@ -58,7 +58,7 @@ export function readResult({ result, error }: Reply): Readonly<Record<string, un
   return result;
 }
 
-/** What every request carries: since 2026-07-28 the client, before it nothing. */
+/** Fields of every request: since 2026-07-28 a description of the client, before that none. */
 function describeClient(revision: Revision): object {
   if (revision === "2025-11-25") return {};
   const prefix = "io.modelcontextprotocol/";

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** What Linux reports about another process. */
+/** Reads what Linux reports about a process. */
 
-/** Linux counts the time of threads in nanoseconds, and that of a process in ticks of 10 ms. */
+/** Linux counts the time of threads in nanoseconds, and of a process in ticks of 10 ms. */
 export function readThreads_us(pid: number | undefined): number {
   const folder = `/proc/${pid}/task`;
   const times = readdirSync(folder).map((thread) => {
