@@ -13,7 +13,7 @@ import { describeApi } from "../tools/openapi/openapi.ts";
  * so is its response. The header `Warning` may name what was ignored.
  */
 
-/** The service of a test: everything that it answers is checked against the OpenAPI document. */
+/** The service of a test. Every response is checked against the OpenAPI document. */
 export const createService: typeof plain.createService = (options) => {
   const service = plain.createService(options);
   return { ...service, answer: checkEach(service.answer) };
@@ -21,7 +21,7 @@ export const createService: typeof plain.createService = (options) => {
 
 function checkEach(answer: AnswerApi): AnswerApi {
   return (request) => {
-    // Only callers within the process can ask for nothing but the budget.
+    // Only callers within this process can ask only about the rate limit.
     if (request.onlyBudget === true) return answer(request);
     const { method, url, body } = request;
     let sent = typeof body === "string" ? body : "";
@@ -56,7 +56,7 @@ export async function fetchDescribed(request: Request): Promise<Response> {
 
 type ReceivedText = Omit<Received, "body"> & { readonly text: string };
 
-/** Checks what came over HTTP, if it came from the API. */
+/** Checks a response that came over HTTP, if it is from the API. */
 export function checkText(sent: Sent, { status, headers, text }: ReceivedText): void {
   if (!new URL(sent.url).pathname.startsWith(apiPrefix)) return;
   const isData = headers["content-type"] === "application/json";
@@ -93,7 +93,7 @@ const patterns = Object.keys(operations).map((path) => {
   return { path, pattern: new RegExp(`^${start}(\\.json)?/?$`) };
 });
 
-/** The path of the document, with the method if possible, or an empty text. */
+/** The matching path of the document, preferably with the method, or an empty text. */
 function findPath(pathname: string, member: string): string {
   const matching = patterns
     .filter(({ pattern }) => pattern.test(decode(pathname)))
@@ -110,7 +110,7 @@ function decode(pathname: string): string {
   }
 }
 
-/** What the document does not list is refused in the same form. */
+/** Paths and methods that are not in the document are refused in the same form. */
 function checkUnknown(name: string, isPath: boolean, method: string, received: Received): void {
   if (method === "OPTIONS" && received.status === 204) return;
   const expected = isPath ? 405 : 404;
@@ -161,7 +161,7 @@ function readGroup(letter: string, query: URLSearchParams): JsonObject {
   const group: Record<string, unknown> = {};
   for (const [key, value] of query) {
     const [, first, name = "", list] = /^(\w)\[([^[\]]+)\](\[\d*\])?$/.exec(key) ?? [];
-    // A filter without a value says nothing, whatever its name.
+    // A filter without a value has no effect, whatever its name.
     if (first !== letter || value.trim() === "" || isInternal(name)) continue;
     const before = group[name];
     group[name] = list === undefined ? value : [...(Array.isArray(before) ? before : []), value];
@@ -169,7 +169,7 @@ function readGroup(letter: string, query: URLSearchParams): JsonObject {
   return group;
 }
 
-/** Waypost filters by it, and describes it to no one. */
+/** A filter that Waypost supports but does not document. */
 function isInternal(name: string): boolean {
   return Object.keys(internalLinkFilters).some((field) => name.startsWith(`${field}_`));
 }
@@ -203,9 +203,9 @@ const { schemas, responses: shared } = description["components"] as Components;
 
 type Compile = (schema: unknown) => ValidateFunction;
 
-/** A response has no member that the document does not name. */
+/** A response must not have members that the document does not name. */
 const responseSchemas = createCompiler(forbidMore);
-/** Nor has a request, unless its response warns of one. Texts may be numbers or flags. */
+/** Requests must not either, unless a warning names them. Numbers and flags may be texts. */
 const closedSchemas = createCompiler(forbidMore, { coerceTypes: true });
 const openSchemas = createCompiler((schema) => schema, { coerceTypes: true });
 
@@ -231,7 +231,7 @@ function forbidMore(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(forbidMore);
   if (!isJsonObject(schema)) return schema;
   const members = Object.entries(schema).map(([name, member]) => {
-    // What stands together is closed by the schema that it refers to.
+    // The parts of an `allOf` may have more members; the schema that combines them closes them.
     return [name, name === "allOf" || name === "ApiDescription" ? member : forbidMore(member)];
   });
   const isObject = schema["type"] === "object" && isJsonObject(schema["properties"]);

@@ -44,38 +44,38 @@ import { createWorld, readLinkOrigin, readListening, type World } from "./world.
 import type { ApiRequest } from "../../src/contract/api-message.ts";
 import { createPreviewPages, previewPath } from "../../src/mcp/previews/preview-pages.ts";
 
-/** Use this for what an assistant sees of a local service, with no process and no socket. */
+/** Use this for what an assistant sees of a local service, without processes and sockets. */
 
 /**
- * An assistant before a real service: our server over the service's own seam, its memory in a real
- * file, official clients over an in-memory transport, and clocks that the test moves.
+ * An assistant with a real service: our MCP server calls the service directly and keeps its state
+ * in a real file. Official clients use an in-memory transport, and the test moves the clocks.
  */
 export type AssistantWorld = Pick<WatchedCarrier, "writes" | "countAsked" | "interrupt"> & {
   readonly world: World;
   readonly state: State;
   readonly bulk: Bulk;
-  /** What was reported as unexpected; a test that expects none looks here. */
+  /** The unexpected errors that were reported. A test that expects none checks this. */
   readonly reported: readonly unknown[];
   /** Why answers to approval pages were refused. */
   readonly refused: readonly string[];
-  /** Another client: another key, person or era than the first one's. */
+  /** Connects another client, with another key, person or era if the test says so. */
   readonly connect: (given?: Connecting) => Promise<AssistantClient>;
-  /** The first client. */
+  /** Calls a tool with the first client. */
   readonly callTool: AssistantClient["callTool"];
   readonly listTools: AssistantClient["listTools"];
   readonly readResource: AssistantClient["readResource"];
   readonly readInstructions: AssistantClient["readInstructions"];
   readonly completed: AssistantClient["completed"];
-  /** JSON-RPC by hand, of 2026-07-28: what no honest client would send. */
+  /** Sends JSON-RPC of 2026-07-28 that no well-behaved client would send. */
   readonly callRaw: (call: RawCall) => Promise<RawResult>;
-  /** Makes what the assistant will act on, straight through the API. */
+  /** Creates a link or app through the API, for the assistant to work with. */
   readonly plant: (kind: Plant, fields: Readonly<Record<string, unknown>>) => Promise<Planted>;
-  /** An approval's page or a preview, as a browser asks for it. */
+  /** Requests an approval page or a preview, like a browser. */
   readonly visit: (url: string, form?: Form, headers?: Headed) => Promise<Page>;
-  /** The server of these pages. */
+  /** Answers requests to these pages. */
   readonly fetchPage: (request: Request) => Promise<Response>;
   readonly answerApi: ReturnType<typeof createService>["answer"];
-  /** Answers a page as a person does: opens it and presses a button. */
+  /** Answers an approval as a person does: opens its page and presses a button. */
   readonly press: (url: string, decision: "approve" | "decline", pin?: string) => Promise<Page>;
   readonly clock: TestClock;
   readonly advance: TestClock["advance"];
@@ -88,18 +88,18 @@ export const eras = ["modern", "legacy", "v1"] as const;
 export const legacyEras = ["legacy", "v1"] as const;
 export type Era = (typeof eras)[number];
 
-/** The person in front of a client; it may also never answer, or fail. */
+/** The person at a client, who may also never answer or fail. */
 export type Elicit = (message: string, address: Address) => Reply | Promise<Reply>;
 
-/** Where the client is asked to open one. */
+/** The page that the client is asked to open, if any. */
 type Address = { readonly url?: string; readonly elicitationId?: string };
 
 type Connecting = Partial<Pick<KeyContextOptions, "publicFiles" | "scopes">> & {
   readonly era?: Era;
   readonly key?: string | undefined;
-  /** A client without a person has no form to show. */
+  /** Without it, the client cannot show forms. */
   readonly elicit?: Elicit | undefined;
-  /** What the client says that it can do, in place of what `elicit` means. */
+  /** The client's capabilities, if they differ from what `elicit` implies. */
   readonly capabilities?: Readonly<Record<string, unknown>>;
   /** The client's version. */
   readonly version?: string;
@@ -109,14 +109,14 @@ export type AssistantClient = {
   readonly callTool: (
     name: string,
     args?: Record<string, unknown>,
-    /** Members of the request that no honest client sends by itself. */
+    /** Members of the request that a well-behaved client does not send. */
     extra?: Record<string, unknown>,
-    /** Asks to be told how far the call is, or gives the call up. */
+    /** Requests progress, or cancels the call. */
     options?: { onprogress?: (progress: Progress) => void; signal?: AbortSignal },
   ) => Promise<ToolResult>;
-  /** The questions that the client was told are done with. */
+  /** The ids of questions that the server has reported as complete. */
   readonly completed: readonly string[];
-  /** What the server said of itself. */
+  /** The instructions of the server. */
   readonly readInstructions: () => string | undefined;
   readonly listTools: () => Promise<readonly ListedTool[]>;
   readonly readResource: (uri: string) => Promise<Resource>;
@@ -147,28 +147,28 @@ type Headed = Readonly<Record<string, string>>;
 
 export type AssistantOptions = Connecting & {
   readonly mode?: Mode;
-  /** What the operator chose of the tools. */
+  /** The tools that the operator selected. */
   readonly selection?: readonly string[];
-  /** The operator's PIN for approval pages, or what is asked about one. */
+  /** The operator's PIN for approval pages, or a function that checks a PIN. */
   readonly pin?: string | ((pin: string) => Promise<boolean>);
-  /** Where a page is to be found, for a test that opens it in a browser. */
+  /** Returns the URL of a page, for a test that opens it in a browser. */
   readonly openPage?: (id: string) => Promise<string>;
-  /** Between two writes of a job, by the test's clock; none, unless it has to be in between. */
+  /** The time between two writes of a job by the test's clock, by default 0. */
   readonly spacing_ms?: number;
-  /** Whether pages for a person can be opened at an address; left out, they can. */
+  /** Whether a person can open pages in a browser. By default they can. */
   readonly listens?: boolean;
-  /** Paths below /api/v1 that the deployment does not know, as another one than ours may not. */
+  /** Paths below /api/v1 that this deployment does not have. Other deployments may lack some. */
   readonly lacks?: readonly string[];
-  /** The hosts that the operator lets links lead to. */
+  /** The hosts that the operator allows as destinations of links. */
   readonly destinations?: readonly string[];
   readonly timeZone?: KeyContextOptions["timeZone"];
-  /** As a deployment elsewhere: nothing is known of its keys, and it checks no conditions. */
+  /** Acts like a remote deployment: keys are unknown at first, and it checks no conditions. */
   readonly isRemote?: boolean;
   /** The deployment's address. */
   readonly origin?: string;
-  /** A deployment that is elsewhere, in place of the service in this process. */
+  /** A remote deployment to use in place of the service in this process. */
   readonly remote?: { readonly url: string; readonly send: Send };
-  /** Beside this world, on the same service and memory: another process, another mode. */
+  /** Shares the service and state of this world, like another process in another mode. */
   readonly beside?: World;
 };
 
@@ -234,7 +234,7 @@ export async function createAssistantWorld(
     report,
   });
   const closing: (() => Promise<void>)[] = [() => bulk.close()];
-  /** Our server at one end of a pair; what comes back is the other end. */
+  // Our server is at one end of a pair of transports. This returns the other end.
   const serve = async (key: string | undefined, scopes?: Connecting["scopes"]) => {
     const [near, far] = InMemoryTransport.createLinkedPair();
     const isUnknown = key === undefined || isRemote;
@@ -336,12 +336,12 @@ export async function createAssistantWorld(
   };
 }
 
-/** Where approval pages are; nothing listens there. */
+/** The URL of an approval page. No server listens there. */
 function describePage(id: string): Promise<string> {
   return Promise.resolve(`http://127.0.0.1:8787${approvalPath}${id}`);
 }
 
-/** The token in a page, which only whoever has seen the page knows. */
+/** Reads the token of a page, which only a browser that has loaded the page knows. */
 export function readToken(html: string): string {
   return /name="token" value="([^"]*)"/.exec(html)?.[1] ?? "";
 }
@@ -391,7 +391,7 @@ async function connectClient(
   return client;
 }
 
-/** A person may take longer than any client waits by itself. */
+/** A person may need more time than the default timeout of any client. */
 const patience = { timeout: 20 * 60_000 };
 
 function presentClient(client: ClientV1 | ClientV2): Omit<AssistantClient, "completed"> {
@@ -405,30 +405,30 @@ function presentClient(client: ClientV1 | ClientV2): Omit<AssistantClient, "comp
           : await client.callTool(call, options);
       return readResult(result);
     },
-    // Each client has types of its own for what travels as the same JSON.
+    // The clients have different types for the same JSON.
     listTools: async () => (await client.listTools()).tools as readonly ListedTool[],
     readResource: (uri) => client.readResource({ uri }),
     readInstructions: () => client.getInstructions(),
   };
 }
 
-/** The way from an assistant's client to the API, where a test may look on and step in. */
+/** The requests from an assistant's client to the API. A test can watch them and interfere. */
 type WatchedCarrier = {
   readonly send: Send;
-  /** Requests let through to the API that change something, and previews, which cost budget. */
+  /** Requests that change something or cost budget, such as previews, and that reached the API. */
   readonly writes: readonly string[];
-  /** How many requests the API was asked in all. */
+  /** The number of all requests to the API. */
   readonly countAsked: () => number;
-  /** Lets another writer come at that moment, once: nothing of the call happens meanwhile. */
+  /** Makes another client's edit once at that moment, before the call continues. */
   readonly interrupt: (moment: Moment, edit: Edit) => void;
   readonly reach: (moment: Moment) => Promise<void>;
 };
 
-/** Right after a person's yes was counted, or right before a request that changes something. */
+/** Right after an approval was counted, or right before a request that changes something. */
 type Moment = "approved" | "write";
 type Edit = () => Promise<unknown>;
 
-/** What many a framework says where there is no route: a page of its own. */
+/** The 404 of a deployment without this path: many frameworks send a page of their own. */
 const notThere = {
   status: 404,
   headers: {},
@@ -464,12 +464,12 @@ function watchCarrier(carry: Send, lacks: readonly string[]): WatchedCarrier {
   };
 }
 
-/** POST also renders previews and resolves addresses. An empty save reads a draft. */
+/** POST is also used to render previews and to resolve addresses. An empty save reads a draft. */
 function changesSomething({ method, url, body }: ApiRequest): boolean {
   return method !== "GET" && !/\/(?:preview|resolve)$/.test(url) && body !== "{}";
 }
 
-/** What a person opens in a browser: approvals and previews, as one server has both. */
+/** The pages that a person opens in a browser: approvals and previews. */
 
 type Options = Omit<PageOptions, "hostnames" | "onDecided">;
 

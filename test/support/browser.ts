@@ -28,7 +28,7 @@ import { approvalPath } from "../../src/mcp/approval/approval-page.ts";
  * Chromium of its package, so nothing is downloaded.
  */
 
-/** They let pages do what a person's browser forbids, or crowd all of it into one process. */
+/** Chromium flags that allow what normal browsers forbid, or put all into one process. */
 const careless = new Set([
   "--disable-web-security",
   "--allow-running-insecure-content",
@@ -36,8 +36,8 @@ const careless = new Set([
 ]);
 
 /**
- * Drawing a page takes half of the processor time without an emulated graphics card, and with
- * processes that are forked from a running one.
+ * Flags that make drawing slow. Without an emulated graphics card, and with processes that are
+ * forked from a running one, it takes half of the processor time.
  */
 const costly = /gpu|-gl=|-angle=|swiftshader|no-zygote/;
 
@@ -128,15 +128,15 @@ export async function createServedConsole(
   };
 }
 
-/** A tab that is signed in at the console, and the browser's complaints. */
+/** A tab that is signed in to the console, and the errors that the browser reports. */
 export type ConsoleTab = {
   readonly page: Page;
   readonly complaints: readonly string[];
-  /** Returns the complaints since it was last called. */
+  /** Returns the errors since the last call. */
   readonly takeComplaints: () => readonly string[];
 };
 
-/** Signs in over the network, which is faster than in the tab, and opens a page there. */
+/** Signs in by an HTTP request, which is faster than in the tab, and opens a page there. */
 export async function openConsole(
   browser: Browser,
   { places, key }: Pick<Serving, "places" | "key">,
@@ -164,13 +164,13 @@ export async function openConsole(
   };
 }
 
-/** Presses Tab until something with this name has the focus, and then Enter. */
+/** Presses Tab until an element with this name has the focus, and then Enter. */
 export async function pressOnto(page: Page, name: RegExp): Promise<void> {
   await tabTo(page, name);
   await pressEnter(page);
 }
 
-/** Waits for the next page, so that a test does not look at the one that is going. */
+/** Presses Enter and waits for the next page, so that a test does not read the current one. */
 export async function pressEnter(page: Page): Promise<void> {
   const loaded = page.waitForEvent("load");
   await page.keyboard.press("Enter");
@@ -209,16 +209,16 @@ const screens = {
   landscape: { width: 740, height: 360 },
   tablet: { width: 768, height: 1024 },
 };
-/** In other colours all else is the same. */
+/** Dark pages differ only in their colors, so only these rules run. */
 const coloured = { runOnly: ["color-contrast", "link-in-text-block"] };
 /** Only violations are reported, and their HTML is enough to find them. */
 const described = { resultTypes: ["violations"], selectors: false };
-/** The browser does not draw taller pages at once. */
+/** Chromium cannot draw higher pages at once. */
 const mostHeight = 8000;
 const light = Object.entries(screens).map(([name, size]) => {
   return { name, size, colorScheme: "light" } as const;
 });
-/** Colors do not depend on the screen. */
+/** Colors do not depend on the size, so dark pages are checked in only one. */
 const looks = [...light, { name: "desktop", size: sizes.desktop, colorScheme: "dark" } as const];
 
 /** axe finds nothing on the narrowest and the widest screen, and the page fits all of them. */
@@ -251,7 +251,7 @@ function describeFound(violations: readonly Violation[]): readonly string[] {
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }
 
-/** Does nothing without SCREENSHOTS=FOLDER. */
+/** Saves a screenshot if SCREENSHOTS=FOLDER is set. */
 export async function saveShot(page: Page, name: string): Promise<void> {
   if (shots === undefined) return;
   await mkdir(shots, { recursive: true });

@@ -43,7 +43,7 @@ kdxQ4kN8XqWM3wW7+GJ5PNz+D1hZeaLqhmoqWvT+Z+ANR2pHuu4IgQIK
 -----END PRIVATE KEY-----`,
 };
 
-/** Of a server on this machine, by its address. */
+/** For a server on this machine, by its IP address. */
 export const ownMachine: Certificate = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBnTCCAUSgAwIBAgIUEqeo/+V15uXV+WqbbFF/1B23rgkwCgYIKoZIzj0EAwIw
@@ -63,7 +63,7 @@ C+1iTAil9e1/8Tx+Zr5Z5OkqF5mvNIGCoCKg/lxpVWtoruHHInL2CfTZ
 -----END PRIVATE KEY-----`,
 };
 
-/** Of the first one's name, and for clients alone. */
+/** Has the same name as the first one, and is valid for clients only. */
 export const clientOnly: Certificate = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBujCCAWGgAwIBAgIUTQ7U1kCNv7WdQCsZYj3NjhoW56EwCgYIKoZIzj0EAwIw

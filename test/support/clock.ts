@@ -7,10 +7,10 @@ import { setTimeout } from "node:timers/promises";
 export type TestClock = Clock & {
   /** Moves both clocks forward, and wakes the sleepers that are due by then. */
   readonly advance: (milliseconds: number) => void;
-  /** Moves only the time of day: forward, or back if negative. */
+  /** Changes only the time of day. A negative number moves it back. */
   readonly setClock: (milliseconds: number) => void;
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
-  /** Resolves as soon as `count` of them sleep at the same time. */
+  /** Resolves as soon as `count` sleepers sleep at the same time. */
   readonly untilAsleep: (count?: number) => Promise<void>;
   /** Whether a sleeper asked for at most this long. */
   readonly isAsleepFor: (most_ms: number) => boolean;
@@ -44,7 +44,9 @@ export function createTestClock(): TestClock {
           signal.removeEventListener("abort", onAbort);
           leave();
         };
-        const onAbort = end(() => reject(new DOMException("Nobody waits.", "AbortError")));
+        const onAbort = end(() =>
+          reject(new DOMException("The sleep was cancelled.", "AbortError")),
+        );
         const until = monotonic + milliseconds;
         const sleeper = { until, asked_ms: milliseconds, wake: end(resolve) };
         sleepers.add(sleeper);
@@ -66,17 +68,17 @@ export function createTestClock(): TestClock {
   };
 }
 
-/** Alarms that ring when the test has moved its clock so far, and never by themselves. */
+/** Alarms that ring when the test's clock has reached their time, and only if a test asks. */
 export type Alarms = {
   readonly setAlarm: SetAlarm;
-  /** Rings those that are due, in the order of their times. */
+  /** Rings the due alarms in the order of their times. */
   readonly ringDue: () => void;
 };
 
 /** For tests in which no timer matters. */
 export const neverRing: SetAlarm = () => () => undefined;
 
-/** Rings in the next turn, so that no test waits for writes that are gathered for a moment. */
+/** Rings right after the current work, so that no test waits for writes that are batched. */
 export const ringSoon: SetAlarm = (_milliseconds, ring) => {
   const waiting = setImmediate(ring);
   return () => clearImmediate(waiting);
@@ -95,14 +97,14 @@ export function createAlarms({ monotonic }: Pick<Clock, "monotonic">): Alarms {
     ringDue: () => {
       const due = [...waiting].filter((alarm) => alarm.due <= monotonic());
       for (const alarm of due.toSorted((one, other) => one.due - other.due)) {
-        // An alarm before it may have cancelled it.
+        // An earlier alarm may have cancelled it.
         if (waiting.delete(alarm)) alarm.ring();
       }
     },
   };
 }
 
-/** A moment that can be awaited before and after it has come. */
+/** An event that tests can wait for, before and after it happens. */
 export type Gate = {
   readonly opened: Promise<void>;
   readonly open: () => void;
@@ -114,14 +116,14 @@ export function createGate(): Gate {
   return { opened, open: () => open?.() };
 }
 
-/** Polls for what others do in their own time; only the test's time limit ends it otherwise. */
+/** Checks a condition repeatedly. Only the time limit of the test stops it otherwise. */
 export async function waitUntil(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await setTimeout(10);
 }
 
 /**
- * The environment of a command whose clock is ahead of the machine's. The lease of a killed process
- * has already ended for it, so no test waits for that.
+ * The environment of a command whose clock is ahead of this machine's. For that command, the lease
+ * of a killed process has ended already, so no test waits for that.
  */
 export function setClockAhead(milliseconds: number): { readonly NODE_OPTIONS: string } {
   const program = `const { now } = Date; Date.now = () => now() + ${milliseconds};`;

@@ -12,7 +12,8 @@ import { memoryFolder } from "./folders.ts";
 import { runCommand } from "../../src/commands/run-command.ts";
 
 /**
- * Use this to run the built command as a person does: a process, its words, its output and its end.
+ * Use this to run the built command as a person does: a process with arguments, output and exit
+ * code.
  */
 
 export type Folder = {
@@ -21,13 +22,13 @@ export type Folder = {
 };
 
 export type Serving = {
-  /** What `serve --json` printed. */
+  /** The output of `serve --json`. */
   readonly places: Readonly<Record<"url" | "mcp" | "api" | "links" | "key_file", string>>;
   readonly pid: number;
-  /** The token of the key file, or of the gateway's. */
+  /** The token in the key file, or the token of the gateway. */
   readonly key: string;
   readonly call: Call;
-  /** As `Running` has it. */
+  /** The same function as in `Running`. */
   readonly untilSaid: Running["untilSaid"];
   /** Sends a signal and waits for the end. */
   readonly stop: (signal?: "SIGTERM" | "SIGINT" | "SIGKILL") => Promise<Finished>;
@@ -36,21 +37,21 @@ export type Serving = {
 
 type SpawnOptions = {
   readonly env?: Readonly<Record<string, string>>;
-  /** A program, with its words, that runs the command: strace. */
+  /** A program that runs the command, such as strace, with its arguments. */
   readonly under?: readonly string[];
-  /** What it reads on stdin; left out, there is nothing to read. */
+  /** The standard input. By default it is empty. */
   readonly input?: string | Readable;
 };
 
-/** A command on its way. */
+/** A command that is running. */
 export type Running = {
   readonly finished: Promise<Finished>;
-  /** Waits until stderr has this in it; where it never does, the end of the command is thrown. */
+  /** Waits until stderr matches. If the command ends first, it throws the output. */
   readonly untilSaid: (pattern: RegExp) => Promise<void>;
   readonly send: (signal: "SIGTERM" | "SIGINT" | "SIGKILL") => void;
 };
 
-/** Runs a command to its end, in this process if that makes no difference. */
+/** Runs a command to its end, in this process if a test cannot see the difference. */
 export async function run(words: readonly string[], options: SpawnOptions = {}): Promise<Finished> {
   if (needsProcess(words, options)) return runProcess(words, options);
   const { env, input } = options;
@@ -65,7 +66,7 @@ export async function runProcess(
   return watch(start(words, options)).finished;
 }
 
-/** Servers keep running, copies check open files, and Node uses some variables and streams. */
+/** Servers keep running, copies check open files, and Node itself reads some variables. */
 function needsProcess([command = "-"]: readonly string[], options: SpawnOptions): boolean {
   const { env = {}, under, input } = options;
   const isOwn = ["serve", "stdio", "backup", "restore", "migrate"].includes(command);
@@ -74,7 +75,7 @@ function needsProcess([command = "-"]: readonly string[], options: SpawnOptions)
   return isOwn || isOfNode || command.startsWith("-") || under !== undefined || isStream;
 }
 
-/** Starts a command, for a test that does something to it before its end. */
+/** Starts a command, for a test that acts on it while it runs. */
 export function begin(words: readonly string[], options?: SpawnOptions): Running {
   const child = start(words, options);
   const { finished } = watch(child);
@@ -87,7 +88,7 @@ export function begin(words: readonly string[], options?: SpawnOptions): Running
   };
 }
 
-/** What is said from now on. */
+/** Waits for output that comes from now on. */
 function waitForSaid(
   child: ChildProcess,
   finished: Promise<Finished>,
@@ -122,7 +123,7 @@ export async function startServe(
   const line = await Promise.race([firstLine, finished]);
   if (typeof line !== "string") throw new Error(`serve ended: ${JSON.stringify(line)}`);
   const places = JSON.parse(line);
-  // In front of a remote server, callers send the gateway's token.
+  // In front of a remote server, clients send the token of the gateway.
   const keyFile = places.key_file ?? places.token_file ?? null;
   const key = keyFile === null ? "" : (await readFile(keyFile, "utf8")).trim();
 
@@ -143,7 +144,7 @@ export async function startServe(
   };
 }
 
-/** Starts several at once on one folder. If one fails to start, none is left running. */
+/** Starts several servers on one folder. If one fails to start, the others are stopped. */
 export async function startServes(data: string, count: number): Promise<readonly Serving[]> {
   const starts = Array.from({ length: count }, () => startServe(data));
   const settled = await Promise.allSettled(starts);
@@ -153,7 +154,7 @@ export async function startServes(data: string, count: number): Promise<readonly
   return servings;
 }
 
-/** A temporary folder; `path` is inside it and not made yet, as on a first start. */
+/** A temporary folder. `path` is in it and does not exist yet, as on a first start. */
 export async function createFolder(parent = memoryFolder): Promise<Folder> {
   const outer = await mkdtemp(join(parent, "waypost-command-"));
   return {
@@ -163,8 +164,8 @@ export async function createFolder(parent = memoryFolder): Promise<Folder> {
 }
 
 /**
- * A folder with nothing but the compiled program that a session has kept. A process starts there
- * for two thirds of the processor time.
+ * A folder with only the compiled program that a session has cached. A process starts there in two
+ * thirds of the processor time.
  */
 export async function createUsedFolder(): Promise<Folder> {
   kept ??= compile();
@@ -179,7 +180,7 @@ type Kept = { readonly name: string; readonly bytes: Buffer };
 
 let kept: Promise<Kept> | undefined;
 
-/** Once for all tests of this process. */
+/** Compiles once for all tests of this process. */
 async function compile(): Promise<Kept> {
   await using folder = await createFolder();
   const initialize = {
@@ -203,7 +204,7 @@ async function compile(): Promise<Kept> {
   return { name, bytes: await readFile(join(folder.path, name)) };
 }
 
-/** A data folder of its own, and `serve` that runs on it. */
+/** A data folder, and a server that runs on it. */
 export type Served = {
   readonly folder: Folder;
   readonly serving: Serving;
@@ -256,8 +257,8 @@ function watch(child: ChildProcess): {
 }
 
 /**
- * Another process's write may be unseen for 20 ms (src/store/cache.ts). All processes of a machine
- * count that by the same clock, so a request after this sees the write, however slow it is.
+ * A process may not see another process's write for 20 ms (src/store/cache.ts). All processes of a
+ * machine measure that with the same clock, so a request after this sees the write.
  */
 export async function untilSeen(): Promise<void> {
   await setTimeout(25);
@@ -273,13 +274,13 @@ export const bundle = join(import.meta.dirname, "../../dist/waypost.js");
 
 const { version } = JSON.parse(readFileSync("package.json", "utf8"));
 
-/** One command at a time, because each of them writes to the output of this process. */
+/** Runs one command at a time, because each of them writes to the output of this process. */
 let last: Promise<unknown> = Promise.resolve();
 
-/** What a command reads: lines that a person types at a terminal, or a text that is piped in. */
+/** The input of a command: lines typed at a terminal, or a text from a pipe. */
 type Stdin = { readonly typed?: Iterable<string>; readonly piped?: string };
 
-/** Runs a command in this process, for a tenth of the time that a process of its own takes. */
+/** Runs a command in this process, which takes a tenth of the time of a separate process. */
 export function runHere(
   words: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -336,7 +337,7 @@ function interceptWrites(stream: NodeJS.WriteStream) {
   };
 }
 
-/** Leaves out the settings of a Waypost that this machine has. */
+/** Leaves out the Waypost settings of this machine. */
 function cleanEnvironment(): Record<string, string | undefined> {
   const entries = Object.entries(process.env);
   return Object.fromEntries(entries.filter(([name]) => !name.startsWith("WAYPOST_")));

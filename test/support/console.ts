@@ -5,18 +5,17 @@ import { modernCall, post } from "./mcp-http.ts";
 import { expect } from "vitest";
 
 /**
- * Use this for console pages where no browser is needed: it sends forms and keeps cookies as one
- * does.
+ * Use this for console pages if no browser is needed. It sends forms and keeps cookies.
  */
 
-/** A browser as far as the network sees it: it keeps cookies, and names where a form comes from. */
+/** Sends the HTTP requests of a browser: it keeps cookies, and sends Origin with forms. */
 export type Browsing = {
   readonly open: (path: string, headers?: Headers) => Promise<Shown>;
-  /** Fills in the first form of the current page, with its hidden fields, and sends it. */
+  /** Fills in and sends the first form of the current page, with its hidden fields. */
   readonly submit: (fields: Fields, headers?: Headers) => Promise<Shown>;
-  /** Sends a form that no page has. */
+  /** Sends a form that is on no page. */
   readonly post: (path: string, fields: Fields, headers?: Headers) => Promise<Shown>;
-  /** The same for a form in which several fields have the same name. */
+  /** Like `post`, for a form in which several fields have the same name. */
   readonly postForm: (path: string, form: URLSearchParams, headers?: Headers) => Promise<Shown>;
   readonly cookies: Map<string, string>;
 };
@@ -25,7 +24,7 @@ export type Shown = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly text: string;
-  /** The size on the network, compressed or not. */
+  /** The size of the response on the network, compressed or not. */
   readonly bytes: number;
   /** The path after all redirects. */
   readonly path: string;
@@ -34,7 +33,7 @@ export type Shown = {
 type Headers = Readonly<Record<string, string>>;
 type Fields = Readonly<Record<string, string>>;
 
-/** Redirects are followed, as a browser does. */
+/** Follows redirects, as a browser does. */
 export function browse(origin: string): Browsing {
   const cookies = new Map<string, string>();
   let last: Shown = { status: 0, headers: {}, text: "", bytes: 0, path: "/" };
@@ -90,7 +89,7 @@ function readMarkup(text: string): string {
     .replaceAll("&amp;", "&");
 }
 
-/** Uses Node's own client, which sends any Host and Origin header that it is given. */
+/** Uses Node's own client, which can send any Host and Origin header. */
 function send(url: URL, headers: Headers, body?: string): Promise<Omit<Shown, "path">> {
   return new Promise((resolve, reject) => {
     const method = body === undefined ? "GET" : "POST";
@@ -110,7 +109,7 @@ function send(url: URL, headers: Headers, body?: string): Promise<Omit<Shown, "p
   });
 }
 
-/** Signs in with the server's key, or with another one. */
+/** Signs in with the server's key or another one. */
 export async function signInAt(
   { places, key }: Pick<Serving, "places" | "key">,
   shown = key,
@@ -121,31 +120,31 @@ export async function signInAt(
   return tab;
 }
 
-/** The token that every form of the session contains. */
+/** The token in all forms of the session. */
 export async function readFormToken(tab: Browsing): Promise<string> {
   const { text } = await tab.open("/");
   return /name="form_token" value="([^"]+)"/.exec(text.replace(/\s+/g, " "))?.[1] ?? "";
 }
 
-/** A project with one of everything that the console shows, some with hostile names. */
+/** A project with at least one of everything that the console shows, some with hostile names. */
 export type ConsoleGround = {
   readonly link: string;
   readonly app: string;
   readonly key: string;
   readonly webhook: string;
-  /** Whose key is `master`. */
+  /** The id of the project whose key is `master`. */
   readonly project: string;
   readonly master: string;
-  /** The address of a page on which an approval waits. */
+  /** The URL of the page of a pending approval. */
   readonly approval: string;
 };
 
 type Served = { readonly serving: Serving; readonly folder: Folder };
 
-/** More than fit on one page. */
+/** More apps than fit on one page. */
 const mostApps = 60;
 
-/** If any of it runs or loads, the page has a mark of that. */
+/** If a script in it runs or an image loads, the page gets a mark. */
 export const hostile =
   `"><script>window.hacked=1</script><img src=x onerror=window.hacked=1>` +
   `'&lt;\u202e${"x".repeat(60)}{{ project.name }} مرحبا`;
@@ -176,7 +175,7 @@ export async function plantConsole({ serving, folder }: Served): Promise<Console
   const inFolder = ["--data", folder.path];
   const { token: master } = await runJson(["keys", "create", "--master", ...inFolder]);
   const { id: key } = await runJson(["keys", "create", "--scopes", "links.show", ...inFolder]);
-  // No install is matched here, so this webhook is never called.
+  // No install is matched here, so this webhook never gets a message.
   const told = ["--url", "https://example.com/'<b>hook", "--events", "install.matched"];
   const { id: webhook } = await runJson(["webhooks", "create", ...told, ...inFolder]);
   const named = ["--name", hostile, "--subdomain", "strange"];
@@ -188,7 +187,7 @@ export async function plantConsole({ serving, folder }: Served): Promise<Console
   return { link: id, app: appId, key, webhook, project, master, approval };
 }
 
-/** Calls a tool as an assistant that has the server's key. */
+/** Calls a tool as an assistant with the server's key. */
 export async function callTool({ places, key }: Serving, name: string, args: object) {
   const { text } = await post(places.mcp, modernCall(key, 1, name, args));
   const [, json = text] = /^data: (.*"result".*)$/m.exec(text) ?? [];

@@ -5,12 +5,12 @@ import { join } from "node:path";
 /** Use these for the folders of a test and for the files of the repository. */
 
 /**
- * Where tests make their folders: in memory, where there is room. No power fails in a test, and on
- * a disk half of its time, or more, would go into waiting until what it wrote is safe.
+ * The parent of temporary folders: in memory, if there is space. Tests do not simulate power
+ * failures, and on a disk they would wait half of their time or more until writes are durable.
  */
 export const memoryFolder = hasRoom("/dev/shm") ? "/dev/shm" : tmpdir();
 
-/** Containers often have 64 MB of it, and then it is nobody's choice. */
+/** In containers /dev/shm often has only 64 MB, which is not enough. */
 function hasRoom(folder: string): boolean {
   const wanted = 2 * 1024 ** 3;
   try {
@@ -22,7 +22,7 @@ function hasRoom(folder: string): boolean {
   }
 }
 
-/** Every file below a folder, without installed packages. */
+/** All files below a folder, except installed packages. */
 export function listFiles(folder: string): readonly string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);

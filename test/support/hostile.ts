@@ -7,33 +7,33 @@ import { messages } from "../../src/contract/messages.ts";
 import { type Gate, waitUntil } from "./clock.ts";
 import type { World } from "./world.ts";
 
-/** Use this for a client whose remote server breaks its word in ways that are planned ahead. */
+/** Use this for clients of a remote server that misbehaves as the test has planned. */
 
 /**
- * A deployment that breaks its word: a real HTTP server before a real service. It does to each
- * request what was planned for it, before or after the service carried the request out.
+ * A misbehaving deployment: a real HTTP server in front of a real service. It applies the planned
+ * fault to each request, before or after the service has carried it out.
  */
 export type Hostile = {
   readonly origin: string;
-  /** What happens to the next writes and reads, in order; beyond that it is honest. */
+  /** Sets the faults for the next writes and reads, in order. Later requests have none. */
   readonly plan: (faults: { readonly writes?: Faults; readonly reads?: Faults }) => void;
-  /** Keeps waiting whoever asks for such an address, until the gate is opened. */
+  /** Delays requests to matching URLs until the gate is opened. */
   readonly hold: (isMeant: (url: string) => boolean, gate: Gate) => void;
-  /** Sets its clock apart from the world's. */
+  /** Sets the server's clock ahead of the world's. */
   readonly setAhead: (milliseconds: number) => void;
-  /** Every request that arrived, "POST /links" say. */
+  /** All requests that arrived, such as "POST /links". */
   readonly received: string[];
-  /** Those of them that reached the service behind it, each with status that it gave. */
+  /** The requests that reached the service, each with the status of its response. */
   readonly carriedOut: string[];
   /** The Authorization headers that arrived. */
   readonly authorizations: (string | undefined)[];
-  /** What arrived at the other host, to which the redirects lead. */
+  /** The requests that arrived at the host to which the redirects point. */
   readonly strayed: string[];
-  /** Waits until nothing that arrived is still being carried out. */
+  /** Waits until all requests have been carried out. */
   readonly settle: () => Promise<void>;
-  /** Waits until no caller is connected for an answer any more, answered or not. */
+  /** Waits until no client waits for a response. */
   readonly untilIdle: () => Promise<void>;
-  /** Waits until every connection from outside is closed. */
+  /** Waits until all connections from clients are closed. */
   readonly untilLeft: () => Promise<void>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
@@ -47,10 +47,10 @@ type Answer = { readonly status: number; readonly text: string };
 type Scene = {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** What the service said, or what it would look like where it was not asked. */
+  /** The response of the service, or an example if the service did not get the request. */
   readonly answer: Answer;
   readonly elsewhere: string;
-  /** Told when the caller is left without an answer. */
+  /** Called when the client gets no response. */
   readonly onStall: () => void;
   readonly carryOut: () => Promise<unknown>;
 };
@@ -63,14 +63,14 @@ const misdeeds = {
   reset: ({ request }) => request.socket.resetAndDestroy(),
   close: ({ request }) => request.socket.destroy(),
   stall: ({ onStall }) => onStall(),
-  /** Stalls, and carries the request out when its caller has given up: there is no "after". */
+  /** Sends nothing, and carries the request out after the client has given up. */
   late: async ({ request, onStall, carryOut }) => {
     const closed = once(request.socket, "close");
     onStall();
     await closed;
     await carryOut();
   },
-  /** Its caller knows by a header that no more will come: only then its time may be up. */
+  /** The header shows the client that the rest never comes, so its timer may ring. */
   stall_body: ({ response, answer }) => {
     const length = Buffer.byteLength(answer.text) + 1;
     response.writeHead(answer.status, { ...json, "content-length": length, [stallHeader]: "1" });
@@ -104,7 +104,7 @@ const misdeeds = {
     response.writeHead(answer.status, json).end(`{"filler":"${"x".repeat(9 * 1024 * 1024)}"}`);
   },
   noise: ({ request }) => request.socket.end("\u0001\u0002 no HTTP at all\r\n\r\n"),
-  /** As `noise` and `failing`, but the key comes back. */
+  /** Like `noise` and `failing`, but with the client's key in it. */
   echo_noise: ({ request }) => request.socket.end(`${request.headers.authorization}\r\n\r\n`),
   echo_401: (scene) => answerEcho(scene, 401),
   echo_500: (scene) => answerEcho(scene, 500),
@@ -122,27 +122,27 @@ const misdeeds = {
   failing: ({ response }) => {
     response.writeHead(500, json).end(JSON.stringify({ error: messages.internal("r-1") }));
   },
-  /** A browser would send the request again after this one. */
+  /** After this status, a browser would send the request again. */
   misdirected: (scene) => answerHtml(scene, 421),
   odd_status: ({ request }) => request.socket.end("HTTP/1.1 799 Odd\r\ncontent-length: 0\r\n\r\n"),
 } as const satisfies Record<string, (scene: Scene) => unknown>;
 
-// The keys of a literal object are what its type says.
+// The type lists exactly the keys of the object.
 const misdeedNames = Object.keys(misdeeds) as Misdeed[];
 
-/** Everything that can be planned, once before and once after the request was carried out. */
+/** All faults, before and after the request is carried out. */
 export const allFaults: readonly Fault[] = [
   "honest",
   ...misdeedNames,
   ...misdeedNames.filter((name) => name !== "late").map((name) => `${name} after` as const),
 ];
 
-/** A deployment that refuses what it did has lied in the API's own words: nobody can tell. */
+/** Faults where the response is valid but untrue, so that no client can detect it. */
 export const lies: ReadonlySet<Fault> = new Set([
   "limited after",
   "locked after",
   "echo_401 after",
-  // A 2xx to a write says that it is done.
+  // A 2xx to a write means that it was carried out.
   ...(["cut_length", "cut_chunked", "half_json", "other_json"] as const),
   ...(["huge", "stall_body", "html_200", "html_201", "html_200 after", "html_201 after"] as const),
 ]);
@@ -185,9 +185,9 @@ export async function openHostile(
       response.writeHead(answer.status, json).end(answer.text);
       return;
     }
-    // What is left of a fault without its time is the misdeed's name.
+    // Without " after", a fault is the name of its misdeed.
     const act: (scene: Scene) => unknown = misdeeds[fault.replace(/ after$/, "") as Misdeed];
-    // An empty answer cannot be cut, so a full one stands in for it.
+    // An empty response cannot be cut, so another one is used.
     const said = answer.text === "" ? noAnswer : answer;
     await act({
       request,

@@ -19,18 +19,18 @@ import type { CountedVisit } from "../../src/stats/visit.ts";
 import { openForEach } from "./open-for.ts";
 
 /**
- * Use this for visits of links: a link host on a port of this machine, in front of a small world.
+ * Use this for visits of links: a link host on a local port, with a small world.
  */
 
 export type LinkHost = {
   readonly world: World;
   readonly port: number;
-  /** Where the links of the world's first project live. */
+  /** The origin of the links of the world's first project. */
   readonly origin: string;
   readonly visit: (path: string, given?: Visiting) => Promise<Visited>;
-  /** Sends bytes as they are and answers what comes back, to the end of the connection. */
+  /** Sends bytes, and returns all bytes of the response until the connection ends. */
   readonly sendRaw: (bytes: string) => Promise<string>;
-  /** Creates a resource through the API; it must succeed. */
+  /** Creates a resource through the API, and throws if that fails. */
   readonly add: (kind: "link" | "ios_app" | "android_app", fields: object) => Promise<Added>;
   readonly readClicks: (id: string) => Promise<number>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
@@ -42,11 +42,11 @@ type Added = any;
 
 export type Visiting = {
   readonly method?: string;
-  /** Another host name than that of the first project, port and all. */
+  /** A different Host header than that of the first project, with the port. */
   readonly host?: string;
   readonly agent?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as JSON. */
+  /** The body, which is sent as JSON. */
   readonly body?: object;
 };
 
@@ -57,7 +57,7 @@ export type Visited = {
   readonly bytes: Buffer;
 };
 
-/** What the host says to host names that are none of its projects'. */
+/** The response to host names that belong to none of the projects. */
 export const elsewhere = "not a link host";
 
 const desktop =
@@ -66,7 +66,7 @@ const desktop =
 
 type Given = "secondOrigin" | "clock" | "findCountry" | "report" | "trustedProxies";
 type LinkHostOptions = Partial<Pick<HostOptions, Given>> & {
-  /** Puts something between the host and its store. */
+  /** Wraps the store of the host, to change how it behaves. */
   readonly wrap?: (store: Store) => Store;
 };
 
@@ -78,7 +78,7 @@ export async function openLinkHost({
   ...options
 }: LinkHostOptions = {}): Promise<LinkHost> {
   const world = await createWorld();
-  // A connection that is kept outlives whatever a test does between two visits.
+  // Connections stay open longer than any test waits between two visits.
   const server = createServer({ keepAliveTimeout: 60_000 }).listen(0, "127.0.0.1");
   await once(server, "listening");
   // A listening TCP server has an address with a port.
@@ -150,27 +150,28 @@ export async function visitAt(port: number, path: string, given: Visiting): Prom
 
 async function sendRaw(port: number, bytes: string): Promise<string> {
   const socket = connect(port, "127.0.0.1").setEncoding("latin1");
-  // Node does not answer a client that has ended its side, so the bytes themselves must end it.
+  // Node does not answer a client that has ended its side, so the request must close the
+  // connection.
   socket.write(Buffer.from(bytes, "latin1"));
   let text = "";
   for await (const chunk of socket) text += chunk;
   return text;
 }
 
-/** A link with deferred deep linking, phones that visit its page, and the app on them. */
+/** A link with deferred deep linking, the phones that visit its page, and the app on them. */
 export type InstallWorld = LinkHost & {
   readonly link: { readonly id: string };
-  /** Opens an address, or sends to it, as a phone at home or at another place. */
+  /** Sends a request as a phone at home or at another place. */
   readonly open: (path: string, given?: From) => Promise<Visited>;
-  /** Opens the page, and does what its script does. */
+  /** Opens the page, and sends what its script would send. */
   readonly visitPage: (path?: string, given?: From, screen?: object) => Promise<PageVisit>;
-  /** Asks as the app does, of this process or another one. */
+  /** Sends the app's request for its install, to this process or another one. */
   readonly install: (from?: string, sent?: SdkRequest, by?: AnswerApi) => Promise<SdkAnswer>;
-  /** The same of a phone that has not asked before, as the SDK reads it. */
+  /** Does so for a phone that has not asked before, and reads the result like the SDK. */
   readonly match: (from?: string, by?: AnswerApi) => Promise<Read>;
-  /** Another process of the same store, or this one after a restart. */
+  /** Starts another process with the same store, or this one again. */
   readonly startAnother: (store?: Store) => AnswerApi;
-  /** The visits that are kept. */
+  /** Lists the stored visits. */
   readonly listRows: () => Promise<readonly Row[]>;
 };
 
@@ -182,7 +183,7 @@ type Row = Awaited<ReturnType<typeof listRows>>[number];
 
 export const home = "93.184.216.34";
 
-/** What the page's script sends, and later the app on the same phone. */
+/** The details of a phone that the page's script sends, and later the app. */
 export const told = {
   screen_width: 393,
   screen_height: 852,
@@ -256,7 +257,7 @@ export async function openInstallWorld(): Promise<InstallWorld> {
   };
 }
 
-/** The first start of an app on another phone, which looks the same. */
+/** The first start of an app on another phone with the same details. */
 export function startFirst(phone: number): SdkRequest {
   const idfv = `1D6B0C2E-6F0A-4E0B-9F43-${String(phone).padStart(12, "0")}`;
   return { ...iosFirstLaunch, body: iosFirstLaunch.body.replace(/(?<="idfv":")[^"]+/, idfv) };
@@ -267,8 +268,8 @@ function listRows({ db }: Store) {
 }
 
 /**
- * Makes links at these paths before each test of a file. Visits are noted as a link host does, and
- * read as any client does. In this world it is 2026-01-15.
+ * Creates links at these paths before each test of a file. Visits are recorded as a link host does,
+ * and read through the API. In this world it is 2026-01-15.
  */
 export function openVisitedLinks(paths: readonly string[], take: (world: World) => unknown) {
   let world: World;
@@ -289,7 +290,7 @@ export function openVisitedLinks(paths: readonly string[], take: (world: World) 
     world.call("GET", "/link_stats", { query, ...(key !== undefined && { key }) });
 
   return {
-    /** By their paths. */
+    /** The ids of the links, by path. */
     ids,
     makeLink,
     note: (path: string, at: string, more: Partial<CountedVisit> = {}): void => {
@@ -304,7 +305,7 @@ export function openVisitedLinks(paths: readonly string[], take: (world: World) 
       });
     },
     ask,
-    /** Reads the statistics; the request must succeed. */
+    /** Reads the statistics, and throws if that fails. */
     read: async (query: string) => {
       const { status, body, text } = await ask(query);
       expect(status, text).toBe(200);

@@ -1,17 +1,19 @@
 import { request } from "node:http";
 import { callOf, startRaw, type RawSession } from "./mcp-http.ts";
 
-/** Use this for several processes that share a data folder and a port, as clients start them. */
+/**
+ * Use this for several processes that share a data folder and a port, as MCP clients start them.
+ */
 
 export type Session = RawSession & {
-  /** The address of a link, as the assistant is told it; and what it is told of addresses. */
+  /** The address of a link in a tool's result, and what the result says about addresses. */
   readonly askAddress: () => Promise<Told>;
   readonly listTools: () => Promise<void>;
-  /** What a call is answered, whether it did it or not. */
+  /** Returns the result of a tool call, also if it failed. */
   // Tests read results as freely as a client in any language would.
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly call: (name: string, args: object) => Promise<any>;
-  /** Ends it as a client does, by the end of its input, or kills it. */
+  /** Ends the process like a client, by closing its input, or kills it. */
   readonly stop: (by?: "input" | "SIGKILL") => Promise<number | null>;
 };
 
@@ -26,7 +28,7 @@ type Starting = {
 const path = "spring";
 const destination = "https://example.com/spring";
 
-/** A stdio session that is past its handshake, and has asked for nothing. */
+/** A stdio session after its handshake, before any request. */
 export async function startSession({ data, port, env = {} }: Starting): Promise<Session> {
   const raw = startRaw({ data, env: { WAYPOST_PORT: `${port}`, ...env } });
   await raw.handshake();
@@ -57,7 +59,7 @@ export async function startSession({ data, port, env = {} }: Starting): Promise<
 
 type Visited = { readonly status: number; readonly location: string | undefined };
 
-/** What a browser on this machine is answered there; undefined where nobody listens. */
+/** The response to a browser on this machine, or undefined if no server listens. */
 export function visit(address: string, method = "GET"): Promise<Visited | undefined> {
   const { host, port, pathname } = new URL(address);
   const place = { host: "127.0.0.1", port, path: pathname, method, agent: false };
@@ -73,7 +75,7 @@ export function visit(address: string, method = "GET"): Promise<Visited | undefi
   });
 }
 
-/** Whether the link is there. */
+/** Whether the address redirects to the link's destination. */
 export async function opens(address: string): Promise<boolean> {
   return (await visit(address))?.location === destination;
 }

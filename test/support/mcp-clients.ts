@@ -12,11 +12,11 @@ import { AjvJsonSchemaValidator as AjvV2 } from "@modelcontextprotocol/client/va
 import { AjvJsonSchemaValidator as AjvV1 } from "@modelcontextprotocol/sdk/validation/ajv";
 
 /**
- * Use this for the official clients of both lines, connected to the built command. Closing one that
- * speaks over stdio proves that its process said nothing but JSON-RPC on stdout.
+ * Use this for the official clients of both versions, connected to the built command. Closing a
+ * stdio client checks that its process wrote only JSON-RPC to stdout.
  */
 
-/** A command of its own on a data folder, or a server that is there. */
+/** A new process on a data folder, or a running server. */
 type Way = Stdio | Http;
 
 type Stdio = {
@@ -25,7 +25,7 @@ type Stdio = {
   readonly env?: Readonly<Record<string, string>>;
 } & (
   | { readonly data: string }
-  /** Another program than ours, with words of its own. */
+  /** Another program than Waypost, with its arguments. */
   | { readonly program: string }
 );
 
@@ -37,11 +37,11 @@ export type Reply = {
 };
 
 export type Connecting = Way & {
-  /** The person in front of the client; a client without one has no form to show. */
+  /** The person at the client. Without one, the client cannot show forms. */
   readonly elicit?: (message: string) => Reply | Promise<Reply>;
-  /** In place of a form, the browser that the client can open. */
+  /** The browser that the client can open, in place of a form. */
   readonly open?: (url: string) => Reply | Promise<Reply>;
-  /** Whether the client listens for another list of tools. */
+  /** Whether the client listens for changes of the list of tools. */
   readonly watches?: boolean;
 };
 
@@ -57,30 +57,30 @@ export type ToolResult = {
 type Progress = { readonly progress: number; readonly total?: number | undefined };
 
 export type Connected = {
-  /** Names, in the order of the list. */
+  /** The names of the tools, in the order of the list. */
   readonly listNames: () => Promise<readonly string[]>;
   readonly callTool: (
     name: string,
     args?: Record<string, unknown>,
-    /** Asks to be told how far the call is. */
+    /** Called with the progress of the call. */
     onprogress?: (progress: Progress) => void,
   ) => Promise<ToolResult>;
-  /** Resolves when the list of tools was said to be another one, so many times in all. */
+  /** Resolves when the server has reported a changed list of tools this many times in total. */
   readonly untilChanged: (times?: number) => Promise<void>;
-  /** How often that was said by now. */
+  /** How many changes of the list of tools were reported so far. */
   readonly countChanges: () => number;
   readonly close: () => Promise<void>;
-  /** Its process; over HTTP there is none. */
+  /** The process of the server, or undefined over HTTP. */
   readonly process: Spoken | undefined;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-/** A process that speaks over stdio. */
+/** A process that is used over stdio. */
 export type Spoken = {
   readonly pid: number;
   readonly stdout: () => string;
   readonly stderr: () => string;
-  /** Its exit code; null where a signal ended it. */
+  /** Its exit code, or null if a signal ended it. */
   readonly ended: Promise<number | null>;
 };
 
@@ -93,7 +93,7 @@ function readUrl(params: object): string {
   return "url" in params ? String(params.url) : "";
 }
 
-/** The 1.x client: it speaks the protocol's earlier revisions. */
+/** The 1.x client, which supports the earlier revisions of the protocol. */
 export async function connectV1(given: Connecting): Promise<Connected & { client: ClientV1 }> {
   const { elicit, open } = given;
   const changes = countChanges();
@@ -119,7 +119,7 @@ export async function connectV1(given: Connecting): Promise<Connected & { client
   return { client, ...present(client, changes, readProcess?.()) };
 }
 
-/** The 2.x client: `modern` is 2026-07-28 alone, `auto` finds out, `legacy` is what came before. */
+/** The 2.x client: `modern` is 2026-07-28, `legacy` is earlier, and `auto` detects it. */
 export async function connectV2(
   given: Connecting & { readonly era?: "modern" | "auto" | "legacy" },
 ): Promise<Connected & { client: ClientV2 }> {
@@ -149,7 +149,7 @@ export async function connectV2(
   return { client, ...present(client, changes, readProcess?.()) };
 }
 
-/** Every line must be a JSON-RPC message, and the last one whole. */
+/** Returns the lines that are not JSON-RPC, and an incomplete last line. */
 export function findStrayLines(stdout: string): readonly string[] {
   return stdout.split("\n").filter((line, index, lines) => {
     return !(line === "" && index === lines.length - 1) && !isJsonRpc(line);
@@ -205,7 +205,7 @@ function present(
   };
 }
 
-/** Closes once, waits for the process, and looks at all that it said. */
+/** Closes the client once, waits for the process, and checks its output. */
 export function closeCleanly(
   client: { readonly close: () => Promise<void> },
   process: Spoken | undefined,
@@ -221,9 +221,9 @@ export function closeCleanly(
   };
 }
 
-/** What any client hands out as a result. */
+/** Reads a tool's result from any client. */
 export function readResult(result: object): ToolResult {
-  // Each client has types of its own for what travels as the same JSON.
+  // The clients have different types for the same JSON.
   const {
     isError,
     structuredContent,
@@ -239,13 +239,13 @@ export function readResult(result: object): ToolResult {
   return { isError: isError === true, structured: structuredContent, text, meta };
 }
 
-/** What starts the process, in the form that every client takes. */
+/** The command and environment of the process, in the form that all clients take. */
 export function describeCommand({ words = [], env = {}, ...given }: Stdio) {
   const start = "data" in given ? [bundle, "stdio", "--data", given.data] : [given.program];
   return {
     command: process.execPath,
     args: [...start, ...words],
-    // Tests run beside each other, so none has the usual port for itself.
+    // Tests run in parallel, so the default port may be in use.
     env: { WAYPOST_PORT: "0", ...env },
     stderr: "pipe" as const,
   };
@@ -256,8 +256,8 @@ export function describeHeaders({ token }: Http): Record<string, string> {
 }
 
 /**
- * Listens to the process that a transport is going to start, before it can say anything. The
- * clients keep it to themselves, in a member of that name.
+ * Records the output of the process that a transport is about to start, from its first byte. The
+ * clients keep the process in a private member.
  */
 export function record(
   transport: { start: () => Promise<void> },
@@ -270,7 +270,7 @@ export function record(
     const child = Reflect.get(transport, member) as ChildProcess | undefined;
     if (child === undefined) return;
     spoken = listen(child);
-    // Their own copy of stderr would fill up unread; without it the stream stands still.
+    // Nobody reads the transport's copy of stderr. When that is full, stderr would block.
     child.stderr?.unpipe();
     child.stderr?.resume();
   };
@@ -293,7 +293,7 @@ export function listen(child: ChildProcess): Spoken {
   };
 }
 
-/** A call of a tool whose end is known beforehand: its result, or why it failed. */
+/** A tool call with a known outcome: its result, or the error. */
 
 export type Args = Readonly<Record<string, unknown>>;
 
@@ -312,9 +312,8 @@ export async function callRefused({ callTool }: Client, tool: string, args: Args
 }
 
 /**
- * What the official clients hold results against. By themselves they compile every tool's schema
- * for each client anew, which is most of the work of a short test; here each text of a schema is
- * compiled once.
+ * Validates results in the official clients. Their own validators compile the schemas of all tools
+ * for each client, which takes most of the time of a short test. This compiles each schema once.
  */
 
 type Provider = { readonly getValidator: (schema: object) => unknown };
@@ -327,7 +326,7 @@ function compileOnce<Given extends Provider>(provider: Given): Given {
     known.set(text, validator);
     return validator;
   };
-  // Its one method answers what the provider's own has answered.
+  // It has the only method of a validator provider.
   return { getValidator } as unknown as Given;
 }
 

@@ -19,9 +19,9 @@ import { describeCommand, findStrayLines, listen, type Spoken } from "./mcp-clie
 import { waitUntil } from "./clock.ts";
 import type { InMemoryTransport } from "@modelcontextprotocol/client";
 
-/** Use this for MCP over HTTP or stdio, message by message, in front of the built command. */
+/** Use this for single MCP messages to the built command, over HTTP or stdio. */
 
-/** The built command serving a data folder, and a hand on its store beside it. */
+/** The built command as a server on a data folder, and direct access to its store. */
 export type Ground = {
   readonly data: string;
   readonly serving: Serving;
@@ -29,11 +29,11 @@ export type Ground = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-/** A project of its own with one key. */
+/** A project and a key for it. */
 export type Tenant = {
   readonly key: string;
   readonly subdomain: string;
-  /** What another process changes is seen after a moment; these wait for it. */
+  /** The server sees changes of other processes after a moment, so these wait for it. */
   readonly suspend: (isSuspended: boolean) => Promise<void>;
   readonly setRole: (role: Role) => Promise<void>;
   readonly revoke: () => Promise<void>;
@@ -97,7 +97,7 @@ export async function openGround(): Promise<Ground> {
   };
 }
 
-/** Opens an approval's page and presses a button, as a browser would. */
+/** Opens an approval page and presses a button, like a browser. */
 export async function decideOnPage(url: string, decision: "approve" | "decline"): Promise<void> {
   const page = await (await fetch(url)).text();
   const hidden = [...page.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)];
@@ -111,7 +111,7 @@ export async function decideOnPage(url: string, decision: "approve" | "decline")
   expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
 }
 
-/** Requests to `/mcp` as no client library would send them: any header, any body. */
+/** Requests to `/mcp` with any header and any body, as no client library sends them. */
 export type Posted = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -121,7 +121,7 @@ export type Posted = {
 export type Posting = {
   readonly method?: string;
   readonly headers?: OutgoingHttpHeaders;
-  /** A text travels as it is; several are sent one after another, without a length. */
+  /** A text is sent as it is. Several are sent one after another, without a length. */
   readonly body?: string | readonly string[];
   readonly agent?: Agent;
 };
@@ -130,7 +130,7 @@ const revision = "2026-07-28";
 
 export async function post(url: string, given: Posting): Promise<Posted> {
   if (given.agent !== undefined) return postOver(given.agent, url, given);
-  // After a refusal in the middle of a body, its connection is of no use to the next request.
+  // After a refusal in the middle of a body, a connection cannot be used again.
   const own = new Agent({ keepAlive: true });
   return postOver(own, url, given).finally(() => own.destroy());
 }
@@ -164,7 +164,7 @@ function postOver(agent: Agent, url: string, given: Posting): Promise<Posted> {
   });
 }
 
-/** One call in 2026-07-28: nothing comes before it and nothing stays after it. */
+/** A single call in 2026-07-28, which needs no session. */
 export function modernCall(token: string, id: number | string, name: string, args: object = {}) {
   const { method, params } = callOf(id, name, args);
   return modernRequest(token, id, method, params);
@@ -189,7 +189,7 @@ export function modernRequest(token: string, id: number | string, method: string
   };
 }
 
-/** A message of the earlier revisions, in a session or to open one. */
+/** A message of the earlier revisions, within a session or to open one. */
 export function withSession(token: string, id: string | undefined, message?: object) {
   return {
     headers: {
@@ -202,7 +202,7 @@ export function withSession(token: string, id: string | undefined, message?: obj
   };
 }
 
-/** A stream of news in a session of its own, which lasts until the server ends it. */
+/** A stream of notifications in a session, which lasts until the server ends it. */
 export async function listenInSession(url: string, token: string): Promise<Response> {
   const opened = await post(url, withSession(token, undefined, handshake[0]));
   const id = String(opened.headers["mcp-session-id"]);
@@ -211,7 +211,7 @@ export async function listenInSession(url: string, token: string): Promise<Respo
   return fetch(url, { headers: { ...headers, accept: "text/event-stream" } });
 }
 
-/** The same in 2026-07-28. */
+/** A stream of notifications in 2026-07-28. */
 export async function listenModern(url: string, token: string): Promise<Response> {
   return fetch(url, { method: "POST", ...listenRequest(token) });
 }
@@ -221,24 +221,24 @@ export function listenRequest(token: string) {
   return modernRequest(token, "listen", "subscriptions/listen", { notifications });
 }
 
-/** Our command over stdio without a client between: lines go in as they are written. */
+/** Our command over stdio without a client: the test writes each line. */
 export type RawSession = Spoken & {
-  /** An object travels as JSON; every line gets its end. */
+  /** Sends objects as JSON and texts as they are, each on a line. */
   readonly send: (...lines: readonly unknown[]) => void;
   /**
-   * Resolves with the message that has this id, null for those that answer nobody; where it ends
-   * without one, what came instead is thrown.
+   * Resolves with the message that has this id, which is null in some errors. If the process
+   * ends first, it throws with its output.
    */
   readonly answer: (id: number | string | null) => Promise<Message>;
-  /** Sends lines that are answered as they are read, and resolves with all that came by then. */
+  /** Sends lines with an immediate response. Resolves with all messages received until then. */
   readonly exchange: (...lines: readonly unknown[]) => Promise<readonly Message[]>;
-  /** All that came by now. */
+  /** All messages received so far. */
   readonly heard: () => readonly Message[];
-  /** How many messages came with this id. */
+  /** The number of messages with this id. */
   readonly count: (id: number | string | null) => number;
   readonly handshake: () => Promise<void>;
   readonly child: ChildProcess;
-  /** Ends it by force, whatever it does, and looks at what it said. */
+  /** Kills the process, and checks its output. */
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
@@ -262,7 +262,7 @@ export function startRaw(options: Options): RawSession {
   const spoken = listen(child);
   const messages: Message[] = [];
   createInterface({ input: child.stdout }).on("line", (line) => messages.push(JSON.parse(line)));
-  // A process that is gone has no input; what it said tells the rest.
+  // Writing to an ended process fails. The tests then check its output.
   child.stdin.on("error", () => undefined);
 
   const find = (id: Message["id"]) => messages.filter((message) => message.id === id);
@@ -282,7 +282,7 @@ export function startRaw(options: Options): RawSession {
   const exchange: RawSession["exchange"] = async (...lines) => {
     const before = messages.length;
     const id = `exchange ${(exchanges += 1)}`;
-    // What is answered as it is read was answered before this is.
+    // The responses to the lines are written before the response to this ping.
     send(...lines, { jsonrpc: "2.0", id, method: "ping" });
     const last = await answer(id);
     return messages.slice(before, messages.indexOf(last));
@@ -308,7 +308,7 @@ export function startRaw(options: Options): RawSession {
   };
 }
 
-/** How a session of the earlier revisions begins. */
+/** The messages that open a session of the earlier revisions. */
 export const handshake = [
   {
     jsonrpc: "2.0",
@@ -327,10 +327,10 @@ export function callOf(id: number | string, name: string, args: object = {}) {
   return { jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } };
 }
 
-/** JSON-RPC of 2026-07-28 by hand: what no honest client would send. */
+/** A JSON-RPC request of 2026-07-28 that no well-behaved client would send. */
 
 export type RawCall = {
-  /** A call of a tool, unless it says so. */
+  /** By default `tools/call`. */
   readonly method?: string;
   readonly name?: string;
   readonly taskId?: string;
@@ -346,7 +346,7 @@ export type RawCall = {
 // oxlint-disable-next-line typescript/no-explicit-any
 export type RawResult = any;
 
-/** As the official clients in the tests call themselves. */
+/** The name that the official clients in the tests send. */
 export const self = { name: "waypost-tests", version: "1.0.0" };
 
 const aForm = { elicitation: { form: {} } };
@@ -354,7 +354,7 @@ const aForm = { elicitation: { form: {} } };
 export function speakRaw(transport: InMemoryTransport): (call: RawCall) => Promise<RawResult> {
   const waiting = new Map<unknown, (message: RawResult) => void>();
   let calls = 0;
-  // A transport of the protocol is no event target: it has this one listener.
+  // A transport of the protocol is no event target. It has only this listener.
   // oxlint-disable-next-line unicorn/prefer-add-event-listener
   transport.onmessage = (message: RawResult) => waiting.get(message.id)?.(message);
   const started = transport.start();
@@ -368,7 +368,7 @@ export function speakRaw(transport: InMemoryTransport): (call: RawCall) => Promi
       "io.modelcontextprotocol/clientCapabilities": capabilities,
     };
     const asked = { ...params, ["_meta"]: envelope };
-    // Whatever a test wants to send is sent, whether it is a message of the protocol or not.
+    // Tests may also send invalid messages.
     const message = { jsonrpc: "2.0", id, method, params: asked };
     await transport.send(message as unknown as Parameters<InMemoryTransport["send"]>[0]);
     const { result, error } = await answered;

@@ -20,23 +20,23 @@ const known: KnownKey = {
 type From = Begun & { readonly signal?: AbortSignal };
 type Begun = { readonly bytes?: number };
 
-/** What a call of a tool does; none does anything where it is left out. */
+/** The implementation of all tools. By default they do nothing. */
 type Work = (tool: string, context: ServerContext) => unknown;
 
 const [{ params, ...initialize }] = handshake;
-/** Of a client that can ask its user. */
+/** The handshake of a client that can ask its user. */
 const handshakeWithForms = {
   ...initialize,
   params: { ...params, capabilities: { elicitation: {} } },
 };
-/** More than what is read of any message. */
+/** More bytes than the server reads of any message. */
 const long = new Uint8Array(70_000).fill(32);
 
 function lengthen<T extends { readonly body: string }>(request: T, bytes = 0): T {
   return { ...request, body: request.body + " ".repeat(bytes) };
 }
 
-/** The way in without a port before it; whatever is shown as a token is a key. */
+/** The MCP endpoint without a port. It accepts any token as a key. */
 export function openWay(work: Work = () => undefined) {
   const made: string[] = [];
   let now = 0;
@@ -60,7 +60,7 @@ export function openWay(work: Work = () => undefined) {
         }),
         onChange,
       });
-      // Nothing else of a key context is looked at where no tool is called.
+      // Without tool calls, no other member of a key context is used.
       return { access, renew: () => Promise.resolve() } as KeyContext;
     },
     createServer: () => {
@@ -90,10 +90,10 @@ export function openWay(work: Work = () => undefined) {
       now += milliseconds;
       alarms.ringDue();
     },
-    /** `bytes` are what comes besides, without a length before it. */
+    /** `bytes` is the number of extra bytes in the body, which has no length header. */
     call: (key: string, tool = "any", { signal, bytes }: From = {}) =>
       post({ ...lengthen(modernCall(key, 1, tool), bytes), ...(signal && { signal }) }),
-    /** As clients of the earlier revisions call, each request with an id of its own. */
+    /** Calls tools like a client of the earlier revisions. Each request has an id. */
     openSession: async (key: string) => {
       const opened = await post(withSession(key, undefined, handshakeWithForms));
       expect(opened.status).toBe(200);
@@ -108,7 +108,7 @@ export function openWay(work: Work = () => undefined) {
       };
     },
     listen: (key: string, { bytes }: Begun = {}) => post(lengthen(listenRequest(key), bytes)),
-    /** A call whose body comes when the test says so, but for the first part of a long one. */
+    /** A call whose body the test ends later. Only the first part of a long body is sent. */
     begin: (key: string, { bytes }: Begun = {}) => {
       let end: (() => void) | undefined;
       let pulls = 0;
@@ -126,7 +126,7 @@ export function openWay(work: Work = () => undefined) {
       );
       const length = bytes === undefined ? {} : { "content-length": `${bytes}` };
       const headers = { ...modernCall(key, 1, "any").headers, ...length };
-      // The types of the platform do not know what its own requests need for a stream.
+      // The types of `Request` do not know `duplex`, which a stream needs.
       const init: RequestInit & { readonly duplex: "half" } = { headers, body, duplex: "half" };
       return {
         answered: post(init),
@@ -134,7 +134,7 @@ export function openWay(work: Work = () => undefined) {
         end: () => end?.(),
       };
     },
-    /** Opens the key's door, and does nothing behind it. */
+    /** Sends a GET with this key, which is refused after the key was checked. */
     knock: async (key: string) => {
       const headers = { authorization: `Bearer ${key}`, accept: "text/event-stream" };
       expect((await ask({ headers })).status).toBe(400);
@@ -143,7 +143,7 @@ export function openWay(work: Work = () => undefined) {
   };
 }
 
-/** Calls that have begun do not end before the test says so. */
+/** Calls run until the test ends them. */
 export function openHeldWay() {
   const gate = createGate();
   const begun: string[] = [];
@@ -160,7 +160,7 @@ export async function readStatuses(
   return new Set((await Promise.all(calls)).map(({ status }) => status));
 }
 
-/** Lets everything happen that nothing holds up. */
+/** Waits until all pending work that is not blocked has finished. */
 export async function settle(): Promise<void> {
   for (let count = 0; count < 20; count += 1) await turn();
 }

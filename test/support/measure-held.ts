@@ -2,22 +2,22 @@ import { setImmediate } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** Use this to measure what memory an act leaves behind. */
+/** Use this to measure the memory that some work leaves behind. */
 
 setFlagsFromString("--expose-gc");
-// The flag gives a function to contexts that are made after it.
+// The flag adds a function to contexts that are created after it.
 const collect = runInNewContext("gc") as (options?: { readonly type: "minor" }) => void;
 
-/** Lets everything go that nobody needs. */
+/** Frees all memory that is no longer used. */
 export async function collectGarbage(): Promise<void> {
-  // What a turn of the event loop still holds on to is let go in the next.
+  // Objects that a turn of the event loop still uses are freed in the next turn.
   for (let turn = 0; turn < 3; turn += 1) {
     await setImmediate();
     collect();
   }
 }
 
-/** The bytes that this process still holds when everything that nobody needs has gone. */
+/** The bytes that this process still uses after garbage collection. */
 export async function measureHeld(): Promise<number> {
   await collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
@@ -25,8 +25,9 @@ export async function measureHeld(): Promise<number> {
 }
 
 /**
- * The bytes that some work leaves behind after collections of what is young alone: those that cost
- * next to nothing. The least of three goes, for whatever else the process does adds to one of them.
+ * The bytes that some work leaves behind after minor collections, which free only new objects and
+ * are cheap. Returns the lowest of three measurements, because other work in this process adds to
+ * some.
  */
 export async function measureLeftOld(work: () => void | Promise<void>): Promise<number> {
   const left: number[] = [];

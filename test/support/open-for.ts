@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
  * them.
  */
 
-/** What has to be put away again, and perhaps notes what it reports as unexpected. */
+/** Something to close after the tests, which may also report unexpected errors. */
 type Opened = {
   readonly reported?: readonly unknown[];
   readonly [Symbol.asyncDispose]: () => Promise<void>;
@@ -13,14 +13,14 @@ type Opened = {
 
 type OpenFor = <Thing extends Opened>(
   open: () => Promise<Thing>,
-  /** Takes it over, and makes in it what the tests need. */
+  /** Gets the opened thing, and prepares it for the tests. */
   take: (opened: Thing) => unknown,
 ) => void;
 
-/** Opens one before each test of a file, and puts it away; nothing may have been reported. */
+/** Opens one before each test of a file and closes it afterwards. It must report no error. */
 export const openForEach = between(beforeEach, afterEach);
 
-/** The same one for all tests of a file. */
+/** Opens one for all tests of a file. */
 export const openForAll = between(beforeAll, afterAll);
 
 type Hook = (work: () => Promise<void>) => void;

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { World } from "./world.ts";
 
-/** Use this for many links that differ, and for which of them a filter should select. */
+/** Use this for many different links, and to compute which of them a filter should select. */
 
 export const day = 86_400_000;
 
@@ -13,13 +13,13 @@ export type Seed = {
   readonly created_via?: "api" | "console";
   readonly ios_app_bundle_id?: string | null | undefined;
   readonly android_app_package_name?: string | null | undefined;
-  /** Fields that the specification's filters do not know. */
+  /** Fields for which the specification has no filters. */
   readonly more?: Readonly<Record<string, string | null>>;
-  /** How long after the one before it: a day, unless said otherwise. */
+  /** The time since the previous link was created, by default a day. */
   readonly pause?: number;
 };
 
-/** Makes links through the API; what the API cannot set is set behind its back. */
+/** Creates links through the API, and sets the other fields in the database. */
 export async function plantLinks(world: World, seeds: readonly Seed[]): Promise<Row[]> {
   const rows: Row[] = [];
   for (const seed of seeds) {
@@ -53,7 +53,7 @@ export async function plantLinks(world: World, seeds: readonly Seed[]): Promise<
   return rows;
 }
 
-/** Lists filter and sort by it, and no reply shows it. */
+/** The creation time, by which lists filter and sort, and which no response contains. */
 export async function readCreation(
   world: World,
   table: "links" | "ios_apps" | "android_apps",
@@ -68,9 +68,9 @@ export async function readCreation(
 }
 
 /**
- * What a list must answer, said a second time and in the plainest way: rows in memory, the raw
- * `q[...]` pairs, the ids in their order. It follows link-services.md §2 and shares no code with
- * the engine, not even the folding, so that an error would have to be made twice.
+ * Computes the expected result of a list in the simplest way: from rows in memory and raw `q[...]`
+ * pairs to ids in order. It follows link-services.md §2 and shares no code with the engine, not
+ * even the folding, so that a mistake would have to be made twice.
  */
 
 export type Kind = "text" | "path" | "integer" | "time";
@@ -80,7 +80,7 @@ export type Row = { readonly id: string; readonly [field: string]: Value };
 /** `["q[name_eq]", "Spring"]`: a parameter before it is percent-encoded. */
 export type Pair = readonly [name: string, value: string];
 
-/** Undefined where the question is refused. */
+/** Returns undefined if the request is refused. */
 export function selectIds(
   rows: readonly Row[],
   kinds: Kinds,
@@ -107,7 +107,7 @@ function collect(query: readonly Pair[]): ReadonlyMap<string, readonly string[]>
   return new Map([...all].filter(([, texts]) => texts.length > 0));
 }
 
-/** A listed field with a condition that it has not; such a name may be another field's, too. */
+/** A listed field with a condition that it does not support, unless another field has that name. */
 function isRefused(name: string, kinds: Kinds): boolean {
   const last = name.replace(/^.*_(?:and|or)_/, "");
   const field = Object.keys(kinds).find((known) => new RegExp(`^${known}(_|$)`).test(last));
@@ -149,12 +149,12 @@ function readCondition(kind: Kind, condition: string, texts: readonly string[]) 
   return (value: Value) => value !== null && wanted.some((item) => stands(value, condition, item));
 }
 
-/** A value as the API prints it. */
+/** The value in the form in which the API prints it. */
 function print(value: string | number, kind: Kind): string {
   return kind === "time" ? new Date(value).toISOString() : String(value);
 }
 
-/** What could not be read is null: it equals nothing, and differs from everything that is there. */
+/** An unreadable value is null: it equals no value, and differs from all values that exist. */
 function stands(value: Value, condition: string, wanted: Value): boolean {
   if (wanted === null) return condition === "not_eq";
   const order = compare(value, wanted);
@@ -177,7 +177,10 @@ function cast(text: string, kind: Kind): Value {
   return isReal ? time : null;
 }
 
-/** A path is kept without its slash, decoded and composed; what cannot be decoded is itself. */
+/**
+ * Paths are stored decoded, in NFC, without the slash. Paths that cannot be decoded stay as they
+ * are.
+ */
 function decode(text: string): string {
   const path = text.replace(/^\//, "");
   try {
@@ -191,7 +194,9 @@ function fold(text: string): string {
   return text.toLowerCase().normalize("NFC").replaceAll("ς", "σ");
 }
 
-/** Nulls stand last going up; the id settles what is equal, in the direction of the last key. */
+/**
+ * In ascending order, null is last. Equal rows are sorted by id, in the direction of the last key.
+ */
 function orderBy(sorts: readonly (readonly string[])[]) {
   const keys = [...sorts, ["id", sorts.at(-1)?.[1]]];
   return (one: Row, other: Row): number => {
@@ -203,7 +208,7 @@ function orderBy(sorts: readonly (readonly string[])[]) {
   };
 }
 
-/** Null is greater than everything; texts go by code point, as UTF-8 sorts them. */
+/** Null is greater than any value. Texts are sorted by code point, as in UTF-8. */
 function compare(one: Value, other: Value, read = (text: string) => text): number {
   if (one === null || other === null) return Number(one === null) - Number(other === null);
   if (typeof one === "number" && typeof other === "number") return Math.sign(one - other);

@@ -2,11 +2,11 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Server } from "node:net";
 
-/** Use these where a test chooses the port of a process, or listens itself. */
+/** Use these if a test chooses the port of a process, or listens itself. */
 
 /**
- * A free port below those that the system gives to connections and to servers that name none. No
- * one else is given it between this look and its use.
+ * A free port below the range from which the system assigns ports, so that no other program gets it
+ * before it is used.
  */
 export async function findFreePort(): Promise<number> {
   for (;;) {

@@ -85,7 +85,7 @@ export async function openPostgresProxy(url: string): Promise<PostgresProxy> {
 export type TransactionPooler = {
   /** The database's address through this pooler. */
   readonly url: string;
-  /** What clients have left in a session; a program behind a pooler must leave nothing. */
+  /** What clients have left in a session. Behind a pooler, a program must leave nothing. */
   readonly left: readonly string[];
   /** How often a client got a different connection than the time before. */
   readonly countSwitches: () => number;
@@ -100,7 +100,7 @@ type Guest = {
   readonly pooler: Pooler;
   backend: Backend | undefined;
   last: Backend | undefined;
-  /** What it sends while it waits for a connection. */
+  /** What the client has sent while it waits for a connection. */
   readonly said: Buffer[];
   /** Requests after which the server has not yet reported that it is ready. */
   unanswered: number;
@@ -299,7 +299,7 @@ type Waiting = {
   readonly reject: (error: unknown) => void;
 };
 
-/** Everything in a session that outlives a transaction. */
+/** Queries everything in a session that remains after a transaction. */
 const selectLeft = `select concat_ws(', ',
   (select 'settings ' || string_agg(name, ' ') from pg_settings where source = 'session'),
   (select 'statements ' || string_agg(name, ' ') from pg_prepared_statements),
@@ -334,7 +334,7 @@ function createBackends({ url, most, noteLeft }: Opening): Backends {
     );
   }
 
-  /** The driver has signed in; from here on its socket carries what a client sends. */
+  /** Returns the driver's connection after sign-in, to send a client's messages over its socket. */
   function speakFor(client: Client): Backend {
     const socket = readInside(client).connection.stream;
     const backend: Backend = { socket, hear: () => undefined, lose: () => undefined };
@@ -377,16 +377,18 @@ function createBackends({ url, most, noteLeft }: Opening): Backends {
 
 type Inside = { readonly connection: { readonly stream: Socket } };
 
-/** The driver has no type for it. */
+/** Reads a private member of the driver. */
 function readInside(client: Client): Inside {
   return client as unknown as Inside;
 }
 
-/** Messages of PostgreSQL's protocol (its manual, §54.7), as far as tests read them on the wire. */
+/** Messages of PostgreSQL's protocol (its manual, §54.7), as far as tests need them. */
 
 type Frame = { readonly type: string; readonly bytes: Buffer };
 
-/** Splits what arrives into messages. A client's first one has no letter before its length. */
+/**
+ * Splits the received bytes into messages. A client's first one has no letter before its length.
+ */
 function readFrames(isFirstBare: boolean, take: (frame: Frame) => void) {
   let rest = Buffer.alloc(0);
   let isBare = isFirstBare;

@@ -2,8 +2,8 @@ import { query, serverVariable, startPostgres } from "./postgres.ts";
 import { openTransactionPooler } from "./postgres-proxy.ts";
 
 /**
- * Run once before the tests on PostgreSQL: where the operator names no server, one is started. With
- * `WAYPOST_TEST_POOLER=3` all of them reach it by a pooler with so many connections to a database.
+ * Runs once before the tests on PostgreSQL, and starts a server unless the operator names one. With
+ * `WAYPOST_TEST_POOLER=3`, all tests use a pooler with that many connections to a database.
  */
 export async function setup(): Promise<() => Promise<void>> {
   const given = process.env["WAYPOST_TEST_DATABASE_URL"];

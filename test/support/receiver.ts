@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { expect } from "vitest";
 
 /**
- * Use this for a receiver of webhooks, written as its owner would: on loopback, over plain HTTP.
+ * Use this for a receiver of webhooks: a local server over plain HTTP.
  */
 
 export type Received = {
@@ -15,7 +15,7 @@ export type Received = {
   readonly body: any;
 };
 
-/** What it does with a message; left undone, it never answers. */
+/** Responds to a message. If it does nothing, the webhook gets no response. */
 export type Answer = (response: ServerResponse, received: Received) => void;
 
 export async function startReceiver(first: Answer = take) {
@@ -41,7 +41,7 @@ export async function startReceiver(first: Answer = take) {
     port,
     url: `http://127.0.0.1:${port}/hook?for=tests`,
     received,
-    /** What it was told of, in the order in which that came. */
+    /** The types of the received events, in order. */
     told: () => received.map(({ body }) => body.type),
     doing: (next: Answer) => {
       answer = next;
@@ -71,8 +71,8 @@ export const refuse: Answer = (response) => void response.writeHead(500).end();
 export const hang: Answer = () => undefined;
 
 /**
- * As the specification of Standard Webhooks says it, and by another implementation of HMAC than
- * ours: the secret is base64 behind its prefix, and `id.timestamp.body` is what is signed.
+ * Checks a signature as Standard Webhooks specifies it, with another implementation of HMAC than
+ * ours: the secret is base64 after its prefix, and `id.timestamp.body` is signed.
  */
 export async function expectSigned({ headers, text }: Received, secret: string): Promise<void> {
   expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);

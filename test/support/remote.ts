@@ -32,21 +32,21 @@ export type AlteringProxy = {
 
 type ProxiedRequest = {
   readonly method: string;
-  /** With its query. */
+  /** The path with the query. */
   readonly path: string;
-  /** Names in lower case. */
+  /** Names are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 };
 
 export type ProxiedReply = {
   readonly status: number;
-  /** Names in lower case; without a length, which follows from the body. */
+  /** Names are in lower case. The length is not included, because it depends on the body. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 };
 
-/** What is answered in place of the target's reply; undefined breaks the connection off. */
+/** The reply to send in place of the target's; undefined closes the connection. */
 export type Alter = (
   request: ProxiedRequest,
   reply: ProxiedReply,
@@ -56,7 +56,7 @@ type Turn = (request: ProxiedRequest) => ProxiedRequest;
 
 const keep: Turn = (request) => request;
 
-/** `target` is a base address. The target has always done what it was asked before `alter` runs. */
+/** `target` is a base address. The target has carried out a request before `alter` runs. */
 export async function startAlteringProxy(target: string, alter: Alter): Promise<AlteringProxy> {
   const requests: ProxiedRequest[] = [];
   let current = alter;
@@ -64,7 +64,7 @@ export async function startAlteringProxy(target: string, alter: Alter): Promise<
   const deployment = await startDeployment(async (incoming, response) => {
     const request = await readRequest(incoming);
     requests.push(request);
-    // A target that is closed meanwhile leaves nothing to alter.
+    // If the target was closed, there is no reply to alter.
     const reply = await forward(target, turn(request)).catch(() => undefined);
     const altered = reply && (await current(request, reply));
     if (altered === undefined) response.destroy();
@@ -79,7 +79,7 @@ export async function startAlteringProxy(target: string, alter: Alter): Promise<
   };
 }
 
-/** A reply as an API would give it, whatever the target said. */
+/** A reply in the form of the API, independent of the target. */
 export function replyWith(body: unknown, status = 200): ProxiedReply {
   const headers = { "content-type": "application/json" };
   return { status, headers, body: JSON.stringify(body) };
@@ -98,7 +98,7 @@ async function readRequest(incoming: IncomingMessage): Promise<ProxiedRequest> {
   return { method, path, headers: Object.fromEntries(headers), body: await text(incoming) };
 }
 
-/** Names that belong to one connection and not to the message. */
+/** Names of headers that belong to a connection, not to a message. */
 const ofConnection = new Set([
   "connection",
   "content-length",
@@ -127,7 +127,7 @@ function write(response: ServerResponse, { status, headers, body }: ProxiedReply
   response.writeHead(status, headers).end(body);
 }
 
-/** An assistant over HTTP before a real service whose replies a test alters. */
+/** An assistant with a real service over HTTP, whose replies a test alters. */
 export type StrangeWorld = Omit<AssistantWorld, "writes" | "countAsked" | "interrupt"> & {
   readonly proxy: AlteringProxy;
   /** The requests to the deployment so far that could change something. */
@@ -149,7 +149,7 @@ export async function createStrangeWorld(
     proxy,
     listWrites: () =>
       proxy.requests
-        // Empty changes only find out what a key may do.
+        // Saves without changes only find out what a key may do.
         .filter(({ method, body }) => method !== "GET" && !/^\{("\w+":\{\})?\}$/.test(body))
         .map(({ method, path }) => `${method} ${path}`),
     [Symbol.asyncDispose]: async () => {
@@ -162,7 +162,7 @@ export async function createStrangeWorld(
   };
 }
 
-/** Makes the deployment ignore our own filters, as an API does with unknown parameters. */
+/** Makes the deployment ignore Waypost's own filters, as an API does with unknown parameters. */
 export function ignoreOwn({ proxy }: StrangeWorld): void {
   proxy.setTurn((request) => {
     const [path = "", query] = request.path.split("?");
@@ -172,7 +172,7 @@ export function ignoreOwn({ proxy }: StrangeWorld): void {
   });
 }
 
-/** Makes it ignore our own filters and list four links a page, six seconds each. */
+/** Makes it ignore Waypost's own filters and list four links per page, six seconds each. */
 export function beSlow({ proxy, advance }: StrangeWorld): void {
   proxy.setAlter((request, reply) => {
     if (request.path.startsWith("/api/v1/links?")) advance(6000);
@@ -184,7 +184,7 @@ export function beSlow({ proxy, advance }: StrangeWorld): void {
   }));
 }
 
-/** A server in the place of a deployment; it answers as a test says, and counts. */
+/** A server that acts as a deployment. It responds as the test says, and counts requests. */
 export type Deployment = {
   readonly url: string;
   readonly requests: readonly IncomingMessage[];
@@ -224,7 +224,7 @@ export const answerEmpty: Answer = (_, response) => {
   response.end(JSON.stringify({ links: [], meta }));
 };
 
-/** The same, but every answer waits until `letGo` is called. */
+/** The same, but each response waits until `letGo` is called. */
 export function holdAnswers(): { readonly answer: Answer; readonly letGo: () => void } {
   const gate = createGate();
   const answer: Answer = async (request, response) => {

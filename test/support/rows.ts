@@ -17,7 +17,7 @@ import { sql } from "kysely";
 import type { Clicks } from "../../src/host/clicks.ts";
 import { describeVisit, type CountedVisit } from "../../src/stats/visit.ts";
 
-/** Use these for rows made straight in a store, below the API or by the thousand. */
+/** Use these to write rows directly to a store, without the API or by the thousand. */
 
 export const now = Date.UTC(2026, 0, 15, 12);
 export const maker = {
@@ -25,10 +25,10 @@ export const maker = {
   random: { bytes: (count: number) => randomBytes(count) },
 };
 
-/** A caller that waits until it is answered. */
+/** A client that waits for its response. */
 export const staying: ReadSignal = { hasLeft: () => false, onAbort: () => undefined };
 
-/** A caller that may leave. */
+/** A client that can disconnect. */
 export function createCaller() {
   const ends: (() => void)[] = [];
   let isGone = false;
@@ -51,7 +51,7 @@ export async function addProject(store: Store, wanted?: Wanted): Promise<string>
   return (await store.write((db) => addProjectTo(db, wanted))).id;
 }
 
-/** The settings of such a project that nobody has set. */
+/** The settings of a project that were never set. */
 export const unset = {
   name: "Shop",
   custom_domain: null,
@@ -101,8 +101,8 @@ export async function addLink(
 }
 
 /**
- * So many links at once, their paths and names counted from 0; answers their ids in that order. The
- * project must have no index yet.
+ * Writes many links at once, with numbered paths and names, and returns their ids in that order.
+ * The project must not have an index yet.
  */
 export async function addLinks(
   tenant: Tenant,
@@ -134,20 +134,20 @@ export async function addLinks(
   return [id, ...others.map((link) => link.id)];
 }
 
-/** A statement has room for so many values. */
+/** The number of links that fit in one statement. */
 const atOnce = 500;
 
-/** Brings one of a project's deleted links back; undefined where it is not in the bin. */
+/** Restores a deleted link of a project. Returns undefined if it is not in the bin. */
 export async function restoreDeleted(tenant: Tenant, id: string) {
   const deleted: DeletedLink | undefined = await findInBin(tenant, "link", id, now);
   return deleted && restoreLink(tenant, deleted, now);
 }
 
 const withProject = storeCopy.tables.filter(({ key }) => key.includes("project_id"));
-/** A key is found before its project is known, and no copy takes visits that are soon over. */
+/** Copies leave these out: keys are read before their project, and visits expire soon. */
 const tables = [...withProject.map(({ name }) => name), "api_keys", "deferred_visits"];
 
-/** All that the store has of a project but its own row, by the tables that have any of it. */
+/** All rows of a project in the store, by table, except its own row. */
 export async function readProjectRows(
   { db }: Pick<Store, "db">,
   projectId: string,
@@ -162,7 +162,7 @@ export async function readProjectRows(
   return found;
 }
 
-/** A click from a desktop, about which nothing else is known. */
+/** Records a click from a desktop computer with no other details. */
 export function noteClick(
   clicks: Pick<Clicks, "note">,
   projectId: string,

@@ -28,22 +28,22 @@ import type { World } from "./world.ts";
 import { readContent } from "../../src/client/carriers.ts";
 import type { PublicFiles } from "../../src/network/hosts/fetch-file.ts";
 
-/** Use this for an assistant in front of a remote server that is scripted, with no socket. */
+/** Use this for an assistant with a scripted remote server, without sockets. */
 
 /**
- * Our server before any deployment at all, of whose key nothing is known unless it is said here,
- * with an official client at the other end: what remote use looks like, without a socket.
+ * Our MCP server in front of any deployment, and an official client: remote use, without a socket.
+ * The server knows nothing about the key unless a test says so.
  */
 export type Stage = {
-  /** What was asked of the deployment: "GET /links?limit=1", and the body after it if any. */
+  /** The requests to the deployment: "GET /links?limit=1", followed by the body if there is one. */
   readonly asked: readonly string[];
   readonly listTools: () => Promise<readonly ShownTool[]>;
   readonly listNames: () => Promise<readonly string[]>;
   readonly callTool: (name: string, args?: Record<string, unknown>) => Promise<ToolResult>;
   readonly client: ClientV1 | ClientV2;
-  /** How often the client would have been told of another list. */
+  /** How many changes of the list of tools the client would have been notified of. */
   readonly countChanges: () => number;
-  /** Waits until nothing that was found out beside a call is under way. */
+  /** Waits until background requests about the key have finished. */
   readonly settle: () => Promise<void>;
   readonly reported: readonly unknown[];
   readonly [Symbol.asyncDispose]: () => Promise<void>;
@@ -71,30 +71,30 @@ export type Staging = {
   readonly key?: string | undefined;
   readonly scopes?: readonly Scope[];
   readonly known?: Partial<KnownKey>;
-  /** What becomes of a second look at the key; it teaches nothing new, unless a test says so. */
+  /** Looks up the key again. By default this finds nothing new. */
   readonly lookUp?: () => Promise<undefined>;
   readonly mode?: Mode;
   readonly selection?: readonly string[];
   readonly era?: Era;
-  /** How the time of one try is taken: a real timer, unless a test rings itself. */
+  /** Measures the timeout of a request. By default this is a real timer. */
   readonly setTimer?: SetTimer;
-  /** The client's clock; the real one, unless a test holds it still. */
+  /** The client's clock. By default it is the real one. */
   readonly clock?: Clock;
-  /** How much is asked to find out what the key may do. */
+  /** Whether requests are sent to find out what the key may do. */
   readonly probe?: "on" | "off";
-  /** How long a list waits for that: for ever, unless a test says so. */
+  /** How long a list waits for these requests. By default it waits forever. */
   readonly sleep?: Sleep;
-  /** What earlier processes have learned; nothing, unless there were some. */
+  /** What earlier processes have learned about the key. By default nothing. */
   readonly openMemory?: () => Promise<KeptAccess>;
-  /** Where writes are noted; what it remembers itself, unless a test has it fail. */
+  /** The history to which writes are recorded. By default it is the stage's own. */
   readonly openHistory?: () => Promise<History>;
-  /** As for a client on this machine; left out, it is elsewhere. */
+  /** Saves files, as for a client on this machine. Left out, the client is remote. */
   readonly saveFile?: SaveFile;
 };
 
 type Era = "v1" | "legacy" | "modern";
 
-/** A key that may do everything in its project. */
+/** A key with full access to its project. */
 export const ownerFacts: KeyFacts = {
   kind: "project",
   scopes: [],
@@ -106,9 +106,9 @@ export const ownerFacts: KeyFacts = {
 const self = { name: "waypost-tests", version: "1.0.0" };
 const origin = "http://deployment.example";
 
-/** Without a memory of overwrites every one is among the first. */
+/** There is no count of overwrites here, so each is treated as one of the first. */
 const approveOverwrite = () => Promise.resolve(uncounted);
-/** Nobody is asked here, and nothing planned. */
+/** No approvals and no plans here. */
 const noState = () => Promise.reject<State>(new Error("there is no state here"));
 
 export async function openStage(staging: Staging): Promise<Stage> {
@@ -194,7 +194,7 @@ export async function openStage(staging: Staging): Promise<Stage> {
       keyContext,
       requireApproval,
       approveOverwrite,
-      awaitDecision: () => Promise.reject(new Error("nobody waits here")),
+      awaitDecision: () => Promise.reject(new Error("the stage has no approvals")),
       clients: createClientMemory({ clock: real, openState: noState }),
       clock: real,
       version: "0",
@@ -204,7 +204,7 @@ export async function openStage(staging: Staging): Promise<Stage> {
   const client = await connect(far, era);
   const listTools = async () => {
     const { tools } = await client.listTools();
-    // Each client has types of its own for what travels as the same JSON.
+    // The clients have different types for the same JSON.
     return tools as readonly ShownTool[];
   };
   return {
@@ -232,7 +232,7 @@ export async function openStage(staging: Staging): Promise<Stage> {
 async function connect(far: InMemoryTransport, era: string): Promise<ClientV1 | ClientV2> {
   if (era === "v1") {
     const client = new ClientV1(self, { jsonSchemaValidator: validatorV1 });
-    // The pair of the 2.x package is the 1.x client's interface as well.
+    // The transport of the 2.x package also has the interface of the 1.x client.
     await client.connect(far);
     return client;
   }
@@ -247,7 +247,9 @@ async function connect(far: InMemoryTransport, era: string): Promise<ClientV1 | 
 
 function sleepOn(_milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((_, reject) => {
-    signal.addEventListener("abort", () => reject(new Error("Nobody waits.")), { once: true });
+    signal.addEventListener("abort", () => reject(new Error("The sleep was cancelled.")), {
+      once: true,
+    });
   });
 }
 
@@ -258,24 +260,24 @@ async function describeRequest(request: Request): Promise<string> {
   return [request.method, path, ...(body === "" ? [] : [body])].join(" ");
 }
 
-/** The time of a try is up as soon as it was waited for. */
+/** A timer that rings at once. */
 export function ringAtOnce(ring: () => void): () => void {
   const timer = setImmediate(ring);
   return () => clearImmediate(timer);
 }
 
-/** A deployment that answers everything alike: a body of its own, or a refusal. */
+/** A deployment that sends the same response to all requests. */
 export function answering(status: number, body: unknown): Deployment {
   return () => Promise.resolve(Response.json(body, { status }));
 }
 
-/** What the stage's key may do, as a client reads it. */
+/** What the key may do, as `explain_access` describes it. */
 export async function explainAccess(stage: Stage) {
   const { structured } = await stage.callTool("explain_access");
   return readAccess(structured.access);
 }
 
-/** Lists the tools of the answer one by one. */
+/** Lists the tools of the result one by one. */
 export function readAccess({ kind, asks = [], ...told }: Told) {
   const { granted = [], denied = [], unknown = [], refused = [] } = told;
   const whys = new Map(
@@ -307,7 +309,7 @@ type Group = {
   readonly since?: string;
 };
 
-/** The world, but for what is said to one kind of request. */
+/** Forwards requests to the world, except those that match the pattern. */
 export function unlike(world: World, pattern: RegExp, answer: Deployment): Deployment {
   return (request) => {
     const { pathname } = new URL(request.url);
@@ -334,7 +336,7 @@ export function sendByFetch(fetch: Fetch): Send {
   };
 }
 
-/** An internet on which nothing is: no test reaches the one that is there. */
+/** The public internet without any files. Tests never use the real one. */
 export const noPublicFiles: PublicFiles = {
   fetchFile: () => Promise.resolve({ kind: "not_public" }),
   mayAsk: () => Promise.resolve(true),

@@ -14,27 +14,27 @@ import { sql, type Kysely } from "kysely";
 import { whileAwaited } from "../../src/sql/long-reads.ts";
 
 /**
- * Use this for a store or state by itself, in a file or in PostgreSQL as the run of the tests says.
+ * Use this for a store or state without a service, in SQLite or PostgreSQL.
  */
 
 /**
- * Where a test's store is: in a file, or where this run of the tests says so in PostgreSQL. The
- * same tests are run on both (vitest.config.ts).
+ * The location of a test's store: a file, or a PostgreSQL database. The test run selects it, and
+ * the same tests run on both (vitest.config.ts).
  */
 export type StorePlace = {
   readonly folder: string;
   readonly file: string;
-  /** Opens the tables once more, as another process would. */
+  /** Opens the tables again, like another process. */
   readonly open: () => Promise<Sql<Tables>>;
-  /** What Waypost itself remembers there: its tables, and all of it, as another process would. */
+  /** Opens the tables of Waypost's own state, like another process. */
   readonly openStateSql: () => Promise<Sql<StateTables>>;
   readonly openState: (given: ClockAndRandom) => Promise<State>;
-  /** Whether an answer of it is on the way, which takes real time: the disk's, or the server's. */
+  /** Whether a query is running. It takes real time, of the disk or the server. */
   readonly isBusy: () => boolean;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-/** For what is about a file alone. */
+/** For tests that only make sense with a file. */
 export const isOnPostgres = process.env["WAYPOST_TEST_ENGINE"] === "postgres";
 
 export async function createPlace(): Promise<StorePlace> {
@@ -60,7 +60,7 @@ export async function createPlace(): Promise<StorePlace> {
   };
 }
 
-/** A short read of a file is answered at once; a write or a long read has to be waited for. */
+/** A short read of a file finishes at once. Writes and long reads take time. */
 function createWatch() {
   let underWay = 0;
   const note = async <Result>(work: Promise<Result>): Promise<Result> => {
@@ -81,17 +81,17 @@ function createWatch() {
   };
 }
 
-/** A place for the state of each test, and clocks that the test moves. */
+/** A location for the state of each test, and clocks that the test moves. */
 export type StateFolder = {
   /** The time of day. */
   now: number;
-  /** What the clock that never jumps has counted. */
+  /** The milliseconds of the monotonic clock. */
   elapsed: number;
-  /** Where the state is in a file. */
+  /** The path of the state's file. */
   readonly file: () => string;
-  /** As another process opens it; what was opened is closed after the test. */
+  /** Opens the state like another process. It is closed after the test. */
   readonly open: () => Promise<State>;
-  /** Its tables alone, which are closed after the test as well. */
+  /** Opens only the tables, which are closed after the test as well. */
   readonly openSql: () => Promise<Sql<StateTables>>;
 };
 
@@ -99,7 +99,7 @@ export function openStateForEach(): StateFolder {
   let place: StorePlace | undefined;
   let opened: { readonly close: () => Promise<void> }[] = [];
   const requirePlace = () => {
-    if (place === undefined) throw new Error("a place is there in tests alone");
+    if (place === undefined) throw new Error("a store place exists only during a test");
     return place;
   };
   const at: StateFolder = {
@@ -130,12 +130,12 @@ export function openStateForEach(): StateFolder {
   return at;
 }
 
-/** A statement that ends only when its caller has left. */
+/** A statement that runs until its caller disconnects. */
 export async function countForEver<Tables>(db: Kysely<Tables>): Promise<void> {
   await (isOnPostgres ? sleeping : counting).execute(db);
 }
 
-/** The server can end any statement. */
+/** Any statement can be ended by the server. */
 const sleeping = sql`select pg_sleep(3600)`;
 
 const counting = sql`

@@ -25,41 +25,41 @@ import {
   type RequestHandlers,
 } from "../../src/app/http/http-server.ts";
 
-/** Use this for the API: a whole small service in this process, reached through its public door. */
+/** Use this for the API: a whole small service in this process, with its public interface. */
 
 /**
- * A whole small service on a real store: a project with its owner's key, a clock that the
- * test moves, and calls through the public door.
+ * A small service on a real store, with a project, the key of its owner, a clock that the test
+ * moves, and calls of the API.
  */
 export type World = {
   readonly store: Store;
-  /** Where a link host of this world counts its visits. */
+  /** Counts the visits of this world's link host. */
   readonly clicks: Clicks;
   /** The clock that the test moves. */
   readonly clock: Clock;
-  /** Alarms ring by that clock alone: while it stands still, nothing is late. */
+  /** Sets alarms of that clock. They ring only when the test moves it. */
   readonly setAlarm: SetAlarm;
   readonly fetch: (request: Request) => Promise<Response>;
-  /** The same door for plain data, which is the cheaper way for thousands of requests. */
+  /** Answers requests as plain data, which is faster for thousands of requests. */
   readonly answer: AnswerApi;
-  /** The file of the store, where it is in one. */
+  /** The file of the store. Unused on PostgreSQL. */
   readonly file: string;
-  /** The store's tables once more, as another process would open them. */
+  /** Opens the tables of the store again, like another process. */
   readonly openSql: StorePlace["open"];
   readonly openState: StorePlace["openState"];
   readonly isBusy: StorePlace["isBusy"];
   readonly project: StoredProject;
-  /** The token of the project's owner: full access. */
+  /** The token of the project's owner, with full access. */
   readonly key: string;
   /** The token of a master key. */
   readonly master: string;
-  /** What the service reported as unexpected; a test that expects none looks here. */
+  /** The unexpected errors of the service. A test that expects none checks this. */
   readonly reported: readonly unknown[];
   readonly addProject: (given?: ProjectFields & Partial<ProjectSettings>) => Promise<StoredProject>;
   readonly addKey: (given?: WantedKey) => Promise<string>;
   readonly call: Call;
   readonly now: () => number;
-  /** Moves both clocks forward, and rings the alarms that are due then. */
+  /** Moves both clocks forward, and rings the alarms that are due by then. */
   readonly advance: (milliseconds: number) => void;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
@@ -76,13 +76,13 @@ export const readLinkOrigin = () => linkOrigin;
 export const readListening = () =>
   Promise.resolve({ url: origin, links: linkOrigin, isTemporary: false });
 
-/** Two worlds that are given the same bytes make the same ids and keys. */
+/** Worlds with the same random bytes have the same ids and keys. */
 export async function createWorld(bytes: Random["bytes"] = randomBytes): Promise<World> {
   const place = await createPlace();
   if (!isOnPostgres) await writeFile(place.file, await (emptyFile ??= makeEmptyFile()));
   let now = Date.UTC(2026, 0, 15, 12);
   let monotonic = 0;
-  // The default one is the first.
+  // The default project is the first.
   let projects = 1;
   const reported: unknown[] = [];
   const clock = { now: () => now, monotonic: () => monotonic };
@@ -174,7 +174,7 @@ export async function createWorld(bytes: Random["bytes"] = randomBytes): Promise
   };
 }
 
-/** To copy a file with its tables takes half of the time of making them. */
+/** Copying a file with its tables takes half of the time of creating them. */
 let emptyFile: Promise<Buffer> | undefined;
 
 async function makeEmptyFile(): Promise<Buffer> {
@@ -184,13 +184,13 @@ async function makeEmptyFile(): Promise<Buffer> {
   return readFile(place.file);
 }
 
-/** A call of the API as a test words it, over whichever way to a server. */
+/** A call of the API as a test writes it, whatever the connection to the server. */
 export type Call = (method: string, path: string, given?: Given) => Promise<Reply>;
 
 export type Given = {
-  /** A token, or null for a call without a key; the owner's by default. */
+  /** A token, or null for a call without a key. By default the owner's token. */
   readonly key?: string | null;
-  /** An object travels as JSON, a text as it is. */
+  /** Objects are sent as JSON, texts as they are. */
   readonly body?: unknown;
   readonly query?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -205,7 +205,7 @@ export type Reply = {
   readonly body: any;
 };
 
-/** Calls of the API at this address, with this key unless a call names another. */
+/** Calls the API at this address, with this key unless a call names another. */
 export function createCall(
   api: string,
   key: string,
@@ -225,7 +225,7 @@ function buildRequest(address: string, method: string, given: Given): Request {
     },
     ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
   });
-  // A test may write their names in any case.
+  // Tests may write the names of headers in any case.
   for (const [name, value] of Object.entries(headers)) request.headers.set(name, value);
   return request;
 }
@@ -235,12 +235,12 @@ async function readReply(response: Response): Promise<Reply> {
   const isPage = response.headers.get("content-type")?.startsWith("text/html") === true;
   const body = text === "" ? null : isPage ? text : JSON.parse(text);
   const headers = new Headers(response.headers);
-  // Each request has one of its own; answers that are the same are so but for it.
+  // Each response has a new request id. Comparisons must ignore it.
   headers.delete(requestIdHeader);
   return { status: response.status, headers, text, body };
 }
 
-/** A server with these handlers only answers its probes. */
+/** The handlers of a server that only answers its probes. */
 export const noHandlers: RequestHandlers = {
   api: undefined,
   mcp: undefined,
@@ -251,7 +251,7 @@ export const noHandlers: RequestHandlers = {
   trustedProxies: undefined,
 };
 
-/** The API alone at a port of its own, as the one port of a data folder has it. */
+/** The API without other handlers, on a separate port. */
 export async function serveApi(api: AnswerHttp) {
   const server = createHttpServer();
   setRequestHandlers(server, { ...noHandlers, api });

@@ -1,16 +1,16 @@
 import { writeFile } from "node:fs/promises";
 import { isIPv4 } from "node:net";
 
-/** Use this for a small country database (.mmdb), written as its specification 2.0 has it. */
+/** Use this to write a small country database (.mmdb, specification 2.0). */
 
 type Value = string | number | bigint | { readonly [key: string]: Value };
 export type CountryRecords = Readonly<Record<string, Value>>;
 
 type Options = { readonly type?: string };
-/** Another node's number, or the place of a record. */
+/** The number of another node, or the offset of a record. */
 type Branch = { readonly node: number } | { readonly record: number } | undefined;
 
-/** Networks, such as `203.0.113.0/24`, with what the file tells of them. */
+/** Networks, such as `203.0.113.0/24`, with the fields of their record in the file. */
 export async function writeCountries(
   path: string,
   records: CountryRecords,
@@ -43,7 +43,7 @@ export async function writeCountries(
   );
 }
 
-/** The file has IPv6 addresses; those of IPv4 are the first of them. */
+/** The file has IPv6 addresses. IPv4 addresses are the first of them. */
 function readBits(network: string): readonly (0 | 1)[] {
   const [address = "", prefix = ""] = network.split("/");
   const isShort = isIPv4(address);
@@ -52,7 +52,7 @@ function readBits(network: string): readonly (0 | 1)[] {
   return bits.slice(0, Number(prefix) + (isShort ? 96 : 0)) as (0 | 1)[];
 }
 
-/** Those that end with `::`, as networks do. */
+/** Reads addresses that end with `::`, as networks do. */
 function read6(address: string): readonly number[] {
   const groups = address.replace(/::$/, "").split(":");
   const bytes = groups.flatMap((group) => [parseInt(group, 16) >> 8, parseInt(group, 16) & 255]);
@@ -97,7 +97,7 @@ function encode(value: Value): Buffer {
   if (typeof value === "bigint") {
     const bytes = Buffer.alloc(8);
     bytes.writeBigUInt64BE(value);
-    // An extended type: 9, written as 2 behind a byte that names none.
+    // An extended type: type 9 is written as 2, after a byte that has no type.
     return Buffer.concat([Buffer.from([8, 2]), bytes]);
   }
   if (typeof value === "number") {
