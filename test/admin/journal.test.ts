@@ -14,7 +14,7 @@ async function failWith(error: Error): Promise<readonly string[]> {
   const recorder = {
     openHistory: () => Promise.resolve(history),
     report: () => undefined,
-    key_print: "by hand",
+    key_print: "cli",
     client: null,
   };
   const act = { tool: "keys revoke", realm: "project", kind: "api_key", id: "1", name: null };

@@ -107,7 +107,7 @@ async function visitPages(visits: readonly MadeVisit[], now: number): Promise<vo
 
 /**
  * One phone in four gets no response in time and asks another process while the first still works.
- * That phone sends no name by which it could be recognized.
+ * That phone sends no name that identifies it.
  */
 async function ask(
   { phone, seen, fingerprint }: MadeInstall,

@@ -114,8 +114,8 @@ function describeUsage(): string {
   });
   return `npm run soak -- [--only NAME] [--engine sqlite|postgres] [--seed N] [--short]
 
-Makes faults happen to the built command, on this machine alone, and tells what held. It ends all
-that it starts; its exit code is 1 where something did not hold.
+Causes faults in the built command, only on this machine, and reports the results. It stops all
+processes that it has started. The exit code is 1 if a check failed.
 
 ${lines.join("\n")}`;
 }
