@@ -129,11 +129,6 @@ describe("with link_in_referrer", () => {
     };
   });
 
-  test("Google Play's referrer contains the address with its query", async () => {
-    expect(await readReferrer("/app?id=%20")).toBe(`${host.origin}/app?id=%20`);
-    expect(await readLocation("/app?id=1")).toBe("https://shop.example/p?own=1&id=1#top");
-  });
-
   test("a query that would make the address too long is left out", async () => {
     expect(await readReferrer(`/app?id=${"1".repeat(8200)}`)).toBe(`${host.origin}/app`);
   });

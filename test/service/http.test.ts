@@ -77,14 +77,6 @@ test.each(requests)(
   },
 );
 
-test("HEAD returns the headers of GET without a body", async () => {
-  const text = await sendLines([`HEAD /api/v1/links/${id} HTTP/1.1`, host, token()]);
-  const [head = "", body] = text.toLowerCase().split("\r\n\r\n");
-  expect(head).toContain("content-type: application/json");
-  expect(head).toContain("cache-control: no-store");
-  expect(body).toBe("");
-});
-
 test("the connection of a refused request is closed although its body is unfinished", async () => {
   const socket = connect(server.port, "127.0.0.1");
   let text = "";

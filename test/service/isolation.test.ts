@@ -110,14 +110,6 @@ describe("another project's id", () => {
     },
   );
 
-  test("is refused as the link of a preview, as an unknown id is", async () => {
-    const [known, stranger] = await both([other.link, unknownId], (link_id) =>
-      world.call("POST", "/page_template/preview", { body: { link_id } }),
-    );
-    expect(known).toEqual(stranger);
-    expect(known?.status).toBe(404);
-  });
-
   test("is shortened like any web address", async () => {
     const paths = [theirs.path, "nothing"];
     const [known, stranger] = await both(paths, (path) =>
