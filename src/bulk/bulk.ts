@@ -48,7 +48,7 @@ const rowsTogether = 500;
 /** Work that reads many links waits for its turn first, and ends when the caller disconnects. */
 export function createBulk(options: RunnerOptions) {
   const { openState, random, sleep, clock } = options;
-  const line = createLine(sleep);
+  const runInLine = createLine(sleep);
   const life = new AbortController();
   const runInTurn = <Result>(
     { key_print }: Pick<Owner, "key_print">,
@@ -57,7 +57,7 @@ export function createBulk(options: RunnerOptions) {
   ) => {
     const ends = left === undefined ? [] : [toSignal(left)];
     const signal = AbortSignal.any([life.signal, ...ends]);
-    return line.run(key_print, signal, () => work(signal));
+    return runInLine(key_print, signal, () => work(signal));
   };
   return {
     ...createRunner(options, life),
@@ -100,7 +100,7 @@ export function createBulk(options: RunnerOptions) {
     ) =>
       runInTurn(owner, inTime.signal, (signal) => readWithin({ ...inTime, signal }, filters, take)),
     findExport: async (id: string, page: number, { key_print }: Owner) =>
-      findExportPage((await openState()).kept, { owner: key_print, id, page }),
+      findExportPage((await openState()).kept, key_print, id, page),
   };
 }
 
@@ -159,15 +159,12 @@ async function readAhead<Item>(items: AsyncGenerator<Item>): Promise<AsyncGenera
 
 /** Exported files of links, which an assistant reads page by page within an hour. */
 
-type SavedPages = { readonly id: string; readonly pages: number };
-type ExportPage = { readonly type: string; readonly text: string };
-
 export async function saveExportPages(
   kept: KeptValues,
   { type, texts }: { readonly type: string; readonly texts: AsyncIterable<string> },
   owner: string,
   { clock, random }: ClockAndRandom,
-): Promise<SavedPages> {
+) {
   const id = createPrefixedId("export", random);
   const at = clock.now();
   const keys: string[] = [];
@@ -184,10 +181,7 @@ export async function saveExportPages(
   return { id, pages: keys.length };
 }
 
-export async function findExportPage(
-  kept: KeptValues,
-  { owner, id, page }: { readonly owner: string; readonly id: string; readonly page: number },
-): Promise<ExportPage | undefined> {
+export async function findExportPage(kept: KeptValues, owner: string, id: string, page: number) {
   return (await kept.find("export_page", writeKey(owner, id, page)))?.value;
 }
 
@@ -197,75 +191,50 @@ function writeKey(owner: string, id: string, page: number): string {
 
 /** Reading and comparing many links takes memory that all keys share, so keys take turns. */
 
-type Line = {
-  /** Runs the work when its turn comes; fails when the wait is too long. */
-  readonly run: <Result>(
-    keyPrint: string,
-    signal: AbortSignal,
-    work: () => Promise<Result>,
-  ) => Promise<Result>;
-};
-
-type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<void>;
-type Waiter = { readonly keyPrint: string; readonly begin: () => void };
-
 const mostOfKey = 2;
 const mostOfAll = 4;
 const mostWaiting = 20;
 const mostWait_ms = 30_000;
 
-export function createLine(sleep: Sleep): Line {
+/** Runs each work when its turn comes, and fails when the wait is too long. */
+export function createLine(sleep: RunnerOptions["sleep"]) {
   /** The key of each piece of work in progress. */
   const working: string[] = [];
-  const waiting = new Set<Waiter>();
-  const countOf = (keyPrint: string) => working.filter((each) => each === keyPrint).length;
-  const mayBegin = (keyPrint: string) =>
-    working.length < mostOfAll && countOf(keyPrint) < mostOfKey;
+  const waiting = new Set<{ readonly key: string; readonly begin: () => void }>();
+  const countOf = (key: string) => working.filter((each) => each === key).length;
+  const mayBegin = (key: string) => working.length < mostOfAll && countOf(key) < mostOfKey;
 
-  return {
-    run: async (keyPrint, signal, work) => {
-      throwIfCancelled(signal);
-      if (mayBegin(keyPrint)) working.push(keyPrint);
-      else await waitForTurn(keyPrint, signal);
-      try {
-        return await work();
-      } finally {
-        working.splice(working.indexOf(keyPrint), 1);
-        beginNext();
-      }
-    },
+  return async <Result>(key: string, signal: AbortSignal, work: () => Promise<Result>) => {
+    throwIfCancelled(signal);
+    if (mayBegin(key)) working.push(key);
+    else await waitForTurn(key, signal);
+    try {
+      return await work();
+    } finally {
+      working.splice(working.indexOf(key), 1);
+      beginNext();
+    }
   };
 
   /** Begins the work that has waited longest, from the keys with the least work in progress. */
   function beginNext(): void {
-    const least = [...waiting].toSorted((a, b) => countOf(a.keyPrint) - countOf(b.keyPrint));
-    least.find(({ keyPrint }) => mayBegin(keyPrint))?.begin();
+    const least = [...waiting].toSorted((a, b) => countOf(a.key) - countOf(b.key));
+    least.find(({ key }) => mayBegin(key))?.begin();
   }
 
-  async function waitForTurn(keyPrint: string, signal: AbortSignal): Promise<void> {
+  async function waitForTurn(key: string, signal: AbortSignal): Promise<void> {
     if (waiting.size >= mostWaiting) throw new LineBusy(mostWait_ms);
-    const over = new AbortController();
-    await new Promise<void>((resolve, reject) => {
-      const leave = (settle: () => void) => {
-        // A turn, a cancellation and the timeout may coincide: only the first counts.
-        if (!waiting.delete(waiter)) return;
-        signal.removeEventListener("abort", cancel);
-        over.abort();
-        settle();
-      };
-      const begin = () => {
-        working.push(keyPrint);
-        leave(resolve);
-      };
-      const cancel = () => leave(() => reject(new WorkCancelled()));
-      const waiter: Waiter = { keyPrint, begin };
-      waiting.add(waiter);
-      signal.addEventListener("abort", cancel);
-      sleep(mostWait_ms, over.signal).then(
-        () => leave(() => reject(new LineBusy(mostWait_ms))),
-        // The wait ended first, and aborted this timer.
-        () => undefined,
-      );
-    });
+    const turn = new AbortController();
+    const begin = () => {
+      working.push(key);
+      waiting.delete(waiter);
+      turn.abort();
+    };
+    const waiter = { key, begin };
+    waiting.add(waiter);
+    await sleep(mostWait_ms, AbortSignal.any([signal, turn.signal])).catch(() => undefined);
+    // A turn, a cancellation and the timeout may coincide: a turn counts.
+    if (!waiting.delete(waiter)) return;
+    throw signal.aborted ? new WorkCancelled() : new LineBusy(mostWait_ms);
   }
 }

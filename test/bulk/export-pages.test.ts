@@ -28,12 +28,12 @@ async function save(owner: string, texts = ["text"], fault?: Error): Promise<str
 }
 
 const isKept = async (owner: string, id: string) =>
-  (await findExportPage(kept, { owner, id, page: 1 })) !== undefined;
+  (await findExportPage(kept, owner, id, 1)) !== undefined;
 
 test("a file is read page by page, and only by its own key", async () => {
   const id = await save("key", ["first", "second"]);
   expect(id).toMatch(/^export_[\w-]{22}$/);
-  const pages = [1, 2, 3].map((page) => findExportPage(kept, { owner: "key", id, page }));
+  const pages = [1, 2, 3].map((page) => findExportPage(kept, "key", id, page));
   expect(await Promise.all(pages)).toEqual([
     { type: "text/csv", text: "first" },
     { type: "text/csv", text: "second" },

@@ -19,7 +19,7 @@ function openLine() {
       await gate.opened;
       atWork.splice(atWork.indexOf(name), 1);
     };
-    const ended = line.run(keyPrint, signal, work).then(
+    const ended = line(keyPrint, signal, work).then(
       () => ends.push(`${name} done`),
       (error: Error) => ends.push(`${name} ${error.name}`),
     );
@@ -53,7 +53,7 @@ describe("at the same time work", () => {
   test("others in place of one that failed", async () => {
     const { line, begin, atWork } = openLine();
     const signal = new AbortController().signal;
-    const failed = line.run("a", signal, () => Promise.reject(new Error("It broke.")));
+    const failed = line("a", signal, () => Promise.reject(new Error("It broke.")));
     await expect(failed).rejects.toThrow("It broke.");
     begin("a", "a1");
     begin("a", "a2");
@@ -90,7 +90,7 @@ describe("a key that fills the line", () => {
 test("whoever waits for thirty seconds is told when to come again", async () => {
   const { line, begin, advance, ends } = openLine();
   const [first] = listNames("a", 2).map((name) => begin("a", name));
-  const waiting = line.run("a", new AbortController().signal, () => Promise.resolve());
+  const waiting = line("a", new AbortController().signal, () => Promise.resolve());
   const refused = waiting.catch((error: unknown) => error);
   advance(29_999);
   begin("a", "later");
@@ -117,6 +117,6 @@ test("whoever leaves gives its place away, and whoever has left does not begin",
   first?.finish();
   await settle();
   expect(atWork).toEqual(["a1", "stays"]);
-  const late = line.run("b", leaving.signal, () => Promise.resolve());
+  const late = line("b", leaving.signal, () => Promise.resolve());
   await expect(late).rejects.toThrow(WorkCancelled);
 });

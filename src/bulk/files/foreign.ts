@@ -29,7 +29,10 @@ export const formats: readonly Format[] = [
   {
     // The CSV of Google Takeout, and the `dynamicLinkInfo` of the API.
     title: "Firebase Dynamic Links",
-    signs: [["link", "deeplink"], list("shortlink domainuriprefix apn ibi isi afl ifl ofl efr")],
+    signs: [
+      ["link", "deeplink"],
+      list("shortlink dynamiclink domainuriprefix apn ibi isi afl ifl ofl efr"),
+    ],
     fields: {
       name: ["linkname", "name"],
       // On a desktop, `ofl` goes before the deep link, which then only the app would see.
@@ -46,7 +49,7 @@ export const formats: readonly Format[] = [
       "ios_app.app_store_id": ["isi", "iosappstoreid"],
       "android_app.package_name": ["apn", "androidpackagename"],
     },
-    addresses: ["shortlink", "domainuriprefix", "dynamiclinkdomain"],
+    addresses: ["shortlink", "dynamiclink", "domainuriprefix", "dynamiclinkdomain"],
     campaign: "referrer",
   },
   {

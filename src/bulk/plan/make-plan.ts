@@ -9,7 +9,7 @@ import { readRows, type Findings, type RowSource } from "../rows/read-rows.ts";
 import { createPricingCheck } from "./check-pricing.ts";
 import { createProjectApps } from "../select/project-apps.ts";
 import { planFilters, refuseChanges, type FilterWanted } from "./plan-filters.ts";
-import { planRows, type Planning, type UnnumberedRow } from "./plan-rows.ts";
+import { planRows, type Planning, type PlannedRow } from "./plan-rows.ts";
 import { planUndo, type Undoing } from "./plan-undo.ts";
 import { wordChanges, wordFile } from "./word-request.ts";
 
@@ -115,7 +115,7 @@ function readWanted(planning: Planning & Undoing, wanted: PlanWanted) {
   return { rows, listFindings: () => findings };
 }
 
-type Judge = (row: UnnumberedRow) => Promise<UnnumberedRow>;
+type Judge = (row: PlannedRow) => Promise<PlannedRow>;
 
 /**
  * Refuses rows that would lead where links may not lead, and those that the project's pricing plan
@@ -148,7 +148,7 @@ function createJudge(wanted: PlanWanted, owner: Owner, asking: Asking): Judge {
  * Numbers the rows and notes their problems, and after the last row the problems of their source.
  */
 async function* numberRows(
-  rows: AsyncIterable<UnnumberedRow>,
+  rows: AsyncIterable<PlannedRow>,
   { judge, problems, skipsInvalid, listFound }: Noting,
   signal: AbortSignal,
 ): AsyncGenerator<PlanRow> {
@@ -156,14 +156,16 @@ async function* numberRows(
   for await (const unjudged of rows) {
     // What throws here leaves no plan: it stays a draft, and drafts are dropped.
     throwIfCancelled(signal);
-    const { problems: found, ...row } = await judge(unjudged);
-    if (row.action === "invalid") {
-      const faults = (found ?? [describeFault(row)]).slice(0, mostProblems - problems.length);
+    const judged = await judge(unjudged);
+    const { row, action, link_id, path, fields, before, message } = judged;
+    if (action === "invalid") {
+      const found = judged.problems.length > 0 ? judged.problems : [describeFault(judged)];
+      const faults = found.slice(0, mostProblems - problems.length);
       problems.push(
         ...faults.map((each) => (skipsInvalid ? { ...each, skipped: true as const } : each)),
       );
     }
-    yield { position, ...row };
+    yield { position, row, action, link_id, path, fields, before, message };
     position += 1;
   }
   throwIfCancelled(signal);
@@ -172,7 +174,7 @@ async function* numberRows(
   problems.sort((one, other) => (one.row ?? 0) - (other.row ?? 0));
 }
 
-function describeFault({ row, path, link_id, message }: UnnumberedRow): PlanProblem {
+function describeFault({ row, path, link_id, message }: PlannedRow): PlanProblem {
   const place = row === null ? { link: path ?? link_id ?? "" } : { row };
   return { ...place, message: message ?? "" };
 }

@@ -3,20 +3,21 @@ import type { LinkFields, ReadLink } from "../../contract/links.ts";
 import { Problem, toSentence, type FieldProblem } from "../../contract/problem.ts";
 import { checkLink } from "../../contract/rules/link-rules.ts";
 import type { PlanRule } from "../../state/plans.ts";
-import { addHint, checkChanges } from "../rows/check-rows.ts";
+import { addHint, checkChanges, emptyRow } from "../rows/check-rows.ts";
 import { batchRows, findTaken, type Taken } from "../select/find-links.ts";
 import { selectParts } from "../select/select-links.ts";
 import { applyRules, listRuledFields } from "./change-by-rule.ts";
 import { listUnknown } from "./compare-link.ts";
-import { createAppSettling, type SettledFields } from "./settle-apps.ts";
+import { createAppSettling } from "./settle-apps.ts";
 import {
   planChange,
   planDeletion,
   planRefusal,
   planUnread,
   planUpdate,
+  type PlannedRow,
   type Planning,
-  type UnnumberedRow,
+  type SettledRow,
 } from "./plan-rows.ts";
 
 /** What would become of the links that filters name: all get the same, or the same rules. */
@@ -35,19 +36,19 @@ export type FilterWanted = {
 export async function* planFilters(
   planning: Planning,
   { filters, search, changes: given, rules }: FilterWanted,
-): AsyncGenerator<UnnumberedRow> {
+): AsyncGenerator<PlannedRow> {
   const isDeletion = planning.operation === "delete";
   const { fault, ...settled } = await createAppSettling(planning)(given);
   const faults = isDeletion ? [] : checkChanges(given);
   const problems = [...faults, ...settled.problems.map(addHint)];
   if (problems.length > 0) throw refuseChanges(problems);
   if (fault !== undefined) throw refuseChanges([{ field: "", message: fault }]);
-  const paths: Paths = { left: new Set(), given: new Set() };
+  const row = { ...emptyRow, ...settled, problems: [] };
+  const ruling = { row, rules: rules ?? [], left: new Set<string>(), given: new Set<string>() };
   for await (const { rows, unread } of selectParts(planning, filters, search)) {
-    if (isDeletion) for (const link of rows) yield planDeletion(null, link);
-    else if (rules === undefined) {
-      for (const link of rows) yield planChange(null, link, settled);
-    } else yield* planRuled(planning, rows, { settled, rules, paths });
+    if (rules !== undefined) yield* planRuled(planning, rows, ruling);
+    else
+      for (const link of rows) yield isDeletion ? planDeletion(row, link) : planChange(row, link);
     for (let left = unread; left > 0; left -= 1) yield noteUnread;
   }
 }
@@ -55,7 +56,7 @@ export async function* planFilters(
 /** What filters name is told of also where nobody can say which link it is. */
 const noteUnread = planRefusal(
   "conflict",
-  { row: null },
+  emptyRow,
   "A link that matches the filters could not be read",
 );
 
@@ -68,28 +69,23 @@ export function refuseChanges(problems: readonly FieldProblem[]): Problem {
   return new Problem(422, message, { problems: placed });
 }
 
-/** What earlier links of the plan leave and take. */
-type Paths = { readonly left: Set<string>; readonly given: Set<string> };
-
 type Ruling = {
-  readonly settled: SettledFields;
+  /** What all links get. */
+  readonly row: SettledRow;
   readonly rules: readonly PlanRule[];
-  readonly paths: Paths;
+  /** The paths that earlier links of the plan leave and take. */
+  readonly left: Set<string>;
+  readonly given: Set<string>;
 };
 
-type RuledLink = {
-  readonly link: ReadLink;
-  readonly fields: LinkFields;
-  readonly problems: readonly FieldProblem[];
-};
+type RuledRow = SettledRow & { readonly link: ReadLink };
 
 async function* planRuled(
   planning: Planning,
   links: readonly ReadLink[],
   ruling: Ruling,
-): AsyncGenerator<UnnumberedRow> {
-  const ruled = ruleEach(links, ruling);
-  for await (const batch of batchRows(ruled)) {
+): AsyncGenerator<PlannedRow> {
+  for await (const batch of batchRows(ruleEach(links, ruling))) {
     // A blank path asked for would be answered with any link.
     const sound = batch.filter(({ problems }) => problems.length === 0);
     const goals = sound.flatMap(({ fields }) => fields.path ?? []);
@@ -99,34 +95,34 @@ async function* planRuled(
 }
 
 /** One after the other: of all links at once the new values would be held beside the old ones. */
-function* ruleEach(links: readonly ReadLink[], { settled, rules }: Ruling): Generator<RuledLink> {
+function* ruleEach(links: readonly ReadLink[], { row, rules }: Ruling): Generator<RuledRow> {
   for (const link of links) {
     const ruled = applyRules(link, rules);
     const { values, problems } = checkLink(ruled.fields, "update");
     // A path has one form, in which it is looked for and sent.
     const path = values.path === undefined ? {} : { path: values.path };
-    const all = { ...settled.fields, ...ruled.fields, ...path };
-    yield { link, fields: all, problems: [...ruled.problems, ...problems] };
+    const fields = { ...row.fields, ...ruled.fields, ...path };
+    yield { ...row, link, link_id: link.id, fields, problems: [...ruled.problems, ...problems] };
   }
 }
 
 function planRuledLink(
-  { link, fields, problems }: RuledLink,
-  { rules, settled: { appIds }, paths }: Ruling,
+  { link, ...ruled }: RuledRow,
+  { rules, left, given }: Ruling,
   taken: Taken,
-): UnnumberedRow {
-  const row = { row: null, id: link.id, ...(link.path && { path: link.path }), fields, appIds };
-  const ruled = listRuledFields(rules);
-  const unread = listUnknown(link).filter((field) => ruled.has(field));
-  if (unread.length > 0) return planUnread(null, link, unread);
-  if (problems.length > 0) {
-    return planRefusal("invalid", row, problems.map(({ message }) => message).join("; "));
+): PlannedRow {
+  const fields = listRuledFields(rules);
+  const unread = listUnknown(link).filter((field) => fields.has(field));
+  if (unread.length > 0) return planUnread(ruled, link, unread);
+  const row = { ...ruled, path: link.path ?? null, problems: [] };
+  if (ruled.problems.length > 0) {
+    return planRefusal("invalid", row, ruled.problems.map(({ message }) => message).join("; "));
   }
-  const goal = fields.path ?? undefined;
-  if (goal !== undefined && goal !== link.path && paths.given.has(goal)) {
+  const goal = row.fields.path ?? undefined;
+  if (goal !== undefined && goal !== link.path && given.has(goal)) {
     return planRefusal("conflict", row, "Another link in the plan moves to the same path");
   }
-  const planned = planUpdate(row, link, taken, paths.left);
-  if (goal !== undefined && planned.action === "update") paths.given.add(goal);
+  const planned = planUpdate(row, link, taken, left);
+  if (goal !== undefined && planned.action === "update") given.add(goal);
   return planned;
 }

@@ -1,11 +1,11 @@
 import type { ReadLink } from "../../contract/links.ts";
 import { toSentence } from "../../contract/problem.ts";
 import { placeHere } from "../../contract/rules/named-link.ts";
-import type { PlanOperation, PlanProblem, PlanRow } from "../../state/plans.ts";
+import type { PlanOperation, PlanRow } from "../../state/plans.ts";
 import { describeForeignHost } from "../../text/foreign-host.ts";
 import { quote } from "../../text/show-hidden.ts";
 import type { Asking } from "../owner.ts";
-import { placeProblem, type CheckedRow } from "../rows/check-rows.ts";
+import { placeProblem, type Row } from "../rows/check-rows.ts";
 import {
   batchRows,
   findLinks,
@@ -20,9 +20,9 @@ import { createAppSettling, type AppRules, type SettledFields } from "./settle-a
 /** What many rows would do, row by row: everything is read, and nothing is written. */
 
 /** A row that the plan has yet to number, with all of its problems. */
-export type UnnumberedRow = Omit<PlanRow, "position"> & {
-  readonly problems?: readonly PlanProblem[];
-};
+export type PlannedRow = Omit<Row, "fields"> & Pick<PlanRow, "action" | "fields">;
+
+export type SettledRow = Row & SettledFields;
 
 export type Planning = Asking &
   AppRules & {
@@ -33,8 +33,8 @@ export type Planning = Asking &
 
 export async function* planRows(
   planning: Planning,
-  rows: AsyncIterable<CheckedRow>,
-): AsyncGenerator<UnnumberedRow> {
+  rows: AsyncIterable<Row>,
+): AsyncGenerator<PlannedRow> {
   const settleApps = createAppSettling(planning);
   const earlier: Earlier = { rowsById: new Map(), left: new Set() };
   for await (const batch of batchRows(rows)) {
@@ -43,33 +43,28 @@ export async function* planRows(
       // A deletion has no fields.
       const { fault, ...settled } = await settleApps(given.fields, given.row);
       const found = settled.problems.map((each) => placeProblem(given.row, each));
-      const problems = [...given.problems, ...found];
-      const message = problems.map((problem) => problem.message).join("; ");
-      if (message !== "") yield { ...planRefusal("invalid", given, message), problems };
-      else if (fault !== undefined) yield planRefusal("conflict", given, fault);
-      else yield planRow(planning, { ...given, ...settled, problems }, known, earlier);
+      const row = { ...given, ...settled, problems: [...given.problems, ...found] };
+      const message = row.problems.map((problem) => problem.message).join("; ");
+      if (message !== "") yield planRefusal("invalid", row, message);
+      else if (fault !== undefined) yield planRefusal("conflict", row, fault);
+      else yield planRow(planning, row, known, earlier);
     }
   }
 }
 
 /** What earlier rows of the same plan do. */
 type Earlier = {
-  readonly rowsById: Map<string, number>;
+  readonly rowsById: Map<string, number | null>;
   /** Paths that the links of earlier rows have moved away from. */
   readonly left: Set<string>;
 };
-
-/** A row about a link that is there, or of links that filters name, which are not numbered. */
-type RowOfLink = Pick<CheckedRow, "id" | "path"> & SettledFields & { readonly row: number | null };
-
-type SettledRow = CheckedRow & SettledFields;
 
 function planRow(
   planning: Planning,
   row: SettledRow,
   known: Known,
   { rowsById, left }: Earlier,
-): UnnumberedRow {
+): PlannedRow {
   if (planning.operation === "upsert") return planUpsert(planning, row, known);
   const meant = pickMeant(row, known);
   const [link] = meant;
@@ -84,15 +79,15 @@ function planRow(
   }
   rowsById.set(link.id, row.row);
   if (planning.operation === "update") {
-    return planUpdate({ ...row, id: link.id }, link, known, left);
+    return planUpdate({ ...row, link_id: link.id }, link, known, left);
   }
   const isNamed = row.named?.by === "path";
-  const isElsewhere = !isNamed && row.path !== undefined && link.path !== row.path;
+  const isElsewhere = !isNamed && row.path !== null && link.path !== row.path;
   const message = "The link with this ID now has another path";
-  return isElsewhere ? planRefusal("conflict", row, message) : planDeletion(row.row, link);
+  return isElsewhere ? planRefusal("conflict", row, message) : planDeletion(row, link);
 }
 
-function explainMissing(row: CheckedRow, known: Known, { linkHost }: Planning): string {
+function explainMissing(row: Row, known: Known, { linkHost }: Planning): string {
   if (known.isPartial) return maybeUnread;
   const address = row.named?.address;
   if (address === undefined || address.isOurs === true) return "This link does not exist";
@@ -111,19 +106,20 @@ const mostCandidates = 5;
 
 const maybeUnread = "This link may be one of those that could not be read";
 
-function planUpsert({ createPath }: Planning, row: SettledRow, known: Known): UnnumberedRow {
-  const { id, path = createPath(), fields } = row;
-  const named = known.byId.get(id ?? "");
+function planUpsert({ createPath }: Planning, row: SettledRow, known: Known): PlannedRow {
+  const { link_id, fields } = row;
+  const path = row.path ?? createPath();
+  const named = known.byId.get(link_id ?? "");
   const link = known.byPath.get(path) ?? (named?.path === path ? named : undefined);
-  if (id !== undefined && link?.id !== id) {
-    return planRefusal("conflict", row, row.path === undefined ? pathless : mismatch);
+  if (link_id !== null && link?.id !== link_id) {
+    return planRefusal("conflict", row, row.path === null ? pathless : mismatch);
   }
   if (known.byShort.has(path)) {
     return planRefusal("conflict", row, "The path is already another link's short path");
   }
   if (link === undefined && known.isPartial) return planRefusal("conflict", row, maybeUnread);
-  if (link !== undefined) return planChange(row.row, link, row);
-  return { ...nothing, row: row.row, action: "create", path, fields: { ...fields, path } };
+  if (link !== undefined) return planChange(row, link);
+  return { ...row, action: "create", path, fields: { ...fields, path } };
 }
 
 const pathless = "An upsert needs a path; to write by ID, use the operation update";
@@ -132,75 +128,54 @@ const mismatch =
   "to write by path, remove the ID";
 
 export function planUpdate(
-  row: RowOfLink,
+  row: SettledRow,
   link: ReadLink,
   known: Taken,
   left: Set<string>,
-): UnnumberedRow {
+): PlannedRow {
   const { path } = row.fields;
-  const isMoved = typeof path === "string" && path !== link.path;
-  if (isMoved) {
+  if (typeof path === "string" && path !== link.path) {
     const isLinks = known.byPath.has(path) && !left.has(path);
     if (isLinks || known.byShort.has(path)) {
       return planRefusal("conflict", row, "The new path is already taken");
     }
     if (known.isPartial) return planRefusal("conflict", row, maybeUnread);
+    left.add(link.path ?? "");
   }
-  if (isMoved) left.add(link.path ?? "");
-  return planChange(row.row, link, row);
+  return planChange(row, link);
 }
 
-export function planChange(
-  row: number | null,
-  link: ReadLink,
-  given: SettledFields,
-): UnnumberedRow {
-  const changed = listChanged(link, given);
+export function planChange(row: SettledRow, link: ReadLink): PlannedRow {
+  const changed = listChanged(link, row);
   const unread = listUnknown(link).filter((field) => changed.includes(field));
   if (unread.length > 0) return planUnread(row, link, unread);
-  const fields = pickChanged(given.fields, changed);
+  const fields = pickChanged(row.fields, changed);
   // Of what stays as it is nothing has to be remembered.
   if (Object.keys(fields).length === 0) return planLink(row, link, { action: "unchanged" });
   return planLink(row, link, { action: "update", fields, before: link });
 }
 
 /** What cannot be read cannot be put back, and nobody was shown what would be overwritten. */
-export function planUnread(
-  row: number | null,
-  link: ReadLink,
-  unread: readonly string[],
-): UnnumberedRow {
+export function planUnread(row: Row, link: ReadLink, unread: readonly string[]): PlannedRow {
   const message = `The link's ${toSentence(unread)} could not be read`;
   return planLink(row, link, { action: "conflict", message });
 }
 
-export function planDeletion(row: number | null, link: ReadLink): UnnumberedRow {
+export function planDeletion(row: Row, link: ReadLink): PlannedRow {
   const unread = toSentence(listUnknown(link));
   const message = `The link's ${unread} could not be read, so the deletion cannot be undone`;
   const deletion = { action: "delete", before: link } as const;
   return planLink(row, link, { ...deletion, ...(unread !== "" && { message }) });
 }
 
-export function planRefusal(
-  action: "invalid" | "conflict",
-  { row, id, path }: Pick<RowOfLink, "row" | "id" | "path">,
-  message: string,
-): UnnumberedRow {
-  return { ...nothing, row, action, link_id: id ?? null, path: path ?? null, message };
+export function planRefusal(action: "invalid" | "conflict", row: Row, message: string): PlannedRow {
+  return { ...row, action, fields: null, message };
 }
 
-/** What every row has that does nothing and says nothing. */
-const nothing = {
-  row: null,
-  link_id: null,
-  path: null,
-  fields: null,
-  before: null,
-  message: null,
-} as const;
-
-type Planned = Pick<PlanRow, "action"> & Partial<Pick<PlanRow, "fields" | "before" | "message">>;
-
-function planLink(row: number | null, { id, path }: ReadLink, planned: Planned): UnnumberedRow {
-  return { ...nothing, row, link_id: id, path: path ?? null, ...planned };
+function planLink(
+  row: Row,
+  { id, path }: ReadLink,
+  planned: Pick<PlannedRow, "action"> & Partial<PlannedRow>,
+): PlannedRow {
+  return { ...row, link_id: id, path: path ?? null, fields: null, ...planned };
 }

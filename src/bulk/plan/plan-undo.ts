@@ -13,8 +13,9 @@ import type { Job, Jobs } from "../../state/jobs.ts";
 import type { Receipt } from "../../state/job-runs.ts";
 import type { PlanRow } from "../../state/plans.ts";
 import type { Asking } from "../owner.ts";
+import { emptyRow } from "../rows/check-rows.ts";
 import { findAtPath, findById, unread } from "../select/find-links.ts";
-import type { UnnumberedRow } from "./plan-rows.ts";
+import type { PlannedRow } from "./plan-rows.ts";
 import { planStep } from "./undo-step.ts";
 
 /** Plans the undo of a job: each of its rows as the undo of a single change. */
@@ -29,7 +30,7 @@ export type Undoing = Asking & {
 const mostAtOnce = 8;
 
 /** Starts with the last row: only in that order is a path that was moved twice free again. */
-export async function* planUndo(undoing: Undoing, job: Job): AsyncGenerator<UnnumberedRow> {
+export async function* planUndo(undoing: Undoing, job: Job): AsyncGenerator<PlannedRow> {
   /** Links of later rows, which are put back before this one. */
   const later = new Set<string>();
   for (let before = Number.MAX_SAFE_INTEGER; ;) {
@@ -49,14 +50,14 @@ async function undoRow(
   undoing: Undoing,
   receipt: Receipt,
   later: ReadonlySet<string>,
-): Promise<UnnumberedRow> {
+): Promise<PlannedRow> {
   const { planned, status } = receipt;
   const { row, path } = planned;
   const read = await readNow(undoing, receipt);
   const now = read === unread ? null : (read ?? null);
   const id = receipt.link_id ?? now?.id ?? null;
-  const base = { row, link_id: id, path, before: now, fields: null, message: null };
-  const refuse = (message: string): UnnumberedRow => ({ ...base, action: "conflict", message });
+  const base = { ...emptyRow, row, link_id: id, path, before: now, fields: null };
+  const refuse = (message: string): PlannedRow => ({ ...base, action: "conflict", message });
   if (status !== "done") {
     return refuse("It is uncertain whether this row was applied; resume the job to find out");
   }

@@ -5,7 +5,7 @@ import { isWholeAddress, wholeAddressFault } from "../../contract/rules/link-pat
 import { checkLink } from "../../contract/rules/link-rules.ts";
 import { readNamedLink, type NamedLink } from "../../contract/rules/named-link.ts";
 import { isBlank } from "../../contract/text.ts";
-import type { PlanOperation, PlanProblem } from "../../state/plans.ts";
+import type { PlanOperation, PlanProblem, PlanRow } from "../../state/plans.ts";
 import type { GivenRow } from "../files/columns.ts";
 
 /** The rules of one row and of the rows beside each other, before anything is read or sent. */
@@ -13,22 +13,32 @@ import type { GivenRow } from "../files/columns.ts";
 /** What rows are counted in: the lines of a text, or the places in a list, both from 1. */
 export type Unit = "line" | "row";
 
-export type CheckedRow = {
-  readonly row: number;
-  /** The link that is meant. An upsert is matched by path; an id beside it should agree. */
-  readonly id?: string;
+/** A row from its source to its plan, which gives it an action and a position. */
+export type Row = Omit<PlanRow, "position" | "action" | "fields"> & {
   /**
-   * In its one form. An upsert that has none gets one chosen; an update or a deletion has one
-   * where the link is named by it (an update that names an id has a path among its fields, to
+   * `link_id` is the link that is meant. An upsert is matched by path; an id beside it should agree.
+   * `path` is in its one form: an upsert that has none gets one chosen; an update or a deletion has
+   * one where the link is named by it (an update that names an id has a path among its fields, to
    * move the link there).
    */
-  readonly path?: string;
+  readonly row: number | null;
   /** What else an update or a deletion may mean by its id or path. */
-  readonly named?: RowName;
+  readonly named?: RowName | undefined;
   /** What to write, as the API takes it; an upsert's path is among it. */
   readonly fields: LinkFields;
   /** All that is wrong with it; such a row must not be written. */
   readonly problems: readonly PlanProblem[];
+};
+
+/** Of a row that nothing is known of yet. */
+export const emptyRow: Row = {
+  row: null,
+  link_id: null,
+  path: null,
+  fields: {},
+  before: null,
+  message: null,
+  problems: [],
 };
 
 /** The text by which the row names its link, and where it stood. */
@@ -54,12 +64,7 @@ export function createSeenRows(
 }
 
 /** Every rule that the row breaks, all at once. `seen` remembers it for the rows to come. */
-export function checkRow(
-  operation: PlanOperation,
-  row: number,
-  given: GivenRow,
-  seen: Seen,
-): CheckedRow {
+export function checkRow(operation: PlanOperation, row: number, given: GivenRow, seen: Seen): Row {
   const id = normalizeId(given.id?.trim() ?? "");
   const isMove = operation === "update" && id !== "";
   // A blank path asks for a generated one, but not where the link is there already.
@@ -79,10 +84,11 @@ export function checkRow(
     ...findDuplicates(row, id, values.path, seen),
   ];
   return {
+    ...emptyRow,
     row,
-    ...(id !== "" && isId(id, seen) && { id }),
-    ...(named && { named }),
-    ...(values.path !== undefined && !isMove && { path: values.path }),
+    link_id: id !== "" && isId(id, seen) ? id : null,
+    named,
+    path: isMove ? null : (values.path ?? null),
     fields: pickWritten(operation, isMove, given.fields, values.path),
     problems: problems.map((problem) => placeProblem(row, problem)),
   };
@@ -239,7 +245,7 @@ export function addHint({ field, message }: FieldProblem): FieldProblem {
   return { field, message: hint === undefined ? message : `${message}: ${hint}` };
 }
 
-export function placeProblem(row: number, problem: FieldProblem): PlanProblem {
+export function placeProblem(row: number | null, problem: FieldProblem): PlanProblem {
   const { field, message } = addHint(problem);
-  return { row, ...(field && { field }), message };
+  return { ...(row !== null && { row }), ...(field && { field }), message };
 }

@@ -19,7 +19,7 @@ import {
   type Leftover,
   type Unmapped,
 } from "../files/foreign.ts";
-import { checkRow, createSeenRows, type CheckedRow, type Seen } from "./check-rows.ts";
+import { checkRow, createSeenRows, type Row, type Seen } from "./check-rows.ts";
 
 /** Checked rows from CSV or JSON, ours or another service's, and what was found out on the way. */
 
@@ -41,7 +41,7 @@ type RowReading = {
    * throws, a faulty text never does. Texts are cut out of the source's chunks: a row that is kept
    * in memory keeps its chunk there.
    */
-  readonly rows: AsyncIterable<CheckedRow>;
+  readonly rows: AsyncIterable<Row>;
   /** What was found so far; everything, once `rows` has run out. */
   readonly listFindings: () => Findings;
 };
@@ -85,7 +85,7 @@ type NumberedRow = { readonly row: number; readonly given: GivenRow };
 async function* checkEach(
   rows: AsyncIterable<NumberedRow> | Iterable<NumberedRow>,
   reading: Reading,
-): AsyncGenerator<CheckedRow> {
+): AsyncGenerator<Row> {
   let isEmpty = true;
   try {
     for await (const { row, given } of rows) {

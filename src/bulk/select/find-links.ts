@@ -7,7 +7,7 @@ import { writeAddress } from "../../contract/rules/link-address.ts";
 import { listNamedPaths, pickNamedLinks } from "../../contract/rules/named-link.ts";
 import type { PlanOperation } from "../../state/plans.ts";
 import type { Asking } from "../owner.ts";
-import { isFindable, type CheckedRow } from "../rows/check-rows.ts";
+import { isFindable, type Row } from "../rows/check-rows.ts";
 import { findCalled } from "./find-called.ts";
 import { collectList } from "./read-list.ts";
 import { selectParts } from "./select-links.ts";
@@ -36,10 +36,10 @@ const nameBytes = 32;
 /** An id is asked for by a call of its own; so many are under way at once. */
 const mostAtOnce = 8;
 
-export async function* batchRows<Row extends Named>(
-  rows: AsyncIterable<Row> | Iterable<Row>,
-): AsyncGenerator<readonly Row[]> {
-  let batch: Row[] = [];
+export async function* batchRows<Each extends Naming>(
+  rows: AsyncIterable<Each> | Iterable<Each>,
+): AsyncGenerator<readonly Each[]> {
+  let batch: Each[] = [];
   let bytes = 0;
   let count = 0;
   for await (const row of rows) {
@@ -59,7 +59,7 @@ export async function* batchRows<Row extends Named>(
 /** By path wherever that can be: paths are looked up together, and ids one by one. */
 export async function findLinks(
   { operation, ...asking }: Asking & { readonly operation: PlanOperation },
-  batch: readonly CheckedRow[],
+  batch: readonly Row[],
 ): Promise<Known> {
   const sound = batch.filter(({ problems }) => problems.length === 0);
   const paths = [...new Set(sound.flatMap(listPaths).filter(isFindable))];
@@ -71,12 +71,12 @@ export async function findLinks(
     operation === "upsert" ? paths : goals,
     operation !== "delete" || hasNames,
   );
-  const missing = sound.flatMap(({ id, ...row }) => {
+  const missing = sound.flatMap(({ link_id, ...row }) => {
     const path = row.path ?? row.fields.path ?? "";
     // An upsert is about its path, whatever the id says.
     const isFound =
-      taken.byPath.get(path)?.id === id || (operation === "upsert" && isFindable(path));
-    return id === undefined || isFound ? [] : [id];
+      taken.byPath.get(path)?.id === link_id || (operation === "upsert" && isFindable(path));
+    return link_id === null || isFound ? [] : [link_id];
   });
   const found = [...(await findEach(asking, missing, findById)).values()];
   const byId = new Map(found.flatMap((link) => (link ? [[link.id, link] as const] : [])));
@@ -100,25 +100,25 @@ async function findOwnName({ call, signal }: Asking, name: string): Promise<read
 
 /** The links that a row means: of more than one, nobody knows which. */
 export function pickMeant(
-  { id, path, fields, named }: CheckedRow,
+  { link_id, path, fields, named }: Row,
   known: Known,
 ): readonly ReadLink[] {
   const { byPath, byShort, byId, byOwnName } = known;
   if (named === undefined) {
     // The id says which, where there is one; the path beside it may be where the link is to go.
     const atPath = byPath.get(path ?? fields.path ?? "");
-    const link = id === undefined || atPath?.id === id ? atPath : byId.get(id);
+    const link = link_id === null || atPath?.id === link_id ? atPath : byId.get(link_id);
     return link === undefined ? [] : [link];
   }
   const near = listNamedPaths(named).flatMap((each) => [byPath.get(each), byShort.get(each)]);
   const links = near.filter((link) => link !== undefined);
-  const all = [byId.get(id ?? ""), ...pickNamedLinks(named, links)];
+  const all = [byId.get(link_id ?? ""), ...pickNamedLinks(named, links)];
   const meant = new Map(all.flatMap((link) => (link ? [[link.id, link] as const] : [])));
   return meant.size > 0 ? [...meant.values()] : (byOwnName.get(named.text) ?? []);
 }
 
 /** The link at the same path here, of an address that is not ours. */
-export function findThere({ named }: CheckedRow, { byPath, byShort }: Taken): ReadLink | undefined {
+export function findThere({ named }: Row, { byPath, byShort }: Taken): ReadLink | undefined {
   const path = named?.address?.path ?? "";
   return byPath.get(path) ?? byShort.get(path);
 }
@@ -149,10 +149,10 @@ export async function findTaken(
   return { byPath, byShort: new Map([...byShort, ...found]), isPartial };
 }
 
-type Named = Pick<CheckedRow, "path" | "fields" | "named">;
+type Naming = Pick<Row, "path" | "fields" | "named">;
 
 /** The paths that are looked up for a row, whatever is found. */
-function listPaths({ path, fields, named }: Named): readonly string[] {
+function listPaths({ path, fields, named }: Naming): readonly string[] {
   const paths = [path ?? fields.path ?? "", ...(named ? listNamedPaths(named) : [])];
   return [...new Set(paths.filter((each) => each !== ""))];
 }

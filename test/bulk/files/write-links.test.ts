@@ -20,7 +20,7 @@ test.each(["csv", "json"] as const)(
       fc.asyncProperty(anyParts, async (parts) => {
         const text = (await drain(writeWhole(pour(parts), format))).join("");
         const rows = await drain(readRows(openSource(format, text), "upsert").rows);
-        expect(rows.map(({ id }) => id)).toEqual(parts.flat().map(({ id }) => id));
+        expect(rows.map(({ link_id }) => link_id)).toEqual(parts.flat().map(({ id }) => id));
       }),
     );
   },

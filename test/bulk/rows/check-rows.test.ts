@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { checkRow, createSeenRows, type CheckedRow } from "../../../src/bulk/rows/check-rows.ts";
+import { checkRow, createSeenRows, emptyRow, type Row } from "../../../src/bulk/rows/check-rows.ts";
 import type { LinkFields } from "../../../src/contract/links.ts";
 import { planOperations } from "../../../src/state/plans.ts";
 import type { PlanOperation } from "../../../src/state/plans.ts";
@@ -12,6 +12,7 @@ const two = "0192f0c0-0000-7000-8000-000000000002";
 describe("a good row", () => {
   test("to upsert is known by its path, in the one form that paths have", () => {
     expect(check("upsert", { fields: { path: "/caf%C3%A9", name: "" } })).toEqual({
+      ...emptyRow,
       row: 2,
       path: "café",
       fields: { path: "café", name: "" },
@@ -20,20 +21,21 @@ describe("a good row", () => {
   });
 
   test("to upsert may leave the path open, also by an empty cell", () => {
-    const open = { row: 2, fields: { name: "A" }, problems: [] };
+    const open = { ...emptyRow, row: 2, fields: { name: "A" } };
     expect(check("upsert", { fields: { name: "A" } })).toEqual(open);
     expect(check("upsert", { fields: { name: "A", path: "" } })).toEqual(open);
   });
 
   test("to upsert keeps the id that it came with", () => {
     const row = check("upsert", { id: ` ${one.toUpperCase()} `, fields: { path: "a" } });
-    expect(row).toMatchObject({ id: one, path: "a", problems: [] });
+    expect(row).toMatchObject({ link_id: one, path: "a", problems: [] });
   });
 
   test("to update by id may move the link to another path", () => {
     expect(check("update", { id: one, fields: { path: "/b" } })).toEqual({
+      ...emptyRow,
       row: 2,
-      id: one,
+      link_id: one,
       fields: { path: "b" },
       problems: [],
     });
@@ -41,6 +43,7 @@ describe("a good row", () => {
 
   test("to update by path leaves the path where it is", () => {
     expect(check("update", { fields: { path: "/b", name: "B" } })).toEqual({
+      ...emptyRow,
       row: 2,
       path: "b",
       fields: { name: "B" },
@@ -49,12 +52,12 @@ describe("a good row", () => {
   });
 
   test("to delete has an id, a path or both, and writes nothing", () => {
-    const nothing = { row: 2, fields: {}, problems: [] };
-    expect(check("delete", { id: one, fields: {} })).toEqual({ ...nothing, id: one });
+    const nothing = { ...emptyRow, row: 2 };
+    expect(check("delete", { id: one, fields: {} })).toEqual({ ...nothing, link_id: one });
     expect(check("delete", { fields: { path: "/b" } })).toEqual({ ...nothing, path: "b" });
     expect(check("delete", { id: one, fields: { path: "b" } })).toEqual({
       ...nothing,
-      id: one,
+      link_id: one,
       path: "b",
     });
   });
@@ -242,6 +245,6 @@ describe("two rows for one link", () => {
 
 type Given = Partial<Parameters<typeof checkRow>[2]>;
 
-function check(operation: PlanOperation, given: Given): CheckedRow {
+function check(operation: PlanOperation, given: Given): Row {
   return checkRow(operation, 2, { fields: {}, problems: [], ...given }, createSeenRows("line"));
 }

@@ -18,8 +18,8 @@ describe("a source", () => {
     const csv = [exportColumns, writeLink(saved)].map(writeRecord).join("");
     const table = await readSource({ csv });
     const list = await readSource({ rows: { links: [saved], meta: {} } });
-    expect(table.rows[0]).toMatchObject({ row: 2, id: one, path: "spring", problems: [] });
-    expect(list.rows[0]).toMatchObject({ row: 1, id: one, path: "spring", problems: [] });
+    expect(table.rows[0]).toMatchObject({ row: 2, link_id: one, path: "spring", problems: [] });
+    expect(list.rows[0]).toMatchObject({ row: 1, link_id: one, path: "spring", problems: [] });
     const [values, others] = [table, list].map(({ rows }) => {
       return checkLink(rows[0]?.fields ?? {}, "create").values;
     });
