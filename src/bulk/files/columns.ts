@@ -23,14 +23,6 @@ export type GivenRow = {
   readonly problems: readonly FieldProblem[];
 };
 
-type Header = {
-  /** One for each cell of a record; undefined for an unknown column. */
-  readonly columns: readonly (Column | undefined)[];
-  /** Whether any cell is the name of a column, or near to one. */
-  readonly isHeader: boolean;
-  readonly problems: readonly FieldProblem[];
-};
-
 export type Column = {
   readonly name: string;
   /** Where the value goes: `known` is passed over, because it cannot be written. */
@@ -89,7 +81,11 @@ function kindOf(schema: z.core.$ZodType): Kind {
   return schema instanceof z.ZodArray ? "list" : "text";
 }
 
-export function readHeader(cells: readonly string[]): Header {
+/**
+ * One column for each cell of a record, or undefined for an unknown one; `isHeader` is whether any
+ * cell is the name of a column, or near to one.
+ */
+export function readHeader(cells: readonly string[]) {
   const isHeader = cells.some((cell) => columns.has(cell.trim()) || findMeant(cell.trim()));
   const problems: FieldProblem[] = [];
   const taken = new Map<string, string>();

@@ -4,7 +4,7 @@ import type { Job } from "../../state/jobs.ts";
 import type { Plan, PlanOperation, PlanProblem, PlanRequest, PlanRow } from "../../state/plans.ts";
 import type { State } from "../../state/state.ts";
 import { throwIfCancelled } from "../bulk-errors.ts";
-import type { Asking, CheckDestinations, Owner } from "../owner.ts";
+import type { Asking, Owner } from "../owner.ts";
 import { readRows, type Findings, type RowSource } from "../rows/read-rows.ts";
 import { createPricingCheck } from "./check-pricing.ts";
 import { createProjectApps } from "../select/project-apps.ts";
@@ -47,7 +47,6 @@ const pathBytes = 6;
 const mostProblems = 1000;
 /** Parameters may be many, and are told of in the links that they change. */
 const mostRules = 100;
-const allowAll: CheckDestinations = () => [];
 
 export async function makePlan(
   { state, random, signal }: Planner,
@@ -56,32 +55,59 @@ export async function makePlan(
 ): Promise<MadePlan> {
   const { key_print, origin, call, linkHost, requireRight } = owner;
   const { keepsBin = false, takesAnyId = false } = owner;
-  const undoes = "undo" in wanted ? wanted.undo.id : null;
+  const isUndo = "undo" in wanted;
   // The rows of an undo create, change and delete links.
-  const operation = "undo" in wanted ? "upsert" : wanted.operation;
-  const createPath = () => Buffer.from(random.bytes(pathBytes)).toString("hex");
+  const operation = isUndo ? "upsert" : wanted.operation;
   const asking = { call, signal, linkHost, ownOrigin: takesAnyId ? undefined : linkHost };
-  const apps = createProjectApps(asking);
-  const takesNames = !("source" in wanted) || wanted.linkHosts !== undefined;
-  const naming = { requireRight, takesAnyId, takesNames, apps };
-  const planning = { ...asking, operation, createPath, ...naming };
-  const undoing = { ...planning, jobs: state.jobs, keepsBin };
-  const { rows, listFindings } = readWanted(undoing, wanted);
-  // What is wrong with the whole source is only known when its last row was read.
-  const problems: PlanProblem[] = [];
-  const judge = createJudge(wanted, owner, asking);
-  const { skipsInvalid = false } = wanted;
-  const request: Requested = { ...describe(wanted) };
-  const listFound = () => {
-    const { problems: found, ...source } = listFindings();
-    if (source.format !== undefined || source.unmapped.length > 0) request.source = source;
-    return found;
+  const planning: Planning & Undoing = {
+    ...asking,
+    operation,
+    createPath: () => Buffer.from(random.bytes(pathBytes)).toString("hex"),
+    apps: createProjectApps(asking),
+    requireRight,
+    takesAnyId,
+    takesNames: !("source" in wanted) || wanted.linkHosts !== undefined,
+    jobs: state.jobs,
+    keepsBin,
   };
-  const numbered = numberRows(rows, { judge, problems, skipsInvalid, listFound }, signal);
-  const saved = { key_print, origin, operation, undoes, problems, request };
-  const plan = await state.plans.save(saved, numbered);
+  const { rows, listFindings } = readWanted(planning, wanted);
+  const judge = createJudge(wanted, owner, asking);
+  const problems: PlanProblem[] = [];
+  const request: Requested = { ...describe(wanted) };
+  const saved = { key_print, origin, operation, undoes: isUndo ? wanted.undo.id : null };
+  const plan = await state.plans.save({ ...saved, problems, request }, numberRows());
   const { unmapped, warnings, format } = listFindings();
   return { plan, unmapped, warnings, format };
+
+  /** The problems and the request are complete after the last row. */
+  async function* numberRows(): AsyncGenerator<PlanRow> {
+    let position = 0;
+    for await (const unjudged of rows) {
+      // What throws here leaves no plan: it stays a draft, and drafts are dropped.
+      throwIfCancelled(signal);
+      const judged = await judge(unjudged);
+      const { row, action, link_id, path, fields, before, message } = judged;
+      if (action === "invalid") {
+        const faults = listFaults(judged).slice(0, mostProblems - problems.length);
+        const skipped = wanted.skipsInvalid === true && ({ skipped: true } as const);
+        problems.push(...faults.map((fault) => ({ ...fault, ...skipped })));
+      }
+      yield { position, row, action, link_id, path, fields, before, message };
+      position += 1;
+    }
+    throwIfCancelled(signal);
+    // What is wrong with the whole source is no row that could be left out.
+    const { problems: found, ...source } = listFindings();
+    problems.push(...found);
+    problems.sort((one, other) => (one.row ?? 0) - (other.row ?? 0));
+    if (source.format !== undefined || source.unmapped.length > 0) request.source = source;
+  }
+}
+
+function listFaults({ problems, row, path, link_id, message }: PlannedRow): readonly PlanProblem[] {
+  if (problems.length > 0) return problems;
+  const place = row === null ? { link: path ?? link_id ?? "" } : { row };
+  return [{ ...place, message: message ?? "" }];
 }
 
 /** Its source is known when the last row was read. */
@@ -123,7 +149,7 @@ type Judge = (row: PlannedRow) => Promise<PlannedRow>;
  * not at fault, and does the rest.
  */
 function createJudge(wanted: PlanWanted, owner: Owner, asking: Asking): Judge {
-  const { checkDestinations = allowAll } = owner;
+  const { checkDestinations = () => [] } = owner;
   const checkPricing = createPricingCheck(owner, asking);
   return async (row) => {
     const { action, before } = row;
@@ -143,46 +169,3 @@ function createJudge(wanted: PlanWanted, owner: Owner, asking: Asking): Judge {
     return { ...row, action: refused, fields: null, before: null, message: fault.message };
   };
 }
-
-/**
- * Numbers the rows and notes their problems, and after the last row the problems of their source.
- */
-async function* numberRows(
-  rows: AsyncIterable<PlannedRow>,
-  { judge, problems, skipsInvalid, listFound }: Noting,
-  signal: AbortSignal,
-): AsyncGenerator<PlanRow> {
-  let position = 0;
-  for await (const unjudged of rows) {
-    // What throws here leaves no plan: it stays a draft, and drafts are dropped.
-    throwIfCancelled(signal);
-    const judged = await judge(unjudged);
-    const { row, action, link_id, path, fields, before, message } = judged;
-    if (action === "invalid") {
-      const found = judged.problems.length > 0 ? judged.problems : [describeFault(judged)];
-      const faults = found.slice(0, mostProblems - problems.length);
-      problems.push(
-        ...faults.map((each) => (skipsInvalid ? { ...each, skipped: true as const } : each)),
-      );
-    }
-    yield { position, row, action, link_id, path, fields, before, message };
-    position += 1;
-  }
-  throwIfCancelled(signal);
-  // What is wrong with the whole source is no row that could be left out.
-  problems.push(...listFound());
-  problems.sort((one, other) => (one.row ?? 0) - (other.row ?? 0));
-}
-
-function describeFault({ row, path, link_id, message }: PlannedRow): PlanProblem {
-  const place = row === null ? { link: path ?? link_id ?? "" } : { row };
-  return { ...place, message: message ?? "" };
-}
-
-type Noting = {
-  readonly judge: Judge;
-  /** The problems of the plan; complete after the last row. */
-  readonly problems: PlanProblem[];
-  readonly skipsInvalid: boolean;
-  readonly listFound: () => readonly PlanProblem[];
-};

@@ -13,52 +13,14 @@ import {
   type ProjectApps,
 } from "../select/project-apps.ts";
 import { describeRow } from "./describe-row.ts";
-import { findUnseenHosts, listHosts, type Looked, type Looking } from "./seen-hosts.ts";
+import { findUnseenHosts, listHosts, type Looking } from "./seen-hosts.ts";
 
 /**
  * What a whole plan would do, for a person who cannot read all of its rows: every row is looked at,
  * one batch after another, and counted.
  */
 
-export type PlanSummary = {
-  readonly create: number;
-  readonly update: number;
-  readonly delete: number;
-  /** Where links would lead that lead elsewhere now: new hosts first, then by their links. */
-  readonly hosts: readonly HostCount[];
-  /** How many links of the project were looked at for hosts, and whether these were all. */
-  readonly looked: Looked;
-  readonly fields: readonly FieldCount[];
-  /** The new values when all links change alike; otherwise undefined. */
-  readonly shared: Readonly<Record<string, unknown>> | undefined;
-  /** The rows that matter most: existing links by their clicks, then new ones. */
-  readonly rows: readonly PlanRow[];
-  /**
-   * Apps for which rows give more than the name. Registered apps count too: if one is deleted
-   * before its row is applied, the row would register it again.
-   */
-  readonly registrations: readonly Registration[];
-  /** The clicks of the links that would be deleted. */
-  readonly clicksLost: number;
-  /**
-   * The apps that links get or lose, by what rows name them by: undefined where the key may not
-   * read one, or where it is yet to be registered.
-   */
-  readonly apps: ReadonlyMap<string, NamedApp | undefined>;
-};
-
-export type HostCount = { readonly host: string; readonly links: number; readonly isNew: boolean };
-type FieldCount = {
-  readonly field: string;
-  readonly links: number;
-  /** Set when all links get the same value. */
-  readonly to?: { readonly value: unknown };
-};
-type Registration = {
-  readonly kind: AppMember;
-  readonly name: string;
-  readonly fields: JsonObject;
-};
+export type PlanSummary = Awaited<ReturnType<typeof summarizePlan>>;
 
 /** Of the links that lead to a host already. */
 const mostPaths = 3;
@@ -68,7 +30,7 @@ export async function summarizePlan(
   asking: Looking,
   { undoes }: Pick<Plan, "undoes">,
   batches: AsyncIterable<readonly PlanRow[]>,
-): Promise<PlanSummary> {
+) {
   const tally = createTally();
   for await (const batch of batches) {
     for (const row of batch) countRow(tally, row);
@@ -83,20 +45,30 @@ export async function summarizePlan(
   const counted = [...hosts].map(([host, links]) => ({ host, links, isNew: unseen.has(host) }));
   const fields = [...tally.fields].map(([field, { links, values }]) => {
     const [value] = values.values();
-    return { field, links, ...(values.size === 1 && { to: { value } }) };
+    // With the new value, if all links get the same one.
+    return { field, links, to: values.size === 1 ? { value } : undefined };
   });
   const isShared = fields.every(({ links, to }) => links === counts.update && to !== undefined);
   const shared = fields.map(({ field, to }) => [field, to?.value] as const);
   return {
     ...counts,
+    /** The clicks of the links that would be deleted. */
     clicksLost,
+    /** How many links of the project were looked at for hosts, and whether these were all. */
     looked,
+    /** Where links would lead that lead elsewhere now: new hosts first, then by their links. */
     hosts: counted.toSorted(
       (one, other) => Number(other.isNew) - Number(one.isNew) || other.links - one.links,
     ),
     fields: fields.toSorted((one, other) => other.links - one.links),
+    /** The new values when all links change alike; otherwise undefined. */
     shared: isShared && counts.update > 0 ? Object.fromEntries(shared) : undefined,
+    /** The rows that matter most: existing links by their clicks, then new ones. */
     rows: [...sortRows(tally.existing), ...tally.made].slice(0, mostRows),
+    /**
+     * Apps for which rows give more than the name. Registered apps count too: if one is deleted
+     * before its row is applied, the row would register it again.
+     */
     registrations: [...tally.registrations.values()],
     apps: await nameApps(createProjectApps(asking), tally.apps),
   };
@@ -117,7 +89,7 @@ function createTally() {
     fields: new Map<string, { links: number; readonly values: Map<string, unknown> }>(),
     existing: [] as PlanRow[],
     made: [] as PlanRow[],
-    registrations: new Map<string, Registration>(),
+    registrations: new Map<string, { kind: AppMember; name: string; fields: JsonObject }>(),
     apps: { ios_app: new Set<string>(), android_app: new Set<string>() },
     clicksLost: 0,
   };
@@ -185,7 +157,10 @@ function countApps(
   }
 }
 
-/** Every app that rows name, where one was found. */
+/**
+ * The apps that links get or lose, by what rows name them by: undefined where the key may not read
+ * one, or where it is yet to be registered.
+ */
 async function nameApps(
   apps: ProjectApps,
   wanted: Tally["apps"],

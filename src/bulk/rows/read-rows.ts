@@ -35,17 +35,6 @@ export type Findings = {
   readonly warnings: readonly string[];
 };
 
-type RowReading = {
-  /**
-   * Each row as it is read, with its own problems; read once. A source that is lost half way
-   * throws, a faulty text never does. Texts are cut out of the source's chunks: a row that is kept
-   * in memory keeps its chunk there.
-   */
-  readonly rows: AsyncIterable<Row>;
-  /** What was found so far; everything, once `rows` has run out. */
-  readonly listFindings: () => Findings;
-};
-
 type RowOptions = {
   /** Whether ids may be others than UUIDs. */
   readonly takesAnyId?: boolean;
@@ -54,24 +43,31 @@ type RowOptions = {
 
 type Reading = Leftover & {
   readonly operation: PlanOperation;
-  readonly seen: Seen;
   readonly problems: PlanProblem[];
   format: Format | undefined;
 };
 
+/** A row as the source gives it. */
+type SourceRow = GivenRow & { readonly row: number };
+
+/**
+ * `rows` are the rows as they are read, each with its own problems; they are read once. A source
+ * that is lost half way throws, a faulty text never does. Texts are cut out of the source's chunks:
+ * a row that is kept in memory keeps its chunk there. `listFindings` lists what was found so far,
+ * and everything once `rows` has run out.
+ */
 export function readRows(
   source: RowSource,
   operation: PlanOperation,
   { takesAnyId = false, linkHosts }: RowOptions = {},
-): RowReading {
+) {
   const seen = createSeenRows("csv" in source ? "line" : "row", takesAnyId, linkHosts);
   const found = { problems: [], unmapped: new Map(), warnings: new Map(), format: undefined };
-  const reading: Reading = { operation, seen, ...found };
-  const numbered =
-    "csv" in source ? readTable(source.csv, reading) : readList(source.rows, reading);
+  const reading: Reading = { operation, ...found };
+  const given = "csv" in source ? readTable(source.csv, reading) : readList(source.rows, reading);
   return {
-    rows: checkEach(numbered, reading),
-    listFindings: () => ({
+    rows: checkEach(given, reading, seen),
+    listFindings: (): Findings => ({
       format: reading.format?.title,
       problems: [...reading.problems],
       unmapped: [...reading.unmapped.values()],
@@ -80,46 +76,40 @@ export function readRows(
   };
 }
 
-type NumberedRow = { readonly row: number; readonly given: GivenRow };
-
 async function* checkEach(
-  rows: AsyncIterable<NumberedRow> | Iterable<NumberedRow>,
-  reading: Reading,
+  rows: AsyncIterable<SourceRow> | Iterable<SourceRow>,
+  { operation, problems }: Reading,
+  seen: Seen,
 ): AsyncGenerator<Row> {
   let isEmpty = true;
   try {
-    for await (const { row, given } of rows) {
+    for await (const { row, ...given } of rows) {
       isEmpty = false;
-      yield checkRow(reading.operation, row, given, reading.seen);
+      yield checkRow(operation, row, given, seen);
     }
   } catch (error) {
     if (!(error instanceof CsvFault)) throw error;
-    reading.problems.push({ row: error.line, message: error.message });
+    problems.push({ row: error.line, message: error.message });
   }
-  if (isEmpty && reading.problems.length === 0) refuse(reading, { message: "It has no rows" });
+  if (isEmpty && problems.length === 0) problems.push({ message: "It has no rows" });
 }
 
-function refuse({ problems }: Reading, problem: PlanProblem): void {
-  problems.push(problem);
-}
-
-async function* readTable(source: TextSource, reading: Reading): AsyncGenerator<NumberedRow> {
+async function* readTable(source: TextSource, reading: Reading): AsyncGenerator<SourceRow> {
   let readRow: ((record: CsvRecord) => GivenRow) | undefined;
   let count = 0;
   for await (const record of readCsv(source)) {
     const { line: row, cells } = record;
     if (readRow !== undefined) {
-      const isWhole = cells.length === count;
-      yield { row, given: isWhole ? readRow(record) : refuseCount(cells.length, count) };
+      yield { row, ...(cells.length === count ? readRow(record) : refuseCount(cells, count)) };
       continue;
     }
     count = cells.length;
     const format = detectFormat(cells);
     const refusal = refuseFormat(format, reading) ?? refuseHeader(record, format, source);
-    if (refusal !== undefined) return refuse(reading, refusal);
+    if (refusal !== undefined) return void reading.problems.push(refusal);
     readRow = format ? readForeign(format, cells, reading) : readOwn(record, reading);
   }
-  if (readRow === undefined) refuse(reading, { row: 1, message: "It is empty" });
+  if (readRow === undefined) reading.problems.push({ row: 1, message: "It is empty" });
 }
 
 /** What is wrong with a first line that names no column. */
@@ -136,9 +126,9 @@ function refuseHeader(
   return { row: line, message: message + hint };
 }
 
-function refuseCount(count: number, wanted: number): GivenRow {
-  const hint = count > wanted ? "; put a cell that contains a comma in quotes" : "";
-  const message = `The line has ${count} cells instead of ${wanted}${hint}`;
+function refuseCount({ length }: readonly string[], wanted: number): GivenRow {
+  const hint = length > wanted ? "; put a cell that contains a comma in quotes" : "";
+  const message = `The line has ${length} cells instead of ${wanted}${hint}`;
   return { fields: {}, problems: [{ field: "", message }] };
 }
 
@@ -157,7 +147,7 @@ function readOwn({ line, cells: names }: CsvRecord, reading: Reading): ReadRow {
   );
   const message = `A deletion list can have only the column id or path; remove ${extra.join(", ")}`;
   const refused = extra.slice(0, 1).map((field) => ({ field, message }));
-  for (const problem of [...problems, ...refused]) refuse(reading, { row: line, ...problem });
+  for (const problem of [...problems, ...refused]) reading.problems.push({ row: line, ...problem });
   const isNamed = isDeletion || columns.some((column) => column?.role === "id");
   const left = isNamed ? [] : readOnly.map((name) => ({ name, index: names.indexOf(name) }));
   const read = columns.map((column) => (extra.includes(column?.name ?? "") ? undefined : column));
@@ -185,23 +175,25 @@ function refuseFormat(format: Format | undefined, reading: Reading): PlanProblem
 /** A list is of one kind, so its first members tell of which. */
 const mostLookedAt = 20;
 
-function* readList(given: unknown, reading: Reading): Generator<NumberedRow> {
+function* readList(given: unknown, reading: Reading): Generator<SourceRow> {
   const items = listItems(given);
-  if (items === undefined) return refuse(reading, { message: "Rows must be a list of objects" });
+  const message = "Rows must be a list of objects";
+  if (items === undefined) return void reading.problems.push({ message });
   const formats = items.slice(0, mostLookedAt).map((item) => {
-    const names = isObject(item) ? readForeignObject(item).map(({ name }) => name) : [];
-    return detectFormat(names);
+    return isObject(item)
+      ? detectFormat(readForeignObject(item).map(({ name }) => name))
+      : undefined;
   });
   const format = formats.find((found) => found !== undefined);
   const refusal = refuseFormat(format, reading);
-  if (refusal !== undefined) return refuse(reading, refusal);
+  if (refusal !== undefined) return void reading.problems.push(refusal);
   for (const [index, item] of items.entries()) {
     const row = index + 1;
     const isForeign = format !== undefined && isObject(item);
-    const given = isForeign
+    const read = isForeign
       ? convertLink(format, readForeignObject(item), row, reading)
       : readOwnObject(item, reading);
-    yield { row, given };
+    yield { row, ...read };
   }
 }
 

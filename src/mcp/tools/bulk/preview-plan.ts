@@ -1,6 +1,6 @@
 import { estimatePart } from "../../../bulk/apply/write-spacing.ts";
 import { countClicks, describeRow } from "../../../bulk/plan/describe-row.ts";
-import type { HostCount, PlanSummary } from "../../../bulk/plan/summarize-plan.ts";
+import type { PlanSummary } from "../../../bulk/plan/summarize-plan.ts";
 import { findCommonHost } from "../../../bulk/plan/word-request.ts";
 import { findCountToType } from "../../../bulk/present.ts";
 import { findRegistration } from "../../../contract/apps.ts";
@@ -38,7 +38,6 @@ export function previewPlan(
   const names = nameApps(summary);
   const more = total - summary.rows.length;
   const isShared = summary.shared !== undefined && total === summary.update;
-  const told = { isShared, names };
   const { rules = [] } = plan.request;
   const named = [summary.hosts, summary.fields, summary.registrations, rules];
   const isTold = more === 0 && named.every(({ length }) => length <= mostNamed);
@@ -55,7 +54,7 @@ export function previewPlan(
       ...describeApps(summary),
       ...describeLoss(summary, binDays),
       ...describeFields(summary, names),
-      ...summary.rows.map((row) => previewRow(row, told)),
+      ...summary.rows.map((row) => previewRow(row, names, isShared)),
       ...(more > 0 ? [{ name: "and", text: describeMore(more, isShared), isRow: true }] : []),
       ...describeLeftOut(plan),
       { name: "estimated time", text: `${estimatePart(plan.counts, total)} s` },
@@ -134,7 +133,10 @@ function describeHosts({ hosts, looked }: PlanSummary): readonly Fact[] {
   return [...named, fact];
 }
 
-function describeHost({ host, links, isNew }: HostCount, looked: PlanSummary["looked"]): Fact {
+function describeHost(
+  { host, links, isNew }: PlanSummary["hosts"][number],
+  looked: PlanSummary["looked"],
+): Fact {
   const compared = looked.isWhole ? "links" : "most clicked links";
   const unseen =
     looked.links === 0
@@ -191,11 +193,8 @@ function describeFields({ fields, update }: PlanSummary, names: Names): readonly
   });
 }
 
-/** What the facts above the rows say already. */
-type SharedFacts = { readonly isShared: boolean; readonly names: Names };
-
 /** The link by its name and path, what hangs on it, and what would be another. */
-function previewRow(row: PlanRow, { isShared, names }: SharedFacts): Fact {
+function previewRow(row: PlanRow, names: Names, isShared: boolean): Fact {
   const { action, before } = row;
   const { target, about, ...described } = describeRow(row);
   const changes = Object.entries(described.changes).map(([field, { from, to }]) => {

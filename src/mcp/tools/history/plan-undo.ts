@@ -10,6 +10,7 @@ import { findKindNamed, type ResourceKind } from "../../../contract/resource-kin
 import { isSame } from "../../../contract/rules/writable-fields.ts";
 import type { Change, Effect, History } from "../../../state/history.ts";
 import { appFields } from "../../results/present-body.ts";
+import { ToolFailure } from "../../results/tool-failure.ts";
 import { completeAct, isFreshMove, type Act } from "../endpoints/act.ts";
 import { findRecord, readRecord, type Reading } from "../targets.ts";
 import { describeTemplate, readState, type TemplateState } from "../templates/template-state.ts";
@@ -31,17 +32,6 @@ export type Undo = {
   readonly template: TemplateState | undefined;
 };
 
-/** Why a change cannot be undone; the sentence is for the person. */
-export class NotUndoable extends Error {
-  override readonly name = "NotUndoable";
-  readonly next: string;
-
-  constructor(message: string, next = "Tell the user that this cannot be undone.") {
-    super(message);
-    this.next = next;
-  }
-}
-
 type Asking = Pick<Call, "ask" | "askFree" | "keyContext">;
 
 export async function planUndo(change: Change, history: History, call: Asking): Promise<Undo> {
@@ -49,7 +39,7 @@ export async function planUndo(change: Change, history: History, call: Asking): 
   const isDoubtful = change.state === "begun";
   // A key, or what the operator sets of a project, is no resource of the API.
   const isForeign = findKindNamed(change.kind) === undefined;
-  if (note !== null && (effects.length === 0 || isForeign)) throw new NotUndoable(note);
+  if (note !== null && (effects.length === 0 || isForeign)) throw refuseUndo(note);
   const template = change.kind === templateId ? await readState(call) : undefined;
   const follow = async (id: string) => history.findSuccessor(realm, id);
   const hasBin = call.keyContext.known.binDays !== undefined;
@@ -72,7 +62,7 @@ export async function planUndo(change: Change, history: History, call: Asking): 
       template === undefined ? planStep(current, now, hasBin) : planTemplate(known, now ?? {});
     if ("steps" in plan) for (const step of plan.steps) steps.push(await addAct(step, call));
     // What came along may be lacking, but not what it was about.
-    else if (effect.kind === change.kind) throw new NotUndoable(plan.why);
+    else if (effect.kind === change.kind) throw refuseUndo(plan.why);
     else lacking.push(plan.why);
   }
   return { change, steps, isDoubtful, lacking, template };
@@ -130,7 +120,7 @@ async function settleEffect(
   if (before === null) {
     const key = after?.[kind.key ?? ""];
     const made = typeof key === "string" ? await findRecord(kind, key, call) : undefined;
-    if (made === undefined) throw new NotUndoable("It is unknown whether this change was made.");
+    if (made === undefined) throw refuseUndo("It is unknown whether this change was made.");
     if (made === null) throw refuseUnmade();
     return describeEffect(kind, String(made["id"]), null, made);
   }
@@ -144,8 +134,17 @@ async function settleEffect(
   return describeEffect(kind, id, before, now);
 }
 
-function refuseUnmade(): NotUndoable {
-  return new NotUndoable(
+/** Why a change cannot be undone; the sentences are for the person. */
+export function refuseUndo(
+  message: string,
+  next = "Tell the user that this cannot be undone.",
+): ToolFailure {
+  const code = "invalid_arguments";
+  return new ToolFailure({ code, message, effect: "none", retry: "never", next });
+}
+
+function refuseUnmade(): ToolFailure {
+  return refuseUndo(
     "This change was never made: everything is as before.",
     "Tell the user. To undo an earlier change, find its id in the list of changes.",
   );

@@ -35,7 +35,7 @@ import { makeTool, type Call, type Tool } from "../tool.ts";
 import { describeEffect, readTemplateRecord, templateId } from "./describe-effect.ts";
 import { journal, type JournalStep } from "./journal.ts";
 import { readAnyWrite } from "./list-changes.ts";
-import { NotUndoable, planUndo, type StepAct, type Undo } from "./plan-undo.ts";
+import { planUndo, refuseUndo, type StepAct, type Undo } from "./plan-undo.ts";
 import { otherChangeSchema, showChange } from "./show-change.ts";
 
 /** Undoes a change by the same requests as any caller would send, under the same rules. */
@@ -66,7 +66,7 @@ export function createUndo(): Tool {
       const history = await call.keyContext.openHistory();
       const change = await findChange(args["change_id"], history, call);
       if (change.undone_by !== null) {
-        throw refuse(
+        throw refuseUndo(
           `It was already undone, by change ${change.undone_by}.`,
           "To redo it, undo that change.",
         );
@@ -99,7 +99,7 @@ async function findChange(id: unknown, history: History, { keyContext }: Call): 
 
 function undo(change: Change, history: History, call: Call): Promise<Change> {
   return actAsShown(async () => {
-    const planned = await plan(change, history, call);
+    const planned = await planUndo(change, history, call);
     requireRights(planned, call);
     await refuseForeignSteps(planned, call);
     const overwrites = planned.steps.some(({ endpoint }) => endpoint.overwrites);
@@ -117,15 +117,6 @@ function undo(change: Change, history: History, call: Call): Promise<Change> {
       carryOut: () => carryOut(planned, history, call),
     };
   }, call);
-}
-
-async function plan(change: Change, history: History, call: Call): Promise<Undo> {
-  try {
-    return await planUndo(change, history, call);
-  } catch (error) {
-    if (!(error instanceof NotUndoable)) throw error;
-    throw refuse(error.message, error.next);
-  }
 }
 
 /** The operator's selection and the key's rights count for each request. */
@@ -259,15 +250,10 @@ async function planJobUndo({ target_id }: Change, call: Call): Promise<JsonObjec
     );
   }
   if (job.isHeld) {
-    throw refuse("The job is still running.", "Wait until it ends, or cancel it first.");
+    throw refuseUndo("The job is still running.", "Wait until it ends, or cancel it first.");
   }
   const { plan: made } = await bulk.plan({ undo: job }, keyContext, signal);
   return { plan: await showPlan(made, bulk, {}) };
-}
-
-function refuse(message: string, next: string): ToolFailure {
-  const code = "invalid_arguments";
-  return new ToolFailure({ code, message, effect: "none", retry: "never", next });
 }
 
 const { links, pageTemplate } = contract;
