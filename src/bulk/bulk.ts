@@ -139,9 +139,7 @@ async function* readWrites(
     const rows =
       job === undefined
         ? await plans.listRows(plan.id, { actions: writeActions, from, limit: rowsTogether })
-        : (await jobs.listReceipts(job, { from, limit: rowsTogether, only: "open" })).map(
-            ({ planned }) => planned,
-          );
+        : await jobs.listReceipts(job, { from, limit: rowsTogether, only: "open" });
     yield rows;
     const last = rows.at(-1);
     if (last === undefined || rows.length < rowsTogether) return;

@@ -84,8 +84,8 @@ export function presentJob(job: Job) {
   };
 }
 
-export function presentReceipt({ planned, status, link_id, message }: Receipt): JsonObject {
-  const { row, action, path } = planned;
+export function presentReceipt(receipt: Receipt): JsonObject {
+  const { row, action, path, status, link_id, message } = receipt;
   return {
     ...(row !== null && { row }),
     action,

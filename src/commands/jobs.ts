@@ -101,8 +101,8 @@ function show(invocation: JobInvocation, id: string): Promise<void> {
   });
 }
 
-function writeReceipt({ planned, status, link_id, message }: Receipt): readonly string[] {
-  const { row, action, path } = planned;
+function writeReceipt(receipt: Receipt): readonly string[] {
+  const { row, action, path, status, link_id, message } = receipt;
   const place = row === null ? "" : String(row);
   return [place, action, quote(path ?? link_id ?? ""), status ?? "left", showLine(message ?? "")];
 }

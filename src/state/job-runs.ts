@@ -166,15 +166,14 @@ async function noteEnd(
 
 type Status = NonNullable<StateTables["plan_rows"]["status"]>;
 
-/** A row of the plan with its result. Rows without a status were not sent. */
-export type Receipt = {
-  readonly planned: PlanRow;
+/**
+ * A row of the plan with its result: the existing or new link, and the message of its end. Rows
+ * without a status were not sent.
+ */
+export type Receipt = PlanRow & {
   readonly status: Status | null;
-  /** The existing or new link. */
-  readonly link_id: string | null;
   /** Fields of the written link that the row does not set. Undo compares them as well. */
   readonly made: JsonObject | null;
-  readonly message: string | null;
 };
 
 export type ReceiptPage = {
@@ -302,7 +301,7 @@ async function listReceipts(
     });
   }
   return (await query.execute()).map((row) => ({
-    planned: readRow(row),
+    ...readRow(row),
     status: row.status,
     link_id: row.result_id ?? row.link_id,
     // The column was written as JSON of this type.

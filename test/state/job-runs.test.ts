@@ -251,7 +251,7 @@ describe("the receipts of a job", () => {
     await state.jobs.noteEnd(run, third, { status: "unknown" });
     await state.jobs.noteSent(run, fourth);
     const open = await state.jobs.listReceipts(job, { limit: 1000, only: "open" });
-    expect(open.map(({ planned }) => planned.position)).toEqual([third, fourth, ...rest]);
+    expect(open.map(({ position }) => position)).toEqual([third, fourth, ...rest]);
   });
 
   test("before a position are returned in reverse order", async () => {
@@ -261,8 +261,8 @@ describe("the receipts of a job", () => {
       const page = await state.jobs.listReceipts(job, { before, limit: 9 });
       const last = page.at(-1);
       if (last === undefined) break;
-      found.push(...page.map(({ planned }) => planned.position));
-      before = last.planned.position;
+      found.push(...page.map(({ position }) => position));
+      before = last.position;
     }
     expect(found).toEqual(acts.toReversed());
   });
@@ -272,7 +272,7 @@ async function readPages(job: Job, limit: number, onPage = async () => {}) {
   const found: number[] = [];
   for (let offset = 0; ; offset += limit) {
     const page = await other.jobs.listReceipts(job, { offset, limit });
-    found.push(...page.map(({ planned }) => planned.position));
+    found.push(...page.map(({ position }) => position));
     if (page.length < limit) return found;
     await onPage();
   }

@@ -81,7 +81,7 @@ async function applyRows(context: RunContext) {
       const end = await applying;
       if (end === undefined) pass.isStopped = true;
       else {
-        await jobs.noteEnd(run, receipt.planned.position, end);
+        await jobs.noteEnd(run, receipt.position, end);
         pass[end.status === "unknown" ? "unknown" : "ended"] += 1;
       }
     } catch (error) {
@@ -91,10 +91,10 @@ async function applyRows(context: RunContext) {
 
   try {
     for await (const receipt of listOpen(context)) {
-      const isAlone = mustBeAlone(receipt.planned);
+      const isAlone = mustBeAlone(receipt);
       while (inFlight.size >= mostAtOnce) await Promise.race(inFlight).catch(() => undefined);
       while (inHand.size >= (isAlone ? 1 : mostInHand)) await Promise.race(inHand);
-      await context.waitForSpacing(receipt.planned.action).catch((error: unknown) => {
+      await context.waitForSpacing(receipt.action).catch((error: unknown) => {
         // A stopped run need not wait.
         if (!stopped.aborted) throw error;
       });
@@ -142,31 +142,25 @@ async function* listOpen({ jobs, run }: RunContext): AsyncGenerator<Receipt> {
     yield* receipts;
     const last = receipts.at(-1);
     if (last === undefined) return;
-    from = last.planned.position + 1;
+    from = last.position + 1;
   }
 }
 
 /** Returns undefined when another process has the job by now, or it was cancelled. */
-async function applyRow(
-  context: RunContext,
-  { planned, status }: Receipt,
-): Promise<RowEnd | undefined> {
-  const end = await sendUnlessChanged(context, planned);
-  const wasSent = status !== null;
-  return wasSent && end?.status === "rejected" ? findEarlierWrite(context, planned, end) : end;
+async function applyRow(context: RunContext, row: Receipt): Promise<RowEnd | undefined> {
+  const end = await sendUnlessChanged(context, row);
+  const wasSent = row.status !== null;
+  return wasSent && end?.status === "rejected" ? findEarlierWrite(context, row, end) : end;
 }
 
-async function sendUnlessChanged(
-  context: RunContext,
-  planned: PlanRow,
-): Promise<RowEnd | undefined> {
-  const now = await readNow(context, planned);
-  const change = findChange(planned, now);
+async function sendUnlessChanged(context: RunContext, row: PlanRow): Promise<RowEnd | undefined> {
+  const now = await readNow(context, row);
+  const change = findChange(row, now);
   if (now === unread || change !== undefined) {
     return { status: "rejected", message: `plan_changed: ${change}` };
   }
-  if (!(await context.jobs.noteSent(context.run, planned.position))) return undefined;
-  return sendRow(context, planned, now === undefined ? "absent" : { shown: now });
+  if (!(await context.jobs.noteSent(context.run, row.position))) return undefined;
+  return sendRow(context, row, now === undefined ? "absent" : { shown: now });
 }
 
 /**

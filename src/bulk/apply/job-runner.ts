@@ -354,7 +354,7 @@ async function loadUnfinished(runner: RunnerState): Promise<void> {
  */
 async function requireSameProject(asking: Asking, jobs: Jobs, run: Run): Promise<void> {
   const receipts = await jobs.listReceipts(run, { limit: 100 });
-  const known = receipts.filter(({ planned: { action }, status }) => {
+  const known = receipts.filter(({ action, status }) => {
     return action === "create" ? status === "done" : action === "update" || status === null;
   });
   // Evenly spread over the list: neighbors may have been deleted together by another caller.

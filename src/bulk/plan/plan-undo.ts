@@ -40,7 +40,7 @@ export async function* planUndo(undoing: Undoing, job: Job): AsyncGenerator<Plan
     yield* await Promise.all(written.map((receipt) => undoRow(undoing, receipt, later)));
     const last = page.at(-1);
     if (last === undefined) return;
-    before = last.planned.position;
+    before = last.position;
     // A service in this process answers without a pause: other work of the process runs here.
     await nextTurn();
   }
@@ -51,8 +51,7 @@ async function undoRow(
   receipt: Receipt,
   later: ReadonlySet<string>,
 ): Promise<PlannedRow> {
-  const { planned, status } = receipt;
-  const { row, path } = planned;
+  const { row, path, status } = receipt;
   const read = await readNow(undoing, receipt);
   const now = read === unread ? null : (read ?? null);
   const id = receipt.link_id ?? now?.id ?? null;
@@ -77,12 +76,12 @@ async function undoRow(
   const taken = path === null ? undefined : await findAtPath(undoing, path);
   if (taken === unread) return refuse("A link that could not be read may have this path");
   if (taken !== undefined && !later.has(taken.id)) return refuse("Another link now has this path");
-  const fields = writeAnew(links.create, planned.before ?? {});
+  const fields = writeAnew(links.create, receipt.before ?? {});
   if (endpoint === links.restore) {
     const message = "The link is restored with its ID, clicks and short path";
     return { ...base, action: "create", fields, message };
   }
-  const isShortened = typeof planned.before?.["shortened_path"] === "string";
+  const isShortened = typeof receipt.before?.["shortened_path"] === "string";
   const losses = isShortened ? "short path and clicks" : "clicks";
   const message = `The link is created again with a new ID, without its ${losses}`;
   return { ...base, link_id: null, action: "create", fields, message };
@@ -91,19 +90,17 @@ async function undoRow(
 /** The link as it is now. A created link whose response had no id can only be found by its path. */
 function readNow(
   asking: Asking,
-  { planned, link_id }: Receipt,
+  { action, path, link_id }: Receipt,
 ): Promise<ReadLink | typeof unread | undefined> {
   if (link_id !== null) return findById(asking, link_id);
-  return planned.action === "create"
-    ? findAtPath(asking, planned.path ?? "")
-    : Promise.resolve(undefined);
+  return action === "create" ? findAtPath(asking, path ?? "") : Promise.resolve(undefined);
 }
 
 /** The row as a change of one link, from its planned state to the state in the response. */
-function describeEffect({ planned, made }: Receipt, id: string | null): Effect {
-  const { action, before, fields } = planned;
+function describeEffect(receipt: Receipt, id: string | null): Effect {
+  const { action, before, fields, made } = receipt;
   const isDeletion = action === "delete";
-  const after = isDeletion ? null : { ...expectLink(planned), ...made };
+  const after = isDeletion ? null : { ...expectLink(receipt), ...made };
   const written = listWritable(links.update, links.show.response.shape).filter(
     (name) => isDeletion || nameField(links.update, name) in (fields ?? {}),
   );

@@ -74,8 +74,8 @@ export function describeJob({ id, state, counts }: Job): string {
   return `Job ${id} is ${state}: ${parts.join(", ")}.`;
 }
 
-function describeReceipt({ planned, status, link_id, message }: Receipt, unit: Unit): string {
-  const { row, action, path } = planned;
+function describeReceipt(receipt: Receipt, unit: Unit): string {
+  const { row, action, path, status, link_id, message } = receipt;
   const place = row === null ? "" : `${unit} ${row} `;
   const name = `${status}: ${place}${action} ${quote(path ?? link_id ?? "")}`;
   return message === null ? name : `${name}: ${showLine(message)}`;

@@ -55,7 +55,7 @@ export async function readPlanPage(
   const told = { best: best.flat(), names, page, total, isOne };
   if (job !== undefined && !isOne) {
     const open = await jobs.listReceipts(job, { only: "open", ...part });
-    return { rows: open.map(({ planned }) => planned), ...told };
+    return { rows: open, ...told };
   }
   const place = isOne ? { from: position, limit: 1 } : part;
   return { rows: await plans.listRows(plan_id, { actions: writeActions, ...place }), ...told };

@@ -128,7 +128,7 @@ async function expectDone(
   expect((await log.take()).toSorted()).toEqual(planned.toSorted());
   const receipts = await bulk.listReceipts(job, { limit: 2 * rows });
   expect(receipts).toHaveLength(planned.length);
-  expect(new Set(receipts.map(({ planned: { path } }) => path)).size).toBe(planned.length);
+  expect(new Set(receipts.map(({ path }) => path)).size).toBe(planned.length);
   expect(new Set(receipts.map(({ status }) => status))).toEqual(new Set(["done"]));
   const sort = { field: "path", direction: "asc" } as const;
   const found = await readPages(100, async (page): Promise<readonly ReadLink[]> => {

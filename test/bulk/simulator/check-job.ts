@@ -38,11 +38,11 @@ export function checkJob(stage: Stage, { job, isRefused }: Played, judged: Judge
 }
 
 function checkReceipt(stage: Stage, receipt: Receipt, judged: Judged): void {
-  const { planned, status } = receipt;
-  const own = listOwn(stage, judged, planned);
+  const { path, status } = receipt;
+  const own = listOwn(stage, judged, receipt);
   const made = new Set(own.flatMap(({ id, before }) => (before === undefined ? [id] : [])));
-  const isRemade = listOthers(stage, judged, planned).some(
-    ({ before, after }) => before?.path === planned.path && after?.path !== planned.path,
+  const isRemade = listOthers(stage, judged, receipt).some(
+    ({ before, after }) => before?.path === path && after?.path !== path,
   );
   if (made.size > 1 && !isRemade) complainOf(stage, receipt, judged, "made two links");
   if (status === "done") checkDone(stage, receipt, judged);
@@ -54,19 +54,19 @@ function checkReceipt(stage: Stage, receipt: Receipt, judged: Judged): void {
 
 /** Done is what is there as planned, or was, until somebody else came. */
 function checkDone(stage: Stage, receipt: Receipt, judged: Judged): void {
-  const { planned, link_id } = receipt;
+  const { action, path, link_id } = receipt;
   const { truth } = stage;
-  if (planned.action === "delete") {
-    const isThere = truth.links.has(planned.link_id ?? "");
+  if (action === "delete") {
+    const isThere = truth.links.has(link_id ?? "");
     if (isThere) complainOf(stage, receipt, judged, "is done, and its link is there");
     return;
   }
   // Of what was done nobody may have learned which link it is.
   const history = truth.writes.filter(
     ({ id, order, after }) =>
-      order >= judged.since && (link_id === null ? after?.path === planned.path : id === link_id),
+      order >= judged.since && (link_id === null ? after?.path === path : id === link_id),
   );
-  const fields = { ...planned.fields, ...(planned.action === "create" && { path: planned.path }) };
+  const fields = { ...receipt.fields, ...(action === "create" && { path }) };
   const last = history.findLastIndex(
     ({ after }) => after !== undefined && isAsPlanned(after, fields, judged.apps),
   );
@@ -83,11 +83,11 @@ function checkRejected(
   judged: Judged,
   own: readonly Write[],
 ): void {
-  if (listOthers(stage, judged, receipt.planned).length > 0) return;
-  if (own.length === 0 && !isRefused(stage, judged, receipt.planned)) {
+  if (listOthers(stage, judged, receipt).length > 0) return;
+  if (own.length === 0 && !isRefused(stage, judged, receipt)) {
     complainOf(stage, receipt, judged, "is rejected, and nobody had changed anything");
   }
-  if (own.length > 0 && !isOvertaken(stage, judged, receipt.planned)) {
+  if (own.length > 0 && !isOvertaken(stage, judged, receipt)) {
     complainOf(stage, receipt, judged, "is rejected, and was carried out");
   }
 }
@@ -95,12 +95,12 @@ function checkRejected(
 /** The service may refuse a move to a place that another row, for a good reason, still holds. */
 function isRefused(stage: Stage, judged: Judged, row: PlanRow): boolean {
   const { planned, receipts } = judged;
-  const holder = receipts.find((other) => other.planned.path === row.fields?.["path"]);
+  const holder = receipts.find((other) => other.path === row.fields?.["path"]);
   if (holder === undefined || !stage.truth.refusals.has(planned.name(row.position))) return false;
   return (
     holder.status !== "done" ||
-    stage.door.disturbed.has(planned.name(holder.planned.position)) ||
-    listOthers(stage, judged, holder.planned).length > 0
+    stage.door.disturbed.has(planned.name(holder.position)) ||
+    listOthers(stage, judged, holder).length > 0
   );
 }
 
@@ -141,7 +141,8 @@ export function listOthers(
   return truth.writes.slice(firstSince).filter(({ row, id, before, after }) => {
     if (row !== undefined) return false;
     const isAt = [before?.path, after?.path].some((path) => places.includes(path));
-    return isAt || id === planned.link_id;
+    // Where a link was created, only its path was known before.
+    return isAt || (planned.action !== "create" && id === planned.link_id);
   });
 }
 
@@ -152,11 +153,10 @@ export function readPlaces({ path, fields }: PlanRow): readonly unknown[] {
 
 function complainOf(
   { complain }: Stage,
-  { planned, message }: Receipt,
+  { action, position, path, message }: Receipt,
   judged: Judged,
   text: string,
 ): void {
-  const { action, position, path } = planned;
   const said = message === null ? "" : ` (${message})`;
   complain(`${judged.planned.name(position)}, ${action} ${path}, ${text}${said}`);
 }

@@ -23,7 +23,7 @@ export function checkUndoPlan(stage: Stage, undone: Undone, undoing: Planned): v
   const done = undone.receipts.filter(({ status }) => status === "done").toReversed();
   if (done.length !== undoing.rows.length) complain("the undoing has other rows than were done");
   const undo = { create: "delete", update: "update", delete: "create" } as const;
-  for (const [index, { planned: row }] of done.entries()) {
+  for (const [index, row] of done.entries()) {
     const found = undoing.rows[index]?.action;
     const name = undone.planned.name(row.position);
     const isOurs = listOthers(stage, { firstSince: undone.since }, row).length === 0;

@@ -212,8 +212,8 @@ async function checkRound(stage: Stage, planned: Planned): Promise<void> {
     job === undefined
       ? []
       : await time.drive(time.perform(() => ground.state.jobs.listReceipts(job, page)));
-  for (const { planned: row, status } of receipts) {
-    const name = planned.name(row.position);
+  for (const { position, status } of receipts) {
+    const name = planned.name(position);
     if (status === null && attempted.has(name)) complain(`${name} was begun without a word of it`);
   }
 }
