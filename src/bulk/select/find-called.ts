@@ -4,24 +4,18 @@ import { fold, isStorable } from "../../contract/text.ts";
 
 /** Links by their own name: in this case, or else in any. */
 
-type Page<Link> = {
-  readonly rows: readonly Link[];
-  /** Whether the list goes on behind them. */
-  readonly hasMore: boolean;
-};
-
-export type Called<Link> = {
-  /** Those with this whole name: of more than one nobody knows which is meant. */
-  readonly rows: readonly Link[];
-  /** Where there is none: those that have the text in their names. */
-  readonly near: readonly Link[];
-};
-
-/** `listPage` reads the first page, as long as it may be, of the links that filters name. */
-export async function findCalled<Link extends { readonly name?: unknown }>(
+/**
+ * `rows` are those with this whole name: of more than one nobody knows which is meant. Where there
+ * is none, `near` are those that have the text in their names. `listPage` reads the first page, as
+ * long as it may be, of the links that filters name; `hasMore` is whether the list goes on.
+ */
+export async function findCalled<Link extends Named>(
   given: string,
-  listPage: (filters: readonly FilterInput[]) => Promise<Page<Link>>,
-): Promise<Called<Link>> {
+  listPage: (filters: readonly FilterInput[]) => Promise<{
+    readonly rows: readonly Link[];
+    readonly hasMore: boolean;
+  }>,
+): Promise<{ readonly rows: readonly Link[]; readonly near: readonly Link[] }> {
   const value = given.trim();
   if (value === "" || !isStorable(value)) return { rows: [], near: [] };
   const read = (condition: "eq" | "cont") => listPage([{ field: "name", condition, value }]);

@@ -29,7 +29,7 @@ const newestFirst = { field: "created_at", direction: "desc" } as const;
 export async function findInList(finding: InTime, input: FindInput) {
   const { page = 1, limit = paging.default_limit, sort = newestFirst, after = 0 } = input;
   const apps = await readAppNames(finding, input);
-  const matches = createOwnMatch(input, { apps, linkHost: finding.linkHost });
+  const matches = createOwnMatch(input, apps, finding.linkHost);
   const query = { filters: listSpecified(input), sort };
   const pages = readPages<ReadLink>(finding, links.index, query, after);
   const seen = new Set<string>();

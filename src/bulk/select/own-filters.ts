@@ -1,6 +1,6 @@
 import { listNamedScopes, readCause } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
-import { normalizeId, type ReadMeta } from "../../contract/fields.ts";
+import { normalizeId } from "../../contract/fields.ts";
 import {
   isOwnField,
   ownLinkFilters,
@@ -23,11 +23,15 @@ import { appKinds, appMembers, readApps, readIdentifier } from "./project-apps.t
 
 /** What is ours alone of a question for links: whether a deployment understands it. */
 
-type Page = { readonly links: readonly ReadLink[]; readonly meta: ReadMeta };
+const isOwn = ({ field }: FilterInput) => isOwnField(links.index.list, field);
+
+export function listOwn({ filters = [] }: LinkSelection): readonly FilterInput[] {
+  return filters.filter(isOwn);
+}
 
 /** The filters that every deployment knows. */
 export function listSpecified({ filters = [] }: LinkSelection): readonly FilterInput[] {
-  return filters.filter(({ field }) => !isOwnField(links.index.list, field));
+  return filters.filter((filter) => !isOwn(filter));
 }
 
 export function asksOwn(selection: LinkSelection): boolean {
@@ -38,18 +42,14 @@ export function asksOwn(selection: LinkSelection): boolean {
  * The page that our own service answers. Undefined where the deployment ignores what is ours, or
  * refuses it: it has to say itself what it has applied, and its links must not show the contrary.
  */
-export async function askOwn(
-  { call, signal, linkHost }: Asking,
-  input: ListInput,
-): Promise<Page | undefined> {
+export async function askOwn({ call, signal, linkHost }: Asking, input: ListInput) {
   try {
     const page = await call(links.index, input, signal);
     const { applied } = page.meta;
     const isTold = nameOwn(input).every((name) => Array.isArray(applied) && applied.includes(name));
     if (!isTold) return undefined;
     // What was searched for may be an address that no link shows, such as a short one with a query.
-    const { filters } = input;
-    const matches = createOwnMatch({ filters }, { apps: undefined, linkHost });
+    const matches = createOwnMatch({ filters: input.filters }, undefined, linkHost);
     return page.links.some((link) => matches(link) === false) ? undefined : page;
   } catch (error) {
     if (error instanceof Problem && refusals.has(error.status)) return undefined;
@@ -61,29 +61,25 @@ export async function askOwn(
 const refusals: ReadonlySet<number> = new Set([400, 414, 422, 431]);
 
 /** As the request names them. */
-function nameOwn({ filters = [], search }: LinkSelection): readonly string[] {
-  const own = filters.filter(({ field }) => isOwnField(links.index.list, field));
-  const names = own.map(toPlainFilter).map(({ field, condition }) => `${field}_${condition}`);
-  return search === undefined ? names : [...names, searchName];
+function nameOwn(selection: LinkSelection): readonly string[] {
+  const own = listOwn(selection).map(toPlainFilter);
+  const names = own.map(({ field, condition }) => `${field}_${condition}`);
+  return selection.search === undefined ? names : [...names, searchName];
 }
 
 /** Our own filters, where a deployment does not know them: held against each link that is read. */
 
-/** Undefined where the link does not tell. */
-type OwnMatch = (link: ReadLink) => boolean | undefined;
-
 /** What the apps are called, by their ids; undefined where they were not read. */
 type AppNames = ReadonlyMap<string, string> | undefined;
 
-type Known = { readonly apps: AppNames; readonly linkHost: string | undefined };
-
-export function createOwnMatch({ filters = [], search }: LinkSelection, known: Known): OwnMatch {
-  const matchers: Matcher[] = filters
-    .filter(({ field }) => isOwnField(links.index.list, field))
-    .map((filter) => createMatcher(ownLinkFilters, filter, compareBytes));
-  const origins = known.linkHost === undefined ? undefined : [known.linkHost];
+/** The verdict on a link is undefined where it does not show what is asked for. */
+export function createOwnMatch(selection: LinkSelection, apps: AppNames, linkHost?: string) {
+  const { search } = selection;
+  const own = listOwn(selection);
+  const matchers = own.map((filter) => createMatcher(ownLinkFilters, filter, compareBytes));
+  const origins = linkHost === undefined ? undefined : [linkHost];
   if (search !== undefined) matchers.push(...readSearch(search, origins).map(matchAny));
-  return (link) => judge(matchers, { ...link, ...nameApps(link, known.apps) }, false);
+  return (link: ReadLink) => judge(matchers, { ...link, ...nameApps(link, apps) }, false);
 }
 
 /** The apps' names, where a filter asks for them. A key that may not list the apps is refused. */

@@ -1,16 +1,18 @@
 import { CallFailure } from "../../client/call-failure.ts";
-import {
-  isOwnField,
-  type FilterInput,
-  type LinkSelection,
-  type ListInput,
-} from "../../contract/filters.ts";
+import type { FilterInput, LinkSelection, ListInput } from "../../contract/filters.ts";
 import { links, type ReadLink } from "../../contract/links.ts";
 import { parseTime } from "../../contract/parse-time.ts";
 import type { Asking } from "../owner.ts";
 import { untilTimeIsUp, type InTime } from "./limit-time.ts";
 import { createFilterCheck } from "./match-filter.ts";
-import { askOwn, asksOwn, createOwnMatch, listSpecified, readAppNames } from "./own-filters.ts";
+import {
+  askOwn,
+  asksOwn,
+  createOwnMatch,
+  listOwn,
+  listSpecified,
+  readAppNames,
+} from "./own-filters.ts";
 import { readList, type ListPart } from "./read-list.ts";
 
 /** Every link that filters name, read while others may write. */
@@ -33,7 +35,7 @@ export async function* selectParts(
     return yield* readChecked(addOwn(asking, selection), specified);
   }
   const apps = await readAppNames(asking, selection);
-  const matches = createOwnMatch(selection, { apps, linkHost: asking.linkHost });
+  const matches = createOwnMatch(selection, apps, asking.linkHost);
   for await (const { rows, unread } of readChecked(asking, specified)) {
     const verdicts = rows.map(matches);
     if (verdicts.includes(undefined)) throw refuseUnknown();
@@ -50,13 +52,15 @@ async function* readChecked(asking: Asking, filters: Filters): AsyncGenerator<Li
 }
 
 /** Asks with what is ours each time, and believes no page that was not answered by it. */
-function addOwn(asking: Asking, { filters = [], search }: LinkSelection): Asking {
-  const own = filters.filter((filter) => isOwnField(links.index.list, filter.field));
+function addOwn(asking: Asking, selection: LinkSelection): Asking {
   const call: Asking["call"] = async (_, input, signal = asking.signal) => {
     // Nothing else is asked for here than lists of links.
     const asked = input as ListInput;
-    const all = { ...asked, filters: [...(asked.filters ?? []), ...own], search };
-    const page = await askOwn({ ...asking, signal }, all);
+    const filters = [...(asked.filters ?? []), ...listOwn(selection)];
+    const page = await askOwn(
+      { ...asking, signal },
+      { ...asked, filters, search: selection.search },
+    );
     if (page === undefined) throw refuseUnknown();
     return page as never;
   };
@@ -71,22 +75,18 @@ function refuseUnknown(): CallFailure {
 
 /** The links that filters name, for as long as the answer to one call may take. */
 
-export type ReadWithin = {
-  /** How many more there are that could not be read. */
-  readonly unread: number;
-  readonly isWhole: boolean;
-  /**
-   * Where to continue: all links created before this moment were read, and some later ones may have
-   * been. Undefined when no such moment was found in time.
-   */
-  readonly reached: string | undefined;
-};
+export type ReadWithin = Awaited<ReturnType<typeof readWithin>>;
 
+/**
+ * `unread` counts the links that could not be read. `reached` is where to continue: all links
+ * created before this moment were read, and some later ones may have been. It is undefined when no
+ * such moment was found in time.
+ */
 export async function readWithin(
   asking: InTime,
   filters: Filters,
   take: (links: readonly ReadLink[]) => void,
-): Promise<ReadWithin> {
+) {
   let count = 0;
   let unread = 0;
   const parts = selectParts(asking, filters);
