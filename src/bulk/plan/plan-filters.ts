@@ -44,11 +44,11 @@ export async function* planFilters(
   if (problems.length > 0) throw refuseChanges(problems);
   if (fault !== undefined) throw refuseChanges([{ field: "", message: fault }]);
   const row = { ...emptyRow, ...settled, problems: [] };
+  const planLink = isDeletion ? planDeletion : planChange;
   const ruling = { row, rules: rules ?? [], left: new Set<string>(), given: new Set<string>() };
   for await (const { rows, unread } of selectParts(planning, filters, search)) {
-    if (rules !== undefined) yield* planRuled(planning, rows, ruling);
-    else
-      for (const link of rows) yield isDeletion ? planDeletion(row, link) : planChange(row, link);
+    if (rules === undefined) for (const link of rows) yield planLink(row, link);
+    else yield* planRuled(planning, rows, ruling);
     for (let left = unread; left > 0; left -= 1) yield noteUnread;
   }
 }
