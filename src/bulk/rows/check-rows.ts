@@ -17,9 +17,8 @@ export type Unit = "line" | "row";
 export type Row = Omit<PlanRow, "position" | "action" | "fields"> & {
   /**
    * `link_id` is the link that is meant. An upsert is matched by path; an id beside it should agree.
-   * `path` is in its one form: an upsert that has none gets one chosen; an update or a deletion has
-   * one where the link is named by it (an update that names an id has a path among its fields, to
-   * move the link there).
+   * `path` is in its one form. An upsert without one gets one chosen. An update or a deletion has
+   * one where the link is named by it; an update by id has a path among its fields, to move to.
    */
   readonly row: number | null;
   /** What else an update or a deletion may mean by its id or path. */

@@ -12,14 +12,16 @@ export type InTime = Asking & {
   readonly isLate: () => boolean;
 };
 
-/** The time is up. If something was read before, this only ends the reading. */
-class LateFailure extends CallFailure {
-  constructor() {
-    const message =
-      `The server did not respond within ${mostTime_ms / 1000} s, and no link was read. ` +
-      "Narrower filters on name, path, clicks or created_at may help.";
-    super("timed_out", message, { effect: "none", retry: "later" });
-  }
+/** Failures because the time is up. If something was read before, they only end the reading. */
+const lateFailures = new WeakSet<object>();
+
+function failLate(): CallFailure {
+  const message =
+    `The server did not respond within ${mostTime_ms / 1000} s, and no link was read. ` +
+    "Narrower filters on name, path, clicks or created_at may help.";
+  const failure = new CallFailure("timed_out", message, { effect: "none", retry: "later" });
+  lateFailures.add(failure);
+  return failure;
 }
 
 const mostTime_ms = 20_000;
@@ -46,13 +48,13 @@ export function limitTime({ call, signal, linkHost, clock, sleep }: Limited) {
     call: async (endpoint, input, caller = signal, options) => {
       calls += 1;
       const isOver = clock.monotonic() - begin >= mostTime_ms;
-      if (over.signal.aborted || isOver) throw new LateFailure();
+      if (over.signal.aborted || isOver) throw failLate();
       try {
         const either = AbortSignal.any([toSignal(caller), over.signal]);
         return await call(endpoint, input, either, options);
       } catch (error) {
         const isCut = error instanceof CallFailure && error.code === "cancelled";
-        throw isCut && !caller.aborted ? new LateFailure() : error;
+        throw isCut && !caller.aborted ? failLate() : error;
       }
     },
     isLate: () => {
@@ -68,7 +70,7 @@ export async function untilTimeIsUp<Result>(work: Promise<Result>): Promise<Resu
   try {
     return await work;
   } catch (error) {
-    if (error instanceof LateFailure) return undefined;
+    if (error instanceof CallFailure && lateFailures.has(error)) return undefined;
     throw error;
   }
 }
