@@ -16,7 +16,7 @@ export type Unit = "line" | "row";
 /** A row from its source to its plan, which gives it an action and a position. */
 export type Row = Omit<PlanRow, "position" | "action" | "fields"> & {
   /**
-   * `link_id` is the link that is meant. An upsert is matched by path; an id beside it should agree.
+   * `link_id` is the link that is meant. An upsert is matched by path; an id beside it must agree.
    * `path` is in its one form. An upsert without one gets one chosen. An update or a deletion has
    * one where the link is named by it; an update by id has a path among its fields, to move to.
    */
