@@ -5,6 +5,7 @@ import type { DeadEvent, ListedWebhook, NewWebhook, WebhookTest } from "../admin
 import type { JsonObject } from "../contract/json.ts";
 import type { TimeZone } from "../contract/local-time.ts";
 import type { Role, Scope } from "../contract/scopes-and-roles.ts";
+import type { JobRow, RecordKind, Records, ToolResults, Written } from "./records.ts";
 
 /** What composition hands in: whoever is signed in, and what they can have done. */
 export type Account = {
@@ -18,36 +19,52 @@ export type Account = {
   readonly connection: Connection;
   /** Whether the key, the operator and the mode allow a tool, as far as is known. */
   readonly mayUse: (tool: string) => boolean;
-  /** Calls a tool as an assistant does, by the same rules. */
-  readonly call: (tool: string, args: JsonObject) => Promise<Answer>;
-  /** The same for a list that a person turns over, counted as far as is said. */
-  readonly listLinks: (args: JsonObject, mostCounted: number) => Promise<Answer>;
-  /** What was changed in 30 days, the newest first, as `list_changes` tells it. */
-  readonly listChanges: (wanted: WantedChanges) => Promise<Answer>;
+  /** Calls a tool that asks no person, by the same rules as for an assistant. */
+  readonly call: <Name extends keyof ToolResults>(
+    tool: Name,
+    args: JsonObject,
+  ) => Promise<Found<ToolResults[Name]>>;
+  /** The same; undefined if it fails, or if the key may not use the tool. */
+  readonly tryCall: <Name extends keyof ToolResults>(
+    tool: Name,
+    args: JsonObject,
+  ) => Promise<ToolResults[Name] | undefined>;
+  /** Calls a tool that changes something, perhaps after a person's approval. */
+  readonly act: (tool: string, args: JsonObject) => Promise<Answer<Written>>;
+  /** `list_links`, which counts no more links than these. */
+  readonly listLinks: (
+    args: JsonObject,
+    mostCounted: number,
+  ) => Promise<Found<ToolResults["list_links"]>>;
+  /** The changes of 30 days, newest first, as in `list_changes`. */
+  readonly listChanges: (wanted: WantedChanges) => Promise<Found<ToolResults["list_changes"]>>;
   /** The zone in which times are shown. */
   readonly timeZone: TimeZone;
   /** The date on the clocks of whoever asks, as statistics tell it. */
   readonly readToday: () => string;
   /** Whether this process keeps the links itself, with a bin; else a deployment elsewhere does. */
   readonly isOwn: boolean;
-  /** As it is kept, letter for letter; undefined where it is not there for this key. */
-  readonly readRecord: (kind: RecordKind, id: string) => Promise<Found | undefined>;
+  /** Undefined if it does not exist for this key. */
+  readonly readRecord: <Kind extends RecordKind>(
+    kind: Kind,
+    id: string,
+  ) => Promise<Found<Records[Kind]> | undefined>;
   readonly qr: Pictures;
   /** `preview_template` of a link as it would be with these fields; only where `isOwn`. */
-  readonly previewDraft: (args: JsonObject, fields: JsonObject) => Promise<Answer>;
+  readonly previewDraft: (
+    args: JsonObject,
+    fields: JsonObject,
+  ) => Promise<Found<ToolResults["preview_template"]>>;
   /** A page that `preview_template` has made, by the end of its address, while it is kept. */
   readonly findPreview: (token: string) => Promise<string | undefined>;
   /** Says yes to a question; answers why that does not count. */
   readonly approve: (questionId: string, typed: Typed) => Promise<NoYes | undefined>;
   /** Plans what a file of links says. */
-  readonly planFile: (file: LinksFile) => Promise<Answer>;
+  readonly planFile: (file: LinksFile) => Promise<Found<ToolResults["plan_links"]>>;
   /** A plan of this key with one page of its rows, as a person reads it before it is applied. */
   readonly readPlan: (id: string, part: ShownPart) => Promise<ShownPlan | undefined>;
   /** What became of a job's rows; undefined where the key has no such job. */
-  readonly listRows: (
-    jobId: string,
-    wanted: WantedRows,
-  ) => Promise<readonly JsonObject[] | undefined>;
+  readonly listRows: (jobId: string, wanted: WantedRows) => Promise<readonly JobRow[] | undefined>;
   /** What assistants with this key wait for. */
   readonly listWaiting: () => Promise<readonly Waiting[]>;
   /** One of those with a page of a plan's rows, also after its end; undefined for another key's. */
@@ -136,7 +153,7 @@ export type ServerSettings = {
   readonly groups: readonly { readonly name: string; readonly rows: readonly ShownSetting[] }[];
 };
 
-export type ServerFinding = {
+type ServerFinding = {
   readonly about: string;
   readonly fault?: string;
   readonly warning?: string;
@@ -176,8 +193,6 @@ type WantedChanges = {
   readonly page: number;
 };
 
-export type RecordKind = "link" | "ios_app" | "android_app" | "project";
-
 /** Of an address; undefined where it is longer than any code. */
 type Pictures = {
   readonly drawSvg: (address: string) => Promise<string | undefined>;
@@ -193,13 +208,13 @@ export type Connection = {
   readonly secret: string;
 };
 
-/** What was asked for, or why it is not known whether it is there. */
-export type Found = Exclude<Answer, { readonly kind: "asks" }>;
+/** The result of a call that asks no person. */
+export type Found<Result = JsonObject> =
+  | { readonly kind: "done"; readonly result: Result }
+  | { readonly kind: "failed"; readonly failure: Failure };
 
 export type Answer<Result = JsonObject> =
-  | { readonly kind: "done"; readonly result: Result }
-  | { readonly kind: "failed"; readonly failure: Failure }
-  | { readonly kind: "asks"; readonly question: Question };
+  Found<Result> | { readonly kind: "asks"; readonly question: Question };
 
 export type Failure = {
   readonly code: string;
@@ -239,7 +254,7 @@ export type Question = {
 export type NoYes = { readonly kind: "over" } | { readonly kind: "fault"; readonly text: string };
 
 /** How many wrong PINs a question may still get, where it was asked before. */
-export type AskedPin = { readonly left: number | undefined };
+type AskedPin = { readonly left: number | undefined };
 
 /** What is typed beside a yes. */
 export type Typed = { readonly pin: string; readonly count: string };

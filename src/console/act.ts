@@ -1,34 +1,30 @@
 import { createHash } from "node:crypto";
-import type { Answer, AskedPin, Failure, NoYes, Question } from "./account.ts";
+import type { Answer, Failure, NoYes, Question } from "./account.ts";
 import { renderGuard } from "./form-fields.ts";
 import { html, trust, type Html } from "./html.ts";
 import type { Form, Page, Reply, Visit } from "./page.ts";
-import { renderCount, renderFault, renderHidden, renderPin } from "./parts.ts";
-import { writeFrom } from "./read.ts";
+import { renderFault, renderForm, renderHidden, renderPin } from "./parts.ts";
+import { writeFrom } from "./read-address.ts";
 
 /**
- * An act that a form asks for. Where it needs a yes, the person is shown what will happen, and the
- * same form comes again with it: the yes counts for this very act on what was shown. Where that has
- * changed meanwhile, it is shown as it is then.
+ * What a form does. Where a person has to approve it, a page shows what will happen and the same
+ * form again: the approval counts for this act on what was shown. If that has changed meanwhile,
+ * the page shows the new state.
  */
 
-type Act<Result> = {
+type Act<Result, Done> = {
   readonly run: () => Promise<Answer<Result>>;
-  /** Where a person goes who cancels. Omitted, their form is shown again as they sent it. */
+  /** Where Cancel leads. Omitted, the form is shown again as it was sent. */
   readonly back?: string;
+  readonly done: (result: Result) => Done | Promise<Done>;
+  readonly failed: (failure: Failure) => Reply | Promise<Reply>;
 };
 
-export type Ended<Result> =
-  | { readonly kind: "done"; readonly result: Result }
-  | { readonly kind: "failed"; readonly failure: Failure }
-  /** The page that asks. */
-  | { readonly kind: "reply"; readonly reply: Reply };
-
-export async function act<Result>(
+export async function act<Result, Done = Reply>(
   visit: Visit,
   form: Form,
-  { run, back }: Act<Result>,
-): Promise<Ended<Result>> {
+  { run, back, done, failed }: Act<Result, Done>,
+): Promise<Reply | Done> {
   const { account } = visit;
   const typed = { pin: form.read("pin"), count: form.read("count") };
   const [asked, shown] = [form.read("question"), form.read("shown")];
@@ -40,22 +36,27 @@ export async function act<Result>(
     fault = await account.approve(answer.question.id, typed);
     answer = await run();
   }
-  if (answer.kind !== "asks") return answer;
+  if (answer.kind === "done") return done(answer.result);
+  if (answer.kind === "failed") return failed(answer.failure);
   const { question } = answer;
-  // A question that was answered, and is there again, is about something else by now.
+  // If an answered question is asked again, it is about something else by now.
   const isAnother = asked === "" ? shown !== "" && !isShown : question.id !== asked;
-  const told = isAnother && fault?.kind !== "over" ? changed : describeFault(fault);
+  const why = isAnother && fault?.kind !== "over" ? changed : describeFault(fault);
   const no = back === undefined ? leave : { to: back };
   const kept = form.entries.filter(([name]) => !own.has(name));
   const hidden = [["question", question.id] as const, ...kept];
-  const body = html`<div class="head"><h1 dir="auto">${question.title}</h1></div>
-    ${renderQuestion({ question, visit, hidden, no, fault: told })}`;
-  const hasFrames = question.frames !== "";
-  return { kind: "reply", reply: { kind: "page", title: question.button, body, hasFrames } };
+  return {
+    kind: "page",
+    title: question.button,
+    heading: question.title,
+    body: renderQuestion({ question, visit, hidden, no, fault: why }),
+    status: 200,
+    hasFrames: question.frames !== "",
+  };
 }
 
 type ActPage<Result> = Pick<Page, "path" | "needs"> & {
-  /** Where a person goes who cancels, or who opens the address without pressing a button. */
+  /** Where Cancel leads, and where the address leads if no button was pressed. */
   readonly back: (visit: Visit) => string;
   readonly run: (visit: Visit, form: Form) => Promise<Answer<Result>>;
   readonly done: (result: Result, visit: Visit) => Reply;
@@ -67,12 +68,14 @@ export function createActPage<Result>(page: ActPage<Result>): Page {
   const { back, run, done, failed, ...place } = page;
   return {
     ...place,
-    show: (visit) => Promise.resolve({ kind: "go", to: back(visit) }),
-    submit: async (visit, form) => {
-      const ended = await act(visit, form, { run: () => run(visit, form), back: back(visit) });
-      if (ended.kind === "reply") return ended.reply;
-      return ended.kind === "failed" ? failed(ended.failure, visit) : done(ended.result, visit);
-    },
+    show: (visit) => ({ kind: "go", to: back(visit) }),
+    submit: (visit, form) =>
+      act(visit, form, {
+        run: () => run(visit, form),
+        back: back(visit),
+        done: (result) => done(result, visit),
+        failed: (failure) => failed(failure, visit),
+      }),
   };
 }
 
@@ -85,10 +88,10 @@ function describeFault(fault: NoYes | undefined): string | undefined {
   return fault?.kind === "over" ? expired : fault?.text;
 }
 
-/** The name of the button that says no, and has what was typed before the question shown again. */
+/** The name of the button that cancels, and shows again what was typed before the question. */
 export const leave = "leave";
 
-/** By this a question is known again that was shown before it was asked. */
+/** Recognizes a question that was shown before it was asked. */
 export function printQuestion({ title, facts, count }: Question): string {
   const text = JSON.stringify([title, facts, count]);
   return createHash("sha256").update(text).digest("base64url");
@@ -98,13 +101,13 @@ type Asking = {
   readonly question: Question;
   readonly visit: Visit;
   readonly hidden: readonly (readonly [name: string, value: string])[];
-  /** How a no is said: by going on elsewhere, by going back to the form, or as a decision. */
+  /** How a person says no: by leaving, by going back to the form, or as a decision. */
   readonly no: { readonly to: string } | "leave" | "decide";
   readonly noLabel?: string;
   readonly fault?: string | undefined;
   /** Whether leaving the page loses what a person typed in a form. */
   readonly isTyped?: boolean;
-  /** How long somebody waits for the answer. */
+  /** How long the question waits for the answer. */
   readonly term?: string;
 };
 
@@ -114,29 +117,35 @@ export function renderQuestion(asking: Asking): Html {
   const { question, visit, hidden, fault, term, isTyped = false } = asking;
   const address = `${visit.url.pathname}${writeFrom(visit.url)}`;
   const { facts, frames, rows, count, pin, blocked } = question;
+  const isOpen = blocked === undefined;
   const faults = [fault, blocked].filter((text) => text !== undefined).join(" ");
+  const fields = html`${hidden.map(([name, value]) => renderHidden(name, value))}
+    ${isOpen && count !== undefined && renderCount(count)}
+    ${isOpen && pin !== undefined && renderPin(describeLeft(pin.left))}
+    <div class="buttons">${renderAnswers(asking)}</div>`;
+  const attributes = html`class="stack" ${renderGuard(isTyped)}`;
   return html`<section class="card question" aria-label="What will happen">
     <div class="inside">
       ${renderFault(faults)} ${trust(frames)} ${trust(facts)} ${trust(rows)}
-      <form method="post" action="${address}" class="stack" ${renderGuard(isTyped)}>
-        ${renderHidden("form_token", visit.formToken)}
-        ${hidden.map(([name, value]) => renderHidden(name, value))}
-        ${blocked === undefined && count !== undefined ? renderCount(count) : ""}
-        ${blocked === undefined && pin !== undefined ? renderPin(describeLeft(pin)) : ""}
-        <div class="buttons">${renderAnswers(asking)}</div>
-      </form>
-      ${term === undefined ? "" : html`<p class="hint">${term}</p>`}
+      ${renderForm(visit, address, fields, attributes)}
+      ${term !== undefined && html`<p class="hint">${term}</p>`}
     </div>
   </section>`;
+}
+
+/** A person who types it has seen how many links the act changes. */
+function renderCount(count: number): Html {
+  return html`<div class="field">
+    <label for="count">Type ${count}, the number of links</label>
+    <input id="count" name="count" inputmode="numeric" autocomplete="off" required />
+  </div>`;
 }
 
 function renderAnswers({ question, no, noLabel = "Cancel" }: Asking): Html {
   const { button, destroys, blocked } = question;
   const look = destroys ? "main grave" : "main";
-  const yes = no === "decide" ? html` name="decision" value="approved"` : "";
-  return html`${
-    blocked === undefined ? html`<button class="${look}" ${yes}>${button}</button>` : ""
-  }
+  const yes = no === "decide" && html` name="decision" value="approved"`;
+  return html`${blocked === undefined && html`<button class="${look}" ${yes}>${button}</button>`}
   ${renderNo(no, noLabel)}`;
 }
 
@@ -148,7 +157,7 @@ function renderNo(no: Asking["no"], label: string): Html {
   return html`<a class="button" href="${no.to}">${label}</a>`;
 }
 
-function describeLeft({ left }: AskedPin): string {
+function describeLeft(left: number | undefined): string {
   if (left === undefined) return "";
   return left === 1 ? "One try is left." : `${left} tries are left.`;
 }

@@ -12,25 +12,23 @@ import { findAsset, isAsset } from "./assets.ts";
 import { followHeader } from "./follow.ts";
 import { html } from "./html.ts";
 import { listEntries, markNotSent } from "./layout.ts";
-import type { Form, Page, Reply, Visit } from "./page.ts";
+import type { Form, Reply, Visit } from "./page.ts";
 import { findPage, pages } from "./pages.ts";
 import { isFromHere, isHere, readPlace, type Place } from "./place.ts";
 import { isUpload, readForm, readUpload, type Unread } from "./read-form.ts";
 import { respondFile, respondFrame, respondGo, respondPage } from "./respond.ts";
-import { createSessions, isFormToken, writeFormToken } from "./session.ts";
-import type { SessionRows, Sessions } from "./session.ts";
+import { createSessions, isFormToken, writeFormToken, type SessionRows } from "./session.ts";
 import {
   answerSignIn,
   isSignIn,
   renderSignInAgain,
   renderUploadAgain,
   respondTooLong,
-  type Signed,
-  type SigningIn,
+  type Arrival,
   type SignInOptions,
 } from "./sign-in.ts";
 
-/** The console: what a person meets in a browser at the main address of a process. */
+/** The console: the pages that a person sees in a browser at the main address of a process. */
 
 type Console = {
   readonly fetch: (request: Request, address?: string, incoming?: Incoming) => Promise<Response>;
@@ -42,9 +40,9 @@ export type ConsoleOptions = SignInOptions & {
   readonly hostnames: readonly string[];
   readonly publicUrl: string | undefined;
   readonly clock: Clock;
-  /** What is to be said while the store does not answer; undefined for any other error. */
+  /** The message while the store does not answer; undefined for any other error. */
   readonly explainStoreFault: (error: unknown) => Problem | undefined;
-  /** Notes an unexpected error where the operator looks, and answers its reference. */
+  /** Logs an unexpected error, and returns its reference. */
   readonly report: (error: unknown) => string;
 };
 
@@ -57,90 +55,98 @@ export function createConsole(options: ConsoleOptions): Console {
     fetch: async (request, address, incoming) => {
       const url = new URL(request.url);
       try {
-        const asked = { request, url, address, incoming, options, sessions, readSignedOut };
-        return await packPage(await answer(asked), request);
+        const refusal = refuse(request, url, options);
+        if (refusal !== undefined) return await packPage(refusal, request);
+        const place = readPlace({ request, address }, options.publicUrl);
+        if (place === undefined) return showText(403, "HTTPS required", insecure);
+        const arrival = { request, url, address, incoming, options, sessions, place };
+        return await packPage(await answer(arrival, readSignedOut), request);
       } catch (error) {
         const problem = options.explainStoreFault(error);
-        if (problem !== undefined) return tellOutage(problem, request);
-        const reference = options.report(error);
-        return tell(
-          500,
-          "Something went wrong",
-          `Try again. The reference in the log is ${reference}.`,
-        );
+        if (problem !== undefined) return showOutage(problem, request);
+        const text = `Try again. The reference in the log is ${options.report(error)}.`;
+        return showText(500, "Something went wrong", text);
       }
     },
   };
 }
 
-type Asked = {
-  readonly request: Request;
-  readonly url: URL;
-  readonly address: string | undefined;
-  readonly incoming: Incoming | undefined;
-  readonly options: ConsoleOptions;
-  readonly sessions: Sessions;
-  readonly readSignedOut: ReadKeyless;
-};
-
-async function answer(asked: Asked): Promise<Response> {
-  const { request, url, options } = asked;
-  const { method } = request;
-  // Another site's page can make a name of its own point here, and is refused by that name.
+/** The answer to a request that needs no session; undefined for all others. */
+function refuse(request: Request, url: URL, options: ConsoleOptions): Response | undefined {
+  // Another site can make a name of its own point here, so unknown names are refused.
   if (!options.hostnames.includes(url.hostname)) {
-    return tell(403, "Wrong host name", explainHost(options.publicUrl));
+    return showText(403, "Wrong host name", explainHost(options.publicUrl));
   }
-  if (!methods.has(method)) {
-    return tell(405, "Method not allowed", "Open this address in a browser.");
+  if (!methods.has(request.method)) {
+    return showText(405, "Method not allowed", "Open this address in a browser.");
   }
-  if (isAsset(url.pathname)) return answerAsset(url.pathname, request);
-  if (showsClientKey(request)) return refuseClientKey();
-  const place = readPlace(asked, options.publicUrl);
-  if (place === undefined) return tell(403, "HTTPS required", insecure);
-  if (method === "POST" && !isFromHere(request, place)) return tellUnread("foreign");
+  if (isAsset(url.pathname)) {
+    const file = findAsset(url.pathname, request);
+    if (file === undefined) return showText(404, "Not found", "This file does not exist.");
+    return respondFile(file.type, file.body, file.headers);
+  }
+  // An app's key opens no console: its caller gets an error, and not the sign-in page.
+  const header = request.headers.get("authorization") ?? "";
+  if (!isClientToken(readShownKey(header) ?? header)) return undefined;
+  const asks = [["www-authenticate", "Bearer"]] as const;
+  return showText(401, "Key not accepted", messages.client_key_here, asks);
+}
+
+async function answer(arrival: Arrival, readSignedOut: ReadKeyless): Promise<Response> {
+  const { request, url, place, sessions } = arrival;
+  const isPost = request.method === "POST";
+  if (isPost && !isFromHere(request, place)) return showUnread("foreign");
   const token = isSignIn(url.pathname) ? undefined : place.cookies.read("session");
-  const account = token === undefined ? undefined : await findAccount(token, asked);
-  if (token === undefined || account === undefined) return answerSignedOut(asked, place);
-  const form = method === "POST" ? await readSent(asked, account) : undefined;
-  if (typeof form === "string") return tellUnread(form);
-  const signedIn = { token, account, form, url, place };
-  const isLeaving = isSignOut(url) && form !== undefined;
-  return isLeaving ? signOut(signedIn, asked, place) : answerVisit(signedIn);
+  const account = token === undefined ? undefined : await findAccount(token, arrival);
+  if (token === undefined || account === undefined) {
+    return answerSignedOut(arrival, readSignedOut);
+  }
+  const session = { token, account, place };
+  if (!isPost) return showPage(session, url, {});
+  const form = await readSent(arrival, account);
+  if (typeof form === "string") return showUnread(form);
+  const isOurs = isFormToken(form.read("form_token"), token);
+  if (!isSignOut(url)) {
+    // A form of an earlier session is shown again, and acts only when it is sent from there.
+    if (!isOurs) return showPage(session, url, { kept: form });
+    const isLeft = form.has(leave);
+    return showPage(session, url, isLeft ? { kept: form, isLeft } : { sent: form });
+  }
+  if (!isOurs) return respondGo(markNotSent("/"));
+  await sessions.end(token);
+  return respondGo("/sign-in", [["set-cookie", place.cookies.write("session", "")]]);
 }
 
 function isSignOut({ pathname }: URL): boolean {
   return pathname === "/sign-out";
 }
 
-/** A file is held whole, so only a signed-in visitor may send one. */
-async function readSent(asked: Asked, account: Account): Promise<Form | Unread> {
-  if (!isUpload(asked.request)) return readForm(asked);
-  const [page] = findPage(asked.url.pathname, account);
-  return page?.takesFile === true ? readUpload(asked) : "foreign";
+/** A file is read into memory, so only a signed-in visitor may send one. */
+async function readSent(arrival: Arrival, account: Account): Promise<Form | Unread> {
+  if (!isUpload(arrival.request)) return readForm(arrival);
+  const [page] = findPage(arrival.url.pathname, account);
+  return page?.takesFile === true ? readUpload(arrival) : "foreign";
 }
 
-/** Anyone can send these forms: they are short, and few unfinished ones are held. */
-async function answerSignedOut(asked: Asked, place: Place): Promise<Response> {
-  const { request, url, readSignedOut } = asked;
-  if (request.method !== "POST") return answerSigningIn({ ...asked, place, form: undefined });
-  if (isSignOut(url)) return respondGo("/sign-in");
-  if (isUpload(request)) return renderUploadAgain({ ...asked, place, form: undefined });
-  const form = await readForm(asked, (message) => readSignedOut(message, asked.address));
-  if (form === "too long") return respondTooLong();
-  return typeof form === "string" ? tellUnread(form) : answerSigningIn({ ...asked, place, form });
-}
-
-async function answerSigningIn(signingIn: SigningIn): Promise<Response> {
-  if (!isSignIn(signingIn.url.pathname)) return renderSignInAgain(signingIn);
-  const signed = await answerSignIn(signingIn);
-  return signed instanceof Response ? signed : begin(signed, signingIn.place);
-}
-
-async function signOut(signedIn: SignedIn, { sessions }: Asked, { cookies }: Place) {
-  const { token, form } = signedIn;
-  if (!isOurs(form, token)) return respondGo(markNotSent("/"));
-  await sessions.end(token);
-  return respondGo("/sign-in", [["set-cookie", cookies.write("session", "")]]);
+/** Anyone can send these forms: they are short, and few are read at a time. */
+async function answerSignedOut(arrival: Arrival, read: ReadKeyless): Promise<Response> {
+  const { request, url, address, place } = arrival;
+  let form: Form | undefined;
+  if (request.method === "POST") {
+    if (isSignOut(url)) return respondGo("/sign-in");
+    if (isUpload(request)) return renderUploadAgain(arrival);
+    const sent = await readForm(arrival, (message) => read(message, address));
+    if (sent === "too long") return respondTooLong();
+    if (typeof sent === "string") return showUnread(sent);
+    form = sent;
+  }
+  if (!isSignIn(url.pathname)) return renderSignInAgain(arrival, form);
+  const signed = await answerSignIn(arrival, form);
+  if (signed instanceof Response) return signed;
+  const { account, token, url: next, kept, cookies } = signed;
+  const headers = cookies.map((cookie) => ["set-cookie", cookie] as const);
+  if (kept === undefined) return respondGo(next.pathname + next.search, headers);
+  return showPage({ token, account, place }, next, { kept }, headers);
 }
 
 const unread: Readonly<Record<Unread, readonly [status: number, title: string, text: string]>> = {
@@ -158,35 +164,8 @@ const unread: Readonly<Record<Unread, readonly [status: number, title: string, t
   busy: [503, "Waypost is busy", "Too many people are signing in. Try again in a moment."],
 };
 
-function tellUnread(why: Unread): Response {
-  return tell(...unread[why], why === "busy" ? [["retry-after", "1"]] : []);
-}
-
-/** Whoever takes an app's key to be one of ours is told, and not sent to sign in. */
-function showsClientKey({ headers }: Request): boolean {
-  const header = headers.get("authorization") ?? "";
-  return isClientToken(readShownKey(header) ?? header);
-}
-
-function refuseClientKey(): Response {
-  return tell(401, "Key not accepted", messages.client_key_here, [["www-authenticate", "Bearer"]]);
-}
-
-function answerAsset(path: string, request: Request): Response {
-  const file = findAsset(path, request);
-  if (file === undefined) return tell(404, "Not found", "This file does not exist.");
-  return respondFile(file.type, file.body, file.headers);
-}
-
-/** What was typed in an earlier session is shown again, and done when it is sent from there. */
-async function begin(signed: Signed, place: Place): Promise<Response> {
-  const { account, token, url, kept, cookies } = signed;
-  const headers = cookies.map((cookie) => ["set-cookie", cookie] as const);
-  if (kept === undefined) return respondGo(url.pathname + url.search, headers);
-  const [page, params] = findPage(url.pathname, account);
-  const formToken = writeFormToken(token);
-  const visit = { account, url, params, isHere: isHere(place), formToken, kept };
-  return send(await answerPage(page, visit, undefined), visit, headers);
+function showUnread(why: Unread): Response {
+  return showText(...unread[why], why === "busy" ? [["retry-after", "1"]] : []);
 }
 
 const insecure =
@@ -205,10 +184,10 @@ function explainHost(publicUrl: string | undefined): string {
   );
 }
 
-/** A key that was revoked ends its sessions. */
+/** The sessions of a revoked key end. */
 async function findAccount(
   token: string,
-  { options, sessions, address, request }: Asked,
+  { options, sessions, address, request }: Arrival,
 ): Promise<Account | undefined> {
   const secret = await sessions.find(token, request.headers.has(followHeader));
   if (secret === undefined) return undefined;
@@ -217,81 +196,56 @@ async function findAccount(
   return account;
 }
 
-type SignedIn = {
-  readonly token: string;
-  readonly account: Account;
-  readonly form: Form | undefined;
-  readonly url: URL;
-  readonly place: Place;
-};
+type Session = { readonly token: string; readonly account: Account; readonly place: Place };
+type Forms = Partial<Pick<Visit, "kept" | "isLeft">> & { readonly sent?: Form };
 
-async function answerVisit(signedIn: SignedIn): Promise<Response> {
-  const { token, account, form, url, place } = signedIn;
+async function showPage(
+  { token, account, place }: Session,
+  url: URL,
+  { sent, kept, isLeft = false }: Forms,
+  headers: Cookies = [],
+): Promise<Response> {
   const [page, params] = findPage(url.pathname, account);
-  // What a form of an earlier session holds is shown again, and done only when sent from there.
-  const isSent = isOurs(form, token);
-  const isLeft = isSent && form?.has(leave) === true;
-  const [sent, kept] = isSent && !isLeft ? [form, undefined] : [undefined, form];
-  const visit: Visit = {
-    account,
-    url,
-    params,
-    isHere: isHere(place),
-    formToken: writeFormToken(token),
-    kept,
-    isLeft,
-  };
-  return send(await answerPage(page, visit, sent), visit);
-}
-
-function isOurs(form: Form | undefined, token: string): boolean {
-  return form !== undefined && isFormToken(form.read("form_token"), token);
-}
-
-function answerPage(page: Page | undefined, visit: Visit, form: Form | undefined): Promise<Reply> {
-  if (page === undefined) return Promise.resolve(nothingThere);
-  if (form === undefined) return page.show(visit);
-  return page.submit?.(visit, form) ?? Promise.resolve(nothingThere);
-}
-
-const nothingThere: Reply = {
-  kind: "page",
-  status: 404,
-  title: "Not found",
-  body: html`<h1>Not found</h1>
-    <p class="soft">This page does not exist, or your key may not open it.</p>
-    <p><a class="button" href="/">Go to Start</a></p>`,
-};
-
-async function send(reply: Reply, visit: Visit, headers: Cookies = []): Promise<Response> {
+  const formToken = writeFormToken(token);
+  const visit = { account, url, params, isHere: isHere(place), formToken, kept, isLeft };
+  const shown = sent === undefined ? page?.show(visit) : page?.submit?.(visit, sent);
+  const reply: Reply = (await shown) ?? nothingThere;
   if (reply.kind === "go") {
-    const isOfBefore = visit.kept !== undefined && visit.isLeft !== true;
-    return respondGo(isOfBefore ? markNotSent(reply.to) : reply.to, headers);
+    const isOld = kept !== undefined && !isLeft;
+    return respondGo(isOld ? markNotSent(reply.to) : reply.to, headers);
   }
   if (reply.kind === "file") {
     const disposition = ["content-disposition", `attachment; filename="${reply.name}"`] as const;
     return respondFile(reply.type, reply.bytes, [disposition, ...headers]);
   }
-  if (reply.kind === "frame") return respondFrame(reply.markup, visit.account.isOwn, headers);
-  const { status = 200, ...page } = reply;
-  const waiting = (await visit.account.listWaiting()).length;
+  if (reply.kind === "frame") return respondFrame(reply.markup, account.isOwn, headers);
+  const waiting = (await account.listWaiting()).length;
   const frame = { ...visit, entries: listEntries(visit, pages), waiting };
-  return respondPage(status, { ...page, frame }, headers);
+  const { fault, status = [fault].flat().some(Boolean) ? 422 : 200 } = reply;
+  return respondPage(status, { ...reply, frame }, headers);
 }
 
 type Cookies = readonly (readonly ["set-cookie", string])[];
 
-/** Whoever sent a form may have had it done: not all that comes after it is a part of it. */
-function tellOutage(problem: Problem, { method }: Request): Response {
+const nothingThere: Reply = {
+  kind: "page",
+  status: 404,
+  title: "Not found",
+  body: html`<p class="soft">This page does not exist, or your key may not open it.</p>
+    <p><a class="button" href="/">Go to Start</a></p>`,
+};
+
+/** A form may have acted before the store failed. */
+function showOutage(problem: Problem, { method }: Request): Response {
   const { message, status, headers } = problem;
   const code = readOutageCode(problem);
   const look = "Your change may have been made. Check before you send it again.";
   const isLookEnough = method !== "POST" || code === "outcome_unknown";
   const text = `${message}${isLookEnough ? "" : ` ${look}`} (${code})`;
-  return tell(status, "Waypost is unavailable", text, Object.entries(headers));
+  return showText(status, "Waypost is unavailable", text, Object.entries(headers));
 }
 
-function tell(
+function showText(
   status: number,
   title: string,
   text: string,

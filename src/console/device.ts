@@ -1,7 +1,7 @@
+import type { Look } from "./framed-page.ts";
 import { html, type Html } from "./html.ts";
-import { looks, type Look } from "./framed-page.ts";
 
-/** A page of links in its frame, on a phone or a screen that is drawn around it. */
+/** A page of links in its frame, inside a drawn phone or screen. */
 
 export const platforms = ["ios", "android", "desktop"] as const;
 export type Platform = (typeof platforms)[number];
@@ -41,7 +41,7 @@ export function renderDevice({ platform, look, source, host }: Device): Html {
   </div>`;
 }
 
-/** Where no page is met. */
+/** In place of a page that visitors do not see. */
 export function renderLeave(platform: Platform, text: Html): Html {
   return html`<div class="device ${platform}">
     <p class="bar" aria-hidden="true"></p>
@@ -49,45 +49,33 @@ export function renderLeave(platform: Platform, text: Html): Html {
   </div>`;
 }
 
-type Choice<Name extends string> = {
-  readonly name: string;
-  readonly legend: string;
-  readonly options: readonly Name[];
-  readonly labels: Readonly<Record<Name, string>>;
-  readonly chosen: Name;
-  /** The form that it is of, where it stands elsewhere. */
-  readonly form: string | undefined;
-};
-
-/** What is chosen is shown by the style alone, or else by the answer of the form that it is of. */
+/** The style shows only what is chosen, or else the answer of the form that has the choice. */
 export function renderPlatforms(chosen: Platform, form?: string): Html {
-  const named = { name: "platform", legend: "Device" };
-  return renderChoice({ ...named, options: platforms, labels: platformNames, chosen, form });
+  return renderChoice({ name: "platform", legend: "Device", labels: platformNames, chosen, form });
 }
 
 export function renderLooks(chosen: Look, form?: string): Html {
-  const named = { name: "look", legend: "Colors" };
-  return renderChoice({ ...named, options: looks, labels: lookNames, chosen, form });
+  return renderChoice({ name: "look", legend: "Colors", labels: lookNames, chosen, form });
 }
 
-function renderChoice<Name extends string>(choice: Choice<Name>): Html {
-  const { name, legend, options, labels, chosen, form } = choice;
-  const of = form === undefined ? "" : html` form="${form}"`;
-  const inputs = options.map((option) => {
-    const checked = option === chosen ? html` checked` : "";
-    return html`<label
-      ><input type="radio" name="${name}" value="${option}" ${of} ${checked} />${
-        labels[option]
-      }</label
-    >`;
+type Choice = {
+  readonly name: string;
+  readonly legend: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly chosen: string;
+  /** The id of its form, if it is outside of it. */
+  readonly form: string | undefined;
+};
+
+function renderChoice({ name, legend, labels, chosen, form }: Choice): Html {
+  const of = form !== undefined && html` form="${form}"`;
+  const inputs = Object.entries(labels).map(([value, label]) => {
+    const checked = value === chosen && html` checked`;
+    const input = html`<input type="radio" name="${name}" value="${value}" ${of} ${checked} />`;
+    return html`<label>${input}${label}</label>`;
   });
   return html`<fieldset class="choice">
     <legend class="hidden">${legend}</legend>
     ${inputs}
   </fieldset>`;
-}
-
-/** A host as an address bar shows it. */
-export function showHost(host: string | undefined): string {
-  return (host ?? "").replace(/^https?:\/\//, "");
 }

@@ -1,11 +1,11 @@
 import { html, type Html } from "./html.ts";
 
-/** Parts of a page that are looked at again by the page itself, while somebody looks at it. */
+/** Parts of a page that its script reads again while somebody looks at it. */
 
-/** By this a page says that nobody has asked for it but itself. */
+/** Requests that the script of a page sends by itself. */
 export const followHeader = "x-waypost-follow";
 
-/** After so many seconds: sooner where something runs. */
+/** Every so many seconds: more often while something runs. */
 export function renderFollow(isRunning: boolean): Html {
   return html` data-follow="${isRunning ? 3 : 5}" tabindex="-1"`;
 }

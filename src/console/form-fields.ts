@@ -2,33 +2,33 @@ import { digestOf } from "../text/digest.ts";
 import { writeLabel } from "../text/write-label.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Failure, FieldProblem } from "./account.ts";
-import { html, type Html } from "./html.ts";
+import { html, type Html, type Part } from "./html.ts";
 import type { Form } from "./page.ts";
 import { renderFault, renderHidden, renderOption } from "./parts.ts";
-import { readText } from "./read.ts";
 
-/** The fields of a form: what stands in them, what is wrong with it, and what was changed. */
+/** The fields of a form: their values, what is wrong with them, and what was changed. */
 
 export type Field = {
   readonly name: string;
-  /** `lines` is a list of texts, each on a line of its own. */
-  readonly kind: "text" | "area" | "lines" | "check" | "choice";
-  /** Left out, it is called by its name. */
+  /** `lines` is a list of texts, each on its own line; `checks` is a list of texts to tick. */
+  readonly kind: "text" | "area" | "lines" | "check" | "choice" | "checks";
+  /** Omitted, the label is made from the name. */
   readonly label?: string;
   readonly hint?: string;
-  /** It has the line to itself. */
+  /** Whether it takes the whole width. */
   readonly isBroad?: boolean;
-  /** Machines read it letter for letter, so that no keyboard is to mend it. */
+  /** Whether machines read it, so that keyboards must not correct it. */
   readonly isExact?: boolean;
   /** The member of a record that it shows, where that has another name. */
   readonly member?: string;
-  /** What there is to choose. */
   readonly choices?: readonly Choice[];
+  /** What can be ticked, under headings. */
+  readonly groups?: readonly (Choice & { readonly choices: readonly Choice[] })[];
 };
 
 export type Choice = { readonly value: string; readonly name: string };
 
-/** What stands in the fields, by their names. */
+/** The values of fields, by their names. */
 export type Values = Readonly<Record<string, string>>;
 
 export function readValues(fields: readonly Field[], record: JsonObject): Values {
@@ -36,32 +36,34 @@ export function readValues(fields: readonly Field[], record: JsonObject): Values
     const value = record[member];
     if (kind === "check") return writeCheck(value === true);
     if (Array.isArray(value)) return value.filter((item) => typeof item === "string").join("\n");
-    return unifyLines(readText(record, member));
+    const isPlain = typeof value === "string" || typeof value === "number";
+    return isPlain ? unifyLines(String(value)) : "";
   });
 }
 
 export function readTyped(fields: readonly Field[], form: Form): Values {
-  return collect(fields, ({ name, kind }) =>
-    kind === "check" ? writeCheck(form.has(name)) : unifyLines(form.read(name)),
-  );
+  return collect(fields, ({ name, kind }) => {
+    if (kind === "check") return writeCheck(form.has(name));
+    return unifyLines(kind === "checks" ? form.readAll(name).join("\n") : form.read(name));
+  });
 }
 
-/** What stood in the fields when the form was shown, or by what it is known again. */
+/** What was in the fields when the form was shown, or a digest of it. */
 export function readShown(fields: readonly Field[], form: Form): Values {
   return collect(fields, ({ name }) => unifyLines(form.read(writeShownName(name))));
 }
 
-/** For a form whose values are held against those that are there when it is sent. */
+/** For a form whose values are compared with the current ones when it is sent. */
 export function renderShown(fields: readonly Field[], shown: Values): readonly Html[] {
   return fields.map(({ name }) => renderHidden(writeShownName(name), printValue(shown[name])));
 }
 
-/** A value by which it is known again, without its length: it stands in the form already. */
+/** A long value is recognized by its digest: the form contains it already. */
 export function printValue(value = ""): string {
   return value.length > longestPrint ? digestOf([value]) : value;
 }
 
-/** No print is as long. */
+/** No digest is as long. */
 const longestPrint = 64;
 
 function collect(fields: readonly Field[], read: (field: Field) => string): Values {
@@ -78,7 +80,7 @@ function writeCheck(isOn: boolean): string {
   return isOn ? on : "";
 }
 
-/** A browser sends its own line ends. */
+/** Browsers send their own line ends. */
 function unifyLines(text: string): string {
   return text.replaceAll("\r\n", "\n");
 }
@@ -93,7 +95,7 @@ export function listChanged(
   );
 }
 
-/** The arguments of a call that gives these fields what was typed in them. */
+/** The arguments of a call that sets these fields to what was typed. */
 export function writeFields(
   fields: readonly Field[],
   typed: Values,
@@ -107,8 +109,11 @@ export function writeFields(
 
 function writeValue(kind: Field["kind"], value: string): unknown {
   if (kind === "check") return value === on;
-  if (kind !== "lines") return value;
-  return value.split("\n").flatMap((line) => (line.trim() === "" ? [] : [line.trim()]));
+  return kind === "lines" || kind === "checks" ? splitLines(value) : value;
+}
+
+export function splitLines(text = ""): readonly string[] {
+  return text.split("\n").flatMap((line) => line.trim() || []);
 }
 
 /**
@@ -119,17 +124,20 @@ export function renderGuard(isTyped: boolean): Html {
   return html` data-guard="${isTyped ? "typed" : ""}"`;
 }
 
-/** What is wrong, and belongs to none of the fields. */
-export function renderOthers(
-  fields: readonly Field[],
-  failure: Failure | undefined,
-): readonly (Html | string)[] {
-  if (failure === undefined) return [];
+/** Problems that belong to none of the fields. */
+export function renderOthers(fields: readonly Field[], failure: Failure | undefined): Part {
+  if (failure === undefined) return "";
   const { problems = [], message } = failure;
-  if (problems.length === 0) return [renderFault(message)];
-  const names = new Set(fields.map(({ name }) => name));
-  const others = problems.filter(({ field }) => field === undefined || !names.has(field));
-  return others.map((problem) => renderFault(problem.message));
+  const others = problems.filter((problem) => !fields.some((field) => isAbout(field, problem)));
+  return (problems.length === 0 ? [{ message }] : others).map((other) =>
+    renderFault(other.message),
+  );
+}
+
+/** A problem with `ios_app.team_id` or `ios_app_id` belongs to the field `ios_app`. */
+function isAbout({ name, member = name }: Field, problem: FieldProblem): boolean {
+  const [field] = (problem.field ?? "").split(".");
+  return field === name || field === member;
 }
 
 export function renderField(
@@ -137,39 +145,51 @@ export function renderField(
   values: Values,
   problems: readonly FieldProblem[] = [],
 ): Html {
-  const { name, kind, label = writeLabel(name), hint = "", isBroad = false } = field;
+  const { name, kind, label = writeLabel(name), hint, isBroad = false } = field;
   const value = values[name] ?? "";
-  const faults = renderFaults(name, problems);
-  const described = [...faults.ids, ...(hint === "" ? [] : [`${name}-hint`])];
-  const about = html`${describeBy(described)}${
-    faults.ids.length > 0 ? html` aria-invalid="true"` : ""
-  }`;
-  const told = html`${faults.shown}${
-    hint === "" ? "" : html`<p class="hint" id="${name}-hint">${hint}</p>`
-  }`;
+  const own = problems.filter((problem) => isAbout(field, problem));
+  const ids = [...own.map((_, at) => `${name}-${at}`), ...(hint ? [`${name}-hint`] : [])];
+  const described = html`${ids.length > 0 && html` aria-describedby="${ids.join(" ")}"`}`;
+  const about = html`${described}${own.length > 0 && html` aria-invalid="true"`}`;
+  const below = html`${own.map(
+    ({ message }, at) => html`<p class="error" id="${name}-${at}">${message}</p>`,
+  )}${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}`;
+  if (kind === "checks") return renderGroups(field, splitLines(value), described, below);
   if (kind === "check") {
-    const checked = value === on ? html` checked` : "";
     return html`<div class="check">
-      <input type="checkbox" id="${name}" name="${name}" ${about} ${checked} />
-      <div><label for="${name}">${label}</label>${told}</div>
+      <input type="checkbox" id="${name}" name="${name}" ${about} ${value === on && checked} />
+      <div><label for="${name}">${label}</label>${below}</div>
     </div>`;
   }
   return html`<div class="${isBroad ? "field broad" : "field"}">
-    <label for="${name}">${label}</label>${renderInput(field, value, about)}${told}
+    <label for="${name}">${label}</label>${renderInput(field, value, about)}${below}
   </div>`;
 }
 
-/** What is wrong with a field, and the ids by which its input refers to it. */
-export function renderFaults(name: string, problems: readonly FieldProblem[]) {
-  const own = problems.filter((problem) => problem.field === name);
-  const shown = own.map(
-    ({ message }, at) => html`<p class="error" id="${name}-${at}">${message}</p>`,
+const checked = html` checked`;
+
+function renderGroups(
+  { name, groups = [] }: Field,
+  ticked: readonly string[],
+  described: Html,
+  below: Html,
+): Html {
+  const shown = groups.map(
+    (group) =>
+      html`<div role="group" aria-labelledby="of-${group.value}" ${described} class="scopes">
+        <p id="of-${group.value}">${group.name}</p>
+        ${group.choices.map((choice) => renderBox(name, choice, ticked))} ${below}
+      </div>`,
   );
-  return { shown, ids: own.map((_, at) => `${name}-${at}`) };
+  return html`<div class="filters limits broad">${shown}</div>`;
 }
 
-export function describeBy(ids: readonly string[]): Html | string {
-  return ids.length === 0 ? "" : html` aria-describedby="${ids.join(" ")}"`;
+function renderBox(field: string, { value, name }: Choice, ticked: readonly string[]): Html {
+  const on = ticked.includes(value) && checked;
+  return html`<div class="check">
+    <input type="checkbox" id="${value}" name="${field}" value="${value}" ${on} />
+    <label for="${value}">${name}</label>
+  </div>`;
 }
 
 function renderInput(
@@ -177,18 +197,17 @@ function renderInput(
   value: string,
   about: Html,
 ): Html {
-  const exact = isExact ? html` spellcheck="false" autocapitalize="off"` : "";
   if (kind === "choice") {
     const options = choices.map((choice) => renderOption(choice.value, choice.name, value));
     return html`<select id="${name}" name="${name}" ${about}>
       ${options}
     </select>`;
   }
+  const exact = isExact && html` spellcheck="false" autocapitalize="off"`;
   const given = html`id="${name}" name="${name}" dir="auto" ${exact} ${about}`;
   if (kind === "area" || kind === "lines") {
     // The first line end of all is the markup's own.
-    const text = `\n${value}`;
-    return html`<textarea ${given}>${text}</textarea>`;
+    return html`<textarea ${given}>${`\n${value}`}</textarea>`;
   }
   return html`<input ${given} value="${value}" autocomplete="off" />`;
 }

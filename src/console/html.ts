@@ -1,20 +1,23 @@
 import { html as writeHtml, raw } from "hono/html";
 
-/** A piece of a page: what is put into it is escaped, unless it is such a piece itself. */
+/** Markup, whose values were escaped when it was written. */
 export type Html = ReturnType<typeof raw>;
 
-export function html(strings: TemplateStringsArray, ...values: readonly unknown[]): Html {
-  // Only a promise among the values makes it a promise, and no page of ours has one.
+/** What markup may contain: false, null and undefined render nothing. */
+export type Part = Html | string | number | false | null | undefined | readonly Part[];
+
+export function html(strings: TemplateStringsArray, ...values: readonly Part[]): Html {
+  // Only a promise among the values makes it a promise, and the type of the values has none.
   return writeHtml(shorten(strings), ...values) as Html;
 }
 
-/** What indents our own lines is not sent; what is put in stays as it is. */
+/** Leaves out the indentation of our own lines; values stay as they are. */
 function shorten(strings: TemplateStringsArray): TemplateStringsArray {
   const texts = strings.map((text) => text.replace(/\s*\n\s*/g, "\n"));
   return Object.assign(texts, { raw: strings.raw });
 }
 
-/** Markup that another room of ours has made, and escaped. */
+/** Markup that another room has written and escaped. */
 export function trust(markup: string): Html {
   return raw(markup);
 }

@@ -1,22 +1,18 @@
+import { showHidden } from "../text/show-hidden.ts";
 import { icon, mark } from "../look/mark.ts";
 import { listAssets } from "./assets.ts";
-import type { Account } from "./account.ts";
-import { html, trust, type Html } from "./html.ts";
-import { isThere, type Page, type Visit } from "./page.ts";
-import { addToAddress, renderHidden } from "./parts.ts";
+import { html, trust, type Html, type Part } from "./html.ts";
+import { isThere, type Page, type PageReply, type Visit } from "./page.ts";
+import { addToAddress, renderFault, renderForm, showHost } from "./parts.ts";
 
-/** What all pages have around them: the way to every other page that the key may see. */
-export type Shell = {
-  readonly title: string;
-  readonly body: Html;
+/** A page with what all pages have around them. */
+export type Shell = Omit<PageReply, "kind"> & {
   /** Undefined where nobody is signed in. */
   readonly frame: Frame | undefined;
   readonly nonce: string;
-  /** Whether pages of links are shown in it. */
-  readonly hasFrames?: boolean;
 };
 
-type Frame = Pick<Visit, "account" | "url" | "formToken" | "kept" | "isLeft"> & {
+type Frame = Visit & {
   readonly entries: readonly Entry[];
   /** How many approvals wait for the person. */
   readonly waiting: number;
@@ -24,7 +20,7 @@ type Frame = Pick<Visit, "account" | "url" | "formToken" | "kept" | "isLeft"> & 
 
 type Entry = NonNullable<Page["entry"]> & { readonly isHere: boolean };
 
-/** Those pages that are there for this key, in their order. */
+/** The entries of the pages that the key may see, in their order. */
 export function listEntries(
   { account, url }: Pick<Visit, "account" | "url">,
   pages: readonly Page[],
@@ -38,7 +34,8 @@ export function listEntries(
   });
 }
 
-export function renderShell({ title, body, frame, nonce, hasFrames = false }: Shell): Html {
+export function renderShell(shell: Shell): Html {
+  const { title, body, frame, nonce, hasFrames = false } = shell;
   const { styles, scripts } = listAssets(hasFrames);
   return html`<!doctype html>
     <html lang="en">
@@ -47,27 +44,27 @@ export function renderShell({ title, body, frame, nonce, hasFrames = false }: Sh
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="robots" content="noindex" />
         <link rel="icon" href="${icon}" />
-        <title>${renderTitleCount(frame)}${title} – Waypost</title>
+        <title>${frame && frame.waiting > 0 && `(${frame.waiting}) `}${title} – Waypost</title>
         ${styles.map(
           (address) => html`<link rel="stylesheet" nonce="${nonce}" href="${address}" />`,
         )}
         ${scripts.map((address) => html`<script nonce="${nonce}" src="${address}" defer></script>`)}
       </head>
       <body>
-        ${frame === undefined ? renderAlone(body) : renderFramed(body, frame)}
+        ${frame === undefined ? renderAlone(body) : renderFramed(shell, frame)}
       </body>
     </html> `;
 }
 
-function renderAlone(body: Html): Html {
+function renderAlone(body: Part): Html {
   return html`<div class="alone">
     <header><p class="brand">${trust(mark)} Waypost</p></header>
     <main class="card">${body}</main>
   </div>`;
 }
 
-function renderFramed(body: Html, frame: Frame): Html {
-  const { account, entries, formToken } = frame;
+function renderFramed(page: Omit<PageReply, "kind">, frame: Frame): Html {
+  const faults = [page.fault].flat();
   return html`<a class="skip" href="#main">Skip to content</a>
     <div class="shell">
       <header class="rail">
@@ -77,20 +74,16 @@ function renderFramed(body: Html, frame: Frame): Html {
           ${drawIcon("M2.5 4.5h11M2.5 8h11M2.5 11.5h11")} Menu
         </button>
         <div class="menu" id="menu" popover>
-          ${renderPlace(account)}
-          <nav aria-label="Pages">${listGroups(entries).map(renderGroup)}</nav>
-          <form method="post" action="/sign-out">
-            ${renderHidden("form_token", formToken)}
-            <button class="quiet">Sign out</button>
-          </form>
+          ${renderPlace(frame)}
+          <nav aria-label="Pages">${listGroups(frame.entries).map(renderGroup)}</nav>
+          ${renderForm(frame, "/sign-out", html`<button class="quiet">Sign out</button>`, html``)}
         </div>
       </header>
-      <main id="main" tabindex="-1">${renderAgain(frame)} ${body}</main>
+      <main id="main" tabindex="-1">
+        ${renderAgain(frame)} ${renderHead(page)} ${renderNote(frame.url)}
+        ${faults.map(renderFault)} ${page.body}
+      </main>
     </div>`;
-}
-
-function renderTitleCount(frame: Frame | undefined): string {
-  return frame === undefined || frame.waiting === 0 ? "" : `(${frame.waiting}) `;
 }
 
 /** In view on every page, also where the menu is closed. */
@@ -98,26 +91,54 @@ function renderWaits(waiting: number): Html {
   const link = html`<a href="/"
     >${waiting} waiting<span class="hidden"> for your approval</span></a
   >`;
-  return html`<p id="waits" class="waits">${waiting === 0 ? "" : link}</p>`;
+  return html`<p id="waits" class="waits">${waiting > 0 && link}</p>`;
+}
+
+function renderHead({ title, heading = title, above, beside }: Omit<PageReply, "kind">): Part {
+  if (heading === "") return "";
+  const text = html`<h1 dir="auto">${showHidden(heading)}</h1>`;
+  const crumbs = above && html`<p class="crumbs"><a href="${above.address}">${above.name}</a></p>`;
+  return html`<div class="head">
+    ${crumbs === undefined ? text : html`<div>${crumbs} ${text}</div>`} ${beside}
+  </div>`;
+}
+
+/** What a form has done, by the name in the address that it led to. */
+const notes: Readonly<Record<string, Html | string>> = {
+  created: "Link created.",
+  saved: "Saved.",
+  deleted: html`Deleted. You can restore it from <a href="/history">History</a> for 30 days.`,
+  restored: "Restored.",
+  undone: "Undone.",
+  unchanged: "Nothing changed.",
+  registered: "App registered.",
+  revoked: "Key revoked.",
+  webhook_tested: "The receiver accepted the test.",
+  webhook_resent: "The failed events will be sent again soon.",
+  webhook_revoked: "Webhook revoked.",
+  founded: "Project created. Create its first key in the CLI, as shown below.",
+  closed: "Project deleted.",
+  published: "Published. All links show this page.",
+  taken_down: "Unpublished. Links show the default page.",
+};
+
+function renderNote({ searchParams }: URL): Part {
+  const text = notes[searchParams.get("done") ?? ""];
+  return text && html`<p class="note good" role="status">${text}</p>`;
 }
 
 const notSent = "again";
 
-/** The address to which a form of an earlier session leads. */
+/** The address after a form that was sent in an earlier session, and so has done nothing. */
 export function markNotSent(to: string): string {
   return addToAddress(to, notSent, "1");
 }
 
-/** What a form of an earlier session holds is shown by the pages that can; none has acted on it. */
-function renderAgain({ kept, url, isLeft = false }: Frame): Html | string {
+/** Says that a form is shown again, and has done nothing. */
+function renderAgain({ kept, url, isLeft = false }: Frame): Part {
+  const cancelled = url.pathname === "/links/new" ? "Nothing was created." : "You cancelled.";
   if (isLeft) {
-    return html`<p class="note" role="status">
-      ${
-        url.pathname === "/links/new"
-          ? "Nothing was created. Your entries are still here."
-          : "You cancelled. Your entries are still here."
-      }
-    </p>`;
+    return html`<p class="note" role="status">${cancelled} Your entries are still here.</p>`;
   }
   if (kept === undefined && !url.searchParams.has(notSent)) return "";
   return html`<p class="note" role="status">
@@ -126,39 +147,36 @@ function renderAgain({ kept, url, isLeft = false }: Frame): Html | string {
   </p>`;
 }
 
-function renderPlace({ projectName, host }: Account): Html | string {
+function renderPlace({ account: { projectName, host } }: Frame): Part {
   if (projectName === undefined && host === undefined) return "";
   return html`<p class="where">
-    <strong dir="auto">${projectName ?? ""}</strong>
-    <span>${host?.replace(/^https?:\/\//, "") ?? ""}</span>
+    <strong dir="auto">${projectName}</strong>
+    <span>${showHost(host)}</span>
   </p>`;
 }
 
 type Group = { readonly name: Entry["group"]; readonly entries: readonly Entry[] };
 
-/** Those that stand together, in the order of their first ones. */
+/** In the order of their first entries. */
 function listGroups(entries: readonly Entry[]): readonly Group[] {
   const names = [...new Set(entries.map(({ group }) => group))];
   return names.map((name) => ({ name, entries: entries.filter(({ group }) => group === name) }));
 }
 
 function renderGroup({ name, entries }: Group): Html {
-  if (name === undefined) {
-    return html`<ul>
-      ${entries.map(renderEntry)}
-    </ul>`;
-  }
-  const id = `menu-${name.toLowerCase()}`;
-  return html`<div>
-    <p id="${id}">${name}</p>
-    <ul aria-labelledby="${id}">
-      ${entries.map(renderEntry)}
-    </ul>
-  </div>`;
+  const list = html`<ul ${name && html` aria-label="${name}"`}>
+    ${entries.map(renderEntry)}
+  </ul>`;
+  return name === undefined
+    ? list
+    : html`<div>
+        <p>${name}</p>
+        ${list}
+      </div>`;
 }
 
 function renderEntry({ name, address, icon: path, isHere }: Entry): Html {
-  const here = isHere ? html` aria-current="page"` : "";
+  const here = isHere && html` aria-current="page"`;
   return html`<li><a href="${address}" ${here}>${drawIcon(path)}${name}</a></li>`;
 }
 

@@ -1,98 +1,122 @@
-import type { JsonObject } from "../contract/json.ts";
+import type { ReadMeta } from "../contract/fields.ts";
 import { readPageNumber } from "../network/read-place.ts";
 import type { Answer } from "./account.ts";
-import { html, type Html } from "./html.ts";
+import { html, type Html, type Part } from "./html.ts";
 import type { Reply } from "./page.ts";
-import { renderFault, renderOption } from "./parts.ts";
-import { readNumber, readRecord } from "./read.ts";
+import { renderFault, renderOption, renderTable, type Column } from "./parts.ts";
 
-/** Pieces of lists: what stands in them, what they are narrowed by, and the way to other pages. */
+/** Pieces of lists: their rows, what narrows them, and links to other pages. */
 
-/** The list that was asked for, or why there is none. */
-export function renderAnswer<Result>(
-  answer: Answer<Result>,
-  render: (result: Result) => Html,
-): Html | string {
-  if (answer.kind === "done") return render(answer.result);
-  return renderFault(answer.kind === "failed" ? answer.failure.message : undefined);
-}
-
-/** To the last page, where an address lies behind it: what was there may be deleted. */
-export function leadToLast({ pathname, searchParams }: URL, answer: Answer): Reply | undefined {
+/** Leads to the last page if the address is beyond it: items may have been deleted. */
+export function leadToLast(
+  { pathname, searchParams }: URL,
+  answer: Answer<{ readonly meta?: ReadMeta }>,
+): Reply | undefined {
   if (answer.kind !== "done") return undefined;
-  const last = Math.max(1, readNumber(readRecord(answer.result, "meta"), "last"));
+  const last = Math.max(1, answer.result.meta?.last ?? 0);
   if (readPageNumber(searchParams) <= last) return undefined;
   const params = new URLSearchParams(searchParams);
   params.set("page", String(last));
   return { kind: "go", to: `${pathname}?${String(params)}` };
 }
 
-/** What the script replaces while somebody types, and what whoever listens is told of it. */
-export function renderResults(list: Html | string): Html {
+/** The list, or why it could not be read. */
+export function renderAnswer<Result>(
+  answer: Answer<Result>,
+  render: (result: Result) => Part,
+): Part {
+  if (answer.kind === "done") return render(answer.result);
+  return answer.kind === "failed" && renderFault(answer.failure.message);
+}
+
+type Rows<Row> = {
+  readonly things: string;
+  readonly columns: readonly (Column<Row> | false)[];
+  readonly rows: readonly Row[];
+  /** In place of a table without rows. */
+  readonly empty: Part;
+  readonly paging?: Part;
+};
+
+export function renderRows<Row>({ things, columns, rows, empty, paging }: Rows<Row>): Html {
+  if (rows.length === 0) return html`<div class="empty"><p>${empty}</p></div>`;
+  return html`${renderTable(things, columns, rows)} ${paging}`;
+}
+
+/** The part that the script replaces during a search, and its announcement to screen readers. */
+export function renderResults(list: Part): Html {
   return html`<p class="hidden" role="status" id="found"></p>
     <div id="results">${list}</div>`;
 }
 
 type Search = {
   readonly address: string;
-  readonly text: {
+  /** The name of its field. */
+  readonly name: string;
+  readonly text: string;
+  readonly label: string;
+  readonly placeholder: string;
+  readonly choice: {
     readonly name: string;
-    readonly value: string;
     readonly label: string;
-    readonly placeholder: string;
+    readonly chosen: string;
+    readonly options: readonly (readonly [value: string, text: string])[];
   };
-  readonly kind: string;
-  /** Each kind with what it is called; the first one is all of them. */
-  readonly kinds: readonly (readonly [value: string, text: string])[];
+  readonly hidden?: Part;
 };
 
-/** Narrows a list by a text and a kind. */
-export function renderSearch({ address, text, kind, kinds }: Search): Html {
-  const { name, value, label, placeholder } = text;
+/** Narrows a list by a text, and by a choice or its order. */
+export function renderSearch(search: Search): Html {
+  const { address, name, text, label, placeholder, choice, hidden } = search;
   return html`<form action="${address}" role="search" class="row" data-live="results">
+    ${hidden}
     <div class="search">
       <label class="hidden" for="${name}">${label}</label>
       <input
         type="search"
         id="${name}"
         name="${name}"
-        value="${value}"
+        value="${text}"
         autocomplete="off"
         placeholder="${placeholder}"
       />
     </div>
     <div class="sort">
-      <label class="hidden" for="kind">Kind</label>
-      <select id="kind" name="kind">
-        ${kinds.map(([each, called]) => renderOption(each, called, kind))}
+      <label class="hidden" for="${choice.name}">${choice.label}</label>
+      <select id="${choice.name}" name="${choice.name}">
+        ${choice.options.map(([value, word]) => renderOption(value, word, choice.chosen))}
       </select>
     </div>
     <button class="plain">Search</button>
   </form>`;
 }
 
-/** The address of such a list, with whatever else is asked of it. */
+/** The address of a list with what narrows it. */
 export function writeListAddress(
   address: string,
   query: Readonly<Record<string, string>>,
   more: Readonly<Record<string, string>>,
 ): string {
-  const told = Object.entries(query).filter(([, value]) => value !== "");
-  return `${address}?${String(new URLSearchParams([...told, ...Object.entries(more)]))}`;
+  const narrowed = Object.entries(query).filter(([, value]) => value !== "");
+  return `${address}?${String(new URLSearchParams([...narrowed, ...Object.entries(more)]))}`;
 }
 
-/** Below a list of several pages; the address is whole with the number of a page. */
-export function renderPaging(meta: JsonObject, things: string, address: string): Html | string {
-  const [page, last] = [readNumber(meta, "page"), readNumber(meta, "last")];
-  if (last <= 1) return "";
-  const before = page > 1 ? renderStep("Previous", address + String(page - 1)) : "";
-  const after = page < last ? renderStep("Next", address + String(page + 1)) : "";
+/** Below a list of several pages. The number of a page completes the address. */
+export function renderPaging(
+  meta: ReadMeta | undefined,
+  things: string,
+  address: string,
+  /** What is shown of how many; omitted, the number of the page. */
+  range?: string,
+): Part {
+  const [page, last] = [meta?.page ?? 0, meta?.last ?? 0];
+  if (last <= 1 && range === undefined) return "";
+  const step = (name: string, to: number) =>
+    html`<a class="button small" href="${address}${to}">${name}</a>`;
   return html`<nav class="foot" aria-label="Pages of ${things}">
-    <span class="number">Page ${page} of ${last}</span>
-    <span class="buttons">${before} ${after}</span>
+    <span class="number">${range ?? `Page ${page} of ${last}`}</span>
+    <span class="buttons">
+      ${page > 1 && step("Previous", page - 1)} ${page < last && step("Next", page + 1)}
+    </span>
   </nav>`;
-}
-
-function renderStep(name: string, address: string): Html {
-  return html`<a class="button small" href="${address}">${name}</a>`;
 }

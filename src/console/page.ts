@@ -1,34 +1,35 @@
 import type { Account } from "./account.ts";
-import type { Html } from "./html.ts";
+import type { Part } from "./html.ts";
 
 /** One page of the console, as it is listed in `pages.ts`: what it needs and what it answers. */
 export type Page = {
   /** Of the whole path; its named groups are the visit's `params`. */
   readonly path: RegExp;
-  /** How it is found from every other page; left out for those that are reached in another way. */
+  /** How it is found from every other page; omitted for pages that are reached in another way. */
   readonly entry?: Entry;
-  /** The tool without which it is not there; of several, one is enough. */
+  /** The tool without which it does not exist; of several, one is enough. */
   readonly needs?: string | readonly string[];
-  readonly show: (visit: Visit) => Promise<Reply>;
+  readonly show: (visit: Visit) => Reply | Promise<Reply>;
   /** Whether its form may come with a file. */
   readonly takesFile?: boolean;
-  /** What its form asks for; left out where it has none. */
-  readonly submit?: (visit: Visit, form: Form) => Promise<Reply>;
+  /** Omitted where it has no form. */
+  readonly submit?: (visit: Visit, form: Form) => Reply | Promise<Reply>;
 };
 
-/** A page that the key may not use is not there. */
+/** A page that the key may not use does not exist. */
 export function isThere({ needs }: Page, { mayUse }: Account): boolean {
   return needs === undefined || [needs].flat().some(mayUse);
 }
 
-type Entry = {
-  readonly name: string;
-  readonly address: string;
+type Entry = Above & {
   /** Strokes on a square of 16. */
   readonly icon: string;
-  /** Under which heading it stands; left out for what people do every day. */
+  /** The heading above it; omitted for what people do every day. */
   readonly group?: "Project" | "Service";
 };
+
+/** The page above, such as a list. */
+export type Above = { readonly name: string; readonly address: string };
 
 export type Visit = {
   readonly account: Account;
@@ -36,48 +37,59 @@ export type Visit = {
   readonly params: Readonly<Record<string, string>>;
   /** Whether the browser is on this machine, as far as is known. */
   readonly isHere: boolean;
-  /** Stands in each form. */
+  /** A field of each form. */
   readonly formToken: string;
-  /** What was typed when the session was over, or before a no, to be shown again. */
+  /** What was typed before the session ended, or before the person cancelled, to be shown again. */
   readonly kept: Form | undefined;
-  /** Whether it was a no, and not the end of a session. */
+  /** Whether the person cancelled. */
   readonly isLeft?: boolean;
 };
 
 export type Form = {
   /** The first of that name; an empty text where there is none. */
   readonly read: (name: string) => string;
+  readonly readAll: (name: string) => readonly string[];
   readonly has: (name: string) => boolean;
   readonly entries: readonly (readonly [name: string, value: string])[];
   /** The file that was sent with it. */
   readonly upload: Upload | undefined;
 };
 
-export type Upload = { readonly name: string; readonly bytes: Uint8Array };
+type Upload = { readonly name: string; readonly bytes: Uint8Array };
 
 export type Reply =
-  | {
-      readonly kind: "page";
-      readonly title: string;
-      readonly body: Html;
-      readonly status?: number;
-      /** Whether pages of links are shown in it, each in a frame of its own. */
-      readonly hasFrames?: boolean;
-    }
-  /** A page of links for such a frame: markup of others. */
-  | { readonly kind: "frame"; readonly markup: string }
-  /** Whoever loads the page again then does not do it again. */
-  | { readonly kind: "go"; readonly to: string }
+  | PageReply
   | {
       readonly kind: "file";
       readonly type: string;
       readonly name: string;
       readonly bytes: Uint8Array;
-    };
+    }
+  /** Markup of others, to be shown in a frame of a page of ours. */
+  | { readonly kind: "frame"; readonly markup: string }
+  | { readonly kind: "go"; readonly to: string };
+
+export type PageReply = {
+  readonly kind: "page";
+  readonly title: string;
+  /** Its first heading, where that is not the title; empty where the body has it. */
+  readonly heading?: string;
+  readonly above?: Above;
+  /** Buttons beside the heading. */
+  readonly beside?: Part;
+  /** Why something was not done, in one or more sentences. */
+  readonly fault?: Part;
+  readonly body: Part;
+  /** Omitted, it is 422 with a fault and else 200. */
+  readonly status?: number;
+  /** Whether the page shows pages of links. */
+  readonly hasFrames?: boolean;
+};
 
 export function createForm(params: URLSearchParams, upload?: Upload): Form {
   return {
     read: (name) => params.get(name) ?? "",
+    readAll: (name) => params.getAll(name),
     has: (name) => params.has(name),
     entries: [...params],
     upload,

@@ -1,24 +1,22 @@
 import type { Account } from "./account.ts";
 import { isThere, type Page, type Visit } from "./page.ts";
 import { apiPage } from "./pages/api.ts";
-import { appPages, appsPage } from "./pages/apps.ts";
+import { appPages } from "./pages/apps.ts";
 import { auditPage } from "./pages/audit.ts";
 import { deletedPage } from "./pages/deleted.ts";
 import { domainPage } from "./pages/domain.ts";
 import { helpPage } from "./pages/help.ts";
-import { historyPage, undoPage } from "./pages/history.ts";
+import { historyPages } from "./pages/history.ts";
 import { importPage } from "./pages/import.ts";
-import { cancelJobPage, jobPage, undoJobPage } from "./pages/job.ts";
-import { jobsPage } from "./pages/jobs.ts";
-import { keysPage, newClientKeyPage, revokeClientKeyPage, revokeKeyPage } from "./pages/keys.ts";
+import { jobPages } from "./pages/jobs.ts";
+import { keyPages } from "./pages/keys.ts";
 import { linkDraftPage } from "./pages/link-draft.ts";
 import { linkFramePage } from "./pages/link-preview.ts";
 import { linkPages } from "./pages/link.ts";
 import { linkQrPage } from "./pages/link-qr.ts";
 import { linksPage } from "./pages/links.ts";
-import { newKeyPage } from "./pages/new-key.ts";
 import { planPage } from "./pages/plan.ts";
-import { projectPages, projectsPage } from "./pages/projects.ts";
+import { projectPages } from "./pages/projects.ts";
 import { settingsPage } from "./pages/settings.ts";
 import { severalPage } from "./pages/several.ts";
 import { startPage } from "./pages/start.ts";
@@ -26,11 +24,9 @@ import { statisticsPage } from "./pages/statistics.ts";
 import { templatePage } from "./pages/template.ts";
 import { templateFramePage } from "./pages/template-preview.ts";
 import { waitingPage } from "./pages/waiting.ts";
-import { newWebhookPage } from "./pages/new-webhook.ts";
-import { webhookPage } from "./pages/webhook.ts";
-import { webhooksPage } from "./pages/webhooks.ts";
+import { webhookPages } from "./pages/webhooks.ts";
 
-/** Every page of the console, in the order in which their entries stand. */
+/** Every page of the console, in the order of their entries in the menu. */
 export const pages: readonly Page[] = [
   startPage,
   linksPage,
@@ -41,29 +37,17 @@ export const pages: readonly Page[] = [
   linkFramePage,
   linkDraftPage,
   statisticsPage,
-  appsPage,
   ...appPages,
   domainPage,
   deletedPage,
   templatePage,
   templateFramePage,
-  projectsPage,
   ...projectPages,
-  keysPage,
-  newKeyPage,
-  revokeKeyPage,
-  newClientKeyPage,
-  revokeClientKeyPage,
-  webhooksPage,
-  newWebhookPage,
-  webhookPage,
+  ...keyPages,
+  ...webhookPages,
   planPage,
-  jobsPage,
-  jobPage,
-  cancelJobPage,
-  undoJobPage,
-  historyPage,
-  undoPage,
+  ...jobPages,
+  ...historyPages,
   auditPage,
   settingsPage,
   helpPage,

@@ -1,45 +1,15 @@
-import { showHidden } from "../text/show-hidden.ts";
-import type { JsonObject } from "../contract/json.ts";
-import { html, type Html } from "./html.ts";
-import type { Reply, Visit } from "./page.ts";
-import { readRecord, readText } from "./read.ts";
+import { html, type Html, type Part } from "./html.ts";
+import type { Above, PageReply, Reply, Visit } from "./page.ts";
 
 /** Pieces that several pages have. */
 
-const back = html`Deleted. You can restore it from <a href="/history">History</a> for 30 days.`;
-
-/** What the form before has done. */
-const notes: Readonly<Record<string, Html | string>> = {
-  created: "Link created.",
-  saved: "Saved.",
-  deleted: back,
-  restored: "Restored.",
-  undone: "Undone.",
-  unchanged: "Nothing changed.",
-  registered: "App registered.",
-  revoked: "Key revoked.",
-  webhook_tested: "The receiver accepted the test.",
-  webhook_resent: "The failed events will be sent again soon.",
-  webhook_revoked: "Webhook revoked.",
-  founded: "Project created. Create its first key in the CLI, as shown below.",
-  closed: "Project deleted.",
-  published: "Published. All links show this page.",
-  taken_down: "Unpublished. Links show the default page.",
-};
-
-export function renderNote({ searchParams }: URL): Html | string {
-  const text = notes[searchParams.get("done") ?? ""];
-  return text === undefined ? "" : html`<p class="note good" role="status">${text}</p>`;
+/** The address of the plan that a tool has made. */
+export function goToPlan({ plan }: { readonly plan: { readonly id: string } }): Reply {
+  return { kind: "go", to: `/plans/${encodeURIComponent(plan.id)}` };
 }
 
-/** Where the plan that a tool has made is read and applied. */
-export function goToPlan(result: JsonObject): Reply {
-  const id = readText(readRecord(result, "plan"), "id");
-  return { kind: "go", to: `/plans/${encodeURIComponent(id)}` };
-}
-
-/** An address whose page tells what was done. */
-export function tellDone(address: string, done: string): string {
+/** Adds a note to an address: its page shows what was done. */
+export function addNote(address: string, done: string): string {
   return addToAddress(address, "done", done);
 }
 
@@ -48,120 +18,126 @@ export function addToAddress(address: string, name: string, value: string): stri
 }
 
 /** Why something was not done; nothing where it was. */
-export function renderFault(text: string | undefined): Html | string {
-  return text === undefined || text === "" ? "" : html`<p class="fault" role="alert">${text}</p>`;
+export function renderFault(text: Part): Part {
+  return text && html`<p class="fault" role="alert">${text}</p>`;
 }
-
-type Missing = { readonly thing: string; readonly why: string };
 
 /** Shown in place of something that does not exist, with a link to the list of its kind. */
-export function showMissing({ thing, why }: Missing, { name, address }: Above): Reply {
-  const body = html`<h1>This ${thing} does not exist</h1>
-    <p class="soft">${why}</p>
-    <p><a class="button" href="${address}">View all ${name.toLowerCase()}</a></p>`;
-  return { kind: "page", status: 404, title: "Not found", body };
+export function showMissing(thing: string, why: string, { name, address }: Above): PageReply {
+  return {
+    kind: "page",
+    status: 404,
+    title: "Not found",
+    heading: `This ${thing} does not exist`,
+    body: html`<p class="soft">${why}</p>
+      <p><a class="button" href="${address}">View all ${name.toLowerCase()}</a></p>`,
+  };
 }
 
-/** Shown in place of something that exists but cannot be read right now. */
-export function showUnread(title: string, above: Above, fault: string): Reply {
-  const body = html`${renderHead(title, above)} ${renderFault(fault)}`;
-  return { kind: "page", title, body, status: 503 };
+type Card = {
+  /** With space around it. */
+  readonly inside?: Part;
+  /** From edge to edge, below the rest. */
+  readonly below?: Part;
+  readonly beside?: Part;
+  readonly look?: string;
+  /** The heading, where it is more than the title. */
+  readonly heading?: Html;
+  /** The id of the heading. */
+  readonly id?: string;
+  readonly attributes?: Html | undefined;
+};
+
+/** A part of a page with a heading of its own. */
+export function renderCard(title: string, card: Card): Html {
+  const { id, beside, heading = title } = card;
+  const text = html`<h2 ${id && html`id="${id}"`}>${heading}</h2>`;
+  const top = beside ? html`<header>${text} ${beside}</header>` : text;
+  return renderBox(title, card, top);
 }
 
-/** The page above, such as a list. */
-export type Above = { readonly name: string; readonly address: string };
-
-/** Above a page that lies below another one. */
-export function renderHead(title: string, above: Above, beside: Html | string = ""): Html {
-  return html`<div class="head">
-    <div>
-      <p class="crumbs"><a href="${above.address}">${above.name}</a></p>
-      <h1 dir="auto">${showHidden(title)}</h1>
-    </div>
-    ${beside}
-  </div>`;
+/** A part of a page whose title is only read aloud. */
+export function renderBox(
+  title: string,
+  { inside, below, look = "", attributes }: Pick<Card, "inside" | "below" | "look" | "attributes">,
+  top?: Html,
+): Html {
+  return html`<section class="card ${look}" aria-label="${title}" ${attributes}>
+    ${top} ${inside !== undefined && html`<div class="inside">${inside}</div>`} ${below}
+  </section>`;
 }
 
-/** A list of names and their values. */
+export function renderList(items: readonly Part[], look = "list"): Html {
+  return html`<ul class="${look}">
+    ${items}
+  </ul>`;
+}
+
+/** Names and their values. */
 export function renderFacts(
-  facts: readonly (readonly [name: string, text: unknown])[],
+  facts: readonly (readonly [name: string, text: Part])[],
   look = "facts",
 ): Html {
-  return html`<dl class="${look}">
-    ${facts.map(
-      ([name, text]) =>
-        html`<div>
-          <dt>${name}</dt>
-          <dd>${text}</dd>
-        </div>`,
-    )}
-  </dl>`;
+  const rows = facts.map(
+    ([name, text]) =>
+      html`<div>
+        <dt>${name}</dt>
+        <dd>${text}</dd>
+      </div>`,
+  );
+  return html`<dl class="${look}">${rows}</dl>`;
+}
+
+/** A form that changes something, with the token that every such form needs. */
+export function renderForm(
+  { formToken }: Pick<Visit, "formToken">,
+  address: string,
+  body: Part,
+  attributes: Html = html`class="stack"`,
+): Html {
+  return html`<form method="post" action="${address}" ${attributes}>
+    ${renderHidden("form_token", formToken)} ${body}
+  </form>`;
 }
 
 /** A button that is a form of its own, because it changes something. */
 export function renderPost(
-  { formToken }: Pick<Visit, "formToken">,
+  visit: Pick<Visit, "formToken">,
   address: string,
   button: Html,
   hidden: Readonly<Record<string, string>> = {},
 ): Html {
-  return html`<form method="post" action="${address}">
-    ${renderHidden("form_token", formToken)}
-    ${Object.entries(hidden).map(([name, value]) => renderHidden(name, value))} ${button}
-  </form>`;
+  const fields = Object.entries(hidden).map(([name, value]) => renderHidden(name, value));
+  return renderForm(visit, address, [fields, button], html``);
 }
 
-type Secret = {
-  readonly title: string;
-  /** The name of the card around it. */
-  readonly label: string;
-  readonly lead: string;
-  readonly id: string;
-  readonly secret: string;
-  readonly facts: readonly (readonly [name: string, text: unknown])[];
-  readonly list: Above;
-};
-
-/** Shown once: a secret is in no address and on no stored page. */
-export function showSecret({ title, label, lead, id, secret, facts, list }: Secret): Reply {
-  const body = html`${renderHead(title, list)}
-    <section class="card narrow" aria-label="${label}">
-      <div class="inside">
-        <p class="note good" role="status">${lead}</p>
-        <div data-once>${renderCopy(secret, id, `Copy the ${id === "token" ? "key" : id}`)}</div>
-        ${renderFacts(facts)}
-        <div class="buttons">
-          <a class="button main" href="${list.address}">I have copied it</a>
-        </div>
-      </div>
-    </section>`;
-  return { kind: "page", title, body };
-}
-
-/** The answer to a form that was sent again after it had created something. */
-export function showMadeBefore(title: string, message: string, list: Above): Reply {
-  const body = html`${renderHead(title, list)}
-    <p>${message}</p>
-    <p><a class="button" href="${list.address}">View all ${list.name.toLowerCase()}</a></p>`;
-  return { kind: "page", title, body, status: 409 };
-}
-
-type Column = {
+export type Column<Row> = {
   readonly name: string;
+  /** The class of its cells. */
   readonly look?: string;
   /** In place of the name. */
   readonly head?: Html;
+  /** Whether its cells name the rows. */
+  readonly isRowName?: boolean;
+  readonly cell: (row: Row) => Part;
 };
 
-export function renderTable(
+/** False takes the place of a column that the key has no use for. */
+export function renderTable<Row>(
   caption: string,
-  columns: readonly Column[],
-  rows: readonly Html[],
+  columns: readonly (Column<Row> | false)[],
+  rows: readonly Row[],
 ): Html {
-  const heads = columns.map(({ name, look, head = name }) => {
-    const styled = look === undefined ? "" : html` class="${look}"`;
-    return html`<th scope="col" ${styled}>${head}</th>`;
-  });
+  const shown = columns.filter((column) => column !== false);
+  const heads = shown.map(
+    ({ name, look = "", head = name }) => html`<th scope="col" class="${look}">${head}</th>`,
+  );
+  const cells = (row: Row) =>
+    shown.map(({ look = "", isRowName = false, cell }) =>
+      isRowName
+        ? html`<th scope="row" dir="auto">${cell(row)}</th>`
+        : html`<td class="${look}">${cell(row)}</td>`,
+    );
   return html`<table>
     <caption class="hidden">
       ${caption}
@@ -172,14 +148,18 @@ export function renderTable(
       </tr>
     </thead>
     <tbody>
-      ${rows}
+      ${rows.map(
+        (row) =>
+          html`<tr>
+            ${cells(row)}
+          </tr>`,
+      )}
     </tbody>
   </table>`;
 }
 
-/** With what else there is to know of it; `isFirst` where nothing is typed before it. */
+/** `isFirst` where nothing is typed before it. */
 export function renderPin(hint: string, isFirst = false): Html {
-  const focus = isFirst ? html` autofocus` : "";
   return html`<div class="field">
     <label for="pin">PIN</label>
     <input
@@ -188,24 +168,15 @@ export function renderPin(hint: string, isFirst = false): Html {
       type="password"
       autocomplete="off"
       required
-      ${focus}
+      ${isFirst && html` autofocus`}
       aria-describedby="pin-hint"
     />
     <p class="hint" id="pin-hint">Enter the PIN that this server's operator set. ${hint}</p>
   </div>`;
 }
 
-/** Whoever types it has seen that they are many. */
-export function renderCount(count: number): Html {
-  return html`<div class="field">
-    <label for="count">Type ${count}, the number of links</label>
-    <input id="count" name="count" inputmode="numeric" autocomplete="off" required />
-  </div>`;
-}
-
 export function renderOption(value: string, text: string, chosen: string): Html {
-  const selected = value === chosen ? html` selected` : "";
-  return html`<option value="${value}" ${selected}>${text}</option>`;
+  return html`<option value="${value}" ${value === chosen && html` selected`}>${text}</option>`;
 }
 
 export function renderHidden(name: string, value: string): Html {
@@ -219,7 +190,21 @@ export function renderCopy(text: string, id: string, label: string): Html {
   </div>`;
 }
 
-/** As much of a text as is seen of it: whole, it may be longer than the rest of the page. */
+/** Cuts a text that may be longer than the rest of the page. */
 export function shorten(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most).toWellFormed()}…` : text;
+}
+
+export function writeNumber(number: number | null | undefined): string {
+  return (number ?? 0).toLocaleString("en");
+}
+
+/** "1 link", "1,200 links" */
+export function countThings(count: number, thing: string): string {
+  return count === 1 ? `1 ${thing}` : `${writeNumber(count)} ${thing}s`;
+}
+
+/** A host as an address bar shows it. */
+export function showHost(host = ""): string {
+  return host.replace(/^https?:\/\//, "");
 }

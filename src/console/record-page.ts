@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { JsonObject } from "../contract/json.ts";
 import { writeLabel } from "../text/write-label.ts";
 import type { Account, Answer, Failure, FieldProblem, Found } from "./account.ts";
@@ -16,71 +17,67 @@ import {
   type Field,
   type Values,
 } from "./form-fields.ts";
-import { html, type Html } from "./html.ts";
-import type { Form, Page, Reply, Visit } from "./page.ts";
+import { html, type Html, type Part } from "./html.ts";
+import type { Above, Form, Page, PageReply, Reply, Visit } from "./page.ts";
 import {
+  addNote,
+  renderBox,
+  renderCard,
+  renderCopy,
   renderFacts,
-  renderFault,
-  renderHead,
+  renderForm,
   renderHidden,
-  renderNote,
   renderPost,
   shorten,
   showMissing,
-  showUnread,
-  tellDone,
-  type Above,
 } from "./parts.ts";
-import { readParam, readRecord, readText, writeFrom } from "./read.ts";
+import { readParam, writeFrom } from "./read-address.ts";
+import type { RecordKind, Records } from "./records.ts";
 
 /** The pages of a kind of record: the form of a new one, one that exists, and its deletion. */
-export type RecordKind = {
+export type RecordPages<Kind extends RecordKind> = {
   /** In the names of tools and results: `ios_app` of `get_ios_app`. */
-  readonly name: string;
+  readonly name: Kind;
   readonly label: string;
   /** The title of one that cannot be read. */
   readonly title: string;
   /** In the address: `/apps/ios`. */
   readonly base: string;
   readonly list: Above;
-  /** What the page says if no record has the id of its address. */
-  readonly gone: { readonly thing: string; readonly why: string };
-  readonly creation: Creation;
-  /** The first form reads the record of the page. */
-  readonly forms: readonly [RecordForm, ...RecordForm[]];
+  readonly creation: Pick<Creation<never>, "button" | "beside" | "check"> & {
+    readonly tool: string;
+    /** The note on the page of the new record. */
+    readonly note: string;
+  };
+  readonly form: Omit<RecordForm, "suffix" | "tool" | "read" | "save">;
+  /** A form of what the API does not offer. */
+  readonly settings?: RecordForm;
   /** Texts for the title of the page; the first that is not empty is used. */
-  readonly names: (record: JsonObject) => readonly string[];
+  readonly names: (record: Records[Kind]) => readonly (string | null | undefined)[];
   /** What the page shows beside the forms. */
-  readonly view: (visit: Visit, record: JsonObject) => Promise<RecordView | Unreadable>;
+  readonly view: (visit: Visit, record: Records[Kind]) => Promise<RecordView | Unreadable>;
   /** The note on the list after a deletion. */
   readonly deleted: string;
 };
 
-type Creation = {
-  readonly tool: string;
-  readonly button: string;
-  /** The note on the page of the new record. */
-  readonly done: string;
-  readonly beside?: (account: Account) => Html | string;
-  /** Asks before a record is created that is probably a mistake. */
-  readonly check?: (visit: Visit, form: Form, typed: Values) => Reply | undefined;
-};
-
-type RecordForm = {
+type RecordForm = Pick<Inputs, "fields" | "render" | "mark"> & {
   /** Omitted for the only form of a page. */
   readonly heading?: string;
   /** Added to the address of the record. */
   readonly suffix?: string;
-  readonly fields: readonly Field[];
   /** Without this tool the fields are only shown. */
   readonly tool: string;
   readonly read: (id: string, account: Account) => Promise<Found | undefined>;
   readonly save: (id: string, changes: JsonObject, account: Account) => Promise<Answer<unknown>>;
   /** The arguments for the changed fields, if they differ from the fields. */
   readonly write?: (typed: Values, names: readonly string[]) => JsonObject;
+};
+
+type Inputs = {
+  readonly fields: readonly Field[];
   readonly render?: (shown: ShownFields) => Promise<Html>;
   /** Marks the form for the script. */
-  readonly mark?: (account: Account, id: string, isTyped: boolean) => Html | string;
+  readonly mark?: (account: Account, id: string, isTyped: boolean) => Html | undefined;
 };
 
 export type ShownFields = {
@@ -89,26 +86,43 @@ export type ShownFields = {
   readonly failure: Failure | undefined;
 };
 
-type RecordView = {
-  readonly above?: Html;
-  readonly side: Html;
-  readonly hasFrames?: boolean;
-};
+type RecordView = { readonly above?: Part; readonly side: Part; readonly hasFrames?: boolean };
 
 /** Why there is no view: a failure, or undefined if the record is gone by now. */
 type Unreadable = { readonly failure: Failure | undefined };
 
-export function createRecordPages(kind: RecordKind): readonly Page[] {
-  const { name, base, creation, forms, list } = kind;
+type Described<Kind extends RecordKind> = RecordPages<Kind> & {
+  readonly forms: readonly RecordForm[];
+};
+
+export function createRecordPages<Kind extends RecordKind>(
+  pages: RecordPages<Kind>,
+): readonly Page[] {
+  const { name, base, creation, settings, list } = pages;
+  const main: RecordForm = {
+    ...pages.form,
+    tool: `update_${name}`,
+    read: (id, account) => account.readRecord(name, id),
+    save: (id, changes, account) => account.act(`update_${name}`, { id, ...changes }),
+  };
+  const kind: Described<Kind> = { ...pages, forms: settings ? [main, settings] : [main] };
   const path = `${base}/(?<id>[^/]+)`;
   return [
-    {
-      path: new RegExp(`^${base}/new$`),
+    createNewPage<{ readonly [kind: string]: { readonly id?: string } | undefined }>({
+      ...main,
+      ...creation,
+      label: kind.label,
+      address: `${base}/new`,
       needs: creation.tool,
-      show: (visit) => showNew(kind, visit),
-      submit: (visit, form) => create(kind, visit, form),
-    },
-    ...forms.map((form): Page => ({
+      list,
+      run: ({ account }, typed, changed) =>
+        account.act(creation.tool, writeChanges(main, typed, changed)),
+      done: (result) => {
+        const address = `${base}/${encodeURIComponent(result[name]?.id ?? "")}`;
+        return { kind: "go", to: addNote(address, creation.note) };
+      },
+    }),
+    ...kind.forms.map((form): Page => ({
       path: new RegExp(`^${path}${form.suffix ?? ""}$`),
       needs: form.suffix === undefined ? `get_${name}` : form.tool,
       show: (visit) => show(kind, visit, { form }),
@@ -118,26 +132,33 @@ export function createRecordPages(kind: RecordKind): readonly Page[] {
       path: new RegExp(`^${path}/delete$`),
       needs: `delete_${name}`,
       back: (visit) => writeAddress(kind, visit),
-      run: ({ account, params }) => account.call(`delete_${name}`, { id: readParam(params, "id") }),
-      done: (_, visit) => ({ kind: "go", to: tellDone(readBack(list, visit), kind.deleted) }),
-      failed: ({ message }, visit) => show(kind, visit, { form: forms[0], fault: message }),
+      run: ({ account, params }) => account.act(`delete_${name}`, { id: readParam(params, "id") }),
+      done: (_, visit) => ({
+        kind: "go",
+        to: addNote(readBack(list, visit).address, kind.deleted),
+      }),
+      failed: ({ message }, visit) => show(kind, visit, { form: main, fault: message }),
     }),
   ];
 }
 
 /** Keeps the place in the list that the page was opened from. */
-function writeAddress({ base }: RecordKind, { params, url }: Visit, suffix = ""): string {
+function writeAddress({ base }: Named, { params, url }: Visit, suffix = ""): string {
   return `${base}/${encodeURIComponent(readParam(params, "id"))}${suffix}${writeFrom(url)}`;
 }
 
+type Named = Pick<RecordPages<RecordKind>, "base" | "label" | "list" | "title">;
+
 /** The list with its page, search and filters. */
-function readBack({ address }: Above, { url }: Visit): string {
+function readBack({ name, address }: Above, { url }: Visit): Above {
   const from = url.searchParams.get("from") ?? "";
-  return from === "" ? address : `${address}?${String(new URLSearchParams(from))}`;
+  const query = from === "" ? "" : `?${String(new URLSearchParams(from))}`;
+  return { name, address: `${address}${query}` };
 }
 
-function tellMissing({ gone, list }: RecordKind): Reply {
-  return showMissing(gone, list);
+export function showGone({ label, list }: Pick<Named, "label" | "list">): PageReply {
+  const why = "It was deleted, the address is wrong, or your key may not see it.";
+  return showMissing(label, why, list);
 }
 
 /** The form that was sent, and what it shows again because it was not saved. */
@@ -155,109 +176,91 @@ type Again = {
   readonly failure?: Failure;
 };
 
-async function show(kind: RecordKind, visit: Visit, sent: Sent): Promise<Reply> {
-  const { account, params, url } = visit;
+async function show<Kind extends RecordKind>(
+  kind: Described<Kind>,
+  visit: Visit,
+  sent: Sent,
+): Promise<Reply> {
+  const { account, params } = visit;
   const id = readParam(params, "id");
-  const found = await Promise.all(kind.forms.map(({ read }) => read(id, account)));
-  const [main] = found;
-  const failed = found.find((each) => each?.kind === "failed");
+  const [main, ...others] = await Promise.all([
+    account.readRecord(kind.name, id),
+    ...kind.forms.slice(1).map(({ read }) => read(id, account)),
+  ]);
+  const read = [main, ...others];
+  const failed = read.find((each) => each?.kind === "failed");
   if (failed?.kind === "failed") return showFailed(kind, visit, sent, failed.failure);
-  if (main?.kind !== "done") return tellMissing(kind);
-  const record = main.result;
+  if (main?.kind !== "done") return showGone(kind);
   const [view, ...forms] = await Promise.all([
-    kind.view(visit, record),
+    kind.view(visit, main.result),
     ...kind.forms.map((form, at) => {
-      const read = found[at];
-      return read?.kind === "done" ? renderForm(kind, visit, { ...sent, shown: form }, read) : "";
+      const own = read[at];
+      return own?.kind === "done" && renderRecordForm(kind, visit, sent, form, own.result);
     }),
   ]);
   if ("failure" in view) {
     const { failure } = view;
-    return failure === undefined ? tellMissing(kind) : showFailed(kind, visit, sent, failure);
+    return failure === undefined ? showGone(kind) : showFailed(kind, visit, sent, failure);
   }
-  const title = kind.names(record).find((name) => name !== "") ?? "";
-  const beside = account.mayUse(`delete_${kind.name}`)
-    ? renderPost(visit, writeAddress(kind, visit, "/delete"), deleteButton)
-    : "";
-  const back = { ...kind.list, address: readBack(kind.list, visit) };
-  const body = html`${renderHead(title, back, beside)} ${renderNote(url)} ${renderFault(sent.fault)}
-    <div class="columns">
-      <div class="column">${view.above ?? ""} ${forms}</div>
+  return {
+    kind: "page",
+    title: kind.names(main.result).find((name) => name) ?? "",
+    above: readBack(kind.list, visit),
+    beside:
+      account.mayUse(`delete_${kind.name}`) &&
+      renderPost(visit, writeAddress(kind, visit, "/delete"), deleteButton),
+    fault: sent.fault,
+    body: html`<div class="columns">
+      <div class="column">${view.above} ${forms}</div>
       <div class="column">${view.side}</div>
-    </div>`;
-  const isRefused = sent.again?.failure !== undefined || sent.fault !== undefined;
-  const { hasFrames = false } = view;
-  return { kind: "page", title, body, status: isRefused ? 422 : 200, hasFrames };
+    </div>`,
+    hasFrames: view.hasFrames ?? false,
+    ...(sent.again?.failure && { status: 422 }),
+  };
 }
 
 const deleteButton = html`<button class="grave">Delete…</button>`;
 
 /** Shows what a person typed even if the record cannot be read. */
-async function showFailed(
-  kind: RecordKind,
-  visit: Visit,
-  sent: Sent,
-  why: Failure,
-): Promise<Reply> {
+async function showFailed(kind: Named, visit: Visit, sent: Sent, why: Failure): Promise<Reply> {
   const { form, again, fault } = sent;
-  const { title } = kind;
-  const back = { ...kind.list, address: readBack(kind.list, visit) };
+  const page = { kind: "page", title: kind.title, above: readBack(kind.list, visit) } as const;
   const isTyped = again !== undefined || visit.kept !== undefined;
   if (!isTyped || !visit.account.mayUse(form.tool)) {
-    return showUnread(title, back, fault ?? why.message);
+    return { ...page, fault: fault ?? why.message, body: "", status: 503 };
   }
-  const shown = { form, shown: form, again: readAgain(form.fields, visit, {}, again) };
-  const failed = { ...shown, again: { ...shown.again, failure: again?.failure ?? why } };
-  const body = html`${renderHead(title, back)} ${await renderForm(kind, visit, failed)}`;
-  return { kind: "page", title, body, status: 422 };
+  const typed = readAgain(form.fields, visit, {}, again);
+  const shown = { form, again: { ...typed, failure: again?.failure ?? why } };
+  return { ...page, body: await renderRecordForm(kind, visit, shown, form, {}), status: 422 };
 }
 
-type Rendered = Sent & { readonly shown: RecordForm };
-
-async function renderForm(
-  kind: RecordKind,
+async function renderRecordForm(
+  kind: Named,
   visit: Visit,
-  { form, shown, again }: Rendered,
-  { result }: { readonly result: JsonObject } = { result: {} },
+  sent: Sent,
+  form: RecordForm,
+  record: JsonObject,
 ): Promise<Html> {
-  const { account, formToken } = visit;
-  const { fields, heading, tool, suffix, mark } = shown;
-  const isSent = form === shown;
-  const values = readValues(fields, result);
+  const { account } = visit;
+  const { fields, heading, tool, suffix, mark } = form;
+  const isSent = form === sent.form;
+  const values = readValues(fields, record);
   const mayWrite = account.mayUse(tool);
-  if (!mayWrite && heading === undefined) return renderCard(heading, renderValues(fields, values));
+  const card = (inside: Part) =>
+    heading === undefined ? renderBox("Fields", { inside }) : renderCard(heading, { inside });
+  if (!mayWrite && heading === undefined) return card(renderValues(fields, values));
   const own = isSent ? visit : { kept: undefined };
-  const { typed, was, failure } = readAgain(fields, own, values, isSent ? again : undefined);
-  const isTyped = isSent && (again !== undefined || visit.kept !== undefined);
-  const id = readParam(visit.params, "id");
-  const rendered = await renderFields(shown, { account, values: typed, failure });
-  const save = html`<div class="buttons"><button class="main">Save</button></div>`;
-  return renderCard(
-    heading,
-    html`<form
-      method="post"
-      action="${writeAddress(kind, visit, suffix)}"
-      class="stack"
-      ${mark?.(account, id, isTyped) ?? ""}
-      ${renderGuard(isTyped)}
-    >
-      ${renderHidden("form_token", formToken)} ${renderShown(fields, was)}
-      ${mayWrite ? html`${rendered} ${save}` : html`<fieldset disabled>${rendered}</fieldset>`}
-    </form>`,
-  );
-}
-
-function renderCard(heading: string | undefined, inside: Html): Html {
-  if (heading === undefined) {
-    return html`<section class="card" aria-label="Fields">
-      <div class="inside">${inside}</div>
-    </section>`;
-  }
-  const id = heading.toLowerCase();
-  return html`<section class="card" aria-labelledby="${id}">
-    <h2 id="${id}">${heading}</h2>
-    <div class="inside">${inside}</div>
-  </section>`;
+  const { typed, was, failure } = readAgain(fields, own, values, isSent ? sent.again : undefined);
+  const isTyped = isSent && (sent.again !== undefined || visit.kept !== undefined);
+  const rendered = await renderInputs(form, { account, values: typed, failure });
+  const body = mayWrite
+    ? html`${rendered}
+        <div class="buttons"><button class="main">Save</button></div>`
+    : html`<fieldset disabled>${rendered}</fieldset>`;
+  const marks = mark?.(account, readParam(visit.params, "id"), isTyped);
+  const attributes = html`class="stack" ${marks} ${renderGuard(isTyped)}`;
+  const action = writeAddress(kind, visit, suffix);
+  return card(renderForm(visit, action, [renderShown(fields, was), body], attributes));
 }
 
 /** The fields that have a value, for a key that may not change them. */
@@ -268,7 +271,7 @@ function renderValues(fields: readonly Field[], values: Values): Html {
   return renderFacts(facts, "facts wide");
 }
 
-async function renderFields({ fields, render }: RecordForm, shown: ShownFields): Promise<Html> {
+async function renderInputs({ fields, render }: Inputs, shown: ShownFields): Promise<Html> {
   if (render !== undefined) return render(shown);
   const { values, failure } = shown;
   const rendered = fields.map((field) => renderField(field, values, failure?.problems));
@@ -289,20 +292,25 @@ function readAgain(
 }
 
 /** Only changed fields are saved. A change by someone else meanwhile is shown first. */
-async function save(kind: RecordKind, visit: Visit, sent: Form, form: RecordForm): Promise<Reply> {
+async function save<Kind extends RecordKind>(
+  kind: Described<Kind>,
+  visit: Visit,
+  sent: Form,
+  form: RecordForm,
+): Promise<Reply> {
   const { account, params } = visit;
   const { fields } = form;
-  if (!account.mayUse(form.tool)) return tellMissing(kind);
+  if (!account.mayUse(form.tool)) return showGone(kind);
   const id = readParam(params, "id");
   const [was, typed] = [readShown(fields, sent), readTyped(fields, sent)];
   const found = await form.read(id, account);
-  if (found === undefined) return tellMissing(kind);
+  if (found === undefined) return showGone(kind);
   if (found.kind === "failed") {
     return showFailed(kind, visit, { form, again: { typed, was } }, found.failure);
   }
   const changed = listChanged(fields, was, typed);
   const back = writeAddress(kind, visit);
-  if (changed.length === 0) return { kind: "go", to: tellDone(back, "unchanged") };
+  if (changed.length === 0) return { kind: "go", to: addNote(back, "unchanged") };
   const now = readValues(fields, found.result);
   const problems = listConflicts(changed, { was, typed, now });
   if (problems.length > 0) {
@@ -312,11 +320,11 @@ async function save(kind: RecordKind, visit: Visit, sent: Form, form: RecordForm
     // The form now shows the other change, so saving again may overwrite it.
     return show(kind, visit, { form, again: { typed, was: { ...was, ...seen }, failure } });
   }
-  const changes = writeChanges(form, typed, changed);
-  const ended = await act(visit, sent, { run: () => form.save(id, changes, account) });
-  if (ended.kind === "reply") return ended.reply;
-  if (ended.kind === "done") return { kind: "go", to: tellDone(back, "saved") };
-  return show(kind, visit, { form, again: { typed, was, failure: ended.failure } });
+  return act(visit, sent, {
+    run: () => form.save(id, writeChanges(form, typed, changed), account),
+    done: () => ({ kind: "go", to: addNote(back, "saved") }),
+    failed: (failure) => show(kind, visit, { form, again: { typed, was, failure } }),
+  });
 }
 
 function writeChanges(form: RecordForm, typed: Values, names: readonly string[]): JsonObject {
@@ -340,56 +348,122 @@ function describeConflict(value: string): string {
   return `Someone else changed this in the meantime. ${is}. Save again to overwrite it.`;
 }
 
-async function showNew(
-  kind: RecordKind,
-  { account, formToken, kept }: Visit,
-  typed?: Values,
-  failure?: Failure,
-): Promise<Reply> {
-  const { base, creation, list } = kind;
-  const [form] = kind.forms;
-  const title = `New ${kind.label}`;
-  const blank = readValues(form.fields, {});
-  const values = typed ?? (kept === undefined ? blank : readTyped(form.fields, kept));
-  const guard = renderGuard(typed !== undefined || kept !== undefined);
-  const beside = creation.beside?.(account) ?? "";
-  const body = html`${renderHead(title, list)}
-    <div class="columns">
-      <section class="card narrow" aria-label="Fields">
-        <div class="inside">
-          <form
-            method="post"
-            action="${base}/new"
-            class="stack"
-            ${form.mark?.(account, "new", false) ?? ""}
-            ${guard}
-          >
-            ${renderHidden("form_token", formToken)}
-            ${await renderFields(form, { account, values, failure })}
-            <div class="buttons">
-              <button class="main">${creation.button}</button>
-              <a class="button quiet" href="${list.address}">Cancel</a>
-            </div>
-          </form>
-        </div>
-      </section>
-      ${beside}
-    </div>`;
-  const status = failure === undefined ? 200 : 422;
-  return { kind: "page", title, body, status, hasFrames: beside !== "" };
+type Creation<Result> = Inputs & {
+  readonly label: string;
+  readonly address: string;
+  readonly needs: string;
+  readonly list: Above;
+  readonly button: string;
+  /** What the fields contain at first, if they are not empty. */
+  readonly usual?: Values;
+  readonly beside?: (account: Account) => Html | undefined;
+  /** Asks before something is created that is probably a mistake. */
+  readonly check?: (visit: Visit, form: Form, typed: Values) => Reply | undefined;
+  /** `once` is unique to the form: however often it is sent, it creates one thing. */
+  readonly run: (
+    visit: Visit,
+    typed: Values,
+    changed: readonly string[],
+    once: string,
+  ) => Promise<Answer<Result>>;
+  readonly done: (result: Result) => Reply;
+};
+
+/** The form that creates something. */
+export function createNewPage<Result>(creation: Creation<Result>): Page {
+  const { address, needs, fields, check, run, done } = creation;
+  const blank = readValues(fields, {});
+  return {
+    path: new RegExp(`^${address}$`),
+    needs,
+    show: (visit) => showNew(creation, visit, visit.kept),
+    submit: async (visit, form) => {
+      const typed = readTyped(fields, form);
+      const question = check?.(visit, form, typed);
+      if (question !== undefined) return question;
+      const changed = listChanged(fields, blank, typed);
+      return act(visit, form, {
+        run: () => run(visit, typed, changed, form.read("once")),
+        done,
+        failed: (failure) =>
+          failure.code === madeBefore
+            ? showMadeBefore(creation.label, creation.list, failure)
+            : showNew(creation, visit, form, failure),
+      });
+    },
+  };
 }
 
-async function create(kind: RecordKind, visit: Visit, sent: Form): Promise<Reply> {
-  const { name, base, creation } = kind;
-  const [form] = kind.forms;
-  const typed = readTyped(form.fields, sent);
-  const question = creation.check?.(visit, sent, typed);
-  if (question !== undefined) return question;
-  const filled = listChanged(form.fields, readValues(form.fields, {}), typed);
-  const args = writeChanges(form, typed, filled);
-  const ended = await act(visit, sent, { run: () => visit.account.call(creation.tool, args) });
-  if (ended.kind === "reply") return ended.reply;
-  if (ended.kind === "failed") return showNew(kind, visit, typed, ended.failure);
-  const id = readText(readRecord(ended.result, name), "id");
-  return { kind: "go", to: tellDone(`${base}/${encodeURIComponent(id)}`, creation.done) };
+/** The status for a form that was sent again after it had created something. */
+const madeBefore = "409";
+
+export function showMadeBefore(label: string, list: Above, { message }: Failure): Reply {
+  return {
+    kind: "page",
+    title: `${writeLabel(label)} already created`,
+    above: list,
+    body: html`<p>${message}</p>
+      <p><a class="button" href="${list.address}">View all ${list.name.toLowerCase()}</a></p>`,
+    status: 409,
+  };
+}
+
+async function showNew(
+  creation: Pick<
+    Creation<never>,
+    "label" | "list" | "address" | "fields" | "render" | "mark" | "usual" | "beside" | "button"
+  >,
+  visit: Visit,
+  sent: Form | undefined,
+  failure?: Failure,
+): Promise<Reply> {
+  const { label, list, address, fields, usual = readValues(fields, {}) } = creation;
+  const { account } = visit;
+  const values = sent === undefined ? usual : readTyped(fields, sent);
+  const marks = creation.mark?.(account, "new", false);
+  const attributes = html`class="stack" ${marks} ${renderGuard(sent !== undefined)}`;
+  const body = html`${renderHidden("once", sent?.read("once") || randomUUID())}
+    ${await renderInputs(creation, { account, values, failure })}
+    <div class="buttons">
+      <button class="main">${creation.button}</button>
+      <a class="button quiet" href="${list.address}">Cancel</a>
+    </div>`;
+  const inside = renderForm(visit, address, body, attributes);
+  const beside = creation.beside?.(account);
+  return {
+    kind: "page",
+    title: `New ${label}`,
+    above: list,
+    body: html`<div class="columns">
+      ${renderBox("Fields", { inside, look: "narrow" })} ${beside}
+    </div>`,
+    hasFrames: beside !== undefined,
+    ...(failure && { status: 422 }),
+  };
+}
+
+/** Shown once: a secret is in no address and on no stored page. */
+export function showSecret(
+  name: "key" | "client key" | "secret",
+  secret: string,
+  list: Above,
+  facts: readonly (readonly [name: string, text: Part])[],
+): Reply {
+  const isSecret = name === "secret";
+  const lead = isSecret
+    ? "Copy the secret now. Waypost signs messages with it and does not show it again."
+    : "Copy it now. Waypost does not show it again.";
+  const id = isSecret ? "secret" : "token";
+  const inside = html`<p class="note good" role="status">${lead}</p>
+    <div data-once>${renderCopy(secret, id, `Copy the ${isSecret ? "secret" : "key"}`)}</div>
+    ${renderFacts(facts)}
+    <div class="buttons">
+      <a class="button main" href="${list.address}">I have copied it</a>
+    </div>`;
+  return {
+    kind: "page",
+    title: isSecret ? "Your new webhook" : `Your new ${name}`,
+    above: list,
+    body: renderBox("Secret", { inside, look: "narrow" }),
+  };
 }

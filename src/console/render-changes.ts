@@ -1,36 +1,31 @@
 import { nameKey } from "../text/name-key.ts";
 import { writeWords } from "../text/write-label.ts";
-import type { JsonObject } from "../contract/json.ts";
 import { writeLocalTime } from "../contract/local-time.ts";
 import { parseTime } from "../contract/parse-time.ts";
 import type { Account } from "./account.ts";
-import { html, type Html } from "./html.ts";
+import { html, type Html, type Part } from "./html.ts";
 import type { Visit } from "./page.ts";
-import { renderHidden, shorten } from "./parts.ts";
-import { readRecord, readRecords, readText } from "./read.ts";
+import { renderCard, renderForm, renderHidden, renderList, shorten } from "./parts.ts";
+import type { ListedChange } from "./records.ts";
 
-/** What was changed: what it was, when and by whom, and how it is taken back. */
+/** Changes: what was changed, when and by whom, and the button that undoes it. */
 
 export function renderChanges(
-  changes: readonly JsonObject[],
+  changes: readonly ListedChange[],
   visit: Visit,
   empty = "No changes yet.",
 ): Html {
   if (changes.length === 0) return html`<p class="soft">${empty}</p>`;
-  const list = html`<ul class="list">
-    ${changes.map((change) => renderChange(change, visit))}
-  </ul>`;
+  const list = renderList(changes.map((change) => renderChange(change, visit)));
   if (!changes.some((change) => canUndo(change, visit))) return list;
-  return html`<form method="post" action="${undoAddress}">
-    ${renderHidden("form_token", visit.formToken)} ${renderHidden("back", writeHere(visit.url))}
-    ${list}
-  </form>`;
+  const back = renderHidden("back", writeHere(visit.url));
+  return renderForm(visit, undoAddress, [back, list], html``);
 }
 
 export const historyAddress = "/history";
 export const undoAddress = `${historyAddress}/undo`;
 
-/** Where it is shown, to come back there. */
+/** The address of this page without its note, to come back to. */
 function writeHere({ pathname, searchParams }: URL): string {
   const query = new URLSearchParams(searchParams);
   query.delete("done");
@@ -39,43 +34,40 @@ function writeHere({ pathname, searchParams }: URL): string {
 
 const mostInCard = 6;
 
-/** The last changes of one thing, and the way to all of them. */
-export async function renderHistory(
-  visit: Visit,
-  target: string,
-  empty?: string,
-): Promise<Html | string> {
+/** The last changes of one thing, and a link to all of them. */
+export async function renderHistory(visit: Visit, target: string, empty?: string): Promise<Part> {
   const { account } = visit;
   if (!account.mayUse("list_changes")) return "";
   const answer = await account.listChanges({ target, page: 1 });
-  if (answer.kind !== "done") return "";
-  const changes = readRecords(answer.result, "changes");
+  if (answer.kind === "failed") return "";
+  const { changes } = answer.result;
   const all = `${historyAddress}?${String(new URLSearchParams({ target }))}`;
-  return html`<section class="card" aria-labelledby="history">
-    <h2 id="history">History</h2>
-    <div class="inside">
-      ${renderChanges(changes.slice(0, mostInCard), visit, empty)}
-      ${changes.length > mostInCard ? html`<p><a href="${all}">View all changes</a></p>` : ""}
-    </div>
-  </section>`;
+  return renderCard("History", {
+    inside: [
+      renderChanges(changes.slice(0, mostInCard), visit, empty),
+      changes.length > mostInCard && html`<p><a href="${all}">View all changes</a></p>`,
+    ],
+  });
 }
 
-function renderChange(change: JsonObject, visit: Visit): Html {
-  const target = readRecord(change, "target");
-  const name = nameTarget(target);
+function renderChange(change: ListedChange, visit: Visit): Html {
+  const { target, at, client, by, note, end } = change;
+  const name = nameTarget(change);
   const address = findAddress(change, visit);
-  // What a job did is told by its name.
-  const isJob = readText(target, "kind") === "job";
-  const told = isJob ? name.charAt(0).toUpperCase() + name.slice(1) : name;
-  const shown = html`<bdi>${shorten(told, mostOfName)}</bdi>`;
+  // The name of a job says what it did.
+  const isJob = target.kind === "job";
+  const text = isJob ? name.charAt(0).toUpperCase() + name.slice(1) : name;
+  const shown = html`<bdi>${shorten(text, mostOfName)}</bdi>`;
   const subject = address === undefined ? shown : html`<a href="${address}">${shown}</a>`;
+  const writer = client || by;
+  const doubt = end && "Waypost does not know whether this change was made.";
   return html`<li>
     <div class="split">
       <div>
-        <p>${isJob ? "" : describeAct(change)} ${subject}</p>
-        ${renderFields(change)} ${renderNotes(change)}
+        <p>${!isJob && describeAct(change)} ${subject}</p>
+        ${renderFields(change)} ${(doubt || note) && html`<p class="hint">${doubt} ${note}</p>`}
         <p class="hint">
-          ${renderTime(readText(change, "at"), visit.account)}${describeWriter(change)}
+          ${renderTime(at, visit.account)}${writer && html` · <bdi>${writer}</bdi>`}
         </p>
       </div>
       ${renderUndo(change, visit)}
@@ -83,20 +75,17 @@ function renderChange(change: JsonObject, visit: Visit): Html {
   </li>`;
 }
 
-function nameTarget(target: JsonObject): string {
-  const [kind, id] = [readText(target, "kind"), readText(target, "id")];
+function nameTarget({ target: { kind, id, name } }: ListedChange): string {
   const words = writeWords(kind);
   // A key and a webhook have no name; lists call them by this.
-  const isById = (kind === "api_key" || kind === "webhook") && id !== "";
-  return readText(target, "name") || (isById ? `${words} ${nameKey({ id })}` : words);
+  const isById = id && (kind === "api_key" || kind === "webhook");
+  return name || (isById ? `${words} ${nameKey({ id })}` : words);
 }
 
-/** Where it is to be seen as it is now. */
-function findAddress(change: JsonObject, { account }: Visit): string | undefined {
-  const target = readRecord(change, "target");
-  const id = readText(target, "id");
-  if (id === "" || readText(change, "tool").startsWith("delete_")) return undefined;
-  const kind = readText(target, "kind");
+/** The page that shows it as it is now. */
+function findAddress({ target, tool }: ListedChange, { account }: Visit): string | undefined {
+  const { id, kind } = target;
+  if (!id || tool.startsWith("delete_")) return undefined;
   if (kind === "link" && account.mayUse("get_link")) return `/links/${encodeURIComponent(id)}`;
   const isSeen = kind === "job" && account.mayUse("get_job");
   return isSeen ? `/jobs/${encodeURIComponent(id)}` : undefined;
@@ -117,7 +106,7 @@ const verbs: Readonly<Record<string, string>> = {
   undo: "Undid a change to",
 };
 
-/** What was typed at the terminal: a thing, and what was done to it. */
+/** Commands: a thing, and what was done to it. */
 const commandVerbs: Readonly<Record<string, string>> = {
   "keys create": "Created",
   "keys revoke": "Revoked",
@@ -128,8 +117,7 @@ const commandVerbs: Readonly<Record<string, string>> = {
   "bin empty": "Emptied",
 };
 
-function describeAct(change: JsonObject): string {
-  const tool = readText(change, "tool");
+function describeAct({ tool }: ListedChange): string {
   const [verb = ""] = tool.split("_");
   return commandVerbs[tool] ?? verbs[verb] ?? "Changed";
 }
@@ -138,17 +126,23 @@ const mostFields = 3;
 const mostCharacters = 48;
 const mostOfName = 120;
 
-function renderFields(change: JsonObject): Html | string {
-  const names = Object.keys(readRecord(change, "fields"));
-  if (describeAct(change) !== "Changed" || names.length === 0) return "";
-  const shown = names.slice(0, mostFields).map((name) => {
-    const { from, to } = readRecord(readRecord(change, "fields"), name);
-    return html`<p class="hint">
-      ${writeWords(name)}: <bdi>${write(from)}</bdi> → <bdi>${write(to)}</bdi>
-    </p>`;
-  });
-  const rest = names.length - mostFields;
-  return html`${shown}${rest > 0 ? html`<p class="hint">and ${rest} more</p>` : ""}`;
+function renderFields(change: ListedChange): Part {
+  const fields = Object.entries(change.fields);
+  const rest = fields.length - mostFields;
+  const shown = fields
+    .slice(0, mostFields)
+    .map(
+      ([name, { from, to }]) =>
+        html`<p class="hint">
+          ${writeWords(name)}: <bdi>${write(from)}</bdi> → <bdi>${write(to)}</bdi>
+        </p>`,
+    );
+  return (
+    describeAct(change) === "Changed" && [
+      shown,
+      rest > 0 && html`<p class="hint">and ${rest} more</p>`,
+    ]
+  );
 }
 
 function write(value: unknown): string {
@@ -158,22 +152,11 @@ function write(value: unknown): string {
   return shorten(text, mostCharacters);
 }
 
-/** What is not put back, and what nobody knows of it. */
-function renderNotes(change: JsonObject): Html | string {
-  const doubt =
-    readText(change, "end") === "" ? "" : "Waypost does not know whether this change was made.";
-  const told = [doubt, readText(change, "note")].filter((text) => text !== "").join(" ");
-  return told === "" ? "" : html`<p class="hint">${told}</p>`;
-}
-
 /** In the user's time zone, which `Account` names. */
-export function renderTime(
-  at: string | number | null,
-  account: Pick<Account, "timeZone">,
-): Html | string {
+export function renderTime(at: string | number | null, account: Pick<Account, "timeZone">): Part {
   const written = typeof at === "number" ? new Date(at).toISOString() : (at ?? "");
   const text = writeTime(written, account);
-  return text === "" ? "" : html`<time datetime="${written}">${text}</time>`;
+  return text && html`<time datetime="${written}">${text}</time>`;
 }
 
 /** `2026-11-22, 16:14`; an empty text for what is no time. */
@@ -183,12 +166,7 @@ export function writeTime(at: string, { timeZone }: Pick<Account, "timeZone">): 
   return writeLocalTime(time, timeZone).slice(0, 16).replace("T", ", ");
 }
 
-function describeWriter(change: JsonObject): Html | string {
-  const writer = readText(change, "client") || readText(change, "by");
-  return writer === "" ? "" : html` · <bdi>${writer}</bdi>`;
-}
-
-/** What is done by hand, to a key or a project's settings, is put back by hand. */
+/** Keys, webhooks and the settings of projects are only changed back manually. */
 const undoable: ReadonlySet<string> = new Set([
   "link",
   "ios_app",
@@ -197,31 +175,28 @@ const undoable: ReadonlySet<string> = new Set([
   "page_template",
 ]);
 
-function canUndo(change: JsonObject, { account }: Visit): boolean {
-  if (readText(change, "undone_by") !== "") return false;
-  const kind = readText(readRecord(change, "target"), "kind");
-  // Many links are put back by a plan of whoever has changed them.
-  if (kind === "job") return account.mayUse("plan_links") && change["by"] === undefined;
-  const isLost =
-    readText(change, "note") !== "" && Object.keys(readRecord(change, "fields")).length === 0;
-  const isGone = readText(change, "tool") === "delete_project";
-  return account.mayUse("undo") && undoable.has(kind) && !isLost && !isGone;
+function canUndo(change: ListedChange, { account }: Visit): boolean {
+  const { undone_by, target, by, note, fields, tool } = change;
+  if (undone_by) return false;
+  // A plan undoes a job, and only the key that made it has the plan.
+  if (target.kind === "job") return account.mayUse("plan_links") && by === undefined;
+  const isLost = note !== undefined && Object.keys(fields).length === 0;
+  const isGone = tool === "delete_project";
+  return account.mayUse("undo") && undoable.has(target.kind) && !isLost && !isGone;
 }
 
 /** One of the buttons of the form around the list. */
-function renderUndo(change: JsonObject, visit: Visit): Html | string {
-  if (readText(change, "undone_by") !== "") return html`<span class="tag">undone</span>`;
+function renderUndo(change: ListedChange, visit: Visit): Part {
+  if (change.undone_by) return html`<span class="tag">undone</span>`;
   if (!canUndo(change, visit)) return "";
-  const target = readRecord(change, "target");
-  const name = shorten(nameTarget(target), mostOfName);
-  if (readText(target, "kind") === "job") {
-    const action = `/jobs/${encodeURIComponent(readText(target, "id"))}/undo`;
+  const name = shorten(nameTarget(change), mostOfName);
+  if (change.target.kind === "job") {
+    const action = `/jobs/${encodeURIComponent(change.target.id ?? "")}/undo`;
     const label = `Undo the job: ${name}`;
     return html`<button class="small" formaction="${action}" aria-label="${label}">Undo…</button>`;
   }
   const label = `Undo: ${describeAct(change)} ${name}`;
-  const id = readText(change, "id");
-  return html`<button class="small" name="change_id" value="${id}" aria-label="${label}">
+  return html`<button class="small" name="change_id" value="${change.id}" aria-label="${label}">
     Undo
   </button>`;
 }

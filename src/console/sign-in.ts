@@ -1,55 +1,56 @@
 import { randomBytes } from "node:crypto";
 import { findAddressGroup } from "../network/ip-address.ts";
 import { mostKeylessBytes } from "../network/keyless-bodies.ts";
+import type { Incoming } from "../network/read-at-most.ts";
 import type { Account } from "./account.ts";
 import { html, type Html } from "./html.ts";
-import { readOwnAddress } from "./own-address.ts";
+import { readOwnAddress } from "./read-address.ts";
 import { createForm, type Form } from "./page.ts";
 import { writeLabel } from "../text/write-label.ts";
-import { renderFault, renderHidden, renderPin } from "./parts.ts";
+import { renderFault, renderForm, renderHidden, renderPin } from "./parts.ts";
 import { isHere, type Place } from "./place.ts";
 import { respondGo, respondPage } from "./respond.ts";
 import { isFormToken, writeFormToken, type Sessions } from "./session.ts";
 
-/** Signing in: with a key, or by an address that a terminal was shown, once. */
+/** Signing in: with a key, or with a one-time address from a terminal. */
 
 export type SignInOptions = {
-  /**
-   * Whoever shows this key, or this token of a gateway's, and from where, as far as it is known;
-   * undefined where it is nobody's.
-   */
+  /** The account of a key or a gateway's token; undefined if it is not valid. */
   readonly identify: (secret: string, address: string | undefined) => Promise<Account | undefined>;
-  /** What is to be typed: "API key". */
+  /** What a person types: "API key". */
   readonly secretName: string;
-  /** What a person types to be shown an address that signs in. */
+  /** The command that prints a one-time address. */
   readonly consoleCommand: string;
-  /** Undefined where the address has failed too often within the hour. */
+  /** Undefined if the address has failed too often within the hour. */
   readonly takeTry: (
     secret: "key" | "pin",
     address: string,
   ) => Promise<{ readonly giveBack: () => Promise<void> } | undefined>;
-  /** Whether this is the operator's PIN; undefined where none is set. */
+  /** Checks the operator's PIN; undefined if none is set. */
   readonly readPinCheck: () => Promise<((pin: string) => Promise<boolean>) | undefined>;
 };
 
-/** Somebody is signed in from now on. */
+/** A new session. */
 export type Signed = {
   readonly account: Account;
   readonly token: string;
-  /** Where they wanted to go. */
+  /** The page that was requested. */
   readonly url: URL;
-  /** What they had typed there. */
+  /** What was typed there. */
   readonly kept: Form | undefined;
   readonly cookies: readonly string[];
 };
 
-export type SigningIn = {
+/** A request to the console. */
+export type Arrival = {
+  readonly request: Request;
   readonly url: URL;
+  /** The other end, if it is known. */
   readonly address: string | undefined;
+  readonly incoming: Incoming | undefined;
   readonly options: SignInOptions;
   readonly sessions: Sessions;
   readonly place: Place;
-  readonly form: Form | undefined;
 };
 
 const start = "/sign-in";
@@ -63,32 +64,34 @@ export function writeSignInAddress(origin: string, token: string): string {
   return `${origin}${start}/${token}`;
 }
 
-export async function answerSignIn(signingIn: SigningIn): Promise<Response | Signed> {
-  const { url, form, place, sessions } = signingIn;
+export async function answerSignIn(
+  arrival: Arrival,
+  form: Form | undefined,
+): Promise<Response | Signed> {
+  const { url, place, sessions } = arrival;
   const token = url.pathname.slice(start.length + 1);
   const isOnce = token !== "";
   if (isOnce && !(await sessions.isAddress(token))) return renderOver();
-  if (form === undefined) return render(signingIn, { isOnce, next: url.searchParams.get("next") });
+  if (form === undefined) return render(arrival, { isOnce, next: url.searchParams.get("next") });
   const visit = place.cookies.read("visit");
   const isOurs = visit !== undefined && isFormToken(form.read("form_token"), visit);
   const again = { isOnce, next: form.read("next"), kept: form.read("kept") };
-  if (!isOurs) return render(signingIn, { ...again, fault: "This page has expired. Try again." });
+  if (!isOurs) return render(arrival, { ...again, fault: "This page has expired. Try again." });
   const opened = isOnce
-    ? await openOnce(token, form, signingIn)
-    : await openByKey(form.read("key").trim(), signingIn);
-  if ("fault" in opened) return render(signingIn, { ...again, ...opened });
-  return begin(signingIn, opened.account, opened.secret);
+    ? await openOnce(token, form, arrival)
+    : await openByKey(form.read("key").trim(), arrival);
+  if ("fault" in opened) return render(arrival, { ...again, ...opened });
+  return begin(arrival, form, opened);
 }
 
-type Opened =
-  | { readonly account: Account; readonly secret: string }
-  | { readonly status: 403 | 429; readonly fault: string };
+type SignedIn = { readonly account: Account; readonly secret: string };
+type Opened = SignedIn | { readonly status: 403 | 429; readonly fault: string };
 
 /**
  * A key is too long to guess, so the right one signs in however many wrong ones came from the same
  * address. Only wrong ones are counted, after the check.
  */
-async function openByKey(secret: string, { options, address }: SigningIn): Promise<Opened> {
+async function openByKey(secret: string, { options, address }: Arrival): Promise<Opened> {
   const { identify, secretName, takeTry } = options;
   const account = await identify(secret, address);
   if (account !== undefined) return { account, secret };
@@ -104,8 +107,8 @@ async function openByKey(secret: string, { options, address }: SigningIn): Promi
  * A PIN is short enough to guess, so a try is taken before the check: many requests at once get no
  * more tries than one after another. A wrong PIN leaves the address as it is.
  */
-async function openOnce(token: string, form: Form, signingIn: SigningIn): Promise<Opened> {
-  const { options, sessions, address } = signingIn;
+async function openOnce(token: string, form: Form, arrival: Arrival): Promise<Opened> {
+  const { options, sessions, address } = arrival;
   const checkPin = await options.readPinCheck();
   if (checkPin !== undefined) {
     const taken = await options.takeTry("pin", groupAddress(address));
@@ -127,57 +130,59 @@ function groupAddress(address: string | undefined): string {
 const tooManyPins = "Too many wrong PINs from your IP address. Try again in an hour.";
 const over = "This address was already used, or is older than ten minutes.";
 
-/** A session is never one that a browser had before. */
+/** Every sign-in begins a new session. */
 async function begin(
-  { place, form, sessions }: SigningIn,
-  account: Account,
-  secret: string,
+  { place, sessions }: Arrival,
+  form: Form,
+  { account, secret }: SignedIn,
 ): Promise<Signed> {
   const before = place.cookies.read("session");
   if (before !== undefined) await sessions.end(before);
   const token = await sessions.begin(secret);
-  const kept = form?.read("kept") ?? "";
+  const kept = form.read("kept");
   return {
     account,
     token,
-    url: readNext(form?.read("next") ?? "", place),
+    url: readNext(form.read("next"), place),
     kept: kept === "" ? undefined : createForm(new URLSearchParams(kept)),
     cookies: [place.cookies.write("session", token), place.cookies.write("visit", "")],
   };
 }
 
-/** An address of this place alone, whatever was asked for. */
+/** The requested page of this console, or else the first one. */
 function readNext(next: string, { origin }: Place): URL {
   const url = readOwnAddress(next, origin);
   return url === undefined || isSignIn(url.pathname) ? new URL("/", origin) : url;
 }
 
-/** A PIN is typed for what is shown beside it, and stands in no other page. */
+/** A PIN belongs to the question beside it, and is in no other page. */
 const unkept = new Set(["form_token", "pin"]);
 /** Sent again within the sign-in form, beside its own fields. */
 const mostKeptBytes = mostKeylessBytes - 4096;
 
-/** Where nobody is signed in, or nobody is any more: what a form held is kept. */
-export function renderSignInAgain(signingIn: SigningIn): Promise<Response> {
-  const { url, form } = signingIn;
+/** For a visitor whose session has ended: the sign-in form keeps what a form contained. */
+export async function renderSignInAgain(
+  arrival: Arrival,
+  form: Form | undefined,
+): Promise<Response> {
+  const { url } = arrival;
   const next = url.pathname + url.search;
   if (form === undefined) {
-    const wanted = next === "/" ? start : `${start}?next=${encodeURIComponent(next)}`;
-    return Promise.resolve(respondGo(wanted));
+    return respondGo(next === "/" ? start : `${start}?next=${encodeURIComponent(next)}`);
   }
   const kept = new URLSearchParams();
   for (const [name, value] of form.entries) if (!unkept.has(name)) kept.append(name, value);
   const sentAgain = new URLSearchParams({ kept: String(kept) });
-  if (String(sentAgain).length > mostKeptBytes) return Promise.resolve(respondTooLong());
+  if (String(sentAgain).length > mostKeptBytes) return respondTooLong();
   const fault = "Your session has ended. Sign in again to get back what you typed.";
-  return render(signingIn, { isOnce: false, next, kept: String(kept), fault, status: 401 });
+  return render(arrival, { isOnce: false, next, kept: String(kept), fault, status: 401 });
 }
 
 /** Files of signed-out visitors are not read. */
-export function renderUploadAgain(signingIn: SigningIn): Promise<Response> {
-  const { pathname, search } = signingIn.url;
+export function renderUploadAgain(arrival: Arrival): Promise<Response> {
+  const { pathname, search } = arrival.url;
   const fault = "Your session has ended. Sign in again, then choose the file again.";
-  return render(signingIn, { isOnce: false, next: pathname + search, fault, status: 401 });
+  return render(arrival, { isOnce: false, next: pathname + search, fault, status: 401 });
 }
 
 /** Once the visitor is signed in, the same form is shown again, with what was typed. */
@@ -190,7 +195,8 @@ export function respondTooLong(): Response {
   return respondPage(413, { title: "Too large", body, frame: undefined });
 }
 
-type Shown = {
+type SignInForm = {
+  /** Whether the page has a one-time address. */
   readonly isOnce: boolean;
   readonly next: string | null;
   readonly kept?: string;
@@ -198,29 +204,26 @@ type Shown = {
   readonly status?: number;
 };
 
-async function render(signingIn: SigningIn, shown: Shown): Promise<Response> {
-  const { place, options, url } = signingIn;
+async function render(
+  { place, options, url }: Arrival,
+  { isOnce, next, kept, fault, status = 200 }: SignInForm,
+): Promise<Response> {
   const visit = place.cookies.read("visit") ?? randomBytes(32).toString("base64url");
-  const asksPin = shown.isOnce && (await options.readPinCheck()) !== undefined;
-  const action = shown.isOnce ? url.pathname : start;
+  const asksPin = isOnce && (await options.readPinCheck()) !== undefined;
+  const fields = html`${next !== null && renderHidden("next", next)}
+    ${kept && renderHidden("kept", kept)} ${isOnce ? renderOnce(asksPin) : renderKey(options)}
+    <button class="main wide">Sign in</button>`;
+  const formToken = writeFormToken(visit);
   const body = html`<h1>Sign in</h1>
-    ${renderFault(shown.fault)}
-    <form method="post" action="${action}" class="stack">
-      ${renderHidden("form_token", writeFormToken(visit))}
-      ${shown.next === null ? "" : renderHidden("next", shown.next)}
-      ${shown.kept === undefined || shown.kept === "" ? "" : renderHidden("kept", shown.kept)}
-      ${shown.isOnce ? renderOnce(asksPin) : renderKey(options)}
-      <button class="main wide">Sign in</button>
-    </form>
-    ${shown.isOnce ? "" : renderOther(signingIn)}`;
+    ${renderFault(fault)} ${renderForm({ formToken }, isOnce ? url.pathname : start, fields)}
+    ${!isOnce && renderCommand(isHere(place) ? options.consoleCommand : "waypost console")}`;
   const cookie = ["set-cookie", place.cookies.write("visit", visit)] as const;
-  const page = { title: "Sign in", body, frame: undefined };
-  return respondPage(shown.status ?? 200, page, [cookie]);
+  return respondPage(status, { title: "Sign in", body, frame: undefined }, [cookie]);
 }
 
 function renderOnce(asksPin: boolean): Html {
   return html`<p class="soft">You opened a one-time address from your terminal.</p>
-    ${asksPin ? renderPin("", true) : ""}`;
+    ${asksPin && renderPin("", true)}`;
 }
 
 function renderKey({ secretName }: SignInOptions): Html {
@@ -239,9 +242,8 @@ function renderKey({ secretName }: SignInOptions): Html {
   </div>`;
 }
 
-/** Whoever asks from elsewhere learns nothing of this machine's folders. */
-function renderOther({ options, place }: SigningIn): Html {
-  const command = isHere(place) ? options.consoleCommand : "waypost console";
+/** Only a visitor on this machine sees a command with the names of its folders. */
+function renderCommand(command: string): Html {
   return html`<p class="hint">
       No key? Run this command on the machine that runs Waypost. It prints an address that signs you
       in once:

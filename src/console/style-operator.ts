@@ -4,7 +4,7 @@ export const operator = `
 .scopes > p:first-child { font-weight: 550; }
 .limits { align-items: start; margin: 0; }
 /* Nothing is chosen of what is all there. */
-.key:has(#access option[value="full"]:checked) .limits { display: none; }
+form:has(#access option[value="full"]:checked) .limits { display: none; }
 .granted { display: block; color: var(--soft); overflow-wrap: anywhere; }
 .revoke { width: 8rem; } .when { width: 10.5rem; }
 .set-by { display: block; font-size: var(--small); overflow-wrap: anywhere; }

@@ -72,7 +72,8 @@ test("the time before is asked for where it is told, and no more than once", asy
     const stats = { by: given["by"] ?? "", sentence: "", rows: [] };
     return Promise.resolve({ kind: "done", result: { stats } });
   };
-  const account = { call, readToday: () => "2026-01-15", mayUse: () => true };
+  const tryCall = async (...given: Parameters<typeof call>) => (await call(...given)).result;
+  const account = { call, tryCall, readToday: () => "2026-01-15", mayUse: () => true };
   // Nothing else of it is read there.
   const visit = { account, url: new URL("https://console.example/statistics") } as unknown as Visit;
   await statisticsPage.show(visit);

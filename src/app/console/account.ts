@@ -22,9 +22,9 @@ import type {
   Failure,
   Found,
   LinksFile,
-  RecordKind,
   WantedRows,
 } from "../../console/account.ts";
+import type { JobRow, RecordKind, Records, ToolResults } from "../../console/records.ts";
 import { createAdministration, listRights } from "./admin.ts";
 import { describeConsole } from "./facts.ts";
 import { consoleName, type Acting } from "./parts.ts";
@@ -46,16 +46,22 @@ export function createAccount(parts: Acting): Account {
     host: known.linkHost,
     ...describeConsole(parts),
     mayUse: (tool) => visible.has(tool),
-    call: (name, args) => call(name, args, parts),
-    listChanges: (wanted) => call("list_changes", {}, parts, wanted),
+    call: (name, args) => read(call(name, args, parts)),
+    tryCall: async (name, args) => {
+      if (!visible.has(name)) return undefined;
+      const answer = await call<ToolResults[typeof name]>(name, args, parts);
+      return answer.kind === "done" ? answer.result : undefined;
+    },
+    act: (name, args) => call(name, args, parts),
+    listChanges: (wanted) => read(call("list_changes", {}, parts, wanted)),
     listLinks: (args, most) =>
-      call(index.tool, args, { ...parts, keyContext: countLess(keyContext, most) }),
+      read(call(index.tool, args, { ...parts, keyContext: countLess(keyContext, most) })),
     timeZone: keyContext.timeZone ?? utc,
     readToday: () => writeLocalTime(clock.now(), chooseZone(keyContext) ?? utc).slice(0, 10),
     isOwn: parts.deployment.own !== undefined,
     qr: parts.deployment.own === undefined ? { drawSvg, drawPng } : ownPictures,
     readRecord: (kind, id) => readRecord(kind, id, keyContext),
-    previewDraft: (args, link_fields) => call(preview.tool, args, parts, { link_fields }),
+    previewDraft: (args, link_fields) => read(call(preview.tool, args, parts, { link_fields })),
     findPreview: async (token) => (await keyContext.openPreviews()).find(token),
 
     approve: (id, typed) => approve(id, typed, parts),
@@ -93,27 +99,29 @@ async function carryOut<Result>(
 async function planFile(
   { name, bytes, operation, skipsInvalid }: LinksFile,
   parts: Acting,
-): Promise<Answer> {
-  const read = readLinksFile(name, bytes);
-  if ("fault" in read) return fail("invalid_arguments", read.fault);
+): Promise<Found<ToolResults["plan_links"]>> {
+  const file = readLinksFile(name, bytes);
+  if ("fault" in file) return fail("invalid_arguments", file.fault);
   const skips = skipsInvalid && { skip_invalid: true };
-  return call("plan_links", { operation, ...read, ...skips }, parts);
+  return read(call("plan_links", { operation, ...file, ...skips }, parts));
 }
 
 async function listRows(jobId: string, wanted: WantedRows, keyContext: KeyContext) {
   const { bulk } = keyContext;
   const job = await bulk.findJob(jobId, keyContext);
   if (job === undefined) return undefined;
-  return (await bulk.listReceipts(job, wanted)).map(presentReceipt);
+  const rows: readonly unknown[] = (await bulk.listReceipts(job, wanted)).map(presentReceipt);
+  // This is what `presentReceipt` writes.
+  return rows as readonly JobRow[];
 }
 
 /** `more` is what a person chooses, and no assistant is offered: the tool's schema has it not. */
-async function call(
+async function call<Result>(
   name: string,
   args: JsonObject,
   parts: Acting,
   more: JsonObject = {},
-): Promise<Answer> {
+): Promise<Answer<Result>> {
   const { toolbox, keyContext, requireApproval, report, watchCall } = parts;
   const found = toolbox.find(name);
   if (found === undefined) return fail("not_found", "This server does not support that.");
@@ -136,10 +144,17 @@ async function call(
   });
   const { structuredContent: content } = result;
   const told = isJsonObject(content) ? content : {};
-  if (result.isError !== true) return { kind: "done", result: told };
+  // The tools' output schemas declare what they return.
+  if (result.isError !== true) return { kind: "done", result: told as Result };
   const { error } = told;
   if (!isFailure(error)) return fail("internal", "Something went wrong inside Waypost.");
   return explain(error, parts);
+}
+
+/** For a tool that asks no person. */
+async function read<Result>(calling: Promise<Answer<Result>>): Promise<Found<Result>> {
+  const answer = await calling;
+  return answer.kind === "asks" ? fail("internal", answer.question.title) : answer;
 }
 
 /** A person who types has many made, and those that an assistant was told of stay. */
@@ -182,7 +197,7 @@ function isFailure(error: unknown): error is ToldFailure {
   return isJsonObject(error) && typeof error["message"] === "string";
 }
 
-function fail(code: string, message: string): Answer<never> {
+function fail(code: string, message: string): Found<never> {
   return { kind: "failed", failure: { code, message } };
 }
 
@@ -195,15 +210,16 @@ const shows: Readonly<Record<RecordKind, Endpoint>> = {
 
 const notThere = 404;
 
-async function readRecord(
-  kind: RecordKind,
+async function readRecord<Kind extends RecordKind>(
+  kind: Kind,
   id: string,
   { call: ask }: KeyContext,
-): Promise<Found | undefined> {
+): Promise<Found<Records[Kind]> | undefined> {
   const endpoint = shows[kind];
   try {
     const body: unknown = await ask<Endpoint>(endpoint, { id });
-    return isJsonObject(body) ? { kind: "done", result: body } : undefined;
+    // The client has read it by the entry's schema.
+    return isJsonObject(body) ? { kind: "done", result: body as Records[Kind] } : undefined;
   } catch (error) {
     if (error instanceof Problem && error.status === notThere) return undefined;
     const end = explainEnd({ tool: endpoint.tool, endpoint }, error);

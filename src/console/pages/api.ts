@@ -1,28 +1,65 @@
-import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import { readApiDescription } from "../../help/api-description.ts";
-import { html, type Html } from "../html.ts";
+import { html, type Html, type Part } from "../html.ts";
 import type { Page, Reply, Visit } from "../page.ts";
-import { renderHead, showMissing } from "../parts.ts";
-import { readRecord, readRecords, readText } from "../read.ts";
+import { renderCard, renderList, showMissing } from "../parts.ts";
 
 /** The REST API, from the same OpenAPI document that the server and the CLI return. */
 export const apiPage: Page = {
   path: /^\/api(?:\/(?<group>[a-z-]+))?$/,
   show: async (visit) => {
-    const api = JSON.parse(await readApiDescription()) as JsonObject;
+    // The build writes this document.
+    const api = JSON.parse(await readApiDescription()) as Api;
     const { group } = visit.params;
     return group === undefined ? showGroups(api, visit) : showGroup(api, group);
   },
 };
 
-type Operation = {
-  readonly id: string;
-  readonly methods: string;
-  readonly path: string;
-  readonly described: JsonObject;
+type Api = {
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
+  readonly components: Readonly<Record<string, Readonly<Record<string, Schema & Response>>>>;
 };
 
-function showGroups(api: JsonObject, { account }: Visit): Reply {
+type Described = {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly parameters?: readonly (Parameter & Schema)[];
+  readonly requestBody?: Response;
+  readonly responses: Readonly<Record<string, Response & Schema>>;
+  readonly "x-scope"?: string;
+  readonly "x-key"?: string;
+};
+
+type Parameter = {
+  readonly name: string;
+  readonly in: string;
+  readonly required?: boolean;
+  readonly schema: Schema;
+};
+
+type Response = {
+  readonly description?: string;
+  readonly content?: Readonly<Record<string, Media>>;
+};
+
+type Media = { readonly schema?: Schema; readonly example?: unknown };
+
+type Schema = {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly description?: string;
+  readonly anyOf?: readonly Schema[];
+  readonly allOf?: readonly [fields: Schema, required: Schema];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly "x-waypost-own"?: boolean;
+};
+
+type Operation = Described & { readonly methods: string; readonly path: string };
+
+function showGroups(api: Api, { account }: Visit): Reply {
   const document = account.isOwn
     ? html`<p class="soft">
         The API is at <code>/api/v1</code>. Its OpenAPI 3.1 description is at
@@ -30,99 +67,84 @@ function showGroups(api: JsonObject, { account }: Visit): Reply {
         <code>waypost openapi</code> prints it.
       </p>`
     : html`<p class="soft"><code>waypost openapi</code> prints this as an OpenAPI document.</p>`;
-  const cards = readRecords(api, "tags").map((tag) => {
-    const name = readText(tag, "name");
-    const slug = writeSlug(name);
-    const rows = listOperations(api, name).map(
-      ({ id, methods, path, described }) =>
-        html`<li>
-          <p>
-            <a href="/api/${slug}#${id}">${methods} ${path}</a>
-            <span class="soft">${nameAccess(described)}</span>
-          </p>
-          <p>${readText(described, "summary")}</p>
-        </li>`,
-    );
-    return html`<section class="card" aria-labelledby="${slug}">
-      <h2 id="${slug}"><a href="/api/${slug}">${name}</a></h2>
-      <div class="inside">
-        <p>${renderText(readText(tag, "description"))}</p>
-        ${renderList(rows)}
-      </div>
-    </section>`;
+  const cards = api.tags.map(({ name, description }) => {
+    const address = `/api/${writeSlug(name)}`;
+    const rows = listOperations(api, name).map((operation) => {
+      const { methods, path, operationId, summary } = operation;
+      return html`<li>
+        <p>
+          <a href="${address}#${operationId}">${methods} ${path}</a>
+          <span class="soft">${nameAccess(operation)}</span>
+        </p>
+        <p>${summary}</p>
+      </li>`;
+    });
+    return renderCard(name, {
+      heading: html`<a href="${address}">${name}</a>`,
+      inside: [html`<p>${renderText(description)}</p>`, renderList(rows)],
+    });
   });
-  const head = renderHead("API", { name: "Help", address: "/help" });
-  return { kind: "page", title: "API", body: html`${head} ${document} ${cards}` };
+  const above = { name: "Help", address: "/help" };
+  return { kind: "page", title: "API", above, body: [document, cards] };
 }
 
-function showGroup(api: JsonObject, slug: string): Reply {
-  const tag = readRecords(api, "tags").find((each) => writeSlug(readText(each, "name")) === slug);
+function showGroup(api: Api, slug: string): Reply {
+  const tag = api.tags.find(({ name }) => writeSlug(name) === slug);
   if (tag === undefined) {
     const why = "The API has no group with this name.";
-    return showMissing({ thing: "part of the API", why }, { name: "endpoints", address: "/api" });
+    return showMissing("part of the API", why, { name: "endpoints", address: "/api" });
   }
-  const name = readText(tag, "name");
-  const cards = listOperations(api, name).map((operation) => renderOperation(api, operation));
-  const head = renderHead(name, { name: "API", address: "/api" });
-  return { kind: "page", title: name, body: html`${head} ${cards}` };
+  const body = listOperations(api, tag.name).map((operation) => renderOperation(api, operation));
+  return { kind: "page", title: tag.name, above: { name: "API", address: "/api" }, body };
 }
 
 /** PATCH and PUT are the same, so they are shown once. */
-function listOperations(api: JsonObject, tag: string): readonly Operation[] {
-  return Object.entries(readRecord(api, "paths")).flatMap(([path, methods]) =>
-    Object.entries(isJsonObject(methods) ? methods : {}).flatMap(([method, described]) => {
-      if (!isJsonObject(described) || method === "put") return [];
-      const tags = described["tags"];
-      if (!Array.isArray(tags) || !tags.includes(tag)) return [];
+function listOperations({ paths }: Api, tag: string): readonly Operation[] {
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, described]) => {
+      if (method === "put" || !described.tags.includes(tag)) return [];
       const shown = method === "patch" ? "PATCH, PUT" : method.toUpperCase();
-      return [{ id: readText(described, "operationId"), methods: shown, path, described }];
+      return [{ ...described, methods: shown, path }];
     }),
   );
 }
 
-function nameAccess(described: JsonObject): string {
+function nameAccess({ "x-scope": scope, "x-key": key = "" }: Described): string {
   const keys: Readonly<Record<string, string>> = {
     master: "master key",
     client: "client key",
     none: "no key",
   };
-  return readText(described, "x-scope") || (keys[readText(described, "x-key")] ?? "any");
+  return scope || (keys[key] ?? "any");
 }
 
-function renderOperation(api: JsonObject, { id, methods, path, described }: Operation): Html {
-  const content = readRecord(readRecord(readRecord(described, "requestBody"), "content"), json);
-  const fields = listFields(api, readRecord(content, "schema"));
-  const parameters = readRecords(described, "parameters").map((parameter) =>
+function renderOperation(api: Api, operation: Operation): Html {
+  const { operationId, methods, path, description, parameters = [] } = operation;
+  const { [json]: body = {} } = operation.requestBody?.content ?? {};
+  const [response] = Object.values(operation.responses);
+  const rows = parameters.map((parameter) =>
     renderField({
-      name: readText(parameter, "name"),
-      type: `${readText(parameter, "in")}, ${nameType(readRecord(parameter, "schema"))}`,
-      isRequired: parameter["required"] === true,
+      name: parameter.name,
+      type: `${parameter.in}, ${nameType(parameter.schema)}`,
+      isRequired: parameter.required === true,
       schema: parameter,
     }),
   );
-  return html`<section class="card" aria-labelledby="${id}">
-    <h2 id="${id}">${methods} ${path}</h2>
-    <div class="inside">
-      <p>${renderText(readText(described, "description"))}</p>
-      ${renderPart("Parameters", parameters)} ${renderPart("Body", fields.map(renderField))}
-      ${renderExample("Example of a body", content)}
-      ${renderPart("Responses", listResponses(api, described))}
-      ${renderExample("Example of a response", readFirstResponse(described))}
-    </div>
-  </section>`;
+  return renderCard(`${methods} ${path}`, {
+    id: operationId,
+    inside: [
+      html`<p>${renderText(description)}</p>`,
+      renderPart("Parameters", rows),
+      renderPart("Body", listFields(api, body.schema ?? {}).map(renderField)),
+      renderExample("Example of a body", body),
+      renderPart("Responses", listResponses(api, operation)),
+      renderExample("Example of a response", response?.content?.[json] ?? {}),
+    ],
+  });
 }
 
-function renderPart(title: string, rows: readonly Html[]): Html | string {
-  return rows.length === 0
-    ? ""
-    : html`<h3>${title}</h3>
-        ${renderList(rows)}`;
-}
-
-function renderList(rows: readonly Html[]): Html {
-  return html`<ul class="list">
-    ${rows}
-  </ul>`;
+function renderPart(title: string, rows: readonly Html[]): Part {
+  return rows.length > 0 && [html`<h3>${title}</h3>`, renderList(rows)];
 }
 
 const json = "application/json";
@@ -132,86 +154,73 @@ type Field = {
   readonly type: string;
   readonly isRequired: boolean;
   /** Has the description and the marks. */
-  readonly schema: JsonObject;
+  readonly schema: Schema;
 };
 
 function renderField({ name, type, isRequired, schema }: Field): Html {
-  const facts = [type, ...(isRequired ? ["required"] : [])].join(", ");
-  const note = schema["x-waypost-own"] === true ? " Only Waypost servers have this field." : "";
   return html`<li>
-    <p><code>${name}</code> <span class="soft">${facts}</span></p>
-    <p>${renderText(readText(schema, "description"))}${note}</p>
+    <p><code>${name}</code> <span class="soft">${type}${isRequired && ", required"}</span></p>
+    <p>
+      ${renderText(schema.description)}${
+        schema["x-waypost-own"] && " Only Waypost servers have this field."
+      }
+    </p>
   </li>`;
 }
 
 /** The fields of a body; those in a wrapper have its name in front. */
-function listFields(api: JsonObject, schema: JsonObject, wrapper = ""): readonly Field[] {
-  const [plain] = readRecords(schema, "anyOf");
+function listFields(api: Api, schema: Schema, wrapper = ""): readonly Field[] {
+  const [plain] = schema.anyOf ?? [];
   if (plain !== undefined) return listFields(api, plain, wrapper);
-  const [fields, demanded] = readRecords(schema, "allOf");
-  const whole = resolve(api, fields ?? schema);
-  const required = new Set([schema, whole, demanded ?? {}].flatMap((part) => readNames(part)));
-  return Object.entries(readRecord(whole, "properties")).flatMap(([name, member]) => {
-    if (!isJsonObject(member)) return [];
+  const [fields = schema, demanded = {}] = schema.allOf ?? [];
+  const whole = resolve(api, fields);
+  const required = new Set([schema, whole, demanded].flatMap((part) => part.required ?? []));
+  return Object.entries(whole.properties ?? {}).flatMap(([name, member]) => {
     const isRequired = required.has(name);
-    const isWrapper = isRequired && (member["$ref"] !== undefined || member["allOf"] !== undefined);
+    const isWrapper = isRequired && (member.$ref !== undefined || member.allOf !== undefined);
     if (isWrapper) return listFields(api, member, `${name}.`);
-    const narrowed = readRecord(readRecord(demanded ?? {}, "properties"), name);
-    const type = nameType({ ...member, ...narrowed });
+    const type = nameType({ ...member, ...demanded.properties?.[name] });
     return [{ name: wrapper + name, type, isRequired, schema: member }];
   });
 }
 
-function readNames(schema: JsonObject): readonly unknown[] {
-  const names = schema["required"];
-  return Array.isArray(names) ? names : [];
-}
-
-function resolve(api: JsonObject, schema: JsonObject): JsonObject {
-  const [, part, name] = /^#\/components\/(\w+)\/(\w+)$/.exec(readText(schema, "$ref")) ?? [];
-  if (part === undefined || name === undefined) return schema;
-  return readRecord(readRecord(readRecord(api, "components"), part), name);
+function resolve<Part extends Schema>({ components }: Api, part: Part): Part | (Schema & Response) {
+  const [, group = "", name = ""] = /^#\/components\/(\w+)\/(\w+)$/.exec(part.$ref ?? "") ?? [];
+  return components[group]?.[name] ?? part;
 }
 
 /** "string or null" */
-function nameType(schema: JsonObject): string {
-  const type = schema["type"];
-  const named = readRecords(schema, "anyOf").map(nameType);
-  if (named.length > 0) return named.join(" or ");
-  if (schema["$ref"] !== undefined) return "object";
-  return Array.isArray(type) ? type.join(" or ") : readText(schema, "type") || "any";
+function nameType({ anyOf = [], $ref, type = "any" }: Schema): string {
+  if (anyOf.length > 0) return anyOf.map(nameType).join(" or ");
+  if ($ref !== undefined) return "object";
+  return typeof type === "string" ? type : type.join(" or ");
 }
 
-function listResponses(api: JsonObject, described: JsonObject): readonly Html[] {
-  return Object.entries(readRecord(described, "responses")).map(([status, given]) => {
-    const response = resolve(api, isJsonObject(given) ? given : {});
-    const [content] = Object.entries(readRecord(response, "content"));
-    const [type, media] = content ?? ["none", {}];
-    const schema = readRecord(isJsonObject(media) ? media : {}, "schema");
-    const body = readText(schema, "$ref").split("/").at(-1) || type;
+function listResponses(api: Api, { responses }: Described): readonly Html[] {
+  return Object.entries(responses).map(([status, given]) => {
+    const { description, content = {} } = resolve(api, given);
+    const [[type, { schema }] = ["none", {} as Media]] = Object.entries(content);
     return html`<li>
-      <p><code>${status}</code> <span class="soft">${body}</span></p>
-      <p>${renderText(readText(response, "description"))}</p>
+      <p>
+        <code>${status}</code> <span class="soft">${schema?.$ref?.split("/").at(-1) || type}</span>
+      </p>
+      <p>${renderText(description)}</p>
     </li>`;
   });
 }
 
-function readFirstResponse(described: JsonObject): JsonObject {
-  const [response] = Object.values(readRecord(described, "responses"));
-  return readRecord(readRecord(isJsonObject(response) ? response : {}, "content"), json);
-}
-
-function renderExample(title: string, { example }: JsonObject): Html | string {
-  if (example === undefined) return "";
-  const text = JSON.stringify(example, null, 2);
-  return html`<details>
-    <summary>${title}</summary>
-    <pre class="wrap">${text}</pre>
-  </details>`;
+function renderExample(title: string, { example }: Media): Part {
+  return (
+    example !== undefined &&
+    html`<details>
+      <summary>${title}</summary>
+      <pre class="wrap">${JSON.stringify(example, null, 2)}</pre>
+    </details>`
+  );
 }
 
 /** Renders Markdown. The descriptions use only its code spans. */
-function renderText(text: string): readonly (Html | string)[] {
+function renderText(text = ""): Part {
   return text
     .split("`")
     .map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));

@@ -1,59 +1,54 @@
 import type { Account } from "../account.ts";
-import type { Html } from "../html.ts";
-import { shorten } from "../parts.ts";
-import { readNumber, readRecord, readRecords, readText } from "../read.ts";
+import type { Part } from "../html.ts";
+import { shorten, writeNumber } from "../parts.ts";
 import { renderField, type Choice } from "../form-fields.ts";
-import { appKinds, type AppKind } from "./app-kinds.ts";
+import { appKinds, nameApp, type AppKind } from "./app-kinds.ts";
 
-/** The apps that a link can open: some to choose, and any other by what it is called. */
+/** The apps that a link can open: some to choose, and any other by its name. */
 
 export type AppChoices = {
   readonly kind: AppKind;
   readonly choices: readonly Choice[];
-  /** How many there are beside those. */
+  /** How many are not among the choices. */
   readonly more: number;
 };
 
 const mostListed = 25;
 const mostOfName = 80;
 
-/** Undefined where the key may not list them. */
+/** Without the kinds that the key may not list. `chosen` has the ids of apps by their kinds. */
 export async function listAppChoices(
-  { mayUse, call, readRecord: read }: Account,
-  name: string,
-  chosen: string,
-): Promise<AppChoices | undefined> {
-  const kind = appKinds.find((each) => each.name === name);
-  if (kind === undefined || !mayUse(`list_${name}s`)) return undefined;
-  const answer = await call(`list_${name}s`, { limit: mostListed });
-  if (answer.kind !== "done") return undefined;
-  const listed = readRecords(answer.result, `${name}s`);
-  const isListed = chosen === "" || listed.some((app) => readText(app, "id") === chosen);
-  const found = isListed ? undefined : await read(kind.name, chosen);
-  const own = found?.kind === "done" ? found.result : { id: chosen };
-  const apps = isListed ? listed : [...listed, own];
-  const count = readNumber(readRecord(answer.result, "meta"), "count");
-  return {
-    kind,
-    choices: apps.map((app) => {
-      const id = readText(app, "id");
-      const called = readText(app, "name") || readText(app, kind.identifier) || id;
-      return { value: id, name: shorten(called, mostOfName) };
-    }),
-    more: Math.max(0, count - listed.length),
-  };
+  account: Account,
+  chosen: Readonly<Record<string, string>>,
+): Promise<readonly AppChoices[]> {
+  const found = appKinds.map((kind) => listChoices(account, kind, chosen[kind.name] ?? ""));
+  return (await Promise.all(found)).filter((each) => each !== undefined);
 }
 
-/** What is typed there counts, whatever is chosen in the list. */
+async function listChoices(account: Account, kind: AppKind, chosen: string) {
+  const { name } = kind;
+  const result = await account.tryCall(`list_${name}s`, { limit: mostListed });
+  if (result === undefined) return undefined;
+  const listed = result[`${name}s`] ?? [];
+  const isListed = chosen === "" || listed.some(({ id }) => id === chosen);
+  const found = isListed ? undefined : await account.readRecord(name, chosen);
+  const own = found?.kind === "done" ? found.result : { id: chosen };
+  const choices = (isListed ? listed : [...listed, own]).map((app) => {
+    return { value: app.id, name: shorten(nameApp(kind, app), mostOfName) };
+  });
+  return { kind, choices, more: Math.max(0, (result.meta?.count ?? 0) - listed.length) };
+}
+
+/** A text in this field takes precedence over the choice. */
 export function nameOther(name: string): string {
   return `${name}.other`;
 }
 
 /** Nothing where all of them are listed. */
-export function renderOther({ kind, more }: AppChoices, typed: string): Html | string {
+export function renderOther({ kind, more }: AppChoices, typed: string): Part {
   if (more === 0 && typed === "") return "";
   const name = nameOther(kind.name);
-  const unlisted = more === 0 ? "" : `${more.toLocaleString("en")} more are not listed. `;
+  const unlisted = more === 0 ? "" : `${writeNumber(more)} more are not listed. `;
   const identifier = kind.name === "ios_app" ? "bundle ID" : "package name";
   const hint = `${unlisted}To choose another app, type its name or ${identifier}.`;
   const label = `Another ${kind.label}`;

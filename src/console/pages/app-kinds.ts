@@ -1,19 +1,23 @@
-import type { RecordKind } from "../account.ts";
 import type { Field } from "../form-fields.ts";
+import type { App } from "../records.ts";
 
-/** The two kinds of apps, as their pages tell them apart. */
+/** The two kinds of apps. */
 export type AppKind = {
-  readonly name: RecordKind & ("ios_app" | "android_app");
+  readonly name: "ios_app" | "android_app";
   /** In addresses. */
   readonly slug: string;
   readonly label: string;
   readonly heading: string;
   /** The field by which systems know an app. */
-  readonly identifier: string;
-  /** By what links are asked for that use one. */
+  readonly identifier: "bundle_id" | "package_name";
+  /** The filter of links by an app. */
   readonly linkFilter: string;
   readonly fields: readonly Field[];
 };
+
+export function nameApp({ identifier }: AppKind, app: App): string {
+  return app.name || app[identifier] || app.id;
+}
 
 const name: Field = {
   name: "name",

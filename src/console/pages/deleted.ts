@@ -1,21 +1,22 @@
 import { writeLabel } from "../../text/write-label.ts";
 import type { DeletedPage, RestoredItems } from "../account.ts";
-import { html, type Html } from "../html.ts";
+import { html, type Html, type Part } from "../html.ts";
 import {
   leadToLast,
   renderAnswer,
   renderPaging,
   renderResults,
+  renderRows,
   renderSearch,
   writeListAddress,
 } from "../list-parts.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderFault, renderHidden, renderNote, renderTable } from "../parts.ts";
-import { readPage } from "../read.ts";
+import { renderBox, renderForm, type Column } from "../parts.ts";
+import { readPage } from "../read-address.ts";
 import { renderTime } from "../render-changes.ts";
-import { renderPick, selectColumn } from "./select-links.ts";
+import { createPickColumn } from "./select-links.ts";
 
-/** What was deleted, however that was done, and the way back while it is kept. */
+/** The bin: deleted links and apps, which can be restored. */
 export const deletedPage: Page = {
   path: /^\/deleted$/,
   needs: "list_bin",
@@ -28,15 +29,14 @@ type Query = { readonly search: string; readonly kind: string };
 const kinds: readonly string[] = ["link", "ios_app", "android_app"];
 
 function readQuery({ searchParams }: URL): Query {
-  const kind = searchParams.get("kind") ?? "";
   return {
     search: (searchParams.get("search") ?? "").trim(),
-    kind: kinds.includes(kind) ? kind : "",
+    kind: kinds.find((name) => name === searchParams.get("kind")) ?? "",
   };
 }
 
-/** After a restore with why something did not come back, and how many others did. */
-async function show(visit: Visit, faults: readonly Html[] = [], restored = 0): Promise<Reply> {
+/** After a restore, with the items that were not restored and how many were. */
+async function show(visit: Visit, fault?: Part, restored = 0): Promise<Reply> {
   const { account, url } = visit;
   const query = readQuery(url);
   const { search, kind } = query;
@@ -47,115 +47,116 @@ async function show(visit: Visit, faults: readonly Html[] = [], restored = 0): P
   });
   const past = leadToLast(url, answer);
   if (past !== undefined) return past;
-  const list = renderAnswer(answer, (result) => renderList(result, query, visit));
-  const some = restored === 0 ? "" : html`<p class="note good">${restored} restored.</p>`;
-  const body = html`<div class="head"><h1>Deleted</h1></div>
-    ${renderNote(url)} ${some} ${faults}
+  const list = renderAnswer(answer, (result) => renderItems(result, query, visit));
+  const named = kinds.map((name) => [name, `${writeLabel(name)}s`] as const);
+  const tools = renderSearch({
+    address: "/deleted",
+    name: "search",
+    text: search,
+    label: "Search deleted links and apps",
+    placeholder: "Search name, path, destination or identifier",
+    choice: {
+      name: "kind",
+      label: "Kind",
+      chosen: kind,
+      options: [["", "Links and apps"], ...named],
+    },
+  });
+  const below = html`<div class="tools">${tools}</div>
+    ${renderResults(list)}`;
+  const body = html`${restored > 0 && html`<p class="note good">${restored} restored.</p>`}
     <p class="soft">
       Deleted links and apps stay in the bin for 30 days. A restored link keeps its ID, address and
       clicks. A restored app keeps its links.
     </p>
-    <section class="card" aria-label="Deleted">
-      <div class="tools">${renderSearch(describeSearch(query))}</div>
-      ${renderResults(list)}
-    </section>`;
-  return { kind: "page", title: "Deleted", body, status: faults.length === 0 ? 200 : 422 };
+    ${renderBox("Deleted", { below })}`;
+  return { kind: "page", title: "Deleted", fault, body };
 }
 
-function describeSearch({ search, kind }: Query) {
-  const text = {
-    name: "search",
-    value: search,
-    label: "Search deleted links and apps",
-    placeholder: "Search name, path, destination or identifier",
-  };
-  const named = kinds.map((name) => [name, `${writeLabel(name)}s`] as const);
-  return { address: "/deleted", text, kind, kinds: [["", "Links and apps"] as const, ...named] };
-}
-
-const columns = [
-  { name: "Link or app" },
-  { name: "Deleted", look: "late when" },
-  { name: "Restore", look: "number revoke" },
-];
-
-function renderList({ items, meta }: DeletedPage, query: Query, visit: Visit): Html {
+function renderItems({ items, meta }: DeletedPage, query: Query, visit: Visit): Html {
   const isNarrowed = query.search !== "" || query.kind !== "";
-  if (items.length === 0) {
-    return html`<div class="empty">
-      <p>${isNarrowed ? "No deleted links or apps match." : "The bin is empty."}</p>
-    </div>`;
-  }
   const canRestore = visit.account.mayUse("restore_deleted");
-  const rows = items.map((item) => renderRow(item, canRestore, visit));
-  const paging = renderPaging(
-    meta,
-    "deleted links and apps",
-    writeListAddress("/deleted", query, { page: "" }),
-  );
-  if (!canRestore) return html`${renderTable("Deleted", columns.slice(0, 2), rows)} ${paging}`;
+  const list = renderRows({
+    things: "Deleted",
+    columns: listColumns(canRestore, visit),
+    rows: items,
+    empty: isNarrowed ? "No deleted links or apps match." : "The bin is empty.",
+    paging: html`${canRestore && selected}
+    ${renderPaging(
+      meta,
+      "deleted links and apps",
+      writeListAddress("/deleted", query, { page: "" }),
+    )}`,
+  });
+  if (items.length === 0 || !canRestore) return list;
   const here = writeListAddress("/deleted", query, { page: String(readPage(visit.url)) });
-  return html`<form method="post" action="${here}" data-select>
-    ${renderHidden("form_token", visit.formToken)}
-    ${renderTable("Deleted", [selectColumn, ...columns], rows)}
-    <div class="selected">
-      <span class="number" data-count role="status">Selected:</span>
-      <button class="small">Restore</button>
-    </div>
-    ${paging}
-  </form>`;
+  return renderForm(visit, here, list, html`data-select`);
 }
 
-function renderRow(
-  { kind, id, identifier, ...item }: DeletedPage["items"][number],
-  canRestore: boolean,
-  { account }: Visit,
-): Html {
-  const known = kind === "link" ? `/${identifier}` : identifier;
-  const name = item.name || known;
-  const value = `${kind}:${id}`;
-  const deleted = renderTime(item.deleted_at, account);
-  const until = renderTime(item.until, account);
-  const isOpen = canRestore && item.canRestore;
-  const button = html`<button
-    class="small"
-    name="only"
-    value="${value}"
-    aria-label="Restore ${name}"
-  >
-    Restore
-  </button>`;
-  return html`<tr>
-    ${canRestore ? renderPick({ name: "item", value, label: name, isOpen }) : ""}
-    <td>
-      <span class="line" dir="auto">${name}</span>
-      <span class="line soft" dir="auto">${name === known ? "" : known}</span>
-      <span class="line soft">${writeLabel(kind)}, kept until ${until}</span>
-      <span class="line soft early">Deleted ${deleted}</span>
-    </td>
-    <td class="late soft">${deleted}</td>
-    ${canRestore ? html`<td class="number">${isOpen ? button : ""}</td>` : ""}
-  </tr>`;
+const selected = html`<div class="selected">
+  <span class="number" data-count role="status">Selected:</span>
+  <button class="small">Restore</button>
+</div>`;
+
+type Item = DeletedPage["items"][number];
+
+function listColumns(canRestore: boolean, { account }: Visit): readonly (Column<Item> | false)[] {
+  const deleted = ({ deleted_at }: Item) => renderTime(deleted_at, account);
+  return [
+    canRestore && pickColumn,
+    {
+      name: "Link or app",
+      cell: (item) => {
+        const [name, known] = [nameItem(item), identify(item)];
+        return html`<span class="line" dir="auto">${name}</span>
+          <span class="line soft" dir="auto">${name !== known && known}</span>
+          <span class="line soft">
+            ${writeLabel(item.kind)}, kept until ${renderTime(item.until, account)}
+          </span>
+          <span class="line soft early">Deleted ${deleted(item)}</span>`;
+      },
+    },
+    { name: "Deleted", look: "late soft when", cell: deleted },
+    canRestore && { name: "Restore", look: "number revoke", cell: renderRestore },
+  ];
+}
+
+const pickColumn = createPickColumn(({ canRestore, ...item }: Item) =>
+  canRestore
+    ? { name: "item", value: `${item.kind}:${item.id}`, label: nameItem(item) }
+    : undefined,
+);
+
+function renderRestore({ canRestore, ...item }: Item): Part {
+  const [value, label] = [`${item.kind}:${item.id}`, `Restore ${nameItem(item)}`];
+  return (
+    canRestore &&
+    html`<button class="small" name="only" value="${value}" aria-label="${label}">Restore</button>`
+  );
+}
+
+function nameItem(item: Omit<Item, "canRestore">): string {
+  return item.name || identify(item);
+}
+
+function identify({ kind, identifier }: Omit<Item, "canRestore">): string {
+  return kind === "link" ? `/${identifier}` : identifier;
 }
 
 async function restore(visit: Visit, form: Form): Promise<Reply> {
   const { account, url } = visit;
   if (!account.mayUse("restore_deleted")) return show(visit);
-  const ticked = form.entries.flatMap(([name, value]) => (name === "item" ? [value] : []));
-  const items = form.has("only") ? [form.read("only")] : ticked;
+  const items = form.has("only") ? [form.read("only")] : form.readAll("item");
   const query = readQuery(url);
   if (items.length === 0) return { kind: "go", to: writeListAddress("/deleted", query, {}) };
   const answer = await account.admin.restoreDeleted(items);
   if (answer.kind === "asks") return show(visit);
-  if (answer.kind === "failed") return show(visit, [html`${renderFault(answer.failure.message)}`]);
+  if (answer.kind === "failed") return show(visit, answer.failure.message);
   const { failed, restored } = answer.result;
-  if (failed.length === 0) {
-    return { kind: "go", to: writeListAddress("/deleted", query, { done: "restored" }) };
-  }
-  return show(visit, failed.map(renderFailed), restored);
+  if (failed.length > 0) return show(visit, failed.map(renderFailed), restored);
+  return { kind: "go", to: writeListAddress("/deleted", query, { done: "restored" }) };
 }
 
 function renderFailed({ name, message }: RestoredItems["failed"][number]): Html {
-  const subject = name === "" ? "" : html`<bdi>${name}</bdi> was not restored: `;
-  return html`<p class="fault" role="alert">${subject}${message}</p>`;
+  return html`${name !== "" && html`<bdi>${name}</bdi> was not restored: `}${message}`;
 }

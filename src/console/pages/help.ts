@@ -1,7 +1,7 @@
 import { listHelpTopics, readHelpTopic } from "../../help/help-topics.ts";
 import { html, trust } from "../html.ts";
-import type { Page } from "../page.ts";
-import { showMissing } from "../parts.ts";
+import type { Page, Reply } from "../page.ts";
+import { renderBox, showMissing } from "../parts.ts";
 
 /** The documentation, a page for each topic. */
 export const helpPage: Page = {
@@ -15,25 +15,22 @@ export const helpPage: Page = {
   show: ({ params: { topic } }) => (topic === undefined ? showTopics() : showTopic(topic)),
 };
 
-async function showTopics() {
+async function showTopics(): Promise<Reply> {
   const topics = await listHelpTopics();
-  const body = html`<div class="head"><h1>Help</h1></div>
-    <section class="card inside" aria-label="Topics">
-      <ul>
-        <li><a href="/api">API</a></li>
-        ${topics.map(({ name, title }) => html`<li><a href="/help/${name}">${title}</a></li>`)}
-      </ul>
-    </section>`;
-  return { kind: "page", title: "Help", body } as const;
+  const inside = html`<ul>
+    <li><a href="/api">API</a></li>
+    ${topics.map(({ name, title }) => html`<li><a href="/help/${name}">${title}</a></li>`)}
+  </ul>`;
+  return { kind: "page", title: "Help", body: renderBox("Topics", { inside }) };
 }
 
-async function showTopic(name: string): ReturnType<Page["show"]> {
+async function showTopic(name: string): Promise<Reply> {
   const topic = await readHelpTopic(name, "html");
   if (topic === undefined) {
     const why = "The documentation has no page with this name.";
-    return showMissing({ thing: "help page", why }, { name: "help pages", address: "/help" });
+    return showMissing("help page", why, { name: "help pages", address: "/help" });
   }
   const body = html`<p><a href="/help">All help pages</a></p>
     <article class="card inside document">${trust(topic.text)}</article>`;
-  return { kind: "page", title: topic.title, body };
+  return { kind: "page", title: topic.title, heading: "", body };
 }

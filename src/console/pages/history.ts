@@ -9,14 +9,13 @@ import {
   renderSearch,
   writeListAddress,
 } from "../list-parts.ts";
-import { readOwnAddress } from "../own-address.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderFault, renderHead, renderNote } from "../parts.ts";
-import { readPage, readRecord, readRecords } from "../read.ts";
+import { renderBox } from "../parts.ts";
+import { readOwnAddress, readPage } from "../read-address.ts";
 import { historyAddress, renderChanges, undoAddress } from "../render-changes.ts";
 
-/** All that was changed in 30 days, page by page, and the way back from each of it. */
-export const historyPage: Page = {
+/** All changes of 30 days, page by page, each with its undo. */
+const historyPage: Page = {
   path: new RegExp(`^${historyAddress}$`),
   entry: {
     name: "History",
@@ -29,13 +28,14 @@ export const historyPage: Page = {
 };
 
 /** Every list of changes sends its buttons here. */
-export const undoPage: Page = {
+const undoPage: Page = {
   path: new RegExp(`^${undoAddress}$`),
   needs: "undo",
-  // Opening the address presses no button.
-  show: () => Promise.resolve({ kind: "go", to: historyAddress }),
+  show: () => ({ kind: "go", to: historyAddress }),
   submit: undo,
 };
+
+export const historyPages: readonly Page[] = [historyPage, undoPage];
 
 const kinds: readonly string[] = [
   "link",
@@ -49,12 +49,10 @@ const kinds: readonly string[] = [
   "project_settings",
 ];
 
-type Query = { readonly target: string; readonly kind: string };
-
 async function show(visit: Visit): Promise<Reply> {
   const { account, url } = visit;
-  const query = readQuery(url);
-  const { target, kind } = query;
+  const target = (url.searchParams.get("target") ?? "").trim();
+  const kind = kinds.find((name) => name === url.searchParams.get("kind")) ?? "";
   const answer = await account.listChanges({
     ...(target !== "" && { target }),
     ...(kind !== "" && { kind }),
@@ -62,64 +60,49 @@ async function show(visit: Visit): Promise<Reply> {
   });
   const past = leadToLast(url, answer);
   if (past !== undefined) return past;
-  const pages = writeListAddress(historyAddress, query, { page: "" });
+  const pages = writeListAddress(historyAddress, { target, kind }, { page: "" });
   const list = renderAnswer(
     answer,
-    (result) =>
-      html`<div class="inside">${renderChanges(readRecords(result, "changes"), visit)}</div>
-        ${renderPaging(readRecord(result, "meta"), "changes", pages)}`,
+    ({ changes, meta }) =>
+      html`<div class="inside">${renderChanges(changes, visit)}</div>
+        ${renderPaging(meta, "changes", pages)}`,
   );
-  const body = html`<div class="head"><h1>History</h1></div>
-    ${renderNote(url)}
-    <p class="soft">
+  const named = kinds.map((name) => [name, writeLabel(name)] as const);
+  const search = renderSearch({
+    address: historyAddress,
+    name: "target",
+    text: target,
+    label: "Search history",
+    placeholder: "Search by path, address, app or ID",
+    choice: { name: "kind", label: "Kind", chosen: kind, options: [["", "Everything"], ...named] },
+  });
+  const below = html`<div class="tools">${search}</div>
+    ${renderResults(list)}`;
+  const body = html`<p class="soft">
       Changes from the last 30 days, newest first. They were made by assistants, in the console or
       in the CLI. Changes that other programs make over the REST API are not included.
     </p>
-    <section class="card" aria-label="Changes">
-      <div class="tools">${renderSearch(describeSearch(query))}</div>
-      ${renderResults(list)}
-    </section>`;
+    ${renderBox("Changes", { below })}`;
   return { kind: "page", title: "History", body };
 }
 
-function readQuery({ searchParams }: URL): Query {
-  const kind = searchParams.get("kind") ?? "";
-  return {
-    target: (searchParams.get("target") ?? "").trim(),
-    kind: kinds.includes(kind) ? kind : "",
-  };
-}
-
-function describeSearch({ target, kind }: Query) {
-  const text = {
-    name: "target",
-    value: target,
-    label: "Search history",
-    placeholder: "Search by path, address, app or ID",
-  };
-  const named = kinds.map((name) => [name, writeLabel(name)] as const);
-  return { address: historyAddress, text, kind, kinds: [["", "Everything"] as const, ...named] };
-}
-
-async function undo(visit: Visit, form: Form): Promise<Reply> {
-  const args = { change_id: form.read("change_id") };
-  const back = readBack(form.read("back"), visit.url);
+function undo(visit: Visit, form: Form): Promise<Reply> {
+  const { account, url } = visit;
+  const back = readOwnAddress(form.read("back"), url.origin) ?? new URL(historyAddress, url.origin);
   const here = back.pathname + back.search;
-  const ended = await act(visit, form, { run: () => visit.account.call("undo", args), back: here });
-  if (ended.kind === "reply") return ended.reply;
-  if (ended.kind === "failed") return showNotUndone(ended.failure.message, here);
-  back.searchParams.set("done", "undone");
-  return { kind: "go", to: back.pathname + back.search };
-}
-
-/** The page on which it was pressed. */
-function readBack(text: string, { origin }: URL): URL {
-  return readOwnAddress(text, origin) ?? new URL(historyAddress, origin);
-}
-
-function showNotUndone(fault: string, back: string): Reply {
-  const body = html`${renderHead("Not undone", { name: "History", address: historyAddress })}
-    ${renderFault(fault)}
-    <p><a class="button" href="${back}">Go back</a></p>`;
-  return { kind: "page", title: "Not undone", body, status: 422 };
+  return act(visit, form, {
+    run: () => account.act("undo", { change_id: form.read("change_id") }),
+    back: here,
+    done: () => {
+      back.searchParams.set("done", "undone");
+      return { kind: "go", to: back.pathname + back.search };
+    },
+    failed: ({ message }) => ({
+      kind: "page",
+      title: "Not undone",
+      above: { name: "History", address: historyAddress },
+      fault: message,
+      body: html`<p><a class="button" href="${here}">Go back</a></p>`,
+    }),
+  });
 }

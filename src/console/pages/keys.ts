@@ -1,28 +1,27 @@
 import { randomUUID } from "node:crypto";
 import type { ClientKey, ListedKey } from "../../admin/keys.ts";
+import { faultOf } from "../../contract/problem.ts";
+import { roles, scopes, type Role } from "../../contract/scopes-and-roles.ts";
 import { describeKeyAccess, nameKey } from "../../text/name-key.ts";
+import type { Answer, FieldProblem } from "../account.ts";
 import { createActPage } from "../act.ts";
-import { html, type Html } from "../html.ts";
+import { splitLines, type Field, type Values } from "../form-fields.ts";
+import { html, type Part } from "../html.ts";
 import { renderPaging } from "../list-parts.ts";
 import type { Page, Reply, Visit } from "../page.ts";
-import {
-  renderFault,
-  renderNote,
-  renderPost,
-  renderTable,
-  showMadeBefore,
-  showSecret,
-} from "../parts.ts";
-import { readPage, readParam } from "../read.ts";
+import { renderBox, renderCard, renderPost, renderTable, type Column } from "../parts.ts";
+import { readPage, readParam } from "../read-address.ts";
+import { createNewPage, showMadeBefore, showSecret } from "../record-page.ts";
 import { renderTime } from "../render-changes.ts";
 
-export const keyList = { name: "Keys", address: "/keys" };
+/** The project's API keys and client keys: a list of each, new ones, and their end. */
 
-/** The project's API keys and client keys, with what each may do and when it was last used. */
-export const keysPage: Page = {
+const list = { name: "Keys", address: "/keys" };
+
+const keysPage: Page = {
   path: /^\/keys$/,
   entry: {
-    ...keyList,
+    ...list,
     group: "Project",
     icon: "M13.5 5.8a3.3 3.3 0 1 1-6.6 0 3.3 3.3 0 0 1 6.6 0zM7.9 8.1 2.5 13.5M4.5 11.5l1.7 1.7",
   },
@@ -30,9 +29,9 @@ export const keysPage: Page = {
   show: (visit) => show(visit),
 };
 
-const revoking = { needs: "change_keys", back: () => keyList.address };
+const revoking = { needs: "change_keys", back: () => list.address };
 
-export const revokeKeyPage = createActPage({
+const revokeKeyPage = createActPage({
   ...revoking,
   path: /^\/keys\/(?<id>[^/]+)\/revoke$/,
   run: ({ account, params }) => account.admin.revokeKey(readParam(params, "id")),
@@ -40,143 +39,226 @@ export const revokeKeyPage = createActPage({
   failed: ({ message }, visit) => show(visit, message),
 });
 
-export const revokeClientKeyPage = createActPage({
+const revokeClientKeyPage = createActPage({
   ...revoking,
   path: /^\/keys\/client\/(?<id>[^/]+)\/revoke$/,
   run: ({ account, params }) => account.admin.revokeClientKey(readParam(params, "id")),
   done: () => ({ kind: "go", to: "/keys?done=revoked" }),
-  failed: ({ message }) => showMadeBefore("Client key", message, keyList),
+  failed: ({ message }, visit) => show(visit, message),
 });
 
-export const newClientKeyPage = createActPage({
+const newClientKeyPage = createActPage({
   ...revoking,
   path: /^\/keys\/client$/,
   run: ({ account }, form) => account.admin.createClientKey(form.read("once")),
   done: ({ token }) =>
-    showSecret({
-      title: "Your new client key",
-      label: "Client key",
-      lead: "Copy it now. Waypost does not show it again.",
-      id: "token",
-      secret: token,
-      facts: [
-        [
-          "Use it in",
-          html`The SDK setting <code>clientAPIKey</code>, next to <code>baseURL</code>`,
-        ],
-      ],
-      list: keyList,
-    }),
-  failed: ({ message }) => showMadeBefore("Client key", message, keyList),
+    showSecret("client key", token, list, [
+      ["Use it in", html`The SDK setting <code>clientAPIKey</code>, next to <code>baseURL</code>`],
+    ]),
+  failed: (failure) => showMadeBefore("client key", list, failure),
 });
+
+const role: Field = {
+  name: "role",
+  kind: "choice",
+  hint: "A viewer reads links and apps. A manager also changes them. An owner may do everything.",
+  choices: [
+    { value: "viewer", name: "Viewer" },
+    { value: "manager", name: "Manager" },
+    { value: "owner", name: "Owner" },
+  ] satisfies readonly { readonly value: Role; readonly name: string }[],
+};
+const access: Field = {
+  name: "access",
+  kind: "choice",
+  choices: [
+    { value: "full", name: "Everything that the role allows" },
+    { value: "limited", name: "Only the selected scopes" },
+  ],
+};
+const headings = [
+  ["links", "Links"],
+  ["short_links", "Short links"],
+  ["ios_apps", "iOS apps"],
+  ["android_apps", "Android apps"],
+  ["page_templates", "Page template"],
+] as const;
+/** Plain words for the acts in the names of scopes. */
+const acts: Readonly<Record<string, string>> = {
+  index: "list",
+  show: "read",
+  update: "change",
+  destroy: "delete",
+};
+const limits: Field = {
+  name: "scope",
+  kind: "checks",
+  groups: headings.map(([value, name]) => {
+    const own = scopes.filter((scope) => scope.startsWith(`${value}.`));
+    return { value, name, choices: own.map((scope) => ({ value: scope, name: nameAct(scope) })) };
+  }),
+};
+
+function nameAct(scope: string): string {
+  const [, act = ""] = scope.split(".");
+  return acts[act] ?? act;
+}
+
+const newKeyPage = createNewPage({
+  label: "key",
+  address: "/keys/new",
+  needs: "change_keys",
+  list,
+  button: "Create key",
+  fields: [role, access, limits],
+  usual: { role: "manager", access: "full" },
+  run: async ({ account }, typed, _, once) => {
+    const request = readRequest(typed);
+    return "kind" in request ? request : account.admin.createKey({ ...request, once });
+  },
+  done: (key) =>
+    showSecret("key", key.token, list, [
+      ["Access", describeKeyAccess(key.role, key.scopes)],
+      ["Use it in", html`<code>Authorization: Bearer</code>, or in <code>WAYPOST_API_KEY</code>`],
+    ]),
+});
+
+export const keyPages: readonly Page[] = [
+  keysPage,
+  newKeyPage,
+  revokeKeyPage,
+  newClientKeyPage,
+  revokeClientKeyPage,
+];
+
+function readRequest(typed: Values) {
+  const given = roles.find((name) => name === typed["role"]);
+  const chosen = splitLines(typed["scope"]);
+  const granted = scopes.filter((name) => chosen.includes(name));
+  const isFull = typed["access"] === "full";
+  const isUnknown = granted.length < new Set(chosen).size;
+  const problems = [
+    ...(given === undefined ? [faultOf("role", `must be one of ${roles.join(", ")}`)] : []),
+    ...(isUnknown ? [{ field: "access", message: "Scopes is invalid" }] : []),
+    ...(isFull === granted.length > 0 ? [{ field: "access", message: isFull ? both : none }] : []),
+  ];
+  return given === undefined || problems.length > 0
+    ? refuse(problems)
+    : { role: given, scopes: granted };
+}
+
+function refuse(problems: readonly FieldProblem[]): Answer<never> {
+  return { kind: "failed", failure: { code: "422", message: "", problems } };
+}
+
+const both = "You selected scopes. Choose “Only the selected scopes”, or clear the selection.";
+/** An empty list would grant everything. */
+const none =
+  "Scopes can't be blank: choose at least one scope, or “Everything that the role allows”";
 
 /** The session ends with its key. */
 const signedOut: Reply = {
   kind: "page",
   title: "Key revoked",
-  body: html`<h1>Key revoked</h1>
-    <p class="soft">You were signed in with this key. Sign in with another one.</p>
+  body: html`<p class="soft">You were signed in with this key. Sign in with another one.</p>
     <p><a class="button" href="/sign-in">Sign in</a></p>`,
 };
 
 async function show(visit: Visit, fault?: string): Promise<Reply> {
-  const { account, url } = visit;
+  const { account } = visit;
   const answer = await account.admin.listKeys();
   const { keys, client_keys } =
     answer.kind === "done" ? answer.result : { keys: [], client_keys: [] };
-  const failed = answer.kind === "failed" ? answer.failure.message : undefined;
-  const mayChange = account.mayUse("change_keys");
-  const shown = mayChange ? [...columns, revokeColumn] : columns;
-  const rows = cutPage(keys, readPage(url));
-  const body = html`<div class="head">
-      <h1>Keys</h1>
-      ${mayChange ? html`<a class="button main" href="/keys/new">New key</a>` : ""}
-    </div>
-    ${renderNote(url)} ${renderFault(fault ?? failed)}
-    <p class="soft">
-      Assistants and programs connect with a key. You choose what it may do when you create it.
-    </p>
-    <section class="card" aria-label="Keys">
-      ${renderTable(
-        "Keys",
-        shown,
-        rows.map((key) => renderRow(key, visit)),
-      )}
-      ${renderPages(keys, readPage(url), "keys", "/keys?page=")}
-    </section>
-    ${renderClientKeys(visit, client_keys)}`;
-  return { kind: "page", title: "Keys", body, status: fault === undefined ? 200 : 422 };
+  const shown = renderPage(visit, "Keys", listColumns(visit), keys, "page");
+  return {
+    kind: "page",
+    title: "Keys",
+    beside:
+      account.mayUse("change_keys") && html`<a class="button main" href="/keys/new">New key</a>`,
+    fault: fault ?? (answer.kind === "failed" && answer.failure.message),
+    body: html`<p class="soft">
+        Assistants and programs connect with a key. You choose what it may do when you create it.
+      </p>
+      ${renderBox("Keys", { below: shown })} ${renderClientKeys(visit, client_keys)}`,
+  };
 }
 
 const perPage = 25;
 
 /** The newest first. */
-function cutPage<Item>(items: readonly Item[], page: number): readonly Item[] {
-  return items.toReversed().slice((page - 1) * perPage, page * perPage);
+function renderPage<Key>(
+  { url }: Visit,
+  title: string,
+  columns: readonly (Column<Key> | false)[],
+  keys: readonly Key[],
+  name: string,
+): Part {
+  const page = readPage(url, name);
+  const rows = keys.toReversed().slice((page - 1) * perPage, page * perPage);
+  const meta = { page, last: Math.ceil(keys.length / perPage) };
+  return html`${renderTable(title, columns, rows)}
+  ${renderPaging(meta, title.toLowerCase(), `/keys?${name}=`)}`;
 }
 
-function renderPages(items: readonly unknown[], page: number, things: string, address: string) {
-  return renderPaging({ page, last: Math.ceil(items.length / perPage) }, things, address);
+function listColumns(visit: Visit): readonly (Column<ListedKey> | false)[] {
+  const { account } = visit;
+  const tellUse = ({ is_own, last_used_at }: ListedKey) =>
+    is_own ? "now" : renderTime(last_used_at, account) || "never";
+  return [
+    {
+      name: "Key",
+      cell: (key) =>
+        html`<code>${nameKey(key)}</code>
+          ${key.is_own && html`<span class="tag">this session</span>`}
+          ${key.is_kept && html`<span class="tag">this machine</span>`}
+          <span class="granted">${describeKeyAccess(key.role, key.scopes)}</span>
+          <span class="line soft early">Last used: ${tellUse(key)}</span>`,
+    },
+    {
+      name: "Created",
+      look: "late soft when",
+      cell: (key) => renderTime(key.created_at, account),
+    },
+    { name: "Last used", look: "late soft when", cell: tellUse },
+    createRevokeColumn(visit, "/keys"),
+  ];
 }
 
-const columns = [
-  { name: "Key" },
-  { name: "Created", look: "late when" },
-  { name: "Last used", look: "late when" },
-];
-const revokeColumn = { name: "Revoke", look: "number revoke" };
-
-function renderRow(key: ListedKey, visit: Visit): Html {
-  const { is_own, is_kept, created_at, last_used_at } = key;
-  const used = is_own ? "now" : renderTime(last_used_at, visit.account) || "never";
-  const tags = [...(is_own ? ["this session"] : []), ...(is_kept ? ["this machine"] : [])];
-  return html`<tr>
-    <td>
-      <code>${nameKey(key)}</code>${tags.map((text) => html` <span class="tag">${text}</span>`)}
-      <span class="granted">${describeKeyAccess(key.role, key.scopes)}</span>
-      <span class="line soft early">Last used: ${used}</span>
-    </td>
-    <td class="late soft">${renderTime(created_at, visit.account)}</td>
-    <td class="late soft">${used}</td>
-    ${renderRevoke(visit, key, "/keys")}
-  </tr>`;
-}
-
-function renderRevoke(visit: Visit, key: { readonly id: string }, above: string): Html | string {
-  if (!visit.account.mayUse("change_keys")) return "";
-  const button = html`<button class="small grave" aria-label="Revoke ${nameKey(key)}…">
-    Revoke…
-  </button>`;
-  const address = `${above}/${encodeURIComponent(key.id)}/revoke`;
-  return html`<td class="number">${renderPost(visit, address, button)}</td>`;
-}
-
-function renderClientKeys(visit: Visit, keys: readonly ClientKey[]): Html {
-  const { account, url } = visit;
-  const mayChange = account.mayUse("change_keys");
-  const button = html`<button>New client key</button>`;
-  const form = renderPost(visit, "/keys/client", button, { once: randomUUID() });
-  const heads = [{ name: "Client key" }, { name: "Created", look: "late when" }];
-  const shown = mayChange ? [...heads, revokeColumn] : heads;
-  const page = readPage(url, "client");
-  const rows = cutPage(keys, page).map(
-    (key) =>
-      html`<tr>
-        <td><code>${nameKey(key)}</code></td>
-        <td class="late soft">${renderTime(key.created_at, account)}</td>
-        ${renderRevoke(visit, key, "/keys/client")}
-      </tr>`,
+function createRevokeColumn(visit: Visit, above: string) {
+  return (
+    visit.account.mayUse("change_keys") && {
+      name: "Revoke",
+      look: "number revoke",
+      cell: (key: { readonly id: string }) => {
+        const label = `Revoke ${nameKey(key)}…`;
+        const button = html`<button class="small grave" aria-label="${label}">Revoke…</button>`;
+        return renderPost(visit, `${above}/${encodeURIComponent(key.id)}/revoke`, button);
+      },
+    }
   );
-  return html`<section class="card" aria-labelledby="client-keys">
-    <h2 id="client-keys">Client keys</h2>
-    <div class="inside stack">
-      <p class="soft">
+}
+
+function renderClientKeys(visit: Visit, keys: readonly ClientKey[]): Part {
+  const { account } = visit;
+  const button = html`<button>New client key</button>`;
+  const columns = [
+    { name: "Client key", cell: (key: ClientKey) => html`<code>${nameKey(key)}</code>` },
+    {
+      name: "Created",
+      look: "late soft when",
+      cell: (key: ClientKey) => renderTime(key.created_at, account),
+    },
+    createRevokeColumn(visit, "/keys/client"),
+  ];
+  return renderCard("Client keys", {
+    inside: html`<p class="soft">
         The SDK in a mobile app uses a client key. The key is not a secret: it can only look up the
         link that opened or installed the app.
       </p>
-      ${mayChange ? form : ""}
-    </div>
-    ${rows.length === 0 ? "" : renderTable("Client keys", shown, rows)}
-    ${renderPages(keys, page, "client keys", "/keys?client=")}
-  </section>`;
+      ${
+        account.mayUse("change_keys") &&
+        renderPost(visit, "/keys/client", button, { once: randomUUID() })
+      }`,
+    below: keys.length > 0 && renderPage(visit, "Client keys", columns, keys, "client"),
+  });
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../contract/json.ts";
 import type { FieldProblem } from "../account.ts";
 import { renderField, renderOthers, writeFields, type Field, type Values } from "../form-fields.ts";
-import { html, type Html } from "../html.ts";
+import { html, type Html, type Part } from "../html.ts";
 import { renderHidden } from "../parts.ts";
 import type { ShownFields } from "../record-page.ts";
 import { listAppChoices, nameOther, renderOther, type AppChoices } from "./app-choices.ts";
@@ -99,9 +99,9 @@ const groups: readonly Group[] = [
 ];
 export const linkFields = groups.flatMap((group) => group.fields);
 
-/** Those in which any text may stand. */
+/** Fields that take any text. */
 export const textFields = listNames("text", "area");
-/** Those that are on or off. */
+/** Fields that are on or off. */
 export const flagFields = listNames("check");
 
 function listNames(...kinds: readonly Field["kind"][]): readonly string[] {
@@ -114,7 +114,7 @@ export function writeChanges(typed: Values, names: readonly string[]): JsonObjec
   const own = linkFields.filter(({ app }) => app === undefined);
   const apps = appKinds.flatMap(({ name }) => {
     const changed = [nameOther(name), name].filter((each) => names.includes(each));
-    // What is typed counts before what is chosen.
+    // A typed name takes precedence over the choice.
     const id = changed.map((each) => typed[each] ?? "").find((each) => each !== "") ?? "";
     return changed.length === 0 ? [] : [[name, id === "" ? null : { id }] as const];
   });
@@ -123,7 +123,7 @@ export function writeChanges(typed: Values, names: readonly string[]): JsonObjec
 
 const destinations = new Set(["url", "ios_fallback_url", "android_fallback_url"]);
 
-/** Whether anything is filled in that visitors can be sent to. */
+/** Whether a field has a place that visitors can be redirected to. */
 export function hasDestination(typed: Values): boolean {
   const names = linkFields.flatMap(({ name, app }) =>
     app !== undefined || destinations.has(name) ? [name] : [],
@@ -132,28 +132,19 @@ export function hasDestination(typed: Values): boolean {
 }
 
 export async function renderFields({ account, values, failure }: ShownFields): Promise<Html> {
-  const problems = (failure?.problems ?? []).map(placeProblem);
-  const placed = failure?.problems === undefined ? failure : { ...failure, problems };
-  const listed = appKinds.map(({ name }) => listAppChoices(account, name, values[name] ?? ""));
-  const apps = await Promise.all(listed);
+  const { problems = [] } = failure ?? {};
+  const apps = await listAppChoices(account, values);
   const rendered = groups.map((group) => {
     const inner = group.fields.map((field) => renderLinkField(field, values, problems, apps));
-    const isOpen = group.fields.some(({ name }) => values[name] !== "" || hasProblem(name));
+    const isOpen = group.fields.some(
+      ({ name }) => values[name] !== "" || problems.some(({ field }) => field === name),
+    );
     return renderGroup(group, inner, isOpen);
   });
-  return html`${renderOthers(linkFields, placed)} ${rendered}`;
-
-  function hasProblem(name: string): boolean {
-    return problems.some(({ field }) => field === name);
-  }
+  return html`${renderOthers(linkFields, failure)} ${rendered}`;
 }
 
-/** An app's own fields are the app's. */
-function placeProblem({ field = "", message }: FieldProblem): FieldProblem {
-  return { message, field: field.replace(/\..*$/, "").replace(/^(ios_app|android_app)_id$/, "$1") };
-}
-
-function renderGroup({ name, isRare = false }: Group, inner: readonly unknown[], isOpen: boolean) {
+function renderGroup({ name, isRare = false }: Group, inner: readonly Part[], isOpen: boolean) {
   const body = html`<div class="pair">${inner}</div>`;
   if (!isRare) {
     return html`<fieldset>
@@ -161,8 +152,7 @@ function renderGroup({ name, isRare = false }: Group, inner: readonly unknown[],
       ${body}
     </fieldset>`;
   }
-  const open = isOpen ? html` open` : "";
-  return html`<details class="more" ${open}>
+  return html`<details class="more" ${isOpen && html` open`}>
     <summary>${name}</summary>
     ${body}
   </details>`;
@@ -172,14 +162,14 @@ function renderLinkField(
   field: LinkField,
   values: Values,
   problems: readonly FieldProblem[],
-  apps: readonly (AppChoices | undefined)[],
-): Html | string {
+  apps: readonly AppChoices[],
+): Part {
   const { name, app } = field;
   if (app === undefined) return renderField(field, values, problems);
   const value = values[name] ?? "";
-  const found = apps.find((each) => each !== undefined && name.startsWith(each.kind.name));
-  if (app === "other") return found === undefined ? "" : renderOther(found, value);
-  if (found === undefined) return value === "" ? "" : renderHidden(name, value);
+  const found = apps.find(({ kind }) => name.startsWith(kind.name));
+  if (app === "other") return found && renderOther(found, value);
+  if (found === undefined) return value !== "" && renderHidden(name, value);
   const choices = [{ value: "", name: "None" }, ...found.choices];
   return renderField({ ...field, choices }, values, problems);
 }

@@ -1,7 +1,7 @@
-/** Addresses of links in the console, and the text for a link that does not exist. */
+/** Addresses of links in the console. */
 
 export const linkList = { name: "Links", address: "/links" };
 
 export const idPattern = String.raw`/links/(?<id>[^/]+)`;
 
-export const gone = { thing: "link", why: "It was deleted, or the address is wrong." };
+export const gone = { label: "link", list: linkList };

@@ -7,24 +7,24 @@ import {
   renderLeave,
   renderLooks,
   renderPlatforms,
-  showHost,
   type Platform,
 } from "../device.ts";
 import { looks, readLook, writeFramed } from "../framed-page.ts";
-import { html, type Html } from "../html.ts";
+import { html, type Html, type Part } from "../html.ts";
 import type { Page } from "../page.ts";
-import { shorten } from "../parts.ts";
-import { readParam, readRecord, readText } from "../read.ts";
+import { renderCard, shorten, showHost } from "../parts.ts";
+import { readParam } from "../read-address.ts";
+import type { ExplainedLink } from "../records.ts";
 import { idPattern } from "./link-place.ts";
-import { readVersion, type TemplateText } from "./template-text.ts";
+import { readVersion } from "./template-text.ts";
 import { mostOfAddress } from "./visits.ts";
 
-/** The page of a link as its visitors meet it, on each device, by day and by night. */
+/** The page of a link as its visitors see it, on each device, light and dark. */
 
-/** In addresses of pages: a link that is not there yet. */
+/** In addresses of pages: a link that does not exist yet. */
 export const newId = "new";
 
-/** Whether its page is drawn of what somebody types; a deployment elsewhere draws what it has. */
+/** Whether typed fields can be previewed; a remote server only previews what it has. */
 export function canDraft({ isOwn, mayUse }: Account, id: string): boolean {
   const tool = id === newId ? "create_link" : "update_link";
   return isOwn && mayUse("preview_template") && mayUse(tool);
@@ -32,10 +32,10 @@ export function canDraft({ isOwn, mayUse }: Account, id: string): boolean {
 
 const draftForm = "draft";
 
-/** By what the script knows the form; `isTyped` where it shows something else than is saved. */
-export function markDraft(account: Account, id: string, isTyped: boolean): Html | string {
-  if (!canDraft(account, id)) return "";
-  const typed = isTyped ? html` data-typed` : "";
+/** Marks the form for the script; `isTyped` if it differs from what is saved. */
+export function markDraft(account: Account, id: string, isTyped: boolean): Html | undefined {
+  if (!canDraft(account, id)) return undefined;
+  const typed = isTyped && html` data-typed`;
   return html` id="${draftForm}" data-draft="${writeAddress(id, "draft")}" ${typed}`;
 }
 
@@ -43,76 +43,73 @@ function writeAddress(id: string, page: "draft" | "page"): string {
   return `/links/${encodeURIComponent(id)}/${page}`;
 }
 
-/** One of the devices is seen at a time, and its page is asked for when it is seen. */
-export function renderLinkPreview(account: Account, id: string, visits: JsonObject): Html | string {
+type Visits = ExplainedLink["visits"] | undefined;
+
+/** One device is visible at a time, and its page is loaded when it becomes visible. */
+export function renderLinkPreview(account: Account, id: string, visits: Visits): Part {
   if (!account.mayUse("preview_template")) return "";
   const stage = platforms.map((platform) => {
     const source = `${writeAddress(id, "page")}?platform=${platform}&`;
     return renderStage(account, { platform, visits, source });
   });
-  return renderCard(account, { id, stage });
+  return renderPreview(account, { id, stage });
 }
 
-/** Only a script has it drawn. */
-export function renderNewPreview(account: Account): Html | string {
-  return canDraft(account, newId) ? renderCard(account, { id: newId, stage: [] }) : "";
+/** Only the script fills it. */
+export function renderNewPreview(account: Account): Html | undefined {
+  return canDraft(account, newId) ? renderPreview(account, { id: newId, stage: [] }) : undefined;
 }
 
-type Card = {
+type Preview = {
   readonly id: string;
-  readonly stage: readonly Html[];
+  readonly stage: readonly Part[];
   readonly platform?: Platform;
-  /** Why there is nothing to be seen. */
+  /** Why it is empty. */
   readonly fault?: string;
 };
 
-export function renderCard(
+export function renderPreview(
   account: Account,
-  { id, stage, platform = "ios", fault = "" }: Card,
+  { id, stage, platform = "ios", fault }: Preview,
 ): Html {
   const isNew = id === newId;
   const form = canDraft(account, id) ? draftForm : undefined;
   const link = isNew ? "" : `?link=${encodeURIComponent(id)}`;
-  const template = account.mayUse("get_template_version")
-    ? html`<p class="hint"><a href="/template${link}">Edit this page for all links</a></p>`
-    : "";
-  return html`<section class="card looking${isNew ? " drawn" : ""}" aria-labelledby="preview">
-    <header>
-      <h2 id="preview">Preview</h2>
-      ${renderLooks("light")}
-    </header>
-    <div class="inside">
-      ${renderPlatforms(platform, form)}
+  const template = html`<p class="hint">
+    <a href="/template${link}">Edit this page for all links</a>
+  </p>`;
+  return renderCard("Preview", {
+    look: isNew ? "looking drawn" : "looking",
+    beside: renderLooks("light"),
+    inside: html`${renderPlatforms(platform, form)}
       <div class="stage" id="stage">${stage}</div>
       <p class="hint" id="findings" data-drafted>${fault}</p>
-      ${template}
-    </div>
-  </section>`;
+      ${account.mayUse("get_template_version") && template}`,
+  });
 }
 
-type Seen = {
+type Stage = {
   readonly platform: Platform;
-  readonly visits: JsonObject;
+  readonly visits: Visits;
   /** Where its page is, up to the look. */
   readonly source: string;
 };
 
-/** What visitors with this device meet. */
-export function renderStage({ host }: Account, { platform, visits, source }: Seen): Html {
-  const outcome = findSeen(visits, platform);
-  if (readText(outcome, "action") === "redirect") {
-    const to = html`<bdi>${shorten(readText(outcome, "to"), mostOfAddress)}</bdi>`;
-    return renderLeave(platform, html`No preview page: visitors are redirected to ${to}`);
+/** What visitors with this device see. */
+export function renderStage({ host }: Account, { platform, visits, source }: Stage): Part {
+  const { action, to = "" } = findOutcome(visits, platform) ?? {};
+  if (action === "redirect") {
+    const end = html`<bdi>${shorten(to, mostOfAddress)}</bdi>`;
+    return renderLeave(platform, html`No preview page: visitors are redirected to ${end}`);
   }
-  return html`${looks.map((look) =>
+  return looks.map((look) =>
     renderDevice({ platform, look, source: `${source}look=${look}`, host: showHost(host) }),
-  )}`;
+  );
 }
 
-/** Who has the app goes there at once, and sees no page. */
-function findSeen(visits: JsonObject, platform: Platform): JsonObject {
-  const outcome = readRecord(visits, platform);
-  return platform === "desktop" ? outcome : readRecord(outcome, "without_app");
+/** A visitor with the app sees no page. */
+function findOutcome(visits: Visits, platform: Platform) {
+  return platform === "desktop" ? visits?.desktop : visits?.[platform].without_app;
 }
 
 export const linkFramePage: Page = {
@@ -128,18 +125,18 @@ export const linkFramePage: Page = {
   },
 };
 
-async function drawPage(account: Account, wanted: JsonObject): Promise<string> {
+async function drawPage(account: Account, shown: JsonObject): Promise<string> {
   const text = await readShownText(account);
   if (text === undefined) return renderNothing(unknownText);
-  const answer = await account.call("preview_template", { ...text, ...wanted, html: true });
-  if (answer.kind === "done") return readText(answer.result, "html");
-  return renderNothing(answer.kind === "failed" ? answer.failure.message : "");
+  const answer = await account.call("preview_template", { ...text, ...shown, html: true });
+  if (answer.kind === "failed") return renderNothing(answer.failure.message);
+  return answer.result.html ?? "";
 }
 
 export const unknownText = "Waypost could not read the page template.";
 
-/** What links show: the version that is live, or else the default page, which is the starter's. */
-export async function readShownText(account: Account): Promise<TemplateText | undefined> {
+/** The live version, or else the default page, which is the starter's. */
+export async function readShownText(account: Account) {
   const live = await readVersion(account, "live");
   const shown = live.kind === "none" ? await readVersion(account, "starter") : live;
   return shown.kind === "text" ? shown.text : undefined;

@@ -1,9 +1,9 @@
-import type { JsonObject } from "../../contract/json.ts";
 import type { Account } from "../account.ts";
 import { html, trust, type Html } from "../html.ts";
-import type { Page, Reply, Visit } from "../page.ts";
-import { renderHead, showMissing, showUnread } from "../parts.ts";
-import { readParam, readRecord, readText } from "../read.ts";
+import type { Page, PageReply, Reply, Visit } from "../page.ts";
+import { renderCard } from "../parts.ts";
+import { readParam } from "../read-address.ts";
+import { showGone } from "../record-page.ts";
 import { gone, idPattern, linkList } from "./link-place.ts";
 
 /** The QR code of a link's address: on the link's page, and as a file. */
@@ -15,53 +15,41 @@ export const linkQrPage: Page = {
 };
 
 async function show({ account, params }: Visit): Promise<Reply> {
+  const page = { kind: "page", title: "QR code", above: linkList } as const;
   const answer = await account.call("get_link", { id: readParam(params, "id") });
-  const isGone = answer.kind === "failed" && answer.failure.code === "not_found";
-  if (answer.kind === "failed" && !isGone) {
-    const fault = answer.failure.message;
-    return showUnread(title, linkList, fault);
+  if (answer.kind === "failed") {
+    const { code, message } = answer.failure;
+    return code === "not_found"
+      ? showGone(gone)
+      : { ...page, fault: message, body: "", status: 503 };
   }
-  if (answer.kind !== "done") return showMissing(gone, linkList);
-  const link = readRecord(answer.result, "link");
-  const address = readText(link, "address");
-  if (address === "") return tellNone("Waypost does not know this link's address.");
+  const { address = "", path = "" } = answer.result.link;
+  const missing = (why: string): PageReply => {
+    return { ...page, body: html`<p class="soft">${why}</p>`, status: 404 };
+  };
+  if (address === "") return missing("Waypost does not know this link's address.");
   const ending = params["ending"] === "svg" ? "svg" : "png";
   const bytes = await draw(account, address, ending);
-  if (bytes === undefined) return tellNone("This link's address is too long for a QR code.");
-  return { kind: "file", type: types[ending], name: nameFile(link, ending), bytes };
+  if (bytes === undefined) return missing("This link's address is too long for a QR code.");
+  const name = `${path.replace(/[^\w.-]+/g, "-")}.${ending}`;
+  return { kind: "file", type: types[ending], name, bytes };
 }
 
-const title = "QR code";
-
 const types = { svg: "image/svg+xml", png: "image/png" } as const;
-type Ending = keyof typeof types;
 
-async function draw({ qr }: Account, address: string, ending: Ending) {
+async function draw({ qr }: Account, address: string, ending: keyof typeof types) {
   if (ending === "png") return qr.drawPng(address);
   const svg = await qr.drawSvg(address);
   return svg === undefined ? undefined : Buffer.from(svg);
 }
 
-/** The link is there, and has no such picture. */
-function tellNone(why: string): Reply {
-  const body = html`${renderHead(title, linkList)}
-    <p class="soft">${why}</p>`;
-  return { kind: "page", status: 404, title, body };
-}
-
-/** As what a picture of its address is saved. */
-function nameFile(link: JsonObject, ending: Ending): string {
-  return `${readText(link, "path").replace(/[^\w.-]+/g, "-")}.${ending}`;
-}
-
-/** A longer one is hardly read from a screen, and comes as a file. */
+/** A longer one is hard to read from a screen, so it is only offered as a file. */
 const mostOfSvg = 12_000;
 
 export function renderQr(svg: string, id: string): Html {
   const file = `/links/${encodeURIComponent(id)}/qr`;
-  return html`<section class="card" aria-labelledby="qr">
-    <h2 id="qr">QR code</h2>
-    <div class="inside qr">
+  return renderCard("QR code", {
+    inside: html`<div class="qr">
       ${
         svg.length > mostOfSvg
           ? html`<p class="soft">The address is long, so few cameras can read its QR code.</p>`
@@ -71,6 +59,6 @@ export function renderQr(svg: string, id: string): Html {
         <a class="button small" href="${file}.png">PNG</a>
         <a class="button small" href="${file}.svg">SVG</a>
       </div>
-    </div>
-  </section>`;
+    </div>`,
+  });
 }

@@ -1,11 +1,13 @@
 import { writeLabel } from "../../text/write-label.ts";
 import { linkFilters, ownLinkFilters } from "../../contract/filters.ts";
 import type { AskedCondition, FilterFields, FilterInput } from "../../contract/filters.ts";
+import type { ReadMeta } from "../../contract/fields.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { paging } from "../../contract/limits.ts";
-import { readNumber, readPage } from "../read.ts";
+import { writeNumber } from "../parts.ts";
+import { readPage } from "../read-address.ts";
 
-/** Which links a list shows, as its address says it: the same address shows the same place. */
+/** Which links a list shows. Its address says the same, so that it can be opened again. */
 export type LinkQuery = {
   readonly search: string;
   readonly sort: SortName;
@@ -24,7 +26,7 @@ type SortName = keyof typeof sorts;
 
 export const filterFields: FilterFields = { ...linkFilters, ...ownLinkFilters };
 
-/** In words, as a person reads them between a field and a value. */
+/** The words between a field and a value. */
 export const conditionWords: Readonly<Partial<Record<AskedCondition, string>>> = {
   eq: "is",
   not_eq: "is not",
@@ -49,7 +51,7 @@ export function readLinkQuery(url: URL): LinkQuery {
   };
 }
 
-/** `clicks gteq 10`, as an address has it. What is no filter is refused by the tool. */
+/** Reads `clicks gteq 10`. The tool refuses what is not a filter. */
 export function readFilter(text: string): FilterInput {
   const [, field = text, word = "", given = ""] = /^(\w+) (\w+) ?([^]*)$/.exec(text) ?? [];
   // The tool checks the condition, and lists the valid ones.
@@ -72,13 +74,13 @@ export function writeFilter({ field, condition, value }: FilterInput): string {
   return `${field} ${condition} ${String(value)}`;
 }
 
-/** The part behind the question mark; what is usual is left out. */
+/** The query of an address without the defaults; page 0 leaves the number to be appended. */
 export function writeLinkQuery({ search, sort, filters, page }: LinkQuery): string {
   const params = new URLSearchParams();
   if (search !== "") params.set("search", search);
   for (const filter of filters) params.append("filter", writeFilter(filter));
   if (sort !== "newest") params.set("sort", sort);
-  if (page > 1) params.set("page", String(page));
+  if (page !== 1) params.set("page", page === 0 ? "" : String(page));
   const text = String(params);
   return text === "" ? "" : `?${text}`;
 }
@@ -97,7 +99,7 @@ export function isNarrowed({ search, filters }: LinkQuery): boolean {
   return search !== "" || filters.length > 0;
 }
 
-/** So many of the links that are found are counted: a person turns no more pages. */
+/** How many links are counted at most: no person turns more pages. */
 export function chooseMostCounted({ search, filters }: LinkQuery): number {
   const texts = [
     ...search.split(/\s+/u),
@@ -108,18 +110,16 @@ export function chooseMostCounted({ search, filters }: LinkQuery): number {
   return shortest < paging.shortest_indexed ? mostOfShort : paging.most_counted;
 }
 
-/** For a text that no index finds all links are gone through, until enough have it. */
+/** The database has no index for a short text, so it reads links until enough match. */
 const mostOfShort = 1000;
 
-/** One more than are counted says that there are more. */
-export function isCountCut(meta: JsonObject, query: LinkQuery): boolean {
-  return isNarrowed(query) && readNumber(meta, "count") === chooseMostCounted(query) + 1;
+/** One more than are counted says that more exist. */
+export function isCountCut({ count }: ReadMeta, query: LinkQuery): boolean {
+  return isNarrowed(query) && count === chooseMostCounted(query) + 1;
 }
 
 /** How many links the list has found, as a person reads it. */
-export function writeFound(meta: JsonObject, query: LinkQuery): string {
-  if (isCountCut(meta, query)) {
-    return `more than ${chooseMostCounted(query).toLocaleString("en")}`;
-  }
-  return readNumber(meta, "count").toLocaleString("en");
+export function writeFound(meta: ReadMeta, query: LinkQuery): string {
+  if (!isCountCut(meta, query)) return writeNumber(meta.count);
+  return `more than ${writeNumber(chooseMostCounted(query))}`;
 }

@@ -1,13 +1,14 @@
 import { leave, renderQuestion } from "../act.ts";
 import type { Values } from "../form-fields.ts";
-import { html, type Html } from "../html.ts";
+import { html, type Part } from "../html.ts";
 import type { Form, Reply, Visit } from "../page.ts";
-import { renderCopy, renderHead } from "../parts.ts";
-import { readParam, readRecord, readText } from "../read.ts";
-import { createRecordPages, type RecordKind } from "../record-page.ts";
+import { renderBox, renderCopy } from "../parts.ts";
+import { readParam } from "../read-address.ts";
+import { createRecordPages } from "../record-page.ts";
+import type { LinkAddresses, Records } from "../records.ts";
 import { renderHistory } from "../render-changes.ts";
 import { hasDestination, linkFields, renderFields, writeChanges } from "./link-fields.ts";
-import { gone, linkList } from "./link-place.ts";
+import { linkList } from "./link-place.ts";
 import { markDraft, renderLinkPreview, renderNewPreview } from "./link-preview.ts";
 import { renderQr } from "./link-qr.ts";
 import { renderLinkStats } from "./statistics.ts";
@@ -20,86 +21,67 @@ export const linkPages = createRecordPages({
   title: "Link",
   base: linkList.address,
   list: linkList,
-  gone,
   creation: {
     tool: "create_link",
     button: "Create link",
-    done: "created",
+    note: "created",
     beside: renderNewPreview,
-    check: (visit, form, typed) => {
-      return hasDestination(typed) || form.has(anyway)
-        ? undefined
-        : askToCreate(visit, form, typed);
-    },
+    check: (visit, form, typed) =>
+      hasDestination(typed) || form.has(anyway) ? undefined : askToCreate(visit, form, typed),
   },
-  forms: [
-    {
-      fields: linkFields,
-      tool: "update_link",
-      read: (id, account) => account.readRecord("link", id),
-      save: (id, changes, account) => account.call("update_link", { id, ...changes }),
-      write: writeChanges,
-      render: renderFields,
-      mark: markDraft,
-    },
-  ],
-  names: (link) => [readText(link, "name"), `/${readText(link, "path")}`],
+  form: { fields: linkFields, write: writeChanges, render: renderFields, mark: markDraft },
+  names: ({ name, path }: Records["link"]) => [name, `/${path ?? ""}`],
   view,
   deleted: "deleted",
 });
 
-async function view(visit: Visit): ReturnType<RecordKind["view"]> {
+async function view(visit: Visit) {
   const { account } = visit;
   const id = readParam(visit.params, "id");
-  const [answer, visits, stats, history] = await Promise.all([
+  const [answer, explained, stats, history] = await Promise.all([
     account.call("get_link", { id }),
-    account.mayUse("explain_link") ? account.call("explain_link", { id }) : undefined,
+    account.tryCall("explain_link", { id }),
     renderLinkStats(visit, id),
     renderHistory(visit, id),
   ]);
   if (answer.kind === "failed") {
     return { failure: answer.failure.code === "not_found" ? undefined : answer.failure };
   }
-  const link = answer.kind === "done" ? readRecord(answer.result, "link") : {};
-  const address = readText(link, "address");
-  const svg = address === "" ? undefined : await account.qr.drawSvg(address);
-  const explained = visits?.kind === "done" ? visits.result : undefined;
+  const { link } = answer.result;
+  const { address } = link;
+  const svg = address && (await account.qr.drawSvg(address));
   return {
-    above: html`${renderAddresses(address, readText(link, "short_address"))} ${stats}`,
-    side: html`${renderLinkPreview(account, id, readRecord(explained ?? {}, "visits"))}
-    ${explained === undefined ? "" : renderVisits(explained)}
-    ${svg === undefined ? "" : renderQr(svg, id)} ${history}`,
+    above: [renderAddresses(link), stats],
+    side: [
+      renderLinkPreview(account, id, explained?.visits),
+      explained && renderVisits(explained),
+      svg && renderQr(svg, id),
+      history,
+    ],
     hasFrames: account.mayUse("preview_template"),
   };
 }
 
-function renderAddresses(address: string, short: string): Html {
-  if (address === "") return renderUnknownAddress();
-  return html`<section class="card" aria-label="Address">
-    <div class="inside">
-      ${renderCopy(address, "address", "Copy the address")}
-      ${short === "" ? "" : renderCopy(short, "short", "Copy the address with the short path")}
-    </div>
-  </section>`;
-}
-
 /** The link host of a remote server is only known if the operator sets it. */
-function renderUnknownAddress(): Html {
-  return html`<section class="card" aria-label="Address">
-    <div class="inside">
-      <p class="soft">
-        Waypost does not know the link host of the remote server, so it cannot show this link's
-        address or QR code. The operator can set the link host with
-        <code>WAYPOST_LINK_ORIGIN</code>.
-      </p>
-    </div>
-  </section>`;
+const unknownAddress = html`<p class="soft">
+  Waypost does not know the link host of the remote server, so it cannot show this link's address or
+  QR code. The operator can set the link host with <code>WAYPOST_LINK_ORIGIN</code>.
+</p>`;
+
+function renderAddresses({ address, short_address: short }: LinkAddresses): Part {
+  const inside = address
+    ? [
+        renderCopy(address, "address", "Copy the address"),
+        short && renderCopy(short, "short", "Copy the address with the short path"),
+      ]
+    : unknownAddress;
+  return renderBox("Address", { inside });
 }
 
 const anyway = "anyway";
 const notKept = new Set(["form_token", leave]);
 
-/** A link without a destination is allowed, and mostly a mistake. */
+/** A link without a destination is allowed, but usually a mistake. */
 function askToCreate(visit: Visit, form: Form, typed: Values): Reply {
   const isTyped = Object.values(typed).some((value) => value !== "");
   const title = "This link has no destination. Create it anyway?";
@@ -109,9 +91,7 @@ function askToCreate(visit: Visit, form: Form, typed: Values): Reply {
     title,
     button: "Create it anyway",
     destroys: false,
-    facts: String(
-      html`<p>It has no web address, app or fallback. You can add a destination later.</p>`,
-    ),
+    facts: "<p>It has no web address, app or fallback. You can add a destination later.</p>",
     frames: "",
     rows: "",
     count: undefined,
@@ -120,7 +100,11 @@ function askToCreate(visit: Visit, form: Form, typed: Values): Reply {
   };
   const hidden = [...kept, [anyway, "1"] as const];
   const noLabel = "Back to the form";
-  const body = html`${renderHead(title, linkList)}
-  ${renderQuestion({ question, visit, hidden, no: leave, noLabel, isTyped })}`;
-  return { kind: "page", title: "New link", body };
+  return {
+    kind: "page",
+    title: "New link",
+    heading: title,
+    above: linkList,
+    body: renderQuestion({ question, visit, hidden, no: leave, noLabel, isTyped }),
+  };
 }

@@ -1,18 +1,27 @@
 import { writeLabel } from "../../text/write-label.ts";
-import type { JsonObject } from "../../contract/json.ts";
 import type { Answer } from "../account.ts";
+import { renderField, type Field } from "../form-fields.ts";
 import { html, type Html } from "../html.ts";
-import { leadToLast, renderAnswer, renderResults } from "../list-parts.ts";
+import {
+  leadToLast,
+  renderAnswer,
+  renderPaging,
+  renderResults,
+  renderSearch,
+} from "../list-parts.ts";
 import type { Page, Reply, Visit } from "../page.ts";
 import {
+  renderBox,
   renderFault,
+  renderForm,
   renderHidden,
-  renderNote,
-  renderOption,
+  renderList,
   renderTable,
   shorten,
+  writeNumber,
+  type Column,
 } from "../parts.ts";
-import { readNumber, readRecord, readRecords, readText } from "../read.ts";
+import type { ListedLink, ToolResults } from "../records.ts";
 import { linkList } from "./link-place.ts";
 import {
   conditionWords,
@@ -29,9 +38,9 @@ import {
   writeLinkQuery,
   type LinkQuery,
 } from "./link-query.ts";
-import { renderPick, renderSelecting, selectColumn } from "./select-links.ts";
+import { createPickColumn, renderQuery } from "./select-links.ts";
 
-/** All links, searched while somebody types, filtered, in an order, page by page. */
+/** All links: a search while a person types, filters, an order, and pages. */
 export const linksPage: Page = {
   path: /^\/links$/,
   entry: {
@@ -46,6 +55,7 @@ export const linksPage: Page = {
 
 async function show(visit: Visit): Promise<Reply> {
   const { account, url } = visit;
+  const { mayUse } = account;
   const query = readLinkQuery(url);
   const added = readAdded(url);
   if (added !== undefined) {
@@ -58,40 +68,31 @@ async function show(visit: Visit): Promise<Reply> {
   if (past !== undefined) return past;
   const list = isFilterRefused(answer)
     ? renderFault("A filter in this address is not valid. Remove it, then add it again.")
-    : renderAnswer(answer, (result) => renderList(result, query, visit));
-  const body = html`<div class="head">
-      <h1>Links</h1>
-      ${
-        account.mayUse("list_bin")
-          ? html`<a class="button quiet" href="/deleted?kind=link">Deleted</a>`
-          : ""
-      }
-      ${
-        account.mayUse("plan_links")
-          ? html`<a class="button quiet" href="/links/import">Import</a>`
-          : ""
-      }
-      ${
-        account.mayUse("create_link")
-          ? html`<a class="button main" href="/links/new">New link</a>`
-          : ""
-      }
-    </div>
-    ${renderNote(url)}
-    <section class="card" aria-label="Links">
-      <div class="tools">${renderSearch(query)} ${renderFilters(query)}</div>
-      ${renderResults(list)}
-    </section>`;
-  return { kind: "page", title: "Links", body };
+    : renderAnswer(answer, (result) => renderLinks(result, query, visit));
+  return {
+    kind: "page",
+    title: "Links",
+    beside: [
+      mayUse("list_bin") && html`<a class="button quiet" href="/deleted?kind=link">Deleted</a>`,
+      mayUse("plan_links") && html`<a class="button quiet" href="/links/import">Import</a>`,
+      mayUse("create_link") && html`<a class="button main" href="/links/new">New link</a>`,
+    ],
+    body: renderBox("Links", {
+      below: html`<div class="tools">
+          ${renderSearch(describeSearch(query))} ${renderFilters(query)}
+        </div>
+        ${renderResults(list)}`,
+    }),
+  };
 }
 
 /** The tool's own message names positions in its arguments, which a person does not see. */
-function isFilterRefused(answer: Answer): boolean {
+function isFilterRefused(answer: Answer<unknown>): boolean {
   if (answer.kind !== "failed" || answer.failure.code !== "invalid_arguments") return false;
   return answer.failure.problems?.some(({ field }) => field?.startsWith("filters")) === true;
 }
 
-/** One more filter, as its form sends it; undefined where none was sent. */
+/** One more filter, as its form sends it; undefined if none was sent. */
 function readAdded({ searchParams }: URL): string | undefined {
   const field = searchParams.get("field");
   if (field === null) return undefined;
@@ -99,33 +100,21 @@ function readAdded({ searchParams }: URL): string | undefined {
   return `${field} ${condition ?? ""} ${value ?? ""}`;
 }
 
-function renderSearch({ search, sort, filters }: LinkQuery): Html {
-  const options = Object.entries(sorts).map(([name, { label }]) => renderOption(name, label, sort));
-  return html`<form action="/links" role="search" class="row" data-live="results">
-    ${filters.map((filter) => renderHidden("filter", writeFilter(filter)))}
-    <div class="search">
-      <label class="hidden" for="search">Search links</label>
-      <input
-        type="search"
-        id="search"
-        name="search"
-        value="${search}"
-        autocomplete="off"
-        placeholder="Search name, path, address or destination"
-      />
-    </div>
-    <div class="sort">
-      <label class="hidden" for="sort">Sort by</label>
-      <select id="sort" name="sort">
-        ${options}
-      </select>
-    </div>
-    <button class="plain">Search</button>
-  </form>`;
+function describeSearch({ search, sort, filters }: LinkQuery) {
+  const options = Object.entries(sorts).map(([name, { label }]) => [name, label] as const);
+  return {
+    address: "/links",
+    name: "search",
+    text: search,
+    label: "Search links",
+    placeholder: "Search name, path, address or destination",
+    choice: { name: "sort", label: "Sort by", chosen: sort, options },
+    hidden: filters.map((filter) => renderHidden("filter", writeFilter(filter))),
+  };
 }
 
 function renderFilters(query: LinkQuery): Html {
-  const { search, sort, filters } = query;
+  const { sort, filters } = query;
   const chips = filters.map((filter, index) => {
     const rest = filters.filter((_, other) => other !== index);
     const without = writeLinkQuery({ ...query, filters: rest, page: 1 });
@@ -136,131 +125,124 @@ function renderFilters(query: LinkQuery): Html {
       >
     </li>`;
   });
-  const shown =
-    chips.length === 0
-      ? ""
-      : html`<ul class="chips">
-          ${chips}
-        </ul>`;
   return html`<div id="filters" class="filtering">
-    ${shown}
+    ${chips.length > 0 && renderList(chips, "chips")}
     <details>
       <summary>${filters.length === 0 ? "Filters" : "More filters"}</summary>
       <form action="/links" class="filters">
-        ${search === "" ? "" : renderHidden("search", search)} ${renderHidden("sort", sort)}
-        ${filters.map((filter) => renderHidden("filter", writeFilter(filter)))}
-        <div class="field">
-          <label for="field">Field</label>
-          <select id="field" name="field">
-            ${Object.keys(filterFields).map(renderField)}
-          </select>
-        </div>
-        <div class="field">
-          <label for="condition">Condition</label>
-          <select id="condition" name="condition">
-            ${Object.entries(conditionWords).map(
-              ([name, word]) => html`<option value="${name}">${word}</option>`,
-            )}
-          </select>
-        </div>
-        <div class="field">
-          <label for="value">Value</label> <input id="value" name="value" autocomplete="off" />
-        </div>
+        ${renderQuery(query)} ${renderHidden("sort", sort)}
+        ${addedFields.map((field) => renderField(field, {}))}
         <button>Add filter</button>
       </form>
     </details>
   </div>`;
 }
 
-function renderField(name: string): Html {
-  return html`<option value="${name}">${writeLabel(name)}</option>`;
-}
+/** The fields of one more filter. */
+const addedFields: readonly Field[] = [
+  {
+    name: "field",
+    kind: "choice",
+    choices: Object.keys(filterFields).map((value) => ({ value, name: writeLabel(value) })),
+  },
+  {
+    name: "condition",
+    kind: "choice",
+    choices: Object.entries(conditionWords).map(([value, name]) => ({ value, name })),
+  },
+  { name: "value", kind: "text" },
+];
 
-function renderList(result: JsonObject, query: LinkQuery, visit: Visit): Html {
-  const links = readRecords(result, "links");
+function renderLinks(result: ToolResults["list_links"], query: LinkQuery, visit: Visit): Html {
+  const { links, meta = {} } = result;
   if (links.length === 0) return renderNone(query, visit);
   const text = writeLinkQuery(query).slice(1);
-  // It stands in every row.
-  const from = text.length > mostOfQuery ? "" : text;
-  const meta = readRecord(result, "meta");
-  const canSelect = visit.account.mayUse("plan_links");
-  const rows = links.map((link) => renderRow(link, { from, canSelect }));
-  const paging = renderPaging(meta, query);
-  if (!canSelect) return html`${renderTable("Links", columns, rows)} ${paging}`;
-  const table = renderTable("Links", [selectColumn, ...columns], rows);
-  return renderSelecting({ table, paging, query, meta, visit });
+  // Every row contains it.
+  const isShort = text !== "" && text.length <= mostOfQuery;
+  const from = isShort ? `?${String(new URLSearchParams({ from: text }))}` : "";
+  const { mayUse } = visit.account;
+  const canSelect = mayUse("plan_links");
+  const columns = [canSelect && pickColumn, ...listColumns(from)];
+  const isCut = isCountCut(meta, query);
+  const last = isCut ? chooseMostCounted(query) / (meta.limit ?? 1) : (meta.last ?? 1);
+  const found = writeFound(meta, query);
+  const range = meta.from ? `${writeNumber(meta.from)}–${writeNumber(meta.to)} of ${found}` : found;
+  const pages = `/links${writeLinkQuery({ ...query, page: 0 })}`;
+  const paging = renderPaging({ ...meta, last }, "links", pages, range);
+  const table = renderTable("Links", columns, links);
+  if (!canSelect) return html`${table} ${paging}`;
+  // Without a search or a filter, all would be every link of the project.
+  const hasAll = isNarrowed(query) && (meta.last ?? 1) > 1;
+  const all = html`<label class="check">
+    <input type="checkbox" name="all" />
+    <span>All matching links (${found})</span>
+  </label>`;
+  const change = html`<button class="small" name="way" value="">Change…</button>`;
+  const remove = html`<button class="small grave" name="way" value="delete">Delete…</button>`;
+  const body = html`${renderQuery(query)} ${table}
+    <div class="selected">
+      <span class="number" data-count role="status">Selected:</span>
+      ${hasAll && all}
+      <span class="buttons">
+        ${mayUse("update_link") && change} ${mayUse("delete_link") && remove}
+      </span>
+    </div>
+    ${paging}`;
+  return renderForm(visit, "/links/several", body, html`data-select`);
 }
 
 const mostOfQuery = 300;
-/** Of each text in a row, which has one line for it. */
+/** The length of each text in a row, which has one line for it. */
 const mostOfText = 120;
 
-const columns = [
-  { name: "Link" },
-  { name: "Destination", look: "late" },
-  { name: "Clicks", look: "number slim" },
-];
+const pickColumn = createPickColumn((link: ListedLink) => ({
+  name: "path",
+  value: link.path ?? "",
+  label: nameLink(link),
+}));
 
-type Listed = { readonly from: string; readonly canSelect: boolean };
-
-function renderRow(link: JsonObject, { from, canSelect }: Listed): Html {
-  const read = (field: string) => shorten(readText(link, field), mostOfText);
-  const [path, name, whole] = [read("path"), read("name"), readText(link, "path")];
-  const destination = read("destination") || shorten(describeApps(link), mostOfText);
-  const back = from === "" ? "" : `?from=${encodeURIComponent(from)}`;
-  const address = `/links/${encodeURIComponent(readText(link, "id"))}${back}`;
-  return html`<tr>
-    ${canSelect ? renderPick({ name: "path", value: whole, label: name || `/${path}` }) : ""}
-    <td>
-      <a class="line" href="${address}" dir="auto">${name || `/${path}`}</a>
-      ${name === "" ? "" : html`<span class="line soft" dir="auto">/${path}</span>`}
-      <span class="line soft early" dir="auto">${destination}</span>
-    </td>
-    <td class="late"><span class="line soft" dir="auto">${destination}</span></td>
-    <td class="number">${readNumber(link, "clicks").toLocaleString("en")}</td>
-  </tr>`;
+function listColumns(from: string): readonly Column<ListedLink>[] {
+  return [
+    {
+      name: "Link",
+      cell: (link) =>
+        html`<a class="line" href="/links/${encodeURIComponent(link.id)}${from}" dir="auto"
+            >${nameLink(link)}</a
+          >
+          ${link.name && html`<span class="line soft" dir="auto">${writePath(link)}</span>`}
+          <span class="line soft early" dir="auto">${describeDestination(link)}</span>`,
+    },
+    {
+      name: "Destination",
+      look: "late",
+      cell: (link) => html`<span class="line soft" dir="auto">${describeDestination(link)}</span>`,
+    },
+    { name: "Clicks", look: "number slim", cell: ({ clicks }) => writeNumber(clicks) },
+  ];
 }
 
-function describeApps(link: JsonObject): string {
-  const apps = [readText(link, "ios_app"), readText(link, "android_app")];
-  return apps.filter((name) => name !== "").join(", ") || "No destination";
+function nameLink(link: ListedLink): string {
+  return link.name ? shorten(link.name, mostOfText) : writePath(link);
+}
+
+function writePath({ path = "" }: ListedLink): string {
+  return `/${shorten(path, mostOfText)}`;
+}
+
+function describeDestination({ destination, ios_app, android_app }: ListedLink): string {
+  const apps = [ios_app, android_app].filter(Boolean).join(", ");
+  return shorten(destination || apps || "No destination", mostOfText);
 }
 
 function renderNone(query: LinkQuery, { account }: Visit): Html {
-  if (isNarrowed(query)) {
-    return html`<div class="empty">
-      <p>No links match.</p>
-      <a class="button" href="/links">Clear search and filters</a>
-    </div>`;
-  }
-  const how = account.mayUse("create_link")
-    ? " Create the first one, or ask your assistant to."
-    : "";
-  return html`<div class="empty"><p>No links yet.${how}</p></div>`;
-}
-
-function renderPaging(meta: JsonObject, query: LinkQuery): Html {
-  const [page, from, to] = [
-    readNumber(meta, "page"),
-    readNumber(meta, "from"),
-    readNumber(meta, "to"),
-  ];
-  const isMore = isCountCut(meta, query);
-  const last = isMore
-    ? chooseMostCounted(query) / readNumber(meta, "limit")
-    : readNumber(meta, "last");
-  const count = writeFound(meta, query);
-  const step = (name: string, to_page: number, isThere: boolean) =>
-    isThere
-      ? html`<a class="button small" href="/links${writeLinkQuery({ ...query, page: to_page })}"
-          >${name}</a
-        >`
-      : "";
-  const range = from > 0 ? html`${from.toLocaleString("en")}–${to.toLocaleString("en")} of ` : "";
-  return html`<nav class="foot" aria-label="Pages of links">
-    <span class="number">${range}${count}</span>
-    <span class="buttons"
-      >${step("Previous", page - 1, page > 1)} ${step("Next", page + 1, page < last)}</span
-    >
-  </nav>`;
+  const all = html`<a class="button" href="/links">Clear search and filters</a>`;
+  const how = account.mayUse("create_link") && " Create the first one, or ask your assistant to.";
+  return html`<div class="empty">
+    ${
+      isNarrowed(query)
+        ? html`<p>No links match.</p>
+            ${all}`
+        : html`<p>No links yet.${how}</p>`
+    }
+  </div>`;
 }

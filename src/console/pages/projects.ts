@@ -2,18 +2,19 @@ import type { TypedSettings } from "../../admin/projects.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { plans } from "../../contract/pricing-plans.ts";
 import type { Field } from "../form-fields.ts";
-import { html, type Html } from "../html.ts";
-import { leadToLast, renderAnswer, renderPaging } from "../list-parts.ts";
+import { html, type Part } from "../html.ts";
+import { leadToLast, renderAnswer, renderPaging, renderRows } from "../list-parts.ts";
 import type { Page, Reply, Visit } from "../page.ts";
-import { renderCopy, renderFacts, renderNote, renderTable } from "../parts.ts";
-import { readNumber, readPage, readRecord, readRecords, readText } from "../read.ts";
+import { renderBox, renderCard, renderCopy, renderFacts, writeNumber } from "../parts.ts";
+import { readPage } from "../read-address.ts";
 import { createRecordPages } from "../record-page.ts";
+import type { Records } from "../records.ts";
 import { renderHistory } from "../render-changes.ts";
 
 const list = { name: "Projects", address: "/projects" };
 
 /** All projects, for a master key. */
-export const projectsPage: Page = {
+const projectsPage: Page = {
   path: /^\/projects$/,
   entry: { ...list, group: "Service", icon: "M2.5 12.5v-9h4l1.5 2h5.5v7z" },
   needs: "list_projects",
@@ -111,23 +112,17 @@ const settingFields: readonly Field[] = [
   },
 ];
 
-export const projectPages = createRecordPages({
-  name: "project",
-  label: "project",
-  title: "Project",
-  base: list.address,
-  list,
-  gone: { thing: "project", why: "It was deleted, or the address is wrong." },
-  creation: { tool: "create_project", button: "Create project", done: "founded" },
-  forms: [
-    {
-      heading: "Project",
-      fields: projectFields,
-      tool: "update_project",
-      read: (id, account) => account.readRecord("project", id),
-      save: (id, changes, account) => account.call("update_project", { id, ...changes }),
-    },
-    {
+export const projectPages: readonly Page[] = [
+  projectsPage,
+  ...createRecordPages({
+    name: "project",
+    label: "project",
+    title: "Project",
+    base: list.address,
+    list,
+    creation: { tool: "create_project", button: "Create project", note: "founded" },
+    form: { heading: "Project", fields: projectFields },
+    settings: {
       heading: "Settings",
       suffix: "/settings",
       fields: settingFields,
@@ -141,11 +136,11 @@ export const projectPages = createRecordPages({
       save: (id, changes, account) =>
         account.admin.updateProjectSettings(id, writeSettings(changes)),
     },
-  ],
-  names: (project) => [readText(project, "name"), readText(project, "subdomain")],
-  view: async (visit, project) => ({ side: await renderSide(visit, project) }),
-  deleted: "closed",
-});
+    names: ({ name, subdomain }) => [name, subdomain],
+    view: async (visit, project) => ({ side: await renderSide(visit, project) }),
+    deleted: "closed",
+  }),
+];
 
 /** An empty list of hosts allows them all. */
 function writeSettings(changes: JsonObject): TypedSettings {
@@ -157,84 +152,75 @@ function writeSettings(changes: JsonObject): TypedSettings {
 const noChanges =
   "No changes with a master key yet. To see all changes, sign in with a key of this project.";
 
-async function renderSide(visit: Visit, project: JsonObject): Promise<Html> {
-  const { account } = visit;
-  const id = readText(project, "id");
-  const subdomain = readText(project, "subdomain");
-  const command = `waypost keys create --project ${subdomain}`;
-  const keys = account.mayUse("get_project_settings")
-    ? html`<section class="card" aria-labelledby="its-keys">
-        <h2 id="its-keys">Keys</h2>
-        <div class="inside">
-          <p class="soft">
-            A master key manages only projects. To manage this project's links, create a key on the
-            machine that runs Waypost:
-          </p>
-          ${renderCopy(command, "make-key", "Copy the command")}
-        </div>
-      </section>`
-    : "";
-  return html`<section class="card" aria-labelledby="about">
-      <h2 id="about">About</h2>
-      <div class="inside">
-        ${renderFacts([
-          ["Links", readNumber(project, "links_count").toLocaleString("en")],
-          ["ID", id],
-        ])}
-      </div>
-    </section>
-    ${keys} ${await renderHistory(visit, id, noChanges)}`;
+type Project = Records["project"];
+
+async function renderSide(visit: Visit, { id, subdomain, links_count }: Project): Promise<Part> {
+  const command = `waypost keys create --project ${subdomain ?? ""}`;
+  const keys = html`<p class="soft">
+      A master key manages only projects. To manage this project's links, create a key on the
+      machine that runs Waypost:
+    </p>
+    ${renderCopy(command, "make-key", "Copy the command")}`;
+  const facts = renderFacts([
+    ["Links", writeNumber(links_count)],
+    ["ID", id],
+  ]);
+  return [
+    renderCard("About", { inside: facts }),
+    visit.account.mayUse("get_project_settings") && renderCard("Keys", { inside: keys }),
+    await renderHistory(visit, id, noChanges),
+  ];
 }
 
 const perPage = 25;
 
 async function show({ account, url }: Visit): Promise<Reply> {
-  const page = readPage(url);
-  const answer = await account.call("list_projects", { page, limit: perPage });
+  const answer = await account.call("list_projects", { page: readPage(url), limit: perPage });
   const past = leadToLast(url, answer);
   if (past !== undefined) return past;
-  const shown = renderAnswer(answer, renderList);
-  const body = html`<div class="head">
-      <h1>Projects</h1>
-      ${
-        account.mayUse("create_project")
-          ? html`<a class="button main" href="/projects/new">New project</a>`
-          : ""
-      }
-    </div>
-    ${renderNote(url)}
-    <section class="card" aria-label="Projects">${shown}</section>`;
-  return { kind: "page", title: "Projects", body };
-}
-
-function renderList(result: JsonObject): Html {
-  const projects = readRecords(result, "projects");
-  if (projects.length === 0) return html`<div class="empty"><p>No projects yet.</p></div>`;
-  return html`${renderTable("Projects", columns, projects.map(renderRow))}
-  ${renderPaging(readRecord(result, "meta"), "projects", "/projects?page=")}`;
+  const below = renderAnswer(answer, ({ projects, meta }) =>
+    renderRows({
+      things: "Projects",
+      columns,
+      rows: projects,
+      empty: "No projects yet.",
+      paging: renderPaging(meta, "projects", "/projects?page="),
+    }),
+  );
+  return {
+    kind: "page",
+    title: "Projects",
+    beside:
+      account.mayUse("create_project") &&
+      html`<a class="button main" href="/projects/new">New project</a>`,
+    body: renderBox("Projects", { below }),
+  };
 }
 
 const columns = [
-  { name: "Project" },
-  { name: "Domain", look: "late" },
-  { name: "Links", look: "number slim" },
+  {
+    name: "Project",
+    cell: (project: Project) =>
+      html`<a class="line" href="/projects/${encodeURIComponent(project.id)}" dir="auto"
+          >${project.name || project.subdomain}</a
+        >
+        <span class="line soft" dir="auto">${project.subdomain}</span>
+        <span class="line soft early" dir="auto">${project.custom_domain}</span>
+        <span class="early">${renderTag(project)}</span>`,
+  },
+  {
+    name: "Domain",
+    look: "late",
+    cell: (project: Project) =>
+      html`<span class="line soft" dir="auto">${project.custom_domain}${renderTag(project)}</span>`,
+  },
+  {
+    name: "Links",
+    look: "number slim",
+    cell: ({ links_count }: Project) => writeNumber(links_count),
+  },
 ];
 
-function renderRow(project: JsonObject): Html {
-  const [name, subdomain] = [readText(project, "name"), readText(project, "subdomain")];
-  const domain = readText(project, "custom_domain");
-  const isWaiting = domain !== "" && project["custom_domain_verified"] !== true;
-  const tag = isWaiting ? html` <span class="tag">not verified</span>` : "";
-  return html`<tr>
-    <td>
-      <a class="line" href="/projects/${encodeURIComponent(readText(project, "id"))}" dir="auto"
-        >${name || subdomain}</a
-      >
-      <span class="line soft" dir="auto">${subdomain}</span>
-      <span class="line soft early" dir="auto">${domain}</span>
-      <span class="early">${tag}</span>
-    </td>
-    <td class="late"><span class="line soft" dir="auto">${domain}${tag}</span></td>
-    <td class="number">${readNumber(project, "links_count").toLocaleString("en")}</td>
-  </tr>`;
+function renderTag({ custom_domain, custom_domain_verified }: Project): Part {
+  return custom_domain && !custom_domain_verified && html` <span class="tag">not verified</span>`;
 }

@@ -1,11 +1,11 @@
 import { writeLabel } from "../../text/write-label.ts";
-import type { ServerFinding, ServerSettings, ShownSetting } from "../account.ts";
-import { html, type Html } from "../html.ts";
+import type { ServerSettings, ShownSetting } from "../account.ts";
+import { html, type Part } from "../html.ts";
 import { renderAnswer } from "../list-parts.ts";
 import type { Page, Reply, Visit } from "../page.ts";
-import { renderFacts, renderTable } from "../parts.ts";
+import { renderCard, renderFacts, renderFault, renderTable, type Column } from "../parts.ts";
 
-/** What is set, by what, and where it can be set. */
+/** The settings of this server, and where each can be changed. */
 export const settingsPage: Page = {
   path: /^\/settings$/,
   entry: {
@@ -20,65 +20,41 @@ export const settingsPage: Page = {
 
 async function show({ account }: Visit): Promise<Reply> {
   const answer = await account.admin.readSettings();
-  const body = html`<div class="head"><h1>Settings</h1></div>
-    ${renderAnswer(answer, renderSettings)}`;
-  return { kind: "page", title: "Settings", body };
+  return { kind: "page", title: "Settings", body: renderAnswer(answer, renderSettings) };
 }
 
-function renderSettings({ now, findings, groups }: ServerSettings): Html {
-  return html`<section class="card" aria-labelledby="now">
-      <h2 id="now">This server</h2>
-      <div class="inside">${renderFacts(now)}</div>
-    </section>
-    ${renderFindings(findings)}
+function renderSettings({ now, findings, groups }: ServerSettings): Part {
+  const found = findings.map(({ about, fault, warning, said }) => {
+    return [writeLabel(about), renderFault(fault ?? warning) ?? said] as const;
+  });
+  return html`${renderCard("This server", { inside: renderFacts(now) })}
+    ${renderCard("Findings", {
+      inside: html`${found.length > 0 && renderFacts(found)}
+        <p class="hint">
+          The command <code>waypost doctor</code> also checks the key, the data folder and what
+          Waypost needs to start.
+        </p>`,
+    })}
     <p class="soft">
       You change these settings where you start Waypost, with flags or environment variables. A flag
       takes precedence. Secrets have no flag and are not shown.
     </p>
-    ${groups.map(renderGroup)}`;
+    ${groups.map(({ name, rows }) => renderCard(name, { below: renderTable(name, columns, rows) }))}`;
 }
 
-/** The same as in `waypost doctor`, which checks more. */
-function renderFindings(findings: readonly ServerFinding[]): Html {
-  const shown = findings.map(({ about, fault, warning, said }) => {
-    const wrong = fault ?? warning;
-    const text = wrong === undefined ? said : html`<p class="fault">${wrong}</p>`;
-    return [writeLabel(about), text] as const;
-  });
-  return html`<section class="card" aria-labelledby="findings">
-    <h2 id="findings">Findings</h2>
-    <div class="inside">
-      ${shown.length === 0 ? "" : renderFacts(shown)}
-      <p class="hint">
-        The command <code>waypost doctor</code> also checks the key, the data folder and what
-        Waypost needs to start.
-      </p>
-    </div>
-  </section>`;
-}
-
-const columns = [
-  { name: "Setting" },
-  { name: "Value", look: "late" },
-  { name: "From", look: "from" },
+const columns: readonly Column<ShownSetting>[] = [
+  {
+    name: "Setting",
+    cell: ({ name, value, variable, flag }) =>
+      html`${name}
+        <span class="set-to early">${value}</span>
+        <span class="soft set-by"><code>${variable}</code> <code>${flag}</code></span>`,
+  },
+  { name: "Value", look: "late set-to", cell: ({ value }) => value },
+  {
+    name: "From",
+    look: "from",
+    cell: ({ from }) =>
+      html`<span class="${from === "default" ? "tag" : "tag busy"}">${from}</span>`,
+  },
 ];
-
-function renderGroup({ name, rows }: ServerSettings["groups"][number]): Html {
-  const id = name.toLowerCase().replaceAll(" ", "-");
-  return html`<section class="card" aria-labelledby="${id}">
-    <h2 id="${id}">${name}</h2>
-    ${renderTable(name, columns, rows.map(renderRow))}
-  </section>`;
-}
-
-function renderRow({ name, value, from, variable, flag }: ShownSetting): Html {
-  return html`<tr>
-    <td>
-      ${name}
-      <span class="set-to early">${value}</span>
-      <span class="soft set-by"><code>${variable}</code> <code>${flag ?? ""}</code></span>
-    </td>
-    <td class="late set-to">${value}</td>
-    <td><span class="${from === "default" ? "tag" : "tag busy"}">${from}</span></td>
-  </tr>`;
-}

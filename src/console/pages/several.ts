@@ -1,30 +1,35 @@
 import type { FilterInput } from "../../contract/filters.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { Failure } from "../account.ts";
-import { renderGuard } from "../form-fields.ts";
-import { html, type Html } from "../html.ts";
+import { renderGuard, renderOthers } from "../form-fields.ts";
+import { html, type Html, type Part } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { goToPlan, renderFault, renderHead, renderHidden, shorten } from "../parts.ts";
-import { readNumber, readRecord } from "../read.ts";
+import {
+  countThings,
+  goToPlan,
+  renderBox,
+  renderCard,
+  renderForm,
+  renderHidden,
+  renderList,
+  shorten,
+} from "../parts.ts";
 import { describeFilter, readFilter, writeLinkQuery } from "./link-query.ts";
 import { renderQuery } from "./select-links.ts";
 import { listWays, planWay, type Way } from "./ways.ts";
 
-/** Several links at once: which they are, what is to become of them, and then the plan of that. */
+/** Changes several links at once: which links, what to change, and then a plan. */
 export const severalPage: Page = {
   path: /^\/links\/several$/,
   needs: "plan_links",
   show: (visit) => {
     const { kept } = visit;
-    if (kept === undefined) return Promise.resolve({ kind: "go", to: "/links" });
-    const selection = readSelection(kept);
-    if (isEmpty(selection)) return Promise.resolve({ kind: "go", to: writeBack(selection) });
-    return show(visit, kept, undefined);
+    return kept === undefined ? { kind: "go", to: "/links" } : showForm(visit, kept);
   },
   submit,
 };
 
-/** Those that were ticked, or all that a list has found. */
+/** The links that were ticked, or all that a list has found. */
 type Selection = {
   readonly paths: readonly string[];
   readonly isAll: boolean;
@@ -36,13 +41,11 @@ type Selection = {
 const mostPaths = 200;
 
 function readSelection(form: Form): Selection {
-  const read = (wanted: string) =>
-    form.entries.flatMap(([name, value]) => (name === wanted ? [value] : []));
   return {
-    paths: read("path").slice(0, mostPaths),
+    paths: form.readAll("path").slice(0, mostPaths),
     isAll: form.has("all"),
     search: form.read("search"),
-    filters: read("filter").map(readFilter),
+    filters: form.readAll("filter").map(readFilter),
   };
 }
 
@@ -61,99 +64,89 @@ function writeBack({ search, filters }: Selection): string {
 
 async function submit(visit: Visit, form: Form): Promise<Reply> {
   const selection = readSelection(form);
-  const way = form.read("way");
-  // Another list may have been searched for meanwhile, or nothing was ticked.
-  if (isEmpty(selection)) return { kind: "go", to: writeBack(selection) };
-  const wanted = planWay(way, form);
-  if (wanted === undefined) return show(visit, form, undefined);
-  const answer = await visit.account.call("plan_links", {
-    ...writeSelection(selection),
-    ...wanted,
-  });
-  if (answer.kind === "failed") return show(visit, form, answer.failure);
-  if (answer.kind === "asks") return show(visit, form, undefined);
-  return goToPlan(answer.result);
+  const change = planWay(form.read("way"), form);
+  if (isEmpty(selection) || change === undefined) return showForm(visit, form);
+  const args = { ...writeSelection(selection), ...change };
+  const answer = await visit.account.call("plan_links", args);
+  return answer.kind === "done" ? goToPlan(answer.result) : showForm(visit, form, answer.failure);
 }
 
-async function show(visit: Visit, form: Form, failure: Failure | undefined): Promise<Reply> {
-  const { account, formToken } = visit;
+async function showForm(visit: Visit, form: Form, failure?: Failure): Promise<Reply> {
+  const { account } = visit;
   const selection = readSelection(form);
+  const list = { name: "Links", address: writeBack(selection) };
+  if (isEmpty(selection)) return { kind: "go", to: list.address };
   const [count, ways] = await Promise.all([
     countSelected(visit, selection),
     listWays(account, form),
   ]);
-  const title = describeSelection(selection, count);
-  const guard = renderGuard(failure !== undefined);
-  const wanted = form.read("way");
-  const chosen = ways.some(({ name }) => name === wanted) ? wanted : ways[0]?.name;
-  const body = html`${renderHead(title, { name: "Links", address: writeBack(selection) })}
-    <form method="post" action="/links/several" class="stack narrow" ${guard}>
-      ${renderHidden("form_token", formToken)} ${renderQuery(selection)}
-      <section class="card" aria-label="Which links">
-        <div class="inside">${renderSelection(selection)}</div>
-      </section>
-      <section class="card" aria-labelledby="ways">
-        <h2 id="ways">What to change</h2>
-        <div class="inside">
-          <p class="soft">Waypost shows you a plan first. Nothing changes until you approve it.</p>
-          ${failure === undefined ? "" : renderFailure(failure)}
-          <div role="group" aria-labelledby="ways">
-            ${ways.map((way) => renderWay(way, way.name === chosen))}
-          </div>
-          <div class="buttons"><button class="main">Show plan</button></div>
-        </div>
-      </section>
-    </form>`;
-  return { kind: "page", title, body, status: failure === undefined ? 200 : 422 };
+  const way = form.read("way");
+  const chosen = ways.some(({ name }) => name === way) ? way : ways[0]?.name;
+  const change = html`<p class="soft">
+      Waypost shows you a plan first. Nothing changes until you approve it.
+    </p>
+    ${renderOthers([], failure)}
+    <div role="group" aria-label="What to change">
+      ${ways.map((each) => renderWay(each, each.name === chosen))}
+    </div>
+    <div class="buttons"><button class="main">Show plan</button></div>`;
+  const body = [
+    renderQuery(selection),
+    renderBox("Which links", { inside: renderSelection(selection) }),
+    renderCard("What to change", { inside: change }),
+  ];
+  const attributes = html`class="stack narrow" ${renderGuard(failure !== undefined)}`;
+  return {
+    kind: "page",
+    title: describeSelection(selection, count),
+    above: list,
+    body: renderForm(visit, "/links/several", body, attributes),
+    status: failure === undefined ? 200 : 422,
+  };
 }
 
-/** Undefined where it is not known by now. */
+/** Undefined if it cannot be counted now. */
 async function countSelected(
   { account }: Visit,
   selection: Selection,
 ): Promise<number | undefined> {
   if (!selection.isAll) return selection.paths.length;
-  const answer = await account.call("list_links", { ...writeSelection(selection), limit: 1 });
-  if (answer.kind !== "done") return undefined;
-  return readNumber(readRecord(answer.result, "meta"), "count");
+  const found = await account.tryCall("list_links", { ...writeSelection(selection), limit: 1 });
+  return found && (found.meta?.count ?? 0);
 }
 
 function describeSelection({ isAll }: Selection, count: number | undefined): string {
   if (count === undefined) return "Change all matching links";
-  const links = count === 1 ? "1 link" : `${count.toLocaleString("en")} links`;
+  const links = countThings(count, "link");
   return isAll ? `Change all ${links} that match` : `Change ${links}`;
 }
 
-/** What is seen of each in one line; its plan shows it whole. */
+/** The plan shows the whole paths. */
 const mostOfPath = 120;
 
-/** Each as it is sent on, beside what is seen of it: what stands together is packed together. */
-function renderSelection({ isAll, paths, search, filters }: Selection): Html {
+/** Each item as a person sees it, followed by its field: texts that repeat compress well. */
+function renderSelection({ isAll, paths, search, filters }: Selection): Part {
+  if (!isAll) {
+    const chips = paths.map((path) => {
+      return renderChip(`/${shorten(path, mostOfPath)}`, renderHidden("path", path));
+    });
+    return renderList(chips, "chips");
+  }
   const texts = [...(search === "" ? [] : [`Search: ${search}`]), ...filters.map(describeFilter)];
-  const items = isAll
-    ? texts.map((text) => renderChip(text, ""))
-    : paths.map((path) => renderChip(`/${shorten(path, mostOfPath)}`, renderHidden("path", path)));
-  return html`<ul class="chips">
-      ${items}
-    </ul>
-    ${isAll ? renderHidden("all", "on") : ""}`;
+  const chips = texts.map((text) => renderChip(text));
+  return [renderList(chips, "chips"), renderHidden("all", "on")];
 }
 
-function renderChip(text: string, sent: Html | string): Html {
+function renderChip(text: string, sent?: Part): Html {
   return html`<li class="tag"><bdi>${text}</bdi>${sent}</li>`;
 }
 
 function renderWay({ name, title, fields }: Way, isChosen: boolean): Html {
-  const checked = isChosen ? html` checked` : "";
+  const checked = isChosen && html` checked`;
   return html`<div class="way">
     <label class="check">
       <input type="radio" name="way" value="${name}" ${checked} /><span>${title}</span>
     </label>
     <div role="group" aria-label="${title}">${fields}</div>
   </div>`;
-}
-
-function renderFailure({ message, problems = [] }: Failure): Html {
-  const texts = problems.length === 0 ? [message] : problems.map((problem) => problem.message);
-  return html`${texts.map(renderFault)}`;
 }

@@ -1,30 +1,28 @@
-import type { JsonObject } from "../../contract/json.ts";
 import type { Account, Failure, FieldProblem } from "../account.ts";
 import {
   readPlatform,
   renderDevice,
   renderLooks,
   renderPlatforms,
-  showHost,
   type Platform,
 } from "../device.ts";
 import { looks, readLook, writeFramed, type Look } from "../framed-page.ts";
-import { html, type Html } from "../html.ts";
-import type { Form, Page, Visit } from "../page.ts";
-import { renderOption } from "../parts.ts";
-import { readRecord, readRecords, readText } from "../read.ts";
+import { html, type Part } from "../html.ts";
+import type { Form, Page } from "../page.ts";
+import { renderCard, renderOption, showHost } from "../parts.ts";
+import type { TemplatePreview } from "../records.ts";
 import type { TemplateText } from "./template-text.ts";
 
-/** How a template looks before it is anybody's page: which link's, on what, by day or by night. */
+/** How a template looks before it is published: with which link, on what, light or dark. */
 
 export type View = {
   readonly platform: Platform;
   readonly look: Look;
-  /** A link's id, or the word for one that is made up; empty for the newest. */
+  /** A link's id, or the word for an example; empty for the newest link. */
   readonly link: string;
 };
 
-/** As it was chosen in the form, or stands in the address. */
+/** The choice in the form, or else in the address. */
 export function readView({ searchParams }: URL, form: Form | undefined): View {
   const read = (name: string) =>
     form?.has(name) === true ? form.read(name) : searchParams.get(name);
@@ -35,7 +33,7 @@ export function readView({ searchParams }: URL, form: Form | undefined): View {
   };
 }
 
-/** What is chosen stays when a form has been sent. */
+/** Keeps the choice after a form. */
 export function writeView({ platform, look, link }: View, done: string): string {
   const chosen = { done, platform, look, ...(link !== "" && { link }) };
   return `/template?${String(new URLSearchParams(chosen))}`;
@@ -46,16 +44,13 @@ type Choice = { readonly id: string; readonly name: string };
 const sample: Choice = { id: "sample", name: "An example link" };
 const mostLinks = 20;
 
-/** Those that a template can be seen with. */
-export async function listLinks({ mayUse, call }: Account): Promise<readonly Choice[]> {
-  if (!mayUse("list_links") || !mayUse("get_link")) return [sample];
+/** The links with which a template can be previewed. */
+export async function listLinks({ mayUse, tryCall }: Account): Promise<readonly Choice[]> {
+  if (!mayUse("get_link")) return [sample];
   const sort = { field: "created_at", direction: "desc" };
-  const answer = await call("list_links", { limit: mostLinks, sort });
-  const rows = answer.kind === "done" ? readRecords(answer.result, "links") : [];
-  const links = rows.map((row) => {
-    return { id: readText(row, "id"), name: readText(row, "name") || `/${readText(row, "path")}` };
-  });
-  return [...links, sample];
+  const { links = [] } = (await tryCall("list_links", { limit: mostLinks, sort })) ?? {};
+  const choices = links.map(({ id, name, path = "" }) => ({ id, name: name || `/${path}` }));
+  return [...choices, sample];
 }
 
 export function chooseLink(view: View, links: readonly Choice[]): View {
@@ -63,11 +58,10 @@ export function chooseLink(view: View, links: readonly Choice[]): View {
 }
 
 export type Drawn = {
-  /** Where the page is; undefined where there is none to be seen. */
+  /** The address of the page; undefined if it cannot be shown. */
   readonly page?: string | undefined;
-  /** Why there is none. */
   readonly failure?: Failure;
-  /** What is amiss with the page that there is. */
+  /** What is wrong with the page or the template. */
   readonly problems: readonly FieldProblem[];
 };
 
@@ -82,94 +76,70 @@ export async function drawTemplate(
   if (answer.kind === "failed") {
     return { failure: answer.failure, problems: answer.failure.problems ?? [] };
   }
-  if (answer.kind !== "done") return { problems: [] };
-  const problems = readRecords(answer.result, "problems").map(readProblem);
-  return { page: findKept(answer.result), problems };
+  return { page: findKept(answer.result), problems: answer.result.problems ?? [] };
 }
 
-/** Where a page that `preview_template` has made is seen in a frame; one too long is not kept. */
-export function findKept(result: JsonObject): string | undefined {
-  const token = readText(result, "preview_url").split("/").at(-1) ?? "";
+/** The address of a previewed page in its frame; a page that is too long is not kept. */
+export function findKept({ preview_url = "" }: TemplatePreview): string | undefined {
+  const token = preview_url.split("/").at(-1) ?? "";
   return token === "" ? undefined : `/template/page/${token}`;
 }
 
 export const tooLong = "This page is too long to preview.";
 
-function readProblem(problem: JsonObject): FieldProblem {
-  const { line, column } = problem;
-  return {
-    field: readText(problem, "field"),
-    line: typeof line === "number" ? line : undefined,
-    column: typeof column === "number" ? column : undefined,
-    message: readText(problem, "message"),
-  };
-}
+type Preview = { readonly view: View; readonly links: readonly Choice[]; readonly drawn: Drawn };
 
-type Shown = { readonly view: View; readonly links: readonly Choice[]; readonly drawn: Drawn };
-
-/** The choices are the editor's: they are sent with its text. */
+/** The choices belong to the editor's form, so they are sent with its text. */
 export async function renderTemplatePreview(
   account: Account,
-  { view, links, drawn: { page, failure } }: Shown,
-): Promise<Html | string> {
+  { view, links, drawn: { page, failure } }: Preview,
+): Promise<Part> {
   if (!account.mayUse("preview_template")) return "";
+  const { platform } = view;
+  const host = showHost(account.host);
   const why = failure === undefined ? tooLong : "Fix the errors to see the page again.";
   const stage =
     page === undefined
       ? html`<p class="soft">${why}</p>`
-      : looks.map((look) =>
-          renderDevice({
-            platform: view.platform,
-            look,
-            source: `${page}?look=${look}`,
-            host: showHost(account.host),
-          }),
-        );
-  return html`<section class="card looking" aria-labelledby="preview">
-    <header>
-      <h2 id="preview">Preview</h2>
-      ${renderLooks(view.look, "editor")}
-    </header>
-    <div class="inside">
-      ${renderPlatforms(view.platform, "editor")}
+      : looks.map((look) => renderDevice({ platform, look, source: `${page}?look=${look}`, host }));
+  return renderCard("Preview", {
+    look: "looking",
+    beside: renderLooks(view.look, "editor"),
+    inside: html`${renderPlatforms(platform, "editor")}
       <div class="with">
-        ${await renderLinks(account, view.link, links)}
+        ${links.length > 1 && (await renderLinks(account, view.link, links))}
         <button form="editor" name="do" value="preview" class="show">Show</button>
       </div>
-      <div class="stage" id="stage">${stage}</div>
-    </div>
-  </section>`;
+      <div class="stage" id="stage">${stage}</div>`,
+  });
 }
 
-async function renderLinks({ call }: Account, link: string, links: readonly Choice[]) {
-  if (links.length === 1) return "";
+async function renderLinks(account: Account, link: string, links: readonly Choice[]) {
   const isKnown = links.some(({ id }) => id === link);
-  const all = isKnown ? links : [{ id: link, name: await nameLink(link, call) }, ...links];
-  const options = all.map(({ id, name }) => renderOption(id, name, link));
+  const all = isKnown ? links : [{ id: link, name: await nameLink(link, account) }, ...links];
   return html`<div class="field">
     <label class="hidden" for="link">Link</label>
     <select id="link" name="link" form="editor">
-      ${options}
+      ${all.map(({ id, name }) => renderOption(id, name, link))}
     </select>
   </div>`;
 }
 
-async function nameLink(id: string, call: Account["call"]): Promise<string> {
-  const answer = await call("get_link", { id });
-  const link = answer.kind === "done" ? readRecord(answer.result, "link") : {};
-  return readText(link, "name") || readText(link, "path") || id;
+async function nameLink(id: string, { tryCall }: Account): Promise<string> {
+  const { link } = (await tryCall("get_link", { id })) ?? {};
+  return link?.name || link?.path || id;
 }
 
 export const templateFramePage: Page = {
   path: /^\/template\/page\/(?<token>[\w-]+)$/,
   needs: "preview_template",
-  show: async ({ account, params, url }: Visit) => {
+  show: async ({ account, params, url }) => {
     const page = await account.findPreview(params["token"] ?? "");
     const look = readLook(url.searchParams.get("look"));
-    return { kind: "frame", markup: writeFramed(page ?? over, look) };
+    return { kind: "frame", markup: writeFramed(page ?? expired, look) };
   },
 };
 
-const over =
+const expired =
   '<!doctype html><meta name="color-scheme" content="light dark">' +
   "<p>This preview has expired. Previews are kept for ten minutes.</p>";

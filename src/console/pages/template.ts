@@ -4,8 +4,16 @@ import { act } from "../act.ts";
 import { renderGuard } from "../form-fields.ts";
 import { html, type Html } from "../html.ts";
 import { createForm, type Form, type Page, type Reply, type Visit } from "../page.ts";
-import { renderFault, renderHidden, renderNote, renderPost } from "../parts.ts";
-import { readRecords, readText } from "../read.ts";
+import {
+  countThings,
+  renderBox,
+  renderCard,
+  renderForm,
+  renderHidden,
+  renderList,
+  renderPost,
+} from "../parts.ts";
+import type { ListedVersion } from "../records.ts";
 import { renderTime, writeTime } from "../render-changes.ts";
 import {
   chooseLink,
@@ -18,7 +26,7 @@ import {
 } from "./template-preview.ts";
 import { printText, readTyped, readVersion, type TemplateText } from "./template-text.ts";
 
-/** The page of all links: its draft in an editor, how it looks, and what was published before. */
+/** The page of all links: its draft in an editor, a preview, and what was published before. */
 export const templatePage: Page = {
   path: /^\/template$/,
   entry: {
@@ -32,12 +40,11 @@ export const templatePage: Page = {
   submit,
 };
 
-/** What a form shows again that was not done, or was not to be. */
+/** A form that did nothing, and is shown again. */
 type Again = {
   readonly typed?: TemplateText | undefined;
-  /** The print of the draft that was shown. */
+  /** The digest of the draft that was shown. */
   readonly was?: string;
-  /** Why it was not done. */
   readonly failure?: Failure;
 };
 
@@ -60,50 +67,51 @@ async function submit(visit: Visit, form: Form): Promise<Reply> {
   }
 }
 
+const title = "Page template";
+
 async function show(visit: Visit, again: Again, form?: Form): Promise<Reply> {
   const { account, kept } = visit;
   const links = await listLinks(account);
   const view = chooseLink(readView(visit.url, form ?? kept), links);
   const source = again.typed === undefined ? await findSource(visit) : { was: again.was ?? "" };
-  if ("failure" in source) return renderFailed(source.failure);
+  if ("failure" in source) {
+    return { kind: "page", title, fault: source.failure.message, body: "", status: 200 };
+  }
   const text = again.typed ?? source.text ?? { body: "", css: "" };
   const [versions, drawn] = await Promise.all([
-    listVersions(account),
+    account.tryCall("list_template_versions", {}),
     drawTemplate(account, text, view),
   ]);
-  const isKnown = form?.has("known") === true;
   const editor = renderEditor(visit, {
     text,
     was: source.was,
     isTyped: again.typed !== undefined,
     drawn,
     failure: again.failure,
-    isKnown,
+    isKnown: form?.has("known") === true,
   });
-  const body = html`<div class="head">
-      <h1>Page template</h1>
-      ${
-        mayWrite(account)
-          ? html`<a class="button quiet" href="/template?from=starter">Use the starter template</a>`
-          : ""
-      }
-    </div>
-    ${renderNote(visit.url)}
-    ${source.told === undefined ? "" : html`<p class="note" role="status">${source.told}</p>`}
-    <div class="columns editing">
-      ${editor}
-      <div class="beside">${await renderTemplatePreview(account, { view, links, drawn })}</div>
-      ${renderVersions(visit, versions)}
-    </div>`;
-  const status = again.failure === undefined ? 200 : 422;
-  return { kind: "page", title: "Page template", body, status, hasFrames: true };
+  return {
+    kind: "page",
+    title,
+    beside:
+      mayWrite(account) &&
+      html`<a class="button quiet" href="/template?from=starter">Use the starter template</a>`,
+    body: html`${source.note && html`<p class="note" role="status">${source.note}</p>`}
+      <div class="columns editing">
+        ${editor}
+        <div class="beside">${await renderTemplatePreview(account, { view, links, drawn })}</div>
+        ${renderVersions(visit, versions?.versions ?? [])}
+      </div>`,
+    hasFrames: true,
+    ...(again.failure && { status: 422 }),
+  };
 }
 
 type Source =
-  | { readonly text?: TemplateText; readonly was: string; readonly told?: string }
+  | { readonly text?: TemplateText; readonly was: string; readonly note?: string }
   | { readonly failure: Failure };
 
-/** What the editor begins with: the draft, or what the address asks for in its place. */
+/** The text in the editor at first: the draft, or the version that the address names. */
 async function findSource({ account, url }: Visit): Promise<Source> {
   const own = account.mayUse("save_template") ? "draft" : "live";
   const draft = await readVersion(account, own);
@@ -113,11 +121,11 @@ async function findSource({ account, url }: Visit): Promise<Source> {
   const from = url.searchParams.get("from") ?? "";
   if (from !== "" && from !== own) {
     const found = await readVersion(account, from);
-    const told =
+    const note =
       from === "starter"
         ? "This is the starter template. Nothing changes until you save it."
         : "This is an older version. Nothing changes until you save it.";
-    if (found.kind === "text") return { text: found.text, was, told };
+    if (found.kind === "text") return { text: found.text, was, note };
   }
   if (kept !== undefined && (kept.body !== "" || kept.css !== "")) return { text: kept, was };
   const starter = await readVersion(account, "starter");
@@ -125,7 +133,7 @@ async function findSource({ account, url }: Visit): Promise<Source> {
   const live = await readVersion(account, "live");
   if (live.kind === "failed") return live;
   const hasOther = live.kind === "text" && (live.text.body !== "" || live.text.css !== "");
-  return { text: starter.text, was, told: hasOther ? emptyDraft : nothingWritten };
+  return { text: starter.text, was, note: hasOther ? emptyDraft : nothingWritten };
 }
 
 const nothingWritten = "No draft exists yet. This is the page that links show now.";
@@ -149,40 +157,36 @@ function renderEditor(
   visit: Visit,
   { text, was, isTyped, drawn, failure, isKnown }: Editing,
 ): Html {
-  const { account, formToken } = visit;
+  const { mayUse } = visit.account;
   const refused = failure ?? drawn.failure;
   const problems = refused === undefined ? drawn.problems : (refused.problems ?? []);
-  const isReadOnly = !mayWrite(account);
-  const drafted = account.mayUse("preview_template") ? html` data-draft="/template"` : "";
+  const isReadOnly = !mayWrite(visit.account);
+  const isRefused = refused !== undefined;
+  const drafted = mayUse("preview_template") && html` data-draft="/template"`;
   const guard = renderGuard(isTyped && printText(text) !== was);
-  const buttons = [
-    account.mayUse("save_template")
-      ? html`<button name="do" value="save" class="main">Save draft</button>`
-      : "",
-    account.mayUse("publish_template")
-      ? html`<button name="do" value="publish">Publish…</button>`
-      : "",
-  ];
-  const found = { problems, refused, title: describeFindings(problems.length, failure, refused) };
-  return html`<section class="card" aria-label="Editor">
-    <form method="post" action="/template" id="editor" data-editor ${drafted} ${guard}>
-      ${renderHidden("form_token", formToken)} ${renderHidden("was", was)} ${byDefault}
-      <div class="inside">
-        <div id="findings" aria-live="polite" data-drafted>${renderFindings(found)}</div>
-        ${renderTemplateFields({
-          text,
-          problems,
-          isRefused: refused !== undefined,
-          isReadOnly,
-          isKnown,
-        })}
+  const save = html`<button name="do" value="save" class="main">Save draft</button>`;
+  const publish = html`<button name="do" value="publish">Publish…</button>`;
+  const heading = describeFindings(problems.length, failure, refused);
+  const body = html`${renderHidden("was", was)} ${byDefault}
+    <div class="inside">
+      <div id="findings" aria-live="polite" data-drafted>
+        ${heading !== "" && renderFindings(heading, problems, isRefused)}
       </div>
-      ${isReadOnly ? "" : html`<div class="foot buttons">${buttons}</div>`}
-    </form>
-  </section>`;
+      ${fieldNames.map((name) =>
+        renderField(name, { text, problems, isRefused, isReadOnly, isKnown }),
+      )}
+    </div>
+    ${
+      !isReadOnly &&
+      html`<div class="foot buttons">
+        ${mayUse("save_template") && save} ${mayUse("publish_template") && publish}
+      </div>`
+    }`;
+  const attributes = html`id="editor" data-editor ${drafted} ${guard}`;
+  return renderBox("Editor", { below: renderForm(visit, "/template", body, attributes) });
 }
 
-/** Where no button was pressed, browsers take the form's first one: nothing is saved then. */
+/** Browsers press the first button when a person presses Enter, and this one saves nothing. */
 const byDefault = html`<button
   name="do"
   value="preview"
@@ -193,33 +197,25 @@ const byDefault = html`<button
   Show
 </button>`;
 
-/** What is wrong at which line stands below it, in the API's own sentences. */
 function describeFindings(
   count: number,
   failure: Failure | undefined,
   refused: Failure | undefined,
 ): string {
   if (count === 0) return refused?.message ?? "";
-  const problems = count === 1 ? "one problem" : `${count} problems`;
+  const problems = count === 1 ? "one problem" : countThings(count, "problem");
   if (failure !== undefined) return `Not saved: the template has ${problems}.`;
   return refused === undefined
     ? `The template has ${problems}, but can be saved.`
     : `The template has ${problems}.`;
 }
 
-function renderFailed({ message }: Failure): Reply {
-  const body = html`<div class="head"><h1>Page template</h1></div>
-    ${renderFault(message)}`;
-  return { kind: "page", title: "Page template", body };
-}
-
 async function save(visit: Visit, form: Form): Promise<Reply> {
   const refused = await saveDraft(visit, form);
-  if (refused !== undefined) return refused;
-  return { kind: "go", to: writeView(readView(visit.url, form), "saved") };
+  return refused ?? { kind: "go", to: writeView(readView(visit.url, form), "saved") };
 }
 
-/** Undefined where it is saved; not over what somebody else has saved meanwhile. */
+/** Undefined if it was saved. A change by someone else meanwhile is not overwritten. */
 async function saveDraft(visit: Visit, form: Form): Promise<Reply | undefined> {
   const { account } = visit;
   const { typed, was } = readAgain(form);
@@ -232,13 +228,14 @@ async function saveDraft(visit: Visit, form: Form): Promise<Reply | undefined> {
       "or save again to overwrite it.";
     return show(visit, { typed, was: now, failure: { code: "plan_changed", message } }, form);
   }
-  const ended = await act(visit, form, { run: () => account.call("save_template", typed) });
-  if (ended.kind === "reply") return ended.reply;
-  if (ended.kind === "done") return undefined;
-  return show(visit, { typed, was: now, failure: ended.failure }, form);
+  return act(visit, form, {
+    run: () => account.act("save_template", typed),
+    done: () => undefined,
+    failed: (failure) => show(visit, { typed, was: now, failure }, form),
+  });
 }
 
-/** What is typed is the draft first: whoever says no has lost nothing. */
+/** The text is saved as the draft first: a person who cancels has lost nothing. */
 async function publish(visit: Visit, form: Form): Promise<Reply> {
   const isAsked = form.has("question");
   let sent = form;
@@ -250,7 +247,7 @@ async function publish(visit: Visit, form: Form): Promise<Reply> {
   return change(visit, sent, "publish_template", { ...readTyped(form) }, "published");
 }
 
-/** The draft is what was typed by now: whoever goes on with the form began with that. */
+/** The draft now equals the typed text, so later changes are compared with that. */
 function noteSaved(form: Form): Form {
   const typed = readTyped(form);
   const params = new URLSearchParams();
@@ -259,79 +256,54 @@ function noteSaved(form: Form): Form {
   return createForm(params);
 }
 
-async function change(
+function change(
   visit: Visit,
   form: Form,
   tool: string,
   args: JsonObject,
   done: string,
 ): Promise<Reply> {
-  const view = readView(visit.url, form);
-  const ended = await act(visit, form, { run: () => visit.account.call(tool, args) });
-  if (ended.kind === "reply") return ended.reply;
-  if (ended.kind === "done") return { kind: "go", to: writeView(view, done) };
-  return show(visit, { ...readAgain(form), failure: ended.failure }, form);
+  return act(visit, form, {
+    run: () => visit.account.act(tool, args),
+    done: () => ({ kind: "go", to: writeView(readView(visit.url, form), done) }),
+    failed: (failure) => show(visit, { ...readAgain(form), failure }, form),
+  });
 }
 
 /** The published versions, newest first. */
-async function listVersions({ mayUse, call }: Account): Promise<readonly JsonObject[]> {
-  if (!mayUse("list_template_versions")) return [];
-  const answer = await call("list_template_versions", {});
-  // A project that never had a template has no versions of it.
-  return answer.kind === "done" ? readRecords(answer.result, "versions") : [];
-}
-
-function renderVersions(visit: Visit, versions: readonly JsonObject[]): Html {
-  const { account } = visit;
-  const live = versions.find(isLive);
+function renderVersions(visit: Visit, versions: readonly ListedVersion[]): Html {
+  const isAnyLive = versions.some(({ live }) => live);
+  const button = html`<button class="small grave">Unpublish…</button>`;
   const rows = versions.map((version) => renderVersion(visit, version));
-  return html`<section class="card" aria-labelledby="versions">
-    <header>
-      <h2 id="versions">Versions</h2>
-      ${
-        live !== undefined && account.mayUse("unpublish_template")
-          ? renderAct(visit, "unpublish", html`<button class="small grave">Unpublish…</button>`)
-          : ""
-      }
-    </header>
-    <div class="inside">
-      ${live === undefined ? html`<p class="soft">Links show the default page.</p>` : ""}
-      ${
-        rows.length === 0
-          ? ""
-          : html`<ul class="list">
-              ${rows}
-            </ul>`
-      }
-    </div>
-  </section>`;
+  return renderCard("Versions", {
+    beside:
+      isAnyLive &&
+      visit.account.mayUse("unpublish_template") &&
+      renderPost(visit, "/template", button, { do: "unpublish" }),
+    inside: [
+      !isAnyLive && html`<p class="soft">Links show the default page.</p>`,
+      rows.length > 0 && renderList(rows),
+    ],
+  });
 }
 
-function isLive({ live }: JsonObject): boolean {
-  return live === true;
-}
-
-function renderVersion(visit: Visit, version: JsonObject): Html {
+function renderVersion(visit: Visit, { id, published_at = "", live }: ListedVersion): Html {
   const { account } = visit;
-  const [id, at] = [readText(version, "id"), readText(version, "published_at")];
-  const time = renderTime(at, account);
-  const label = `Restore the version from ${writeTime(at, account)}`;
-  const button = html`${renderHidden("id", id)}<button class="small" aria-label="${label}">
-      Restore…
-    </button>`;
+  const time = renderTime(published_at, account);
+  const label = `Restore the version from ${writeTime(published_at, account)}`;
+  const button = html`<button class="small" aria-label="${label}">Restore…</button>`;
   return html`<li>
     <div class="split">
       <p>
-        <a href="/template?from=${encodeURIComponent(id)}">${time === "" ? id : time}</a>
-        ${isLive(version) ? html`<span class="tag good">live</span>` : ""}
+        <a href="/template?from=${encodeURIComponent(id)}">${time || id}</a>
+        ${live && html`<span class="tag good">live</span>`}
       </p>
-      ${account.mayUse("restore_template_version") ? renderAct(visit, "restore", button) : ""}
+      ${
+        account.mayUse("restore_template_version") &&
+        renderPost(visit, "/template", button, { do: "restore", id })
+      }
     </div>
   </li>`;
-}
-
-function renderAct(visit: Visit, name: string, rest: Html): Html {
-  return renderPost(visit, "/template", rest, { do: name });
 }
 
 type Field = keyof TemplateText;
@@ -343,6 +315,7 @@ const fields: Readonly<Record<Field, { readonly label: string; readonly hint: st
   },
   css: { label: "CSS", hint: "Use prefers-color-scheme to support dark mode." },
 };
+const fieldNames = ["body", "css"] as const;
 
 type Shown = {
   readonly text: TemplateText;
@@ -354,11 +327,7 @@ type Shown = {
   readonly isKnown: boolean;
 };
 
-/** The two texts of a template, with line numbers that mark the lines with problems. */
-function renderTemplateFields(shown: Shown): Html {
-  return html`${renderField("body", shown)} ${renderField("css", shown)}`;
-}
-
+/** A text with line numbers that mark the lines with problems. */
 function renderField(name: Field, shown: Shown): Html {
   const { text, problems, isRefused, isReadOnly, isKnown } = shown;
   const { label, hint } = fields[name];
@@ -367,15 +336,15 @@ function renderField(name: Field, shown: Shown): Html {
   const described = isFaulty ? `${name}-hint findings` : `${name}-hint`;
   const count = countLines(text[name]);
   const about = html`id="${name}" name="${name}" rows="${count}"
-  aria-describedby="${described}"${isFaulty ? html` aria-invalid="true"` : ""}${
-    isReadOnly ? html` readonly` : ""
+  aria-describedby="${described}"${isFaulty && html` aria-invalid="true"`}${
+    isReadOnly && html` readonly`
   }
   wrap="off" spellcheck="false" autocapitalize="off" autocomplete="off"`;
   return html`<div class="field">
     <label for="${name}">${label}</label>
     <div class="code">
       ${renderNumbers(name, count, own)}
-      <textarea ${about}>${"\n"}${isKnown ? "" : text[name]}</textarea>
+      <textarea ${about}>${"\n"}${!isKnown && text[name]}</textarea>
     </div>
     <p class="hint" id="${name}-hint">${hint}</p>
   </div>`;
@@ -405,26 +374,11 @@ function nameLine(name: string, line: number): string {
   return `${name}-${line}`;
 }
 
-type Findings = {
-  readonly title: string;
-  readonly problems: readonly FieldProblem[];
-  /** Why it cannot be saved, if it cannot. */
-  readonly refused: unknown;
-};
-
 /** Each problem links to its line. */
-function renderFindings({ title, problems, refused }: Findings): Html | string {
-  if (title === "") return "";
-  const rows = problems.map(renderFinding);
-  return html`<div class="${refused === undefined ? "warning" : "fault"}">
-    <p><strong>${title}</strong></p>
-    ${
-      rows.length === 0
-        ? ""
-        : html`<ul class="findings">
-            ${rows}
-          </ul>`
-    }
+function renderFindings(heading: string, problems: readonly FieldProblem[], isRefused: boolean) {
+  return html`<div class="${isRefused ? "fault" : "warning"}">
+    <p><strong>${heading}</strong></p>
+    ${problems.length > 0 && renderList(problems.map(renderFinding), "findings")}
   </div>`;
 }
 

@@ -1,47 +1,46 @@
 import { renderQuestion } from "../act.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { readParam, readPlanPart } from "../read.ts";
+import { renderCard } from "../parts.ts";
+import { readParam, readPlanPart } from "../read-address.ts";
 
-/** What an assistant waits for, answered by whoever is signed in with its key. */
+/** A question of an assistant, for a person who is signed in with its key. */
 export const waitingPage: Page = {
   path: /^\/waiting\/(?<id>[^/]+)$/,
   show: (visit) => show(visit),
   submit: answer,
 };
 
-const over: Reply = {
+const start = html`<p><a class="button" href="/">Go to Start</a></p>`;
+
+const expired: Reply = {
   kind: "page",
   status: 404,
   title: "Approval expired",
-  body: html`<h1>This approval has expired</h1>
-    <p class="soft">
+  heading: "This approval has expired",
+  body: html`<p class="soft">
       It expired after five minutes, or it belongs to another key. If you still want this, ask your
       assistant again.
     </p>
-    <p><a class="button" href="/">Go to Start</a></p>`,
+    ${start}`,
 };
 
 async function show(visit: Visit, fault?: string): Promise<Reply> {
   const { account, params, url } = visit;
   const asked = await account.readAsked(readParam(params, "id"), readPlanPart(url));
-  if (asked === undefined) return over;
-  const { question, lead, origin, term } = asked;
-  const body = html`<div class="head">
-      <div>
-        <p class="crumbs"><a href="/">Start</a></p>
-        <h1 dir="auto">${question.title}</h1>
-      </div>
-    </div>
-    <p class="soft">${lead}. ${origin}.</p>
-    ${
-      asked.end === undefined
-        ? renderQuestion({ question, visit, hidden: [], fault, no: "decide", term })
-        : renderEnd(asked.end)
-    }`;
-  const title = asked.end === undefined ? question.button : ends[asked.end].title;
-  const hasFrames = asked.end === undefined && question.frames !== "";
-  return { kind: "page", title, body, hasFrames, status: fault === undefined ? 200 : 403 };
+  if (asked === undefined) return expired;
+  const { question, lead, origin, term, end } = asked;
+  const open = { question, visit, hidden: [], fault, no: "decide", term } as const;
+  return {
+    kind: "page",
+    title: end === undefined ? question.button : ends[end].title,
+    heading: question.title,
+    above: { name: "Start", address: "/" },
+    body: html`<p class="soft">${lead}. ${origin}.</p>
+      ${end === undefined ? renderQuestion(open) : renderEnd(end)}`,
+    hasFrames: end === undefined && question.frames !== "",
+    status: fault === undefined ? 200 : 403,
+  };
 }
 
 const ends: Readonly<
@@ -61,13 +60,9 @@ const ends: Readonly<
 
 function renderEnd(end: keyof typeof ends): Html {
   const { title, text } = ends[end];
-  return html`<section class="card question" aria-labelledby="end">
-    <h2 id="end">${title}</h2>
-    <div class="inside">
-      <p role="status">${text}</p>
-      <p><a class="button" href="/">Go to Start</a></p>
-    </div>
-  </section>`;
+  const inside = html`<p role="status">${text}</p>
+    ${start}`;
+  return renderCard(title, { inside, look: "question" });
 }
 
 async function answer(visit: Visit, form: Form): Promise<Reply> {

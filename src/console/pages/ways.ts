@@ -2,21 +2,21 @@ import { writeLabel } from "../../text/write-label.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { Account } from "../account.ts";
 import { readTyped, renderField, type Field } from "../form-fields.ts";
-import { html, type Html } from "../html.ts";
+import { html, type Html, type Part } from "../html.ts";
 import type { Form } from "../page.ts";
 import { renderOption } from "../parts.ts";
-import { listAppChoices, nameOther, renderOther, type AppChoices } from "./app-choices.ts";
+import { listAppChoices, nameOther, renderOther } from "./app-choices.ts";
 import { appKinds } from "./app-kinds.ts";
 import { flagFields, textFields } from "./link-fields.ts";
 
-/** What can become of many links at once, as `plan_links` takes it, each by fields of its own. */
+/** The ways to change many links at once, as `plan_links` takes them, each with its own fields. */
 export type Way = {
   readonly name: string;
   readonly title: string;
-  readonly fields: Html | string;
+  readonly fields: Part;
 };
 
-/** The same text for many would be no path, and a name tells one from another. */
+/** A path belongs to one link, so it cannot be set for many. */
 const setFields = textFields.filter((name) => name !== "path").toSorted(compareUrlFirst);
 const addressFields = textFields.filter((name) => /(^|_)url$/.test(name));
 const ruledFields = ["url", ...textFields.filter((name) => name !== "url")];
@@ -62,7 +62,7 @@ export async function listWays(account: Account, form: Form): Promise<readonly W
   ];
 }
 
-/** The arguments of the plan, beside those that name the links; undefined for no way of these. */
+/** The arguments of the plan without those that select the links; undefined for an unknown way. */
 export function planWay(way: string, form: Form): JsonObject | undefined {
   const read = (name: string) => form.read(nameField(way, name));
   const field = read("field");
@@ -86,7 +86,7 @@ export function planWay(way: string, form: Form): JsonObject | undefined {
   }
 }
 
-/** All ways stand in one form, so that the links that were chosen stand there once. */
+/** All ways are in one form, so that the selected links are in it once. */
 function nameField(way: string, name: string): string {
   return `${way}-${name}`;
 }
@@ -101,7 +101,7 @@ function update(by: JsonObject): JsonObject {
 
 /** `ios_app:ID`, or `ios_app:` for none; `enable_forced_redirect:on`. */
 function readChoice(form: Form): JsonObject {
-  // What is typed counts before what is chosen.
+  // A typed name takes precedence over the choice.
   const typed = appKinds.flatMap(({ name }) => {
     const id = form.read(nameOther(name)).trim();
     return id === "" ? [] : [[name, { id }] as const];
@@ -165,33 +165,30 @@ function text(way: string, name: string, label: string, hint = ""): Field {
   return { name: nameField(way, name), label, kind: "text", hint };
 }
 
-async function renderChoose(account: Account, form: Form): Promise<Html> {
+async function renderChoose(account: Account, form: Form): Promise<Part> {
   const chosen = form.read("choice");
-  const flags = flagFields.map(
-    (name) =>
-      html`<optgroup label="${writeLabel(name)}">
-        ${renderOption(`${name}:on`, `${writeLabel(name)}: on`, chosen)}
-        ${renderOption(`${name}:off`, `${writeLabel(name)}: off`, chosen)}
-      </optgroup>`,
-  );
-  const listed = appKinds.map(({ name }) => listAppChoices(account, name, ""));
-  const apps = (await Promise.all(listed)).filter((each) => each !== undefined);
+  const apps = await listAppChoices(account, {});
+  const options = [
+    ...apps.map(({ kind: { name }, choices }) => {
+      const label = writeLabel(name);
+      const all = [...choices, { value: "", name: "none" }];
+      const named = all.map((app) =>
+        renderOption(`${name}:${app.value}`, `${label}: ${app.name}`, chosen),
+      );
+      return html`<optgroup label="${label}">${named}</optgroup>`;
+    }),
+    ...flagFields.map((name) => {
+      const states = ["on", "off"].map((state) =>
+        renderOption(`${name}:${state}`, `${writeLabel(name)}: ${state}`, chosen),
+      );
+      return html`<optgroup label="${writeLabel(name)}">${states}</optgroup>`;
+    }),
+  ];
   return html`<div class="field">
       <label for="choice">New value</label>
       <select id="choice" name="choice">
-        ${apps.map((each) => renderApps(each, chosen))} ${flags}
+        ${options}
       </select>
     </div>
     ${apps.map((each) => renderOther(each, form.read(nameOther(each.kind.name))))}`;
-}
-
-/** What the key may not list cannot be chosen. */
-function renderApps({ kind, choices }: AppChoices, chosen: string): Html {
-  const label = writeLabel(kind.name);
-  const options = choices.map(({ value, name }) =>
-    renderOption(`${kind.name}:${value}`, `${label}: ${name}`, chosen),
-  );
-  return html`<optgroup label="${label}">
-    ${options} ${renderOption(`${kind.name}:`, `${label}: none`, chosen)}
-  </optgroup>`;
 }

@@ -1,47 +1,112 @@
-import type { ListedWebhook } from "../../admin/webhooks.ts";
-import type { Account } from "../account.ts";
-import { html, type Html } from "../html.ts";
-import type { Page, Reply, Visit } from "../page.ts";
-import { renderFault, renderNote, renderTable, shorten } from "../parts.ts";
+import type { DeadEvent, ListedWebhook } from "../../admin/webhooks.ts";
+import { webhookEvents } from "../../contract/webhook-events.ts";
+import type { Account, Answer } from "../account.ts";
+import { act } from "../act.ts";
+import { splitLines, type Field } from "../form-fields.ts";
+import { html, type Html, type Part } from "../html.ts";
+import type { Form, Page, Reply, Visit } from "../page.ts";
+import {
+  addNote,
+  countThings,
+  renderBox,
+  renderCard,
+  renderFacts,
+  renderPost,
+  renderTable,
+  shorten,
+  showMissing,
+  type Column,
+} from "../parts.ts";
+import { readParam } from "../read-address.ts";
+import { createNewPage, showSecret } from "../record-page.ts";
 import { renderTime } from "../render-changes.ts";
 
-export const webhookList = { name: "Webhooks", address: "/webhooks" };
+/** The project's webhooks: the list, a new one, and one with its failed events. */
 
-/** The project's webhooks, with the last attempt and the failed events of each. */
-export const webhooksPage: Page = {
+const list = { name: "Webhooks", address: "/webhooks" };
+
+const webhooksPage: Page = {
   path: /^\/webhooks$/,
   entry: {
-    ...webhookList,
+    ...list,
     group: "Project",
     icon: "M2.5 8.5h3l2-5 2 9 2-5h2",
   },
   needs: "list_keys",
-  show,
+  show: showList,
 };
 
-async function show({ account, url }: Visit): Promise<Reply> {
+const webhookPage: Page = {
+  path: /^\/webhooks\/(?<id>[0-9a-f-]{36})$/,
+  needs: "list_keys",
+  show: (visit) => show(visit),
+  submit,
+};
+
+const fields: readonly Field[] = [
+  {
+    name: "url",
+    kind: "text",
+    label: "Web address",
+    hint:
+      "An https address, or an http address in a network listed in --webhook-private. " +
+      "It receives data about every link of this project.",
+    isBroad: true,
+    isExact: true,
+  },
+  {
+    name: "event",
+    kind: "checks",
+    member: "events",
+    groups: [
+      {
+        value: "events",
+        name: "Events",
+        choices: webhookEvents.map((name) => ({ value: name, name })),
+      },
+    ],
+  },
+];
+
+const newWebhookPage = createNewPage({
+  label: "webhook",
+  address: "/webhooks/new",
+  needs: "change_keys",
+  list,
+  button: "Create webhook",
+  fields,
+  usual: { event: webhookEvents.join("\n") },
+  run: ({ account }, { url = "", event }, _, once) =>
+    account.admin.createWebhook({ url: url.trim(), events: splitLines(event), once }),
+  done: ({ secret, events }) => showSecret("secret", secret, list, [["Events", events.join(", ")]]),
+});
+
+export const webhookPages: readonly Page[] = [webhooksPage, newWebhookPage, webhookPage];
+
+async function showList({ account }: Visit): Promise<Reply> {
   const answer = await account.admin.listWebhooks();
-  const webhooks = answer.kind === "done" ? answer.result.webhooks : [];
-  const isLate = answer.kind === "done" && !answer.result.delivers;
-  const failed = answer.kind === "failed" ? answer.failure.message : undefined;
-  const make = html`<a class="button main" href="/webhooks/new">New webhook</a>`;
-  const table = renderTable(
-    "Webhooks",
-    columns,
-    webhooks.map((webhook) => renderRow(webhook, account)),
-  );
-  const card = html`<section class="card" aria-label="Webhooks">${table}</section>`;
-  const body = html`<div class="head">
-      <h1>Webhooks</h1>
-      ${account.mayUse("change_keys") ? make : ""}
-    </div>
-    ${renderNote(url)} ${renderFault(failed)} ${isLate ? late : ""} ${renderFixes(webhooks)}
-    <p class="soft">
-      Waypost sends events of this project to your programs. Messages are signed according to
-      Standard Webhooks.
-    </p>
-    ${webhooks.length === 0 ? none : card}`;
-  return { kind: "page", title: "Webhooks", body };
+  const { webhooks, delivers } =
+    answer.kind === "done" ? answer.result : { webhooks: [], delivers: true };
+  return {
+    kind: "page",
+    title: "Webhooks",
+    beside:
+      account.mayUse("change_keys") &&
+      html`<a class="button main" href="/webhooks/new">New webhook</a>`,
+    fault: answer.kind === "failed" && answer.failure.message,
+    body: html`${!delivers && late} ${renderFixes(webhooks)}
+      <p class="soft">
+        Waypost sends events of this project to your programs. Messages are signed according to
+        Standard Webhooks.
+      </p>
+      ${
+        webhooks.length === 0
+          ? html`<p>No webhooks yet.</p>`
+          : renderBox("Webhooks", {
+              below: renderTable("Webhooks", listColumns(account), webhooks),
+            })
+      }`,
+  };
 }
 
 /** A stdio process has a console, but delivers no events. */
@@ -50,46 +115,142 @@ const late = html`<p class="note">
   wait until you start it.
 </p>`;
 
-const none = html`<p>No webhooks yet.</p>`;
-
-const columns = [
-  { name: "Address" },
-  { name: "Last attempt", look: "late" },
-  { name: "Waiting", look: "number slim late" },
-  { name: "Failed", look: "number slim" },
-];
-
 const mostShown = 100;
 
-function renderRow(webhook: ListedWebhook, account: Account): Html {
-  const { id, url, events, waiting, dead } = webhook;
-  const last = renderLast(webhook, account);
-  return html`<tr>
-    <td>
-      <a class="line" href="/webhooks/${encodeURIComponent(id)}">
-        <bdi>${shorten(url, mostShown)}</bdi>
-      </a>
-      <span class="granted">${events.join(", ")}</span>
-      <span class="line soft early">${last}</span>
-    </td>
-    <td class="late soft">${last}</td>
-    <td class="number late">${waiting}</td>
-    <td class="number">${dead}</td>
-  </tr>`;
+function listColumns(account: Account): readonly Column<ListedWebhook>[] {
+  return [
+    {
+      name: "Address",
+      cell: (webhook) =>
+        html`<a class="line" href="/webhooks/${encodeURIComponent(webhook.id)}">
+            <bdi>${shorten(webhook.url, mostShown)}</bdi>
+          </a>
+          <span class="granted">${webhook.events.join(", ")}</span>
+          <span class="line soft early">${renderLast(webhook, account)}</span>`,
+    },
+    { name: "Last attempt", look: "late soft", cell: (webhook) => renderLast(webhook, account) },
+    { name: "Waiting", look: "number slim late", cell: ({ waiting }) => waiting },
+    { name: "Failed", look: "number slim", cell: ({ dead }) => dead },
+  ];
 }
 
 /** How to fix what keeps receivers from accepting messages, once for all of them. */
-export function renderFixes(webhooks: readonly ListedWebhook[]): readonly Html[] {
+function renderFixes(webhooks: readonly ListedWebhook[]): readonly Html[] {
   const fixes = new Set(webhooks.flatMap(({ fix }) => fix ?? []));
   return [...fixes].map((fix) => html`<p class="note">${fix}.</p>`);
 }
 
 /** The result of the last attempt, and its time. */
-export function renderLast(
-  { last_at, last_fault }: ListedWebhook,
-  account: Account,
-): Html | string {
+function renderLast({ last_at, last_fault }: ListedWebhook, account: Account): Part {
   if (last_at === null) return "nothing sent yet";
   const result = last_fault === null ? "delivered" : `failed: ${last_fault}`;
   return html`${result}, ${renderTime(last_at, account)}`;
+}
+
+async function show(visit: Visit, fault?: string): Promise<Reply> {
+  const { account, params } = visit;
+  const answer = await account.admin.showWebhook(readParam(params, "id"));
+  if (answer.kind !== "done") return showMissing("webhook", "It may have been revoked.", list);
+  const { webhook, dead } = answer.result;
+  const inside = html`${renderFacts(listFacts(webhook, account))}
+    <div class="buttons">
+      ${renderButton(visit, "test", html`<button>Send a test</button>`)}
+      ${renderButton(visit, "revoke", html`<button class="grave">Revoke…</button>`)}
+    </div>`;
+  return {
+    kind: "page",
+    title: "Webhook",
+    above: list,
+    fault,
+    body: html`${fault === undefined && renderFixes([webhook])} ${renderBox("Webhook", { inside })}
+    ${webhook.dead > 0 && renderDead(visit, webhook, dead)}`,
+  };
+}
+
+function listFacts(webhook: ListedWebhook, account: Account) {
+  const { url, events, created_at, failing_since, waiting, dropped } = webhook;
+  const rows: readonly (readonly [name: string, text: Part, isShown?: boolean])[] = [
+    ["Web address", html`<bdi>${url}</bdi>`],
+    ["Events", events.join(", ")],
+    ["Created", renderTime(created_at, account)],
+    ["Last attempt", renderLast(webhook, account)],
+    ["Failing since", renderTime(failing_since, account), failing_since !== null],
+    ["Waiting", waiting],
+    [
+      "Dropped",
+      `${countThings(dropped, "event")}, because more than 20 MB were waiting`,
+      dropped > 0,
+    ],
+  ];
+  return rows.flatMap(([name, text, isShown = true]) => (isShown ? [[name, text] as const] : []));
+}
+
+function renderButton(visit: Visit, name: string, button: Html, eventId = ""): Part {
+  const hidden = { act: name, ...(eventId !== "" && { event_id: eventId }) };
+  return (
+    visit.account.mayUse("change_keys") && renderPost(visit, visit.url.pathname, button, hidden)
+  );
+}
+
+function renderDead(visit: Visit, { dead: count }: ListedWebhook, dead: readonly DeadEvent[]) {
+  const columns: readonly Column<DeadEvent>[] = [
+    {
+      name: "Event",
+      cell: ({ event, fault, attempts }) =>
+        html`${event} <span class="granted">${fault}, after ${attempts} attempts</span>`,
+    },
+    {
+      name: "Failed",
+      look: "late soft",
+      cell: ({ given_up_at }) => renderTime(given_up_at, visit.account),
+    },
+    {
+      name: "Send again",
+      look: "number",
+      cell: ({ event, event_id }) => {
+        const label = `Send ${event} ${event_id} again`;
+        const button = html`<button class="small" aria-label="${label}">Send again</button>`;
+        return renderButton(visit, "resend", button, event_id);
+      },
+    },
+  ];
+  return renderCard(`Failed events: ${count}`, {
+    inside: html`<p class="soft">
+        Waypost retried these events for a day and keeps them for a week. If you send them again,
+        they arrive after newer events.
+      </p>
+      ${count > dead.length && html`<p class="soft">The list shows the latest ${dead.length}.</p>`}
+      ${renderButton(visit, "resend", html`<button>Send all again</button>`)}`,
+    below: renderTable("Failed events", columns, dead),
+  });
+}
+
+function submit(visit: Visit, form: Form): Promise<Reply> {
+  const { admin } = visit.account;
+  const id = readParam(visit.params, "id");
+  const back = visit.url.pathname;
+  const run = <Result>(
+    work: () => Promise<Answer<Result>>,
+    done: (result: Result) => Reply | Promise<Reply>,
+  ) => act(visit, form, { run: work, back, done, failed: ({ message }) => show(visit, message) });
+  switch (form.read("act")) {
+    case "revoke":
+      return run(
+        () => admin.revokeWebhook(id),
+        () => ({ kind: "go", to: addNote(list.address, "webhook_revoked") }),
+      );
+    case "resend":
+      return run(
+        () => admin.resendEvents(id, form.read("event_id")),
+        () => ({ kind: "go", to: addNote(back, "webhook_resent") }),
+      );
+    default:
+      return run(
+        () => admin.testWebhook(id),
+        ({ fault, next }) => {
+          if (fault === null) return { kind: "go", to: addNote(back, "webhook_tested") };
+          return show(visit, `The test failed: ${fault}${next === undefined ? "" : `. ${next}`}.`);
+        },
+      );
+  }
 }
