@@ -5,7 +5,7 @@ import type { DeadEvent, ListedWebhook, NewWebhook, WebhookTest } from "../admin
 import type { JsonObject } from "../contract/json.ts";
 import type { TimeZone } from "../contract/local-time.ts";
 import type { Role, Scope } from "../contract/scopes-and-roles.ts";
-import type { JobRow, RecordKind, Records, ToolResults, Written } from "./records.ts";
+import type { FieldProblem, JobRow, RecordKind, Records, ToolResults, Written } from "./records.ts";
 
 /** What composition hands in: whoever is signed in, and what they can have done. */
 export type Account = {
@@ -220,14 +220,6 @@ export type Failure = {
   readonly code: string;
   readonly message: string;
   readonly problems?: readonly FieldProblem[] | undefined;
-};
-
-export type FieldProblem = {
-  readonly field?: string | undefined;
-  /** Where it stands in a long text; both count from 1. */
-  readonly line?: number | undefined;
-  readonly column?: number | undefined;
-  readonly message: string;
 };
 
 /** An act that needs a person's yes, as the approval page shows it. */

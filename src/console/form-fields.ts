@@ -1,7 +1,8 @@
 import { digestOf } from "../text/digest.ts";
 import { writeLabel } from "../text/write-label.ts";
 import type { JsonObject } from "../contract/json.ts";
-import type { Failure, FieldProblem } from "./account.ts";
+import type { Failure } from "./account.ts";
+import type { FieldProblem } from "./records.ts";
 import { html, type Html, type Part } from "./html.ts";
 import type { Form } from "./page.ts";
 import { renderFault, renderHidden, renderOption } from "./parts.ts";

@@ -113,7 +113,7 @@ export function renderPost(
 
 export type Column<Row> = {
   readonly name: string;
-  /** The class of its cells. */
+  /** How its cells look. */
   readonly look?: string;
   /** In place of the name. */
   readonly head?: Html;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { JsonObject } from "../contract/json.ts";
 import { writeLabel } from "../text/write-label.ts";
-import type { Account, Answer, Failure, FieldProblem, Found } from "./account.ts";
+import type { Account, Answer, Failure, Found } from "./account.ts";
 import { act, createActPage } from "./act.ts";
 import {
   listChanged,
@@ -32,7 +32,7 @@ import {
   showMissing,
 } from "./parts.ts";
 import { readParam, writeFrom } from "./read-address.ts";
-import type { RecordKind, Records } from "./records.ts";
+import type { FieldProblem, RecordKind, Records } from "./records.ts";
 
 /** The pages of a kind of record: the form of a new one, one that exists, and its deletion. */
 export type RecordPages<Kind extends RecordKind> = {

@@ -4,7 +4,6 @@ import type { FilterInput } from "../contract/filters.ts";
 import type { LinkStats } from "../contract/link-stats.ts";
 import type { ReadLink } from "../contract/links.ts";
 import type { Project } from "../contract/projects.ts";
-import type { FieldProblem } from "./account.ts";
 
 /** What tools return, as far as the console shows it. Empty and false fields are left out. */
 
@@ -175,4 +174,12 @@ export type TemplatePreview = {
   readonly preview_url?: string;
   readonly html?: string;
   readonly problems?: readonly FieldProblem[];
+};
+
+export type FieldProblem = {
+  readonly field?: string | undefined;
+  /** Where it stands in a long text; both count from 1. */
+  readonly line?: number | undefined;
+  readonly column?: number | undefined;
+  readonly message: string;
 };

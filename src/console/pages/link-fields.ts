@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../contract/json.ts";
-import type { FieldProblem } from "../account.ts";
+import type { FieldProblem } from "../records.ts";
 import { renderField, renderOthers, writeFields, type Field, type Values } from "../form-fields.ts";
 import { html, type Html, type Part } from "../html.ts";
 import { renderHidden } from "../parts.ts";

@@ -1,6 +1,6 @@
 import { writeLabel } from "../../text/write-label.ts";
 import type { ServerSettings, ShownSetting } from "../account.ts";
-import { html, type Part } from "../html.ts";
+import { html, type Html, type Part } from "../html.ts";
 import { renderAnswer } from "../list-parts.ts";
 import type { Page, Reply, Visit } from "../page.ts";
 import { renderCard, renderFacts, renderFault, renderTable, type Column } from "../parts.ts";
@@ -27,19 +27,22 @@ function renderSettings({ now, findings, groups }: ServerSettings): Part {
   const found = findings.map(({ about, fault, warning, said }) => {
     return [writeLabel(about), renderFault(fault ?? warning) ?? said] as const;
   });
+  const inside = html`${found.length > 0 && renderFacts(found)}
+    <p class="hint">
+      The command <code>waypost doctor</code> also checks the key, the data folder and what Waypost
+      needs to start.
+    </p>`;
   return html`${renderCard("This server", { inside: renderFacts(now) })}
-    ${renderCard("Findings", {
-      inside: html`${found.length > 0 && renderFacts(found)}
-        <p class="hint">
-          The command <code>waypost doctor</code> also checks the key, the data folder and what
-          Waypost needs to start.
-        </p>`,
-    })}
+    ${renderCard("Findings", { inside })}
     <p class="soft">
       You change these settings where you start Waypost, with flags or environment variables. A flag
       takes precedence. Secrets have no flag and are not shown.
     </p>
-    ${groups.map(({ name, rows }) => renderCard(name, { below: renderTable(name, columns, rows) }))}`;
+    ${groups.map(renderGroup)}`;
+}
+
+function renderGroup({ name, rows }: ServerSettings["groups"][number]): Html {
+  return renderCard(name, { below: renderTable(name, columns, rows) });
 }
 
 const columns: readonly Column<ShownSetting>[] = [

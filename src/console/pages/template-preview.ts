@@ -1,4 +1,4 @@
-import type { Account, Failure, FieldProblem } from "../account.ts";
+import type { Account, Failure } from "../account.ts";
 import {
   readPlatform,
   renderDevice,
@@ -10,7 +10,7 @@ import { looks, readLook, writeFramed, type Look } from "../framed-page.ts";
 import { html, type Part } from "../html.ts";
 import type { Form, Page } from "../page.ts";
 import { renderCard, renderOption, showHost } from "../parts.ts";
-import type { TemplatePreview } from "../records.ts";
+import type { FieldProblem, TemplatePreview } from "../records.ts";
 import type { TemplateText } from "./template-text.ts";
 
 /** How a template looks before it is published: with which link, on what, light or dark. */

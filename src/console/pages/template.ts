@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../contract/json.ts";
-import type { Account, Failure, FieldProblem } from "../account.ts";
+import type { Account, Failure } from "../account.ts";
 import { act } from "../act.ts";
 import { renderGuard } from "../form-fields.ts";
 import { html, type Html } from "../html.ts";
@@ -13,7 +13,7 @@ import {
   renderList,
   renderPost,
 } from "../parts.ts";
-import type { ListedVersion } from "../records.ts";
+import type { FieldProblem, ListedVersion } from "../records.ts";
 import { renderTime, writeTime } from "../render-changes.ts";
 import {
   chooseLink,
