@@ -5,14 +5,14 @@ import type { TimeZone } from "../contract/local-time.ts";
 import { Problem, readOutageCode } from "../contract/problem.ts";
 import { isSame } from "../contract/rules/writable-fields.ts";
 import type { IdSources } from "../service/ids.ts";
-import type { Change, Effect, Ended, History, Writer } from "../state/history.ts";
+import type { Change, Effect, ChangeEnd, History, ChangeAuthor } from "../state/history.ts";
 import { isInDoubt } from "../state/state.ts";
 import { Duplicate, type Store } from "../store/store.ts";
 import type { Db } from "../store/tables.ts";
 
 /** The person who administers, in the CLI or signed in to the console. */
 export type Operator = IdSources &
-  Pick<Writer, "key_print" | "client"> & {
+  Pick<ChangeAuthor, "key_print" | "client"> & {
     readonly store: Store;
     /** Changes that belong to no project are recorded under this origin. */
     readonly origin: string;
@@ -218,7 +218,10 @@ function mayBeDone(error: unknown): boolean {
   return isInDoubt(error);
 }
 
-function describeEnd({ kind, target_key }: Change, { id, name, ...done }: JournalResult): Ended {
+function describeEnd(
+  { kind, target_key }: Change,
+  { id, name, ...done }: JournalResult,
+): ChangeEnd {
   return {
     kind,
     target_id: id,

@@ -1,5 +1,5 @@
 import type { Clock, Random } from "../contract/clock.ts";
-import { pickFields, type Answer, type Endpoint, type Input } from "../contract/endpoint.ts";
+import { pickFields, type CallAnswer, type Endpoint, type Input } from "../contract/endpoint.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { nobodyLeaves, toSignal, type Leaving } from "../contract/leaving.ts";
 import { Problem } from "../contract/problem.ts";
@@ -13,11 +13,11 @@ import {
   failLimited,
   isRepeatable,
   type CallSoFar,
-  type Outcome,
+  type TryOutcome,
   type Unanswered,
 } from "./outcome.ts";
 import { createBudgetLedger, type BudgetLedger } from "./rate-limit.ts";
-import { buildRequest, type RequestOptions, type Target } from "./request.ts";
+import { buildRequest, type RequestOptions, type RequestTarget } from "./request.ts";
 import { sendOnce, type Send, type SetTimer } from "./send-once.ts";
 
 /** Makes API calls: tries again until the outcome is known or the time is up. */
@@ -28,12 +28,12 @@ export type Client = {
     input: Input<E>,
     signal?: Leaving,
     options?: RequestOptions,
-  ) => Promise<Answer<E>>;
+  ) => Promise<CallAnswer<E>>;
   /**
    * Tries once, within the key's rate limits, and returns the outcome. Does not check what
    * happened.
    */
-  readonly tryOnce: (endpoint: Endpoint, attempt: SingleTry) => Promise<Outcome>;
+  readonly tryOnce: (endpoint: Endpoint, attempt: SingleTry) => Promise<TryOutcome>;
   /** Throws if a call now would exceed the key's rate limit. */
   readonly requireBudget: (endpoint: Endpoint) => Promise<void>;
 };
@@ -46,7 +46,7 @@ type SingleTry = {
 export type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 
 export type ClientOptions = {
-  readonly target: Target;
+  readonly target: RequestTarget;
   readonly send: Send;
   readonly clock: Clock;
   readonly random: Random;
@@ -70,14 +70,14 @@ type ClientState = ClientOptions & {
 };
 
 /** The limits of a call, including the calls that check what it has written. */
-type CallLimits = {
+type CallDeadline = {
   readonly signal: Leaving;
   /** When the whole call must end, on the monotonic clock. */
   readonly deadline: number;
   readonly options?: RequestOptions | undefined;
 };
 
-type RunningCall = CallSoFar & CallLimits & { readonly since_ms: number };
+type RunningCall = CallSoFar & CallDeadline & { readonly since_ms: number };
 
 /** The time of a whole call, the number of its tries, and the time of one try. */
 const callDeadline_ms = 45_000;
@@ -122,19 +122,19 @@ async function makeCall<E extends Endpoint>(
   state: ClientState,
   endpoint: E,
   input: Input<E>,
-  limits: CallLimits,
-): Promise<Answer<E>> {
+  limits: CallDeadline,
+): Promise<CallAnswer<E>> {
   // `Input` is an object of named fields. The response was read with this endpoint's schema, and
   // `Answer` describes the result.
   const call = beginCall(state, endpoint, input as JsonObject, limits);
-  return (await perform(state, call)) as Answer<E>;
+  return (await perform(state, call)) as CallAnswer<E>;
 }
 
 function beginCall(
   state: ClientState,
   endpoint: Endpoint,
   input: JsonObject,
-  limits: CallLimits,
+  limits: CallDeadline,
 ): RunningCall {
   return { ...limits, endpoint, input, since_ms: state.clock.now(), doubt: undefined };
 }
@@ -163,7 +163,7 @@ async function perform(state: ClientState, call: RunningCall): Promise<unknown> 
   }
 }
 
-function isUndone({ kind }: Outcome): boolean {
+function isUndone({ kind }: TryOutcome): boolean {
   return kind === "unsent" || kind === "limited";
 }
 
@@ -185,7 +185,7 @@ async function settle(
 }
 
 /** Tries once when the rate limit allows it, or throws if that takes too long. */
-async function tryInTurn(state: ClientState, call: RunningCall): Promise<Outcome> {
+async function tryInTurn(state: ClientState, call: RunningCall): Promise<TryOutcome> {
   const { budget } = call.endpoint;
   const isFree = call.options?.isFree === true && state.isOwn;
   if (budget === undefined || isFree) return tryNow(state, call);
@@ -207,7 +207,7 @@ async function tryInTurn(state: ClientState, call: RunningCall): Promise<Outcome
   }
 }
 
-async function tryNow(state: ClientState, call: RunningCall): Promise<Outcome> {
+async function tryNow(state: ClientState, call: RunningCall): Promise<TryOutcome> {
   const { target, send, clock, isOwn, setTimer = setRealTimer } = state;
   const { endpoint, input, options, signal, deadline } = call;
   if (signal.aborted) throw failCancelled(call);
@@ -228,7 +228,7 @@ function setRealTimer(ring: () => void, milliseconds: number): () => void {
 }
 
 /** The outcome of a try that ended before it was sent. */
-function readEnd(error: unknown): Outcome {
+function readEnd(error: unknown): TryOutcome {
   if (error instanceof Problem) return { kind: "refused", problem: error };
   if (error instanceof CallFailure && error.code === "rate_limited") return { kind: "limited" };
   throw error;
@@ -308,7 +308,7 @@ async function pause(state: ClientState, call: RunningCall, wait_ms: number): Pr
 }
 
 /** Each wait is longer than the previous one, with a random part that differs between clients. */
-function chooseWait({ random }: ClientState, outcome: Outcome, tries: number): number {
+function chooseWait({ random }: ClientState, outcome: TryOutcome, tries: number): number {
   const [byte = 0] = random.bytes(1);
   const jitter = 0.75 + byte / 512;
   if (outcome.kind === "limited") return limitedBackoff_ms * 2 ** (tries - 1) * jitter;

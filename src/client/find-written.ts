@@ -1,6 +1,6 @@
 import type { AndroidAppFields, IosAppFields } from "../contract/apps.ts";
-import type { Answer, Endpoint, Input } from "../contract/endpoint.ts";
-import { normalizeId, type ReadMeta } from "../contract/fields.ts";
+import type { CallAnswer, Endpoint, Input } from "../contract/endpoint.ts";
+import { normalizeId, type ReceivedMeta } from "../contract/fields.ts";
 import type { ListInput } from "../contract/filters.ts";
 import { contract } from "../contract/index.ts";
 import type { JsonObject } from "../contract/json.ts";
@@ -20,7 +20,7 @@ export type WriteFinding =
   /** The current state may come from this call or from another caller. */
   | { readonly kind: "unclear"; readonly checked: string };
 
-export type CallApi = <E extends Endpoint>(endpoint: E, input: Input<E>) => Promise<Answer<E>>;
+export type CallApi = <E extends Endpoint>(endpoint: E, input: Input<E>) => Promise<CallAnswer<E>>;
 
 export type WriteSearch = {
   readonly ask: CallApi;
@@ -109,7 +109,7 @@ async function findNamed(
   const answer: unknown = await look.ask(index, isFilter ? { filters } : { limit: 100 });
   // The member with the rows has the list's name, and the endpoint's schema was applied.
   const page = answer as Readonly<Record<string, readonly FoundRow[]>> & {
-    readonly meta: ReadMeta;
+    readonly meta: ReceivedMeta;
   };
   // The server may not support the filter, so each row is compared.
   const row = page[index.list?.name ?? ""]?.find((each) => each[key] === value);

@@ -7,7 +7,7 @@ import { CallFailure, describeCode } from "./call-failure.ts";
 
 /** The outcomes of one try, and the errors with which a call fails. */
 
-export type Outcome =
+export type TryOutcome =
   | { readonly kind: "answered"; readonly body: unknown }
   /** A write got a 2xx, so it happened, but its response cannot be read. */
   | { readonly kind: "accepted"; readonly found: string }
@@ -30,7 +30,7 @@ type Doubt = {
   readonly wait_ms?: number;
 };
 
-export type Unanswered = Exclude<Outcome, { readonly kind: "answered" | "accepted" }>;
+export type Unanswered = Exclude<TryOutcome, { readonly kind: "answered" | "accepted" }>;
 
 export type CallSoFar = {
   readonly endpoint: Endpoint;

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Endpoint } from "../contract/endpoint.ts";
-import { normalizeId, storedId, type ReadMeta } from "../contract/fields.ts";
+import { normalizeId, storedId, type ReceivedMeta } from "../contract/fields.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { paging } from "../contract/limits.ts";
 import { answersTarget } from "../contract/resource-kind.ts";
@@ -145,7 +145,7 @@ const pageMeta = z
  * Finds out whether a list has another page. If `meta` does not say so, a full page has a next one.
  * An empty page is the end and a next page always has a higher number, so no reader loops forever.
  */
-function readMeta(given: unknown, input: JsonObject, shown: number): ReadMeta {
+function readMeta(given: unknown, input: JsonObject, shown: number): ReceivedMeta {
   const { limit: said, next, ...rest } = pageMeta.parse(given);
   const page = Number(input["page"] ?? 1);
   const asked = Number(input["limit"] ?? said ?? paging.default_limit);

@@ -1,5 +1,5 @@
 import type { ApiRequest, Via } from "../contract/api-message.ts";
-import { pickLasting, type Condition } from "../contract/condition.ts";
+import { pickLasting, type WriteCondition } from "../contract/condition.ts";
 import { idParameter, pickFields, type Endpoint } from "../contract/endpoint.ts";
 import { isOwnField, searchName, toPlainFilter, type ListInput } from "../contract/filters.ts";
 import { apiPrefix } from "../contract/index.ts";
@@ -11,7 +11,7 @@ import { digestOf } from "../text/digest.ts";
 /** Builds the API request for an endpoint and its input. */
 
 /** The server of the requests and the key. */
-export type Target = {
+export type RequestTarget = {
   /** The server's origin, without the versioned prefix. */
   readonly origin: string;
   readonly key: string | undefined;
@@ -26,7 +26,7 @@ export type RequestOptions = {
    * Without it, the write happens in any case. Only servers that check conditions reject it with
    * 412.
    */
-  readonly condition?: Condition | undefined;
+  readonly condition?: WriteCondition | undefined;
   /** Other writes go first. Only for Waypost's own service. */
   readonly isPatient?: boolean | undefined;
   /** The id of the original call in the logs. */
@@ -41,7 +41,7 @@ export type RequestOptions = {
 export function buildRequest(
   endpoint: Endpoint,
   input: JsonObject,
-  target: Target,
+  target: RequestTarget,
   { condition, isPatient, requestId, isFree, onlyBudget }: RequestOptions = {},
 ): ApiRequest {
   const query = writeQuery(endpoint, input);
@@ -70,12 +70,15 @@ export function buildRequest(
  * Only Waypost's own service computes the same tags. `If-Match: *` is safe for all: other servers
  * ignore it, and a remote Waypost then creates nothing.
  */
-function isSent(condition: Condition | undefined, target: Target): condition is Condition {
+function isSent(
+  condition: WriteCondition | undefined,
+  target: RequestTarget,
+): condition is WriteCondition {
   return condition !== undefined && (target.checksConditions === true || condition === "present");
 }
 
 /** The tag of a record is a digest of what the caller was shown. */
-function writeCondition(condition: Condition): Readonly<Record<string, string>> {
+function writeCondition(condition: WriteCondition): Readonly<Record<string, string>> {
   if (condition === "absent") return { "if-none-match": "*" };
   if (condition === "present") return { "if-match": "*" };
   return { "if-match": `"${digestOf(pickLasting(condition.shown))}"` };

@@ -6,7 +6,7 @@ import { messages } from "../contract/messages.ts";
 import { notFound, Problem, saysNothingWritten } from "../contract/problem.ts";
 import { quote } from "../text/show-hidden.ts";
 import { CallFailure, describeCode } from "./call-failure.ts";
-import { failOverloaded, type Outcome } from "./outcome.ts";
+import { failOverloaded, type TryOutcome } from "./outcome.ts";
 import { describeBody, noteWarnings, readAnswer } from "./read-answer.ts";
 import { hideSecret, isPage, readRefusal, type ServerRefusal } from "./read-refusal.ts";
 
@@ -54,7 +54,7 @@ type Attempt = {
   readonly remoteHost: string | undefined;
 };
 
-export async function sendOnce(attempt: Attempt): Promise<Outcome> {
+export async function sendOnce(attempt: Attempt): Promise<TryOutcome> {
   const deadline = startDeadline(attempt);
   try {
     return await receive(attempt, deadline);
@@ -100,7 +100,7 @@ function startDeadline({ signal, most_ms, setTimer }: Attempt): Deadline {
   };
 }
 
-async function receive(attempt: Attempt, deadline: Deadline): Promise<Outcome> {
+async function receive(attempt: Attempt, deadline: Deadline): Promise<TryOutcome> {
   const { endpoint, request, send, noteDate } = attempt;
   let reply: ArrivingReply;
   try {
@@ -131,7 +131,7 @@ function readSuccess(
   { endpoint, input, secret }: Attempt,
   reply: ArrivingReply,
   body: unknown,
-): Outcome {
+): TryOutcome {
   const answer = readAnswer(endpoint, input, body);
   if (answer.kind === "read") {
     noteWarnings(answer.body, reply.headers["warning"], (text) => hideSecret(text, secret));
@@ -141,7 +141,7 @@ function readSuccess(
   return failStrange(endpoint, answer.found);
 }
 
-function readFailure(attempt: Attempt, reply: ArrivingReply, body: unknown): Outcome {
+function readFailure(attempt: Attempt, reply: ArrivingReply, body: unknown): TryOutcome {
   const { endpoint, secret, remoteHost } = attempt;
   const { status } = reply;
   if (status === 429) return { kind: "limited" };
@@ -168,7 +168,7 @@ function readOutage(
   reply: ArrivingReply,
   refusal: ServerRefusal | undefined,
   host: string | undefined,
-): Outcome {
+): TryOutcome {
   const { status } = reply;
   const wait = status === 503 ? { wait_ms: readRetryAfter(reply) } : {};
   if (status === 503 && refusal !== undefined && saysNothingWritten(refusal.message)) {
@@ -188,7 +188,7 @@ function isForeign(status: number, body: unknown, refusal: ServerRefusal | undef
   return isData ? refusal === undefined : status === 404 || status === 421;
 }
 
-function failStrange({ effect }: Endpoint, found: string): Outcome {
+function failStrange({ effect }: Endpoint, found: string): TryOutcome {
   const message = `The server does not seem to offer this API: it returned ${found}.`;
   const facts = { effect: effect === "read" ? "none" : "unknown", retry: "never" } as const;
   return { kind: "failed", failure: new CallFailure("bad_response", message, facts) };
@@ -204,7 +204,7 @@ function readRetryAfter({ headers }: ArrivingReply): number {
   return Math.min(Math.max(wait_ms, leastWait_ms), mostWait_ms);
 }
 
-function explainThrown(error: unknown, { isOver }: Deadline): Outcome {
+function explainThrown(error: unknown, { isOver }: Deadline): TryOutcome {
   if (error instanceof NotSent) return { kind: "unsent", cause: error.cause };
   if (isOver()) {
     return { kind: "doubtful", reason: "timed_out", said: "the server did not respond in time" };

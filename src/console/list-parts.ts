@@ -1,4 +1,4 @@
-import type { ReadMeta } from "../contract/fields.ts";
+import type { ReceivedMeta } from "../contract/fields.ts";
 import { readPageNumber } from "../network/read-place.ts";
 import type { Answer } from "./account.ts";
 import { html, type Html, type Part } from "./html.ts";
@@ -10,7 +10,7 @@ import { renderFault, renderOption, renderTable, type Column } from "./parts.ts"
 /** Leads to the last page if the address is beyond it: items may have been deleted. */
 export function leadToLast(
   { pathname, searchParams }: URL,
-  answer: Answer<{ readonly meta?: ReadMeta }>,
+  answer: Answer<{ readonly meta?: ReceivedMeta }>,
 ): Reply | undefined {
   if (answer.kind !== "done") return undefined;
   const last = Math.max(1, answer.result.meta?.last ?? 0);
@@ -103,7 +103,7 @@ export function writeListAddress(
 
 /** Below a list of several pages. The number of a page completes the address. */
 export function renderPaging(
-  meta: ReadMeta | undefined,
+  meta: ReceivedMeta | undefined,
   things: string,
   address: string,
   /** What is shown of how many; omitted, the number of the page. */

@@ -1,5 +1,5 @@
 import type { Read } from "../contract/endpoint.ts";
-import type { ReadMeta } from "../contract/fields.ts";
+import type { ReceivedMeta } from "../contract/fields.ts";
 import type { FilterInput } from "../contract/filters.ts";
 import type { LinkStats } from "../contract/link-stats.ts";
 import type { ReadLink } from "../contract/links.ts";
@@ -16,7 +16,7 @@ export type Records = {
 export type RecordKind = keyof Records;
 
 type Paged<Name extends string, Row> = { readonly [Rows in Name]: readonly Row[] } & {
-  readonly meta?: ReadMeta;
+  readonly meta?: ReceivedMeta;
 };
 
 export type ToolResults = {
@@ -31,7 +31,7 @@ export type ToolResults = {
   readonly list_jobs: Paged<"jobs", Job>;
   readonly get_job: { readonly job: Job };
   readonly plan_links: { readonly plan: { readonly id: string } };
-  readonly audit_links: { readonly audit: Audit; readonly meta?: ReadMeta };
+  readonly audit_links: { readonly audit: Audit; readonly meta?: ReceivedMeta };
   readonly check_domain: { readonly domain: DomainReport };
   readonly get_template_version: {
     readonly version: { readonly body?: string; readonly css?: string };
@@ -63,7 +63,7 @@ export type App = {
 type ListedApps = {
   readonly ios_apps?: readonly App[];
   readonly android_apps?: readonly App[];
-  readonly meta?: ReadMeta;
+  readonly meta?: ReceivedMeta;
 };
 
 /** The addresses are unknown if the link host is. */

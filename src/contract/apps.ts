@@ -72,7 +72,7 @@ export const androidApps = describeApps({
 /** Keeps the literal types of a kind, which `AppKind` itself would widen. */
 type Exact<Kind> = { readonly [Name in keyof Kind]: Kind[Name] };
 
-type AppKind = {
+type AppDescription = {
   readonly name: "ios_app" | "android_app";
   readonly label: string;
   readonly resource: z.ZodType;
@@ -84,7 +84,7 @@ type AppKind = {
 };
 
 /** The endpoints of one kind of app. */
-function describeApps<const Kind extends AppKind>(kind: Kind) {
+function describeApps<const Kind extends AppDescription>(kind: Kind) {
   const { name, label, resource, page, fields, filters, needed }: Exact<Kind> = kind;
   const reads = { ...asRead, auth: "project", role: "viewer" } as const;
   const writes = { auth: "project", role: "manager", budget: `${name}_writes` } as const;
@@ -168,7 +168,7 @@ export function isKnownToMaker(field = ""): boolean {
 }
 
 /** Undoing a deletion requires the same scope and role as creating an app. */
-function describeRestore<const Name extends AppKind["name"], Resource extends z.ZodType>(
+function describeRestore<const Name extends AppDescription["name"], Resource extends z.ZodType>(
   name: Name,
   label: string,
   resource: Resource,

@@ -4,7 +4,7 @@ import type { JsonObject } from "./json.ts";
  * A condition that must still hold when a write happens, so that nothing changes that the approver
  * has not seen. It works like If-Match (RFC 9110, section 13).
  */
-export type Condition =
+export type WriteCondition =
   /** The target must be unchanged since it was shown. */
   | { readonly shown: JsonObject }
   /** The target must not exist. */

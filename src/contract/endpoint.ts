@@ -135,7 +135,7 @@ export type Output<E extends Endpoint> = E["response"] extends z.ZodType
   : null;
 
 /** The response as the client reads it from any server (see `client/read-answer.ts`). */
-export type Answer<E extends Endpoint> = E["effect"] extends "read"
+export type CallAnswer<E extends Endpoint> = E["effect"] extends "read"
   ? Read<Output<E>>
   : // A write has succeeded once it was accepted, even if its response cannot be read.
     Maybe<Output<E>>;

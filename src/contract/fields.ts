@@ -52,4 +52,4 @@ export const meta = z.looseObject({
 });
 export type Meta = z.output<typeof meta>;
 /** `meta` as a remote server may send it. */
-export type ReadMeta = { readonly [Member in keyof Meta]?: Meta[Member] | null | undefined };
+export type ReceivedMeta = { readonly [Member in keyof Meta]?: Meta[Member] | null | undefined };

@@ -16,7 +16,7 @@ export const conditions = [
   "cont",
   "start",
 ] as const;
-export type Condition = (typeof conditions)[number];
+export type FilterCondition = (typeof conditions)[number];
 
 /** These compare numbers and times as text, so every kind of field supports them. */
 export function isTextual(condition: string): boolean {
@@ -24,8 +24,8 @@ export function isTextual(condition: string): boolean {
 }
 
 /** Tools also accept `empty`, which the API expresses as `present` with false. */
-export type AskedCondition = Condition | "empty";
-export const askedConditions: readonly AskedCondition[] = [...conditions, "empty"];
+export type OfferedCondition = FilterCondition | "empty";
+export const offeredConditions: readonly OfferedCondition[] = [...conditions, "empty"];
 
 /** Values that were parsed for the kind of their field; null means that parsing failed. */
 export type TestValue = string | number | boolean | null | readonly (string | number | null)[];
@@ -34,7 +34,7 @@ export type TestValue = string | number | boolean | null | readonly (string | nu
 export type Test = {
   readonly field: string;
   readonly kind: FieldKind;
-  readonly condition: Condition;
+  readonly condition: FilterCondition;
   readonly value: TestValue;
 };
 
@@ -53,7 +53,7 @@ export type ListQuery = {
 };
 
 /** A list query with what the request itself named. */
-export type AskedList = ListQuery & {
+export type RequestedList = ListQuery & {
   /** The filters in `f[…]`, which only Waypost supports, by name. */
   readonly applied: readonly string[];
   /** A text to find in any field that names or describes a link. */
@@ -63,12 +63,12 @@ export type AskedList = ListQuery & {
 /** One filter in a caller's words, before it becomes a query parameter. */
 export type FilterInput = {
   readonly field: string;
-  readonly condition: AskedCondition;
+  readonly condition: OfferedCondition;
   readonly value: string | number | boolean | readonly (string | number)[];
 };
 
 /** A filter without `empty`, which the API does not have. */
-export type PlainFilter = FilterInput & { readonly condition: Condition };
+export type PlainFilter = FilterInput & { readonly condition: FilterCondition };
 
 export function toPlainFilter({ condition, ...filter }: FilterInput): PlainFilter {
   if (condition !== "empty") return { ...filter, condition };

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { asRead, asUpdate } from "./endpoint-defaults.ts";
-import type { Answer, Endpoint, Read } from "./endpoint.ts";
+import type { CallAnswer, Endpoint, Read } from "./endpoint.ts";
 import { byId, storedId } from "./fields.ts";
 import { linkFields } from "./links.ts";
 
@@ -154,4 +154,4 @@ export const pageTemplate = {
 } as const satisfies Record<string, Endpoint>;
 
 /** The reply to a write, as far as it can be read. */
-export type WrittenTemplate = Answer<typeof pageTemplate.save>;
+export type WrittenTemplate = CallAnswer<typeof pageTemplate.save>;

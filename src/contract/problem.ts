@@ -12,7 +12,7 @@ export type PlacedProblem = FieldProblem & { readonly line?: number; readonly co
 export type StatedProblem = Omit<PlacedProblem, "field"> & { readonly field?: string };
 
 /** Values as they would be stored, with every rule that they break. */
-export type Checked<Values> = {
+export type CheckedValues<Values> = {
   readonly values: Values;
   readonly problems: readonly FieldProblem[];
 };

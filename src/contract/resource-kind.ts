@@ -11,7 +11,7 @@ export const groups = [
   "bulk",
   "history",
 ] as const;
-export type Group = (typeof groups)[number];
+export type ToolGroup = (typeof groups)[number];
 
 /**
  * The kind of resource of an endpoint: its name in results, its tool group, and its naming fields.
@@ -20,7 +20,7 @@ export type ResourceKind = {
   /** The member of a result that holds one, such as `link` or `ios_app`. */
   readonly name: string;
   readonly label: string;
-  readonly group: Group;
+  readonly group: ToolGroup;
   /** The fields by which people recognize one, best first. */
   readonly names: readonly string[];
   readonly show: Endpoint;

@@ -13,10 +13,10 @@ export type WatchRequest = (
 ) => EndWatch<number>;
 
 /** Observes one tool call. The name is undefined if no such tool exists. */
-export type WatchCall = (tool: string | undefined, asked?: AskedCall) => EndWatch<string>;
+export type WatchCall = (tool: string | undefined, asked?: ReceivedCall) => EndWatch<string>;
 
 /** What the client sent with a tool call. */
-export type AskedCall = {
+export type ReceivedCall = {
   /** Unchecked, as the client sent it. */
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
   readonly requestId?: string | undefined;

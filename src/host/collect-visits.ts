@@ -75,7 +75,7 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
   async function note(
     visited: VisitedPage,
     named: NamedVisit,
-    told: Marks | undefined,
+    reported: Marks | undefined,
   ): Promise<void> {
     const { request, site, hosted, query } = visited;
     const { headers } = request;
@@ -84,7 +84,7 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
     // People behind one shared address must not use up each other's limit.
     if (!limit.takes(place === undefined || place.isShared ? "" : place.group)) return;
     const requested = readRequest(readAgent(headers), headers["accept-language"]);
-    const marks = joinMarks(told ?? {}, requested);
+    const marks = joinMarks(reported ?? {}, requested);
     if (marks.device === undefined) return;
     const { id, visitedAt, seal } = named;
     const visit = {
@@ -98,7 +98,7 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
       marks: JSON.stringify(sealMarks(marks, seal)),
       ends_at: visitedAt + limits.deferred_visit_ms,
     };
-    await deferredVisits.note({ visit, isWhole: told !== undefined });
+    await deferredVisits.note({ visit, isWhole: reported !== undefined });
   }
 
   async function findSeal({ site, hosted }: VisitedPage) {

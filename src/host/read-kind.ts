@@ -48,8 +48,8 @@ export function createKindReader({
     if (known !== undefined) return known;
     const host = readHost(referer);
     // Another link of the same project, or the button on its page, is not a referrer.
-    const isLed = host !== "" && !site.hostnames.includes(host);
-    const referrer = isLed ? dropWww(host) : undefined;
+    const isReferred = host !== "" && !site.hostnames.includes(host);
+    const referrer = isReferred ? dropWww(host) : undefined;
     const projectId = site.project.id;
     const facts = { platform, source, country, referrer };
     const kind = describeVisit({ projectId, what: "click", at, ...facts });
@@ -65,8 +65,8 @@ export function createKindReader({
 function readHost(header: string): string {
   const [, app] = /^android-app:\/\/([\w.]+)/i.exec(header) ?? [];
   const host = (app ?? readUrl(header)?.hostname ?? "").toLowerCase();
-  const told = dropWww(host);
-  const isNamed = /[.:]/.test(told) || told === "localhost";
+  const shown = dropWww(host);
+  const isNamed = /[.:]/.test(shown) || shown === "localhost";
   return isNamed && host.length <= longestHost && /^[\w.:[\]-]+$/.test(host) ? host : "";
 }
 

@@ -90,7 +90,7 @@ export const tokens = `
 `;
 
 /** For pages whose frame sets light or dark mode. */
-export const toldTokens = `
+export const themedTokens = `
 :root[data-theme="light"] { color-scheme: light; ${writeColours(0)} }
 :root[data-theme="dark"] { color-scheme: dark; ${writeColours(1)} }
 `;

@@ -1,6 +1,6 @@
 import { androidApps, iosApps } from "../contract/apps.ts";
 import { messages } from "../contract/messages.ts";
-import type { Checked } from "../contract/problem.ts";
+import type { CheckedValues } from "../contract/problem.ts";
 import {
   checkAndroidApp,
   checkIosApp,
@@ -21,7 +21,7 @@ export type AppKindRules<App, Fields, Values, Identifier extends string> = {
   /** The scope to read one. */
   readonly showScope: Scope;
   readonly apps: AppStore<App, Values>;
-  readonly check: (fields: Fields) => Checked<Values>;
+  readonly check: (fields: Fields) => CheckedValues<Values>;
   /** A warning about values that the API accepts but with which the app will not open. */
   readonly findWarning: (fields: Fields) => string | undefined;
 };

@@ -3,7 +3,7 @@ import type { Via } from "../contract/api-message.ts";
 import type { Awaitable } from "../contract/awaitable.ts";
 import type { Clock, Random, Waiter } from "../contract/clock.ts";
 import type { Body, Endpoint, Output, Params, Query } from "../contract/endpoint.ts";
-import type { AskedList } from "../contract/filters.ts";
+import type { RequestedList } from "../contract/filters.ts";
 import type { Served } from "../contract/index.ts";
 import type { ClientHolder, KeyHolder } from "../store/keys.ts";
 import type { CountedVisit } from "../stats/visit.ts";
@@ -69,9 +69,9 @@ type HandlerCall<E extends Endpoint> = CommonCall & {
   readonly caller: CallerOf<E["auth"]>;
   readonly params: Params<E>;
   readonly list: E["list"] extends object
-    ? AskedList
+    ? RequestedList
     : E["selects"] extends object
-      ? AskedList
+      ? RequestedList
       : null;
   readonly query: Query<E>;
   readonly body: Body<E>;

@@ -61,12 +61,12 @@ export async function matchInstall(
 ): Promise<MatchedInstall | undefined> {
   const { store, random } = services;
   const seal = createSeal(await readSealKey(store, random), tenant.projectId);
-  const told = readFingerprint(fingerprint);
-  const usedBy = sealInstance(readInstance(fingerprint), told, seal);
+  const marks = readFingerprint(fingerprint);
+  const usedBy = sealInstance(readInstance(fingerprint), marks, seal);
   const before = await findEarlierMatch(services, tenant, usedBy);
   const place = findClientPlace(address);
   if (before !== undefined || place === undefined) return before;
-  const seen = { marks: sealMarks(told, seal), address: sealPlace(place, seal) };
+  const seen = { marks: sealMarks(marks, seal), address: sealPlace(place, seal) };
   const find = async () => {
     const chosen = await findChosen(services, tenant, seen);
     const use = chosen && { ...readChosen(chosen), usedBy, isNamed: false };
@@ -124,24 +124,24 @@ export async function matchPasted(
 async function useVisit(
   services: Services,
   tenant: Tenant,
-  { row, usedBy, isNamed, ...told }: VisitUse,
+  { row, usedBy, isNamed, ...match }: VisitUse,
   signal: CallSignal,
 ): Promise<MatchedInstall | undefined> {
   const { store, clock } = services;
   const link = await findCounted(services, tenant, row.link_id);
   if (link === undefined) return undefined;
   const { projectId } = tenant;
-  const { confidence, score: match_score } = told;
+  const { confidence, score: match_score } = match;
   const now = clock.now();
   const take = async (db: Tenant["db"]) => {
-    const use = { now, usedBy, told: JSON.stringify(told), isNamed };
+    const use = { now, usedBy, told: JSON.stringify(match), isNamed };
     if (!(await takeVisit({ db, projectId }, row, use))) return false;
     const data = { link, platform: "ios", confidence, match_score };
     await queueEvents({ db, projectId }, [{ event: "install.matched", data }], now);
     return true;
   };
   const isTaken = await store.write(take, { signal });
-  return isTaken ? { link, ...told, isAgain: false } : undefined;
+  return isTaken ? { link, ...match, isAgain: false } : undefined;
 }
 
 /** The earlier answer to the same install. It does not count as another install. */

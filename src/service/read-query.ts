@@ -1,12 +1,12 @@
 import type { Endpoint } from "../contract/endpoint.ts";
 import {
-  askedConditions,
+  offeredConditions,
   conditions,
   internalLinkFilters,
   isTextual,
   searchName,
-  type AskedCondition,
-  type AskedList,
+  type OfferedCondition,
+  type RequestedList,
   type FieldKind,
   type FilterFields,
   type Filter,
@@ -27,7 +27,7 @@ import { readFlag } from "./read-flag.ts";
 
 /** Reads the query of a request. */
 export type ReadQuery = {
-  readonly list: AskedList | null;
+  readonly list: RequestedList | null;
   /** The parameters of an endpoint that is not a list. */
   readonly named: Readonly<Record<string, string>> | null;
   /** The names in `q` that were ignored. */
@@ -98,7 +98,7 @@ function isFilter(name: string): boolean {
 function readList(
   query: URLSearchParams,
   { filters: fields, own = {} }: NonNullable<Endpoint["list"] | Endpoint["selects"]>,
-): { readonly list: AskedList; readonly ignored: readonly string[] } {
+): { readonly list: RequestedList; readonly ignored: readonly string[] } {
   const { given: all, strange } = groupByName(query, "q");
   const given = dropBlanks(all);
   const ours = readOwnFilters(query, own);
@@ -212,18 +212,18 @@ function refuseUnknownCondition(name: string, isKnown: boolean, fields: FilterFi
 function readValue(
   values: readonly string[],
   kind: FieldKind,
-  condition: AskedCondition,
+  condition: OfferedCondition,
 ): TestValue | undefined {
   if (condition === "in") return values.map((value) => castValue(value, kind, condition));
   const [value = ""] = values;
   return isOfFlag(condition) ? readFlag(value) : castValue(value, kind, condition);
 }
 
-function isOfFlag(condition: AskedCondition): boolean {
+function isOfFlag(condition: OfferedCondition): boolean {
   return condition === "null" || condition === "present" || condition === "empty";
 }
 
-function castValue(text: string, kind: FieldKind, condition: AskedCondition) {
+function castValue(text: string, kind: FieldKind, condition: OfferedCondition) {
   if (kind === "path" && condition !== "cont") {
     return keepStorable(condition === "start" ? decodeForSearch(text) : normalizeForSearch(text));
   }
@@ -253,7 +253,7 @@ function readSort(text: string, fields: FilterFields): Sort | undefined {
   return { field, direction: direction.toLowerCase() === "desc" ? "desc" : "asc" };
 }
 
-type OwnFilters = Pick<AskedList, "filters" | "search" | "applied">;
+type OwnFilters = Pick<RequestedList, "filters" | "search" | "applied">;
 
 /**
  * Reads `f[field_condition]` and `f[search]`, which only Waypost has. Anything unknown is rejected,
@@ -275,7 +275,7 @@ function readOwnFilters(query: URLSearchParams, fields: FilterFields): OwnFilter
 }
 
 function readOwnTest(name: string, values: readonly string[], fields: FilterFields): Test {
-  const { condition, subject: field } = splitName(name, askedConditions) ?? {};
+  const { condition, subject: field } = splitName(name, offeredConditions) ?? {};
   // Messages that list the known filters omit the internal ones.
   const known = Object.keys(fields).length > 0 ? { ...fields, ...internalLinkFilters } : fields;
   const kind = field !== undefined && Object.hasOwn(known, field) ? known[field] : undefined;
@@ -296,7 +296,7 @@ function readOwnTest(name: string, values: readonly string[], fields: FilterFiel
 function nameKnown(fields: FilterFields): string {
   const names = Object.keys(fields).join(", ");
   if (names === "") return "does not exist: this list has no filters";
-  const known = askedConditions.join(", ");
+  const known = offeredConditions.join(", ");
   return `does not exist. Use ${searchName}, or one of ${names}, then _ and one of ${known}`;
 }
 

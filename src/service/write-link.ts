@@ -198,7 +198,7 @@ async function chooseApps(
   return { ids, problems };
 }
 
-type AppChoice = {
+type AppSelection = {
   readonly tenant: Tenant;
   readonly call: WriteCall;
   readonly registers: boolean;
@@ -210,7 +210,7 @@ async function chooseApp<
   Values,
   Identifier extends string,
 >(
-  { tenant, call, registers, problems }: AppChoice,
+  { tenant, call, registers, problems }: AppSelection,
   kind: AppKindRules<{ readonly id: string }, Fields, Values, Identifier>,
   fields: Fields,
 ): Promise<string | null> {

@@ -3,7 +3,7 @@ import { mostSkew_ms } from "../contract/clock-skew.ts";
 import { limits } from "../contract/limits.ts";
 import type { Sql } from "../sql/sql.ts";
 import { digestNotice, insertNotice } from "./kept-values.ts";
-import type { Db, StateTables } from "./tables.ts";
+import type { StateDb, StateTables } from "./tables.ts";
 
 /**
  * Stores approvals that wait for a person, and the answers. An approval allows one request once.
@@ -123,7 +123,7 @@ export function createApprovals({ db, write }: Sql<StateTables>, given: ClockAnd
 
 /** Uses up the approval for any request; true only for the original one. */
 async function useUp(
-  db: Db,
+  db: StateDb,
   { id, digest }: Pick<ApprovalRow, "id" | "digest">,
   now: number,
 ): Promise<boolean> {
@@ -138,7 +138,7 @@ type NewApproval = TokenRequest &
   Partial<Pick<PageRequest, "key_print" | "pin">>;
 
 async function open(
-  db: Db,
+  db: StateDb,
   { key_print = "", pin, ...request }: NewApproval,
   { clock, random }: ClockAndRandom,
 ): Promise<ApprovalRow> {
@@ -153,7 +153,7 @@ async function open(
 
 /** Undefined if no one was asked yet. */
 async function readAnswer(
-  db: Db,
+  db: StateDb,
   { digest, pin, waited }: PageRequest,
   now: number,
 ): Promise<Awaited<ReturnType<Approvals["askPage"]>> | undefined> {
@@ -176,7 +176,7 @@ async function readAnswer(
 
 /** Webhooks get a digest and not the approval's id, because the id opens its page. */
 async function noteOpened(
-  db: Db,
+  db: StateDb,
   { id, created_at, expires_at }: Approval,
   { realm, headline }: NonNullable<PageRequest["told"]>,
 ): Promise<void> {
@@ -186,11 +186,11 @@ async function noteOpened(
   await insertNotice(db, notice, "");
 }
 
-function selectCurrent(db: Db, channel: ApprovalRow["channel"], now: number) {
+function selectCurrent(db: StateDb, channel: ApprovalRow["channel"], now: number) {
   return selectOpen(db, now).where("channel", "=", channel);
 }
 
-function selectOpen(db: Db, now: number) {
+function selectOpen(db: StateDb, now: number) {
   return (
     db
       .selectFrom("approvals")
@@ -202,7 +202,7 @@ function selectOpen(db: Db, now: number) {
 
 /** If several callers change the same status at once, only one of them gets true. */
 async function setStatus(
-  db: Db,
+  db: StateDb,
   id: string,
   from: ApprovalRow["status"],
   to: ApprovalRow["status"],

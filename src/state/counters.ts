@@ -1,7 +1,7 @@
 import { unaskedOverwrites } from "../contract/approval-rules.ts";
 import type { Clock } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
-import type { Db, StateTables } from "./tables.ts";
+import type { StateDb, StateTables } from "./tables.ts";
 
 /**
  * Limits how often something happens within a window of time, across all processes. Each use is a
@@ -124,7 +124,7 @@ function queue(write: Sql<StateTables>["write"], line: UseLine, now: Clock["now"
 }
 
 async function deleteOld(
-  db: Db,
+  db: StateDb,
   line: UseLine,
   now: number,
   latest = Number.MAX_SAFE_INTEGER,
@@ -137,7 +137,7 @@ async function deleteOld(
     .execute();
 }
 
-function selectNewest(db: Db, { kind, subject, window_ms }: UseLine, now: number) {
+function selectNewest(db: StateDb, { kind, subject, window_ms }: UseLine, now: number) {
   return db
     .selectFrom("uses")
     .select("at")
@@ -148,7 +148,7 @@ function selectNewest(db: Db, { kind, subject, window_ms }: UseLine, now: number
 
 /** When the next use is allowed. For a place, only earlier places count. */
 async function findFree(
-  db: Db,
+  db: StateDb,
   line: UseLine,
   most: number,
   now: number,
@@ -163,7 +163,7 @@ async function findFree(
 }
 
 async function writePlace(
-  db: Db,
+  db: StateDb,
   place: Omit<StateTables["uses"], "id">,
   id: number | undefined,
 ): Promise<number> {

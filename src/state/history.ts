@@ -4,7 +4,7 @@ import type { JsonObject } from "../contract/json.ts";
 import type { Sql } from "../sql/sql.ts";
 import { createPrefixedId } from "./ids.ts";
 import { findValue, saveValue } from "./kept-values.ts";
-import type { Db, StateTables } from "./tables.ts";
+import type { StateDb, StateTables } from "./tables.ts";
 
 /** Stores what was changed, by which key, and the state before it, so that it can be undone. */
 
@@ -29,7 +29,7 @@ export type Effect = {
   readonly after: JsonObject | null;
 };
 
-export type Target = {
+export type ChangeTarget = {
   readonly kind: string;
   readonly target_id: string | null;
   /** Another identifier: a path or a bundle ID. */
@@ -37,7 +37,7 @@ export type Target = {
   readonly name: string | null;
 };
 
-export type Change = Target &
+export type Change = ChangeTarget &
   Readonly<Omit<ChangeRow, "number" | "effects" | "size" | "state">> & {
     /** A change that was sent, or was about to be, stays `begun` until its end is known. */
     readonly state: "begun" | "done";
@@ -45,10 +45,10 @@ export type Change = Target &
   };
 
 /** Who makes a change: key, client name and project. */
-export type Writer = Readonly<Pick<ChangeRow, "realm" | "key_print" | "client">>;
+export type ChangeAuthor = Readonly<Pick<ChangeRow, "realm" | "key_print" | "client">>;
 
-type StartedChange = Writer &
-  Target & {
+type StartedChange = ChangeAuthor &
+  ChangeTarget & {
     readonly tool: string;
     readonly effects: readonly Effect[];
     readonly note?: string | undefined;
@@ -72,7 +72,7 @@ export type History = {
   /** Called before the request is sent. A row that stays "begun" has an unknown result. */
   readonly begin: (begun: StartedChange) => Promise<Change>;
   /** Saves the result. */
-  readonly note: (change: ChangeId, ended: Partial<Ended>) => Promise<void>;
+  readonly note: (change: ChangeId, ended: Partial<ChangeEnd>) => Promise<void>;
   /** Deletes a change whose request was rejected. */
   readonly drop: (change: ChangeId) => Promise<void>;
   readonly find: (readers: Readers, id: string) => Promise<Change | undefined>;
@@ -98,7 +98,9 @@ export type History = {
 /** A change is identified by project and id. */
 type ChangeId = Readonly<Pick<ChangeRow, "realm" | "id">>;
 
-export type Ended = Target & Pick<Change, "state" | "effects"> & Partial<Pick<Change, "note">>;
+export type ChangeEnd = ChangeTarget &
+  Pick<Change, "state" | "effects"> &
+  Partial<Pick<Change, "note">>;
 
 export function createHistory(sql: Sql<StateTables>, given: ClockAndRandom): History {
   const { db, write } = sql;
@@ -112,7 +114,7 @@ export function createHistory(sql: Sql<StateTables>, given: ClockAndRandom): His
     },
     note: (change, ended) => write((inner) => noteEnd(inner, change, ended)),
     drop: async ({ realm, id }) => {
-      const ofRealm = (inner: Db) => inner.deleteFrom("changes").where("realm", "=", realm);
+      const ofRealm = (inner: StateDb) => inner.deleteFrom("changes").where("realm", "=", realm);
       await write((inner) => ofRealm(inner).where("id", "=", id).execute());
     },
     find: (readers, id) => listOne(selectOf(db, readers).where("id", "=", id)),
@@ -162,7 +164,7 @@ const checkedEach = 64;
 /** Deletes a key's oldest changes beyond its limit, and records the gap. */
 async function dropSurplus(
   { db, write }: Sql<StateTables>,
-  { realm, key_print }: Pick<Writer, "realm" | "key_print">,
+  { realm, key_print }: Pick<ChangeAuthor, "realm" | "key_print">,
   now: number,
 ): Promise<void> {
   const own = db.selectFrom("changes").where("realm", "=", realm);
@@ -184,7 +186,11 @@ async function dropSurplus(
   });
 }
 
-async function listWritten(db: Db, realm: string, since: number): Promise<ReadonlySet<string>> {
+async function listWritten(
+  db: StateDb,
+  realm: string,
+  since: number,
+): Promise<ReadonlySet<string>> {
   const changes = await db
     .selectFrom("changes")
     .select(["target_id", "target_key"])
@@ -208,7 +214,7 @@ async function listOne(query: ReturnType<typeof selectOf>): Promise<Change | und
   return row && readChange(row);
 }
 
-async function noteEnd(db: Db, change: ChangeId, ended: Partial<Ended>): Promise<void> {
+async function noteEnd(db: StateDb, change: ChangeId, ended: Partial<ChangeEnd>): Promise<void> {
   const { kind, target_id, target_key, name, state, effects, note } = ended;
   const text = effects && JSON.stringify(effects);
   await setOne(db, change, {
@@ -225,7 +231,7 @@ async function noteEnd(db: Db, change: ChangeId, ended: Partial<Ended>): Promise
 
 /** Inserts a change within the caller's transaction, as a job does for its own change. */
 export async function insertChange(
-  db: Db,
+  db: StateDb,
   begun: StartedChange,
   state: Change["state"],
   { clock, random }: ClockAndRandom,
@@ -255,7 +261,7 @@ function fitIndex(text: string): string {
  * Marks the change that this one undoes. If that one was an undo itself, what it had undone is in
  * effect again, and so on.
  */
-async function markUndone(db: Db, { realm, id }: ChangeId): Promise<void> {
+async function markUndone(db: StateDb, { realm, id }: ChangeId): Promise<void> {
   const findUndone = async (undoing: string) => {
     const undoes = db.selectFrom("changes").select("undoes").where("realm", "=", realm);
     return (await undoes.where("id", "=", undoing).executeTakeFirst())?.undoes ?? null;
@@ -269,7 +275,7 @@ async function markUndone(db: Db, { realm, id }: ChangeId): Promise<void> {
 
 /** Undefined columns keep their value. */
 async function setOne(
-  db: Db,
+  db: StateDb,
   { realm, id }: ChangeId,
   changed: { readonly [Column in keyof ChangeRow]?: ChangeRow[Column] | undefined },
 ): Promise<void> {
@@ -277,7 +283,7 @@ async function setOne(
   await ofRealm.where("id", "=", id).execute();
 }
 
-function selectOf(db: Db, { realm, key_print }: Readers, { target, kind }: ChangeFilter = {}) {
+function selectOf(db: StateDb, { realm, key_print }: Readers, { target, kind }: ChangeFilter = {}) {
   let query = db.selectFrom("changes").selectAll().where("realm", "=", realm);
   if (key_print !== undefined) query = query.where("key_print", "=", key_print);
   if (kind !== undefined) query = query.where("kind", "=", kind);
@@ -297,7 +303,7 @@ function selectOf(db: Db, { realm, key_print }: Readers, { target, kind }: Chang
   );
 }
 
-async function findSuccessor(db: Db, realm: string, id: string, now: number): Promise<string> {
+async function findSuccessor(db: StateDb, realm: string, id: string, now: number): Promise<string> {
   let current = id;
   for (let steps = 0; steps < mostSuccessors; steps += 1) {
     const found = await findValue(db, "successor", `${realm} ${current}`, now);

@@ -6,7 +6,7 @@ import { refuseNul } from "../sql/run-statements.ts";
 import type { Sql } from "../sql/sql.ts";
 import { insertNotice } from "./kept-values.ts";
 import { readRow, writeActions, type PlanRow } from "./plans.ts";
-import type { Db, StateTables } from "./tables.ts";
+import type { StateDb, StateTables } from "./tables.ts";
 
 /**
  * Runs of jobs. Only one process runs a job, as long as it renews its lease. The result of each row
@@ -97,7 +97,7 @@ export function isLeased(
   return runner !== null && now < runs_until && runs_until <= now + lease_ms + mostSkew_ms;
 }
 
-async function take(db: Db, { id, runner }: Run, now: number): Promise<boolean> {
+async function take(db: StateDb, { id, runner }: Run, now: number): Promise<boolean> {
   const jobs = db.selectFrom("jobs").select(["runner", "runs_until"]).where("id", "=", id);
   const lease = await jobs.executeTakeFirst();
   if (lease === undefined || isLeased(lease, now)) return false;
@@ -116,7 +116,7 @@ async function take(db: Db, { id, runner }: Run, now: number): Promise<boolean> 
  * rows have ended.
  */
 async function renewLease(
-  db: Db,
+  db: StateDb,
   { id, runner }: Run,
   now: number,
 ): Promise<Pick<JobRow, "plan_id" | "state"> | undefined> {
@@ -130,7 +130,7 @@ async function renewLease(
 
 type Release = { readonly end: RunEnd; readonly message: string | null; readonly now: number };
 
-async function release(db: Db, { id, runner }: Run, released: Release): Promise<void> {
+async function release(db: StateDb, { id, runner }: Run, released: Release): Promise<void> {
   const { end, message, now } = released;
   const freed = { message, runner: null, runs_until: 0, updated_at: now };
   const jobs = db.updateTable("jobs").set(freed).where("id", "=", id);
@@ -145,7 +145,7 @@ async function release(db: Db, { id, runner }: Run, released: Release): Promise<
 
 /** A job is one change in the history. */
 async function noteInHistory(
-  db: Db,
+  db: StateDb,
   { id, realm }: Pick<JobRow, "id" | "realm">,
   note: string | null,
 ): Promise<void> {
@@ -156,7 +156,7 @@ async function noteInHistory(
 
 /** Creates the notice for webhooks. The counts are read later, when all sent rows have ended. */
 async function noteEnd(
-  db: Db,
+  db: StateDb,
   { id, realm, state }: Pick<JobRow, "id" | "realm" | "state">,
   at: number,
 ): Promise<void> {
@@ -245,7 +245,7 @@ function shareWrites(
 
 /** Returns whether more rows may be sent. */
 async function writeRows(
-  db: Db,
+  db: StateDb,
   run: Run,
   all: readonly ResultRow[],
   now: number,
@@ -262,7 +262,7 @@ async function writeRows(
   return isRunning;
 }
 
-export async function countEnds(db: Db, planId: string): Promise<Record<Status, number>> {
+export async function countEnds(db: StateDb, planId: string): Promise<Record<Status, number>> {
   const counts = { sent: 0, done: 0, rejected: 0, unknown: 0 };
   const rows = await db
     .selectFrom("plan_rows")
@@ -276,7 +276,7 @@ export async function countEnds(db: Db, planId: string): Promise<Record<Status, 
 }
 
 async function listReceipts(
-  db: Db,
+  db: StateDb,
   id: string,
   { offset = 0, from = 0, before, limit, only }: ReceiptPage,
 ): Promise<readonly Receipt[]> {

@@ -1,18 +1,18 @@
 import type { Selectable } from "kysely";
 import type { ClockAndRandom } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
-import { insertChange, type Writer } from "./history.ts";
+import { insertChange, type ChangeAuthor } from "./history.ts";
 import { createPrefixedId } from "./ids.ts";
 import { countEnds, createJobRuns, isLeased, type JobRuns } from "./job-runs.ts";
 import { countPlannedWrites, readPlan, type Plan } from "./plans.ts";
-import type { Db, StateTables } from "./tables.ts";
+import type { StateDb, StateTables } from "./tables.ts";
 
 /** Stores jobs. A job is a plan that is being applied. */
 
-type JobRow = Selectable<StateTables["jobs"]>;
+type StoredJob = Selectable<StateTables["jobs"]>;
 
 export type Job = Readonly<
-  Pick<JobRow, "id" | "plan_id" | "key_print" | "message" | "created_at" | "updated_at">
+  Pick<StoredJob, "id" | "plan_id" | "key_print" | "message" | "created_at" | "updated_at">
 > &
   Pick<Plan, "operation" | "undoes" | "request"> & {
     /** An interrupted job can be resumed, because no process runs it. */
@@ -32,7 +32,7 @@ export type JobCounts = {
 };
 
 /** The author of a job, and the tool or command that started it. */
-export type JobWriter = Writer & { readonly tool: string };
+export type JobWriter = ChangeAuthor & { readonly tool: string };
 
 /** The name describes the job in the history. */
 type NamedWriter = JobWriter & { readonly name: string };
@@ -110,7 +110,7 @@ export function createJobs(sql: Sql<StateTables>, given: ClockAndRandom): Jobs {
 type Opener = { readonly writer: NamedWriter | undefined; readonly keyId: string | undefined };
 
 async function openJob(
-  db: Db,
+  db: StateDb,
   plan: Plan,
   { writer, keyId }: Opener,
   given: ClockAndRandom,
@@ -141,8 +141,8 @@ async function openJob(
 }
 
 async function describeJob(
-  db: Db,
-  { number: _number, key_id: _keyId, realm: _realm, runner, runs_until, ...row }: JobRow,
+  db: StateDb,
+  { number: _number, key_id: _keyId, realm: _realm, runner, runs_until, ...row }: StoredJob,
   now: number,
 ): Promise<Job> {
   const isHeld = isLeased({ runner, runs_until }, now);

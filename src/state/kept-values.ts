@@ -5,7 +5,7 @@ import type { Clock } from "../contract/clock.ts";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Sql } from "../sql/sql.ts";
-import type { Db, StateTables } from "./tables.ts";
+import type { StateDb, StateTables } from "./tables.ts";
 
 /** Stores values that all processes share and that expire, each under a kind and a key. */
 export type KeptValues = {
@@ -157,7 +157,7 @@ type SavedValue<K extends ValueKind> = {
 
 /** Saves a value within the caller's transaction. */
 export async function saveValue<K extends ValueKind>(
-  db: Db,
+  db: StateDb,
   { kind, key, value, owner = "", at }: SavedValue<K>,
 ): Promise<void> {
   const row = { value: JSON.stringify(value), owner, expires_at: at + lasts_ms[kind] };
@@ -169,7 +169,7 @@ export async function saveValue<K extends ValueKind>(
 }
 
 export async function findValue<K extends ValueKind>(
-  db: Db,
+  db: StateDb,
   kind: K,
   key: string,
   now: number,
@@ -188,14 +188,19 @@ export async function findValue<K extends ValueKind>(
   return { value, saved_at: row.expires_at - lasts_ms[kind] };
 }
 
-function deleteOf(db: Db, kind: ValueKind, keys: readonly string[]) {
+function deleteOf(db: StateDb, kind: ValueKind, keys: readonly string[]) {
   return db
     .deleteFrom("kept_values")
     .where("kind", "=", kind)
     .where("key", "in", [...keys]);
 }
 
-async function dropOldest(db: Db, kind: ValueKind, owner: string, most: number): Promise<void> {
+async function dropOldest(
+  db: StateDb,
+  kind: ValueKind,
+  owner: string,
+  most: number,
+): Promise<void> {
   const own = db
     .selectFrom("kept_values")
     .select("expires_at")
@@ -208,7 +213,7 @@ async function dropOldest(db: Db, kind: ValueKind, owner: string, most: number):
 }
 
 /** Each end of a job or approval creates only one notice. */
-export async function insertNotice(db: Db, notice: Notice, end: string): Promise<void> {
+export async function insertNotice(db: StateDb, notice: Notice, end: string): Promise<void> {
   const key = `evt_${digestNotice([notice.event, notice.subject, end])}`;
   await saveValue(db, { kind: "notice", key, value: notice, at: notice.at });
 }

@@ -4,7 +4,7 @@ import type { ClockAndRandom } from "../contract/clock.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Sql } from "../sql/sql.ts";
 import { createPrefixedId } from "./ids.ts";
-import type { Db, StateTables } from "./tables.ts";
+import type { StateDb, StateTables } from "./tables.ts";
 
 /** Stores plans of bulk changes until they are applied or expire. */
 
@@ -228,7 +228,10 @@ async function insertBatch(
 /** A draft has no counts yet. */
 type PlanDraft = Omit<Plan, "counts"> & Partial<Pick<Plan, "counts">>;
 
-async function savePlan(db: Db, { counts, problems, request, ...plan }: PlanDraft): Promise<void> {
+async function savePlan(
+  db: StateDb,
+  { counts, problems, request, ...plan }: PlanDraft,
+): Promise<void> {
   const row = {
     ...plan,
     counts: counts === undefined ? draft : JSON.stringify(counts),

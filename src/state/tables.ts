@@ -1,6 +1,6 @@
 import type { Generated, Kysely } from "kysely";
 
-export type Db = Kysely<StateTables>;
+export type StateDb = Kysely<StateTables>;
 
 /** The tables of the state. */
 export type StateTables = {

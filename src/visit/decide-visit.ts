@@ -1,6 +1,6 @@
 import type { AndroidAppFields, IosAppFields } from "../contract/apps.ts";
 import type { LinkFields } from "../contract/links.ts";
-import type { Checked } from "../contract/problem.ts";
+import type { CheckedValues } from "../contract/problem.ts";
 import { addQuery } from "../contract/rules/address-query.ts";
 import {
   checkAndroidApp,
@@ -181,9 +181,9 @@ function buildPlayAddress(
     isBlank(carried) ? store : `${store}&referrer=${encode(carried)}`;
   if (!link_in_referrer) return write(referrer);
   if (address === undefined) return store;
-  const told = `_url=${toBase64Url(address)}`;
-  const toldTwice = write(`${told}&url=${encode(address)}`);
-  return toldTwice.length <= mostTwice_characters ? toldTwice : write(told);
+  const once = `_url=${toBase64Url(address)}`;
+  const twice = write(`${once}&url=${encode(address)}`);
+  return twice.length <= mostTwice_characters ? twice : write(once);
 }
 
 /**
@@ -217,7 +217,7 @@ function readPackageName(app: AndroidAppFields): string | undefined {
 }
 
 /** A scheme that the rules reject could run code in the page, so it counts as missing. */
-function readScheme(app: Checked<{ readonly custom_scheme: string | null }>): string | null {
+function readScheme(app: CheckedValues<{ readonly custom_scheme: string | null }>): string | null {
   const isRefused = app.problems.some(({ field }) => field === "custom_scheme");
   return isRefused ? null : app.values.custom_scheme;
 }

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { CallFailure } from "../../src/client/call-failure.ts";
 import { contract } from "../../src/contract/index.ts";
 import { listUnread } from "../../src/contract/unread.ts";
-import type { Answer } from "../../src/contract/endpoint.ts";
+import type { CallAnswer } from "../../src/contract/endpoint.ts";
 import type { ReadLink } from "../../src/contract/links.ts";
 import { Problem } from "../../src/contract/problem.ts";
 import { allFaults, lies, type Fault } from "../support/hostile.ts";
@@ -110,7 +110,7 @@ function perform(
   { client }: Expedition,
   act: Act,
   id: string,
-): Promise<Answer<typeof links.update> | null> {
+): Promise<CallAnswer<typeof links.update> | null> {
   switch (act.kind) {
     case "create":
       return client.call(links.create, { path: act.path, name: act.name });

@@ -4,7 +4,7 @@ import type { KyselyPlugin } from "kysely";
 import { describe, expect, test } from "vitest";
 import { sendEmbedded } from "../../src/client/carriers.ts";
 import {
-  askedConditions,
+  offeredConditions,
   conditions,
   linkFilters,
   ownLinkFilters,
@@ -88,7 +88,7 @@ function listFilters(): readonly (readonly [string, string])[] {
     conditions.map((condition) => [`q[${field}_${condition}]`, condition, kind] as const),
   );
   const own = Object.entries(ownLinkFilters).flatMap(([field, kind]) =>
-    askedConditions.map((condition) => [`f[${field}_${condition}]`, condition, kind] as const),
+    offeredConditions.map((condition) => [`f[${field}_${condition}]`, condition, kind] as const),
   );
   return [...plain, ...own].flatMap(([name, condition, kind]) => {
     const isFlag = ["null", "present", "empty"].includes(condition);

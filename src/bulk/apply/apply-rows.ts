@@ -1,8 +1,8 @@
 import { CallFailure } from "../../client/call-failure.ts";
 import { findWritten } from "../../client/find-written.ts";
 import { readCause } from "../../contract/access.ts";
-import type { Condition } from "../../contract/condition.ts";
-import type { Answer, Endpoint } from "../../contract/endpoint.ts";
+import type { WriteCondition } from "../../contract/condition.ts";
+import type { CallAnswer, Endpoint } from "../../contract/endpoint.ts";
 import { links, type LinkFields, type ReadLink } from "../../contract/links.ts";
 import { Problem } from "../../contract/problem.ts";
 import { isBlank } from "../../contract/text.ts";
@@ -216,10 +216,10 @@ function findChange(
 
 /** One request of a job, and what it comes to for its row. */
 
-type WrittenLink = Answer<typeof links.update>;
+type WrittenLink = CallAnswer<typeof links.update>;
 
 /** Throws what is not about this row alone. */
-async function sendRow(asking: Asking, row: PlanRow, condition: Condition): Promise<RowEnd> {
+async function sendRow(asking: Asking, row: PlanRow, condition: WriteCondition): Promise<RowEnd> {
   try {
     return describeDone(row, await write(asking, row, condition));
   } catch (error) {
@@ -265,7 +265,7 @@ function describeDone(row: PlanRow, link: WrittenLink | null): RowEnd {
 function write(
   { call, signal }: Asking,
   row: PlanRow,
-  condition: Condition,
+  condition: WriteCondition,
 ): Promise<WrittenLink | null> {
   const fields = (row.fields ?? {}) as LinkFields;
   const id = row.link_id ?? "";

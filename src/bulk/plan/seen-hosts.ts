@@ -1,5 +1,5 @@
 import type { Clock } from "../../contract/clock.ts";
-import type { ReadMeta } from "../../contract/fields.ts";
+import type { ReceivedMeta } from "../../contract/fields.ts";
 import type { ListInput } from "../../contract/filters.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { paging } from "../../contract/limits.ts";
@@ -98,7 +98,7 @@ function readUpdated({ updated_at }: JsonObject): unknown {
   return updated_at;
 }
 
-function isLastPage(page: { readonly meta: ReadMeta }): boolean {
+function isLastPage(page: { readonly meta: ReceivedMeta }): boolean {
   return typeof page.meta.next !== "number" && listUnreadRows(page).length === 0;
 }
 

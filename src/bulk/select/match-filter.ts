@@ -3,7 +3,7 @@ import {
   isTextual,
   linkFilters,
   toPlainFilter,
-  type Condition,
+  type FilterCondition,
   type FieldKind,
   type FilterFields,
   type FilterInput,
@@ -49,7 +49,7 @@ type Compare = (one: string | number, other: string | number) => number;
 const compareNumbers: Compare = (one, other) => Number(one) - Number(other);
 
 /** What each condition requires of the difference between the held value and the wanted one. */
-const orders: Readonly<Partial<Record<Condition, (difference: number) => boolean>>> = {
+const orders: Readonly<Partial<Record<FilterCondition, (difference: number) => boolean>>> = {
   gt: (difference) => difference > 0,
   gteq: (difference) => difference >= 0,
   lt: (difference) => difference < 0,
@@ -59,7 +59,7 @@ const orders: Readonly<Partial<Record<Condition, (difference: number) => boolean
 /** Undefined for an order of texts that nobody knows. */
 function createTest(
   kind: FieldKind,
-  condition: Condition,
+  condition: FilterCondition,
   value: FilterInput["value"],
   compareTexts: Compare | undefined,
 ): ((held: Comparable) => boolean) | undefined {
@@ -86,7 +86,7 @@ function createTest(
   }
 }
 
-function readWanted(value: unknown, kind: FieldKind, condition: Condition): Comparable {
+function readWanted(value: unknown, kind: FieldKind, condition: FilterCondition): Comparable {
   const text = String(value).trim();
   if (kind !== "path") return readValue(text, kind);
   if (condition === "cont") return text;
@@ -134,7 +134,7 @@ async function isKnown({ call, signal }: Asking, filter: FilterInput): Promise<b
 }
 
 /** Each condition with its opposite; a null matches neither of the two. */
-const opposites: Readonly<Partial<Record<Condition, Condition>>> = {
+const opposites: Readonly<Partial<Record<FilterCondition, FilterCondition>>> = {
   not_eq: "eq",
   gt: "lteq",
   lteq: "gt",

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Endpoint } from "../../contract/endpoint.ts";
-import type { ReadMeta } from "../../contract/fields.ts";
+import type { ReceivedMeta } from "../../contract/fields.ts";
 import type { FilterInput, Sort } from "../../contract/filters.ts";
 import { paging } from "../../contract/limits.ts";
 import { findKind } from "../../contract/resource-kind.ts";
@@ -143,7 +143,7 @@ export async function* readPages<Item extends Row>(
   }
 }
 
-type ListBody = { readonly meta: ReadMeta; readonly [list: string]: unknown };
+type ListBody = { readonly meta: ReceivedMeta; readonly [list: string]: unknown };
 
 /**
  * Chooses the page that includes the last row read and extends furthest beyond it. If pages are too

@@ -13,7 +13,7 @@ import { findRefusal, readCause, type KeyFacts } from "../../contract/access.ts"
 import { Problem, unauthorized } from "../../contract/problem.ts";
 import { checkDestinations as findForeign } from "../../contract/rules/destinations.ts";
 import { printKey } from "../../mcp/access/key-context.ts";
-import type { Writer } from "../../state/history.ts";
+import type { ChangeAuthor } from "../../state/history.ts";
 import { readRequestId } from "../../text/request-id.ts";
 import { showHidden } from "../../text/show-hidden.ts";
 import { Interrupted } from "../terminal/ask-to-go-on.ts";
@@ -23,7 +23,7 @@ export type BulkSession = {
   readonly bulk: Bulk;
   readonly owner: Owner;
   /** As whose change a job is noted. */
-  readonly writer: Writer;
+  readonly writer: ChangeAuthor;
   /** Aborted when the person wants to stop; the rows that are on the way are finished then. */
   readonly signal: AbortSignal;
 };

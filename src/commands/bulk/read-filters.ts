@@ -1,6 +1,6 @@
 import { UsageFault } from "../../config.ts";
 import {
-  askedConditions,
+  offeredConditions,
   linkFilters,
   ownLinkFilters,
   type FilterFields,
@@ -30,7 +30,7 @@ const fields: FilterFields = { ...linkFilters, ...ownLinkFilters };
 /** Every field with every condition: which of them go together is told by the contract. */
 const names: ReadonlyMap<string, Pick<FilterInput, "field" | "condition">> = new Map(
   Object.keys(fields).flatMap((field) =>
-    askedConditions.map((condition) => [`${field}_${condition}`, { field, condition }] as const),
+    offeredConditions.map((condition) => [`${field}_${condition}`, { field, condition }] as const),
   ),
 );
 
@@ -55,7 +55,7 @@ function explainName(name: string): string {
   const nearest = findNearest(name, names.keys());
   if (nearest !== undefined) return `is not a filter; did you mean ${nearest}?`;
   const known = Object.keys(fields).join(", ");
-  const conditions = askedConditions.join(", ");
+  const conditions = offeredConditions.join(", ");
   return `is not a filter; write a field (${known}), then _ and a condition (${conditions})`;
 }
 

@@ -1,7 +1,7 @@
 import { writeLabel } from "../../text/write-label.ts";
 import { linkFilters, ownLinkFilters } from "../../contract/filters.ts";
-import type { AskedCondition, FilterFields, FilterInput } from "../../contract/filters.ts";
-import type { ReadMeta } from "../../contract/fields.ts";
+import type { OfferedCondition, FilterFields, FilterInput } from "../../contract/filters.ts";
+import type { ReceivedMeta } from "../../contract/fields.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { paging } from "../../contract/limits.ts";
 import { writeNumber } from "../parts.ts";
@@ -27,7 +27,7 @@ type SortName = keyof typeof sorts;
 export const filterFields: FilterFields = { ...linkFilters, ...ownLinkFilters };
 
 /** The words between a field and a value. */
-export const conditionWords: Readonly<Partial<Record<AskedCondition, string>>> = {
+export const conditionWords: Readonly<Partial<Record<OfferedCondition, string>>> = {
   eq: "is",
   not_eq: "is not",
   cont: "contains",
@@ -55,7 +55,7 @@ export function readLinkQuery(url: URL): LinkQuery {
 export function readFilter(text: string): FilterInput {
   const [, field = text, word = "", given = ""] = /^(\w+) (\w+) ?([^]*)$/.exec(text) ?? [];
   // The tool checks the condition, and lists the valid ones.
-  const condition = word as AskedCondition;
+  const condition = word as OfferedCondition;
   if (condition === "empty" || condition === "present") {
     return { field, condition, value: given !== "false" };
   }
@@ -114,12 +114,12 @@ export function chooseMostCounted({ search, filters }: LinkQuery): number {
 const mostOfShort = 1000;
 
 /** One more than are counted says that more exist. */
-export function isCountCut({ count }: ReadMeta, query: LinkQuery): boolean {
+export function isCountCut({ count }: ReceivedMeta, query: LinkQuery): boolean {
   return isNarrowed(query) && count === chooseMostCounted(query) + 1;
 }
 
 /** How many links the list has found, as a person reads it. */
-export function writeFound(meta: ReadMeta, query: LinkQuery): string {
+export function writeFound(meta: ReceivedMeta, query: LinkQuery): string {
   if (!isCountCut(meta, query)) return writeNumber(meta.count);
   return `more than ${writeNumber(chooseMostCounted(query))}`;
 }

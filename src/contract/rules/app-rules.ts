@@ -1,6 +1,6 @@
 import type { AndroidAppFields, IosAppFields } from "../apps.ts";
 import { limits } from "../limits.ts";
-import { faultOf, type Checked, type FieldProblem } from "../problem.ts";
+import { faultOf, type CheckedValues, type FieldProblem } from "../problem.ts";
 import { isBlank, isStorable } from "../text.ts";
 
 /** The rules for the fields of apps. */
@@ -51,7 +51,7 @@ const systemSchemes = new Set(
 const systemSchemePrefixes = ["itms-", "ms-", "x-safari-"];
 
 /** Checks a whole iOS app. For an update, this is the stored app with the changes applied. */
-export function checkIosApp(fields: IosAppFields): Checked<IosAppValues> {
+export function checkIosApp(fields: IosAppFields): CheckedValues<IosAppValues> {
   const values: IosAppValues = {
     bundle_id: fields.bundle_id ?? "",
     team_id: fields.team_id ?? "",
@@ -72,7 +72,7 @@ export function checkIosApp(fields: IosAppFields): Checked<IosAppValues> {
 }
 
 /** Checks a whole Android app. For an update, this is the stored app with the changes applied. */
-export function checkAndroidApp(fields: AndroidAppFields): Checked<AndroidAppValues> {
+export function checkAndroidApp(fields: AndroidAppFields): CheckedValues<AndroidAppValues> {
   const fingerprints = (fields.fingerprints ?? [])
     .map((fingerprint) => fingerprint.trim().toUpperCase())
     .filter((fingerprint) => fingerprint !== "");

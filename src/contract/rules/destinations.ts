@@ -116,9 +116,9 @@ function matchEntry(entry: string, host: string): boolean {
   return host.length >= entry.length && host.endsWith(entry.slice(1));
 }
 
-type Entry = { readonly entry: string } | { readonly fault: string };
+type ReadEntry = { readonly entry: string } | { readonly fault: string };
 
-function readEntry(word: string): Entry {
+function readEntry(word: string): ReadEntry {
   const fault = findEntryFault(word);
   if (fault !== undefined) return { fault };
   const isBelow = word.startsWith("*.");

@@ -1,7 +1,7 @@
 import { limits } from "../limits.ts";
 import type { LinkFields } from "../links.ts";
 import { proLinkFields } from "../pricing-plans.ts";
-import { faultOf, type Checked, type FieldProblem } from "../problem.ts";
+import { faultOf, type CheckedValues, type FieldProblem } from "../problem.ts";
 import { humanize, isBlank, isStorable } from "../text.ts";
 import { findPathFault, normalizePath } from "./link-path.ts";
 import { findAddressFault } from "./store-address.ts";
@@ -42,7 +42,10 @@ type WriteKind = "create" | "update";
  * Checks and normalizes the sent fields and collects every problem. The values contain only sent
  * fields, without a blank path on creation.
  */
-export function checkLink(fields: LinkFields, write: WriteKind): Checked<Partial<LinkValues>> {
+export function checkLink(
+  fields: LinkFields,
+  write: WriteKind,
+): CheckedValues<Partial<LinkValues>> {
   const values: { -readonly [Field in keyof LinkValues]?: LinkValues[Field] } = {};
   const problems: FieldProblem[] = [];
   for (const field of [...textFields, ...addressFields]) {

@@ -24,7 +24,7 @@ export function movesDestination(before: JsonObject | undefined, fields: LinkFie
   const { url } = fields;
   const isUnknown = (...names: readonly string[]) =>
     before === undefined || names.some((name) => before[name] === undefined);
-  if (url !== undefined && (isUnknown("url") || isElsewhere(before?.["url"], url))) return true;
+  if (url !== undefined && (isUnknown("url") || isMoved(before?.["url"], url))) return true;
   return systems.some(({ app, fallback }) => {
     const address = fields[fallback];
     const choice = fields[app];
@@ -33,11 +33,12 @@ export function movesDestination(before: JsonObject | undefined, fields: LinkFie
     const id = before[`${app}_id`];
     const hasApp = !isBlank(id);
     const web = isBlank(before[fallback]) ? before["url"] : before[fallback];
-    if (choice !== undefined && movesApp({ id, isLed: !isBlank(web) }, choice)) return true;
+    const state = { id, hasDestination: !isBlank(web) };
+    if (choice !== undefined && movesApp(state, choice)) return true;
     if (address === undefined) return false;
     // Until now, visitors without the app went to its store.
     if (isBlank(before[fallback]) && hasApp && !isBlank(address)) return true;
-    return isBlank(before[fallback]) && isBlank(address) ? false : isElsewhere(web, address);
+    return isBlank(before[fallback]) && isBlank(address) ? false : isMoved(web, address);
   });
 }
 
@@ -47,19 +48,19 @@ export function movesPath(before: JsonObject | undefined, { path }: LinkFields):
   return normalizeForSearch(path ?? "") !== before?.["path"];
 }
 
-type Choice = NonNullable<LinkFields["ios_app"] | LinkFields["android_app"]> | null;
+type AppChange = NonNullable<LinkFields["ios_app"] | LinkFields["android_app"]> | null;
 
-/** `isLed`: whether visitors without an app had a destination. */
+/** `hasDestination`: whether visitors without an app had a destination. */
 function movesApp(
-  { id, isLed }: { readonly id: unknown; readonly isLed: boolean },
-  choice: Choice,
+  { id, hasDestination }: { readonly id: unknown; readonly hasDestination: boolean },
+  choice: AppChange,
 ): boolean {
   if (!isBlank(id)) return normalizeId(choice?.id ?? "") !== normalizeId(String(id));
-  return isLed && Object.values(choice ?? {}).some((value) => !isBlank(value));
+  return hasDestination && Object.values(choice ?? {}).some((value) => !isBlank(value));
 }
 
 /** Setting a first destination is not a move. An unreadable old one counts as another host. */
-function isElsewhere(from: unknown, to: string | null): boolean {
+function isMoved(from: unknown, to: string | null): boolean {
   if (isBlank(from) || from === to) return false;
   // All apps of a store share the store's host, so the host says nothing.
   if ([String(from), to ?? ""].some(isStoreAddress)) return true;

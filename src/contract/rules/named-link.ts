@@ -42,10 +42,10 @@ export function listNamedPaths({ exact, loose, address }: NamedLink): readonly s
 }
 
 /** The paths of a link, as any server may return them. */
-type Reached = { readonly path?: unknown; readonly shortened_path?: unknown };
+type LinkPaths = { readonly path?: unknown; readonly shortened_path?: unknown };
 
 /** The links that the text names. More than one means that the text is ambiguous. */
-export function pickNamedLinks<Link extends Reached>(
+export function pickNamedLinks<Link extends LinkPaths>(
   { exact, loose }: NamedLink,
   links: readonly Link[],
 ): readonly Link[] {
@@ -59,16 +59,16 @@ export function pickNamedLinks<Link extends Reached>(
   return links.filter((link) => loose.some((path) => isReachedBy(link, path)));
 }
 
-export function isReachedBy(link: Reached, path: string): boolean {
+export function isReachedBy(link: LinkPaths, path: string): boolean {
   return readPathOf(link) === path || readShortPathOf(link) === path;
 }
 
 /** Remote servers may store paths with a leading slash or encoded. */
-export function readPathOf({ path }: Reached): string {
+export function readPathOf({ path }: LinkPaths): string {
   return typeof path === "string" ? decodeForSearch(path) : "";
 }
 
-function readShortPathOf({ shortened_path: path }: Reached): string {
+function readShortPathOf({ shortened_path: path }: LinkPaths): string {
   return typeof path === "string" ? decodeForSearch(path) : "";
 }
 

@@ -2,7 +2,7 @@ import { fold } from "../text.ts";
 
 /** Finds the apps or projects that a text names. */
 
-type Names<Row> = {
+type NamingFields<Row> = {
   /** A value that no two of them share, such as a bundle ID. */
   readonly unique: (row: Row) => string;
   readonly name: (row: Row) => string;
@@ -12,7 +12,7 @@ type Names<Row> = {
 export function pickNamed<Row>(
   rows: readonly Row[],
   given: string,
-  { unique, name }: Names<Row>,
+  { unique, name }: NamingFields<Row>,
 ): readonly Row[] {
   const text = given.trim().normalize("NFC");
   const folded = fold(text);

@@ -1,5 +1,5 @@
 import { limits } from "../limits.ts";
-import { faultOf, type Checked, type FieldProblem } from "../problem.ts";
+import { faultOf, type CheckedValues, type FieldProblem } from "../problem.ts";
 import type { ProjectFields } from "../projects.ts";
 import { isBlank, isStorable } from "../text.ts";
 import { judgeBy, type Destinations } from "./destinations.ts";
@@ -32,7 +32,7 @@ type PageRules = {
 const labelPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /** Checks a whole project. For an update, this is the stored project with the changes applied. */
-export function checkProject(fields: ProjectFields): Checked<ProjectValues> {
+export function checkProject(fields: ProjectFields): CheckedValues<ProjectValues> {
   const values: ProjectValues = {
     name: fields.name ?? "",
     subdomain: (fields.subdomain ?? "").toLowerCase(),

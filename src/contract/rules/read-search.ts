@@ -1,4 +1,4 @@
-import type { Condition, FieldKind, Filter, FilterFields, Test } from "../filters.ts";
+import type { FilterCondition, FieldKind, Filter, FilterFields, Test } from "../filters.ts";
 import { paging } from "../limits.ts";
 import { isStorable } from "../text.ts";
 import { decodeForSearch, dropEndSlashes } from "./link-path.ts";
@@ -62,7 +62,7 @@ function findAddress(word: string, paths: readonly string[]): readonly Test[] {
 function makeTest(
   field: string,
   kind: FieldKind,
-  condition: Condition,
+  condition: FilterCondition,
   value: string | readonly string[],
 ): Test {
   return { field, kind, condition, value };

@@ -4,7 +4,7 @@ import { findAddressDamage, findWebAddressFault, readPlainHost, readUrl } from "
  * Addresses that open an app store directly. Only the fallback of that platform may use one,
  * because other visitors' browsers cannot open it.
  */
-type Store = {
+type StoreScheme = {
   readonly field: "android_fallback_url" | "ios_fallback_url";
   readonly kind: "play_store" | "app_store";
   /** The host of the store's web pages. Lists of allowed hosts name the store by it. */
@@ -17,7 +17,7 @@ type Store = {
   readonly page: string;
 };
 
-const stores: readonly Store[] = [
+const stores: readonly StoreScheme[] = [
   {
     field: "android_fallback_url",
     kind: "play_store",
@@ -40,7 +40,7 @@ const stores: readonly Store[] = [
 ];
 
 /** The store that an address opens directly, or undefined for other addresses. */
-export function readStore(address: string): Store | undefined {
+export function readStore(address: string): StoreScheme | undefined {
   const store = findStoreOf(address);
   return store !== undefined && findStoreFault(address, store) === undefined ? store : undefined;
 }
@@ -64,20 +64,20 @@ export function isStoreAddress(address: string): boolean {
 }
 
 /** The store that an address opens, directly or through its web page; else undefined. */
-export function findStoreKind(address: string): Store["kind"] | undefined {
+export function findStoreKind(address: string): StoreScheme["kind"] | undefined {
   return kindsByHost.get(readDestinationHost(address) ?? "");
 }
 
-const kindsByHost: ReadonlyMap<string, Store["kind"]> = new Map([
+const kindsByHost: ReadonlyMap<string, StoreScheme["kind"]> = new Map([
   ...stores.map(({ host, kind }) => [host, kind] as const),
   ["itunes.apple.com", "app_store"],
 ]);
 
-function findStoreOf(address: string): Store | undefined {
+function findStoreOf(address: string): StoreScheme | undefined {
   return stores.find(({ scheme }) => scheme.test(address));
 }
 
-function findStoreFault(address: string, { pattern, page }: Store): string | undefined {
+function findStoreFault(address: string, { pattern, page }: StoreScheme): string | undefined {
   const damage = findAddressDamage(address);
   if (damage !== undefined) return damage;
   return pattern.test(address) ? undefined : `must be ${page}`;

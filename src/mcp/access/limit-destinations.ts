@@ -1,7 +1,7 @@
 import type { CheckDestinations } from "../../bulk/owner.ts";
 import type { Client } from "../../client/client.ts";
 import type { KnownKey } from "../../contract/access.ts";
-import type { Condition } from "../../contract/condition.ts";
+import type { WriteCondition } from "../../contract/condition.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { contract } from "../../contract/index.ts";
 import type { JsonObject } from "../../contract/json.ts";
@@ -78,7 +78,7 @@ function pickAddresses(endpoint: Endpoint, input: JsonObject, { linkHost }: Know
 }
 
 /** What the link has already may stay. */
-function readShown(condition: Condition | undefined): JsonObject {
+function readShown(condition: WriteCondition | undefined): JsonObject {
   return typeof condition === "object" ? condition.shown : {};
 }
 

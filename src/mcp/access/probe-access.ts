@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Client, Sleep } from "../../client/client.ts";
-import type { Outcome } from "../../client/outcome.ts";
+import type { TryOutcome } from "../../client/outcome.ts";
 import { readCause } from "../../contract/access.ts";
 import type { Clock } from "../../contract/clock.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
@@ -125,7 +125,7 @@ export function listProbes(isOffered: (endpoint: Endpoint) => boolean): readonly
 }
 
 /** Only a 401 that names scope, role or plan denies; what was not expected decides nothing. */
-function note(endpoint: Endpoint, outcome: Outcome, learned: LearnedAccess): void {
+function note(endpoint: Endpoint, outcome: TryOutcome, learned: LearnedAccess): void {
   switch (outcome.kind) {
     case "accepted":
     case "answered":

@@ -7,7 +7,7 @@ import type {
   ServerContext,
 } from "@modelcontextprotocol/server";
 import type { Leaving } from "../../contract/leaving.ts";
-import type { AskedCall } from "../../contract/watch.ts";
+import type { ReceivedCall } from "../../contract/watch.ts";
 import { nobodyToAsk, PersonAsked, type Person } from "../approval/person.ts";
 import { canTakeTasks, type Task } from "../results/job-task.ts";
 import { callTool } from "../tools/call-tool.ts";
@@ -24,7 +24,7 @@ export type ClientCall = {
   readonly given: unknown;
   readonly leaving: Leaving;
   readonly requestId: string;
-  readonly meta: AskedCall["meta"];
+  readonly meta: ReceivedCall["meta"];
   /** Left out for a tool that only reads, which asks nobody and reports no progress. */
   readonly context?: ServerContext;
 };

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Endpoint } from "../../contract/endpoint.ts";
-import { meta, type ReadMeta } from "../../contract/fields.ts";
+import { meta, type ReceivedMeta } from "../../contract/fields.ts";
 import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import { findKind, nameResult } from "../../contract/resource-kind.ts";
 import { writeAddress } from "../../contract/rules/link-address.ts";
@@ -80,7 +80,7 @@ function presentPage(endpoint: Endpoint, body: JsonObject, reading: Reading): Js
   const rows = readListRows(endpoint, body);
   const shown = rows.map((row) => (isOfLinks ? presentLinkRow(row, reading) : dropEmpty(row)));
   // The client answers a `meta` with every list.
-  const counted = pickMeta(body["meta"] as ReadMeta);
+  const counted = pickMeta(body["meta"] as ReceivedMeta);
   const next = describeRest(endpoint.tool, counted);
   return {
     ...(isOfLinks && linkHost !== undefined && { address: describeAddress(linkHost) }),
@@ -91,12 +91,12 @@ function presentPage(endpoint: Endpoint, body: JsonObject, reading: Reading): Js
 }
 
 /** api-spec.md, "Pagination envelope": only these members may be relied on. */
-function pickMeta(given: ReadMeta): ReadMeta {
+function pickMeta(given: ReceivedMeta): ReceivedMeta {
   const known = Object.entries(given).filter(([name]) => Object.hasOwn(meta.shape, name));
   return dropEmpty(Object.fromEntries(known));
 }
 
-function describeRest(tool: string, { page, last, count, next }: ReadMeta): string | undefined {
+function describeRest(tool: string, { page, last, count, next }: ReceivedMeta): string | undefined {
   if (typeof next === "number") {
     const pages = typeof last === "number" ? `Page ${page} of ${last}` : `Page ${page}`;
     return `${pages}: call ${tool} with page ${next} for more.`;

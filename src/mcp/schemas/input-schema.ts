@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Endpoint } from "../../contract/endpoint.ts";
-import { askedConditions, fieldValues, type FilterFields } from "../../contract/filters.ts";
+import { offeredConditions, fieldValues, type FilterFields } from "../../contract/filters.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { paging } from "../../contract/limits.ts";
 import { findSearchFault } from "../../contract/rules/read-search.ts";
@@ -125,7 +125,7 @@ const pageFields = once((): Fields => {
 function buildFilter(filterable: FilterFields) {
   const field = z.enum(Object.keys(filterable));
   return z
-    .strictObject({ field, condition: z.enum(askedConditions), value: filterValue })
+    .strictObject({ field, condition: z.enum(offeredConditions), value: filterValue })
     .overwrite(decodeFilter)
     .check(({ value, issues }) => {
       const fault = findFilterFault(filterable, value);

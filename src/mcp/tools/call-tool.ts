@@ -2,10 +2,10 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import { listWarnings } from "../../client/read-answer.ts";
 import { createProjectApps } from "../../bulk/select/project-apps.ts";
 import type { RequestOptions } from "../../client/request.ts";
-import type { Endpoint, Input, Answer } from "../../contract/endpoint.ts";
+import type { Endpoint, Input, CallAnswer } from "../../contract/endpoint.ts";
 import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import type { Leaving } from "../../contract/leaving.ts";
-import type { AskedCall, WatchCall } from "../../contract/watch.ts";
+import type { ReceivedCall, WatchCall } from "../../contract/watch.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import { refuseDenied } from "../access/refuse-denied.ts";
 import type { ApprovalRequest } from "../approval/question.ts";
@@ -38,7 +38,7 @@ export type CallContext = Pick<Call, "keyContext" | "tellProgress" | "report"> &
     /** The client, which may wait no longer. */
     readonly leaving: Leaving;
     /** What its client sent along with the call. */
-    readonly meta?: AskedCall["meta"];
+    readonly meta?: ReceivedCall["meta"];
     readonly watchCall?: WatchCall | undefined;
   };
 
@@ -131,7 +131,7 @@ function makeCall(tool: string, context: CallContext, warnings: Set<string>): Ca
     endpoint: E,
     input: Input<E>,
     options: RequestOptions,
-  ): Promise<Answer<E>> => {
+  ): Promise<CallAnswer<E>> => {
     if (endpoint.effect !== "read") Object.assign(acted, { hasBegun: true, endpoint });
     try {
       const body = await call(endpoint, input, leaving, { ...options, requestId });

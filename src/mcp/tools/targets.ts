@@ -3,7 +3,7 @@ import { appMembers } from "../../bulk/select/project-apps.ts";
 import { listLinkHosts } from "../../contract/access.ts";
 import { listUnreadRows } from "../../contract/unread.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
-import { anyIdPattern, uuidPattern, type ReadMeta } from "../../contract/fields.ts";
+import { anyIdPattern, uuidPattern, type ReceivedMeta } from "../../contract/fields.ts";
 import type { ListInput } from "../../contract/filters.ts";
 import { contract } from "../../contract/index.ts";
 import type { JsonObject } from "../../contract/json.ts";
@@ -236,7 +236,7 @@ async function listPage(
   try {
     // Every list's body is an object with its rows under the list's name; the client parsed it.
     const page = (await ask(index, wanted)) as unknown as JsonObject;
-    const { next } = page["meta"] as ReadMeta;
+    const { next } = page["meta"] as ReceivedMeta;
     return { rows: readListRows(index, page), hasMore: typeof next === "number" };
   } catch (error) {
     throw refuseSearch(index, error);

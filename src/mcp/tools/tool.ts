@@ -1,11 +1,11 @@
 import type { ProjectApps } from "../../bulk/select/project-apps.ts";
-import type { Condition } from "../../contract/condition.ts";
-import type { Endpoint, Input, Answer } from "../../contract/endpoint.ts";
+import type { WriteCondition } from "../../contract/condition.ts";
+import type { Endpoint, Input, CallAnswer } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { Leaving } from "../../contract/leaving.ts";
-import type { Group } from "../../contract/resource-kind.ts";
+import type { ToolGroup } from "../../contract/resource-kind.ts";
 import type { Report } from "../../contract/watch.ts";
-import type { Writer } from "../../state/history.ts";
+import type { ChangeAuthor } from "../../state/history.ts";
 import type { Access, Reading } from "../access/key-access.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import type { ApprovalRequest } from "../approval/question.ts";
@@ -25,7 +25,7 @@ export type Tool = {
   readonly title: string;
   readonly description: string;
   /** Undefined for a tool that is always there, whichever groups were chosen. */
-  readonly group: Group | undefined;
+  readonly group: ToolGroup | undefined;
   readonly effect: Endpoint["effect"];
   /** Whether it is of no use in a mode that may change nothing. */
   readonly preparesWriting?: boolean | undefined;
@@ -74,8 +74,8 @@ export type Call = {
   readonly ask: <E extends Endpoint>(
     endpoint: E,
     input: Input<E>,
-    condition?: Condition,
-  ) => Promise<Answer<E>>;
+    condition?: WriteCondition,
+  ) => Promise<CallAnswer<E>>;
   /**
    * As `ask`, for what Waypost reads or draws by itself: our own service charges no budget for it.
    * So a tool's call costs the key what the one REST call costs that the tool is named after.
@@ -84,7 +84,7 @@ export type Call = {
   /** What the call has begun to do, for the failure that may end it. */
   readonly acted: Acted;
   /** As what this call's writes are noted. */
-  readonly writer: Writer;
+  readonly writer: ChangeAuthor;
   /** Throws until a person has approved of this very request. */
   readonly approve: (request: ApprovalRequest) => Promise<void>;
   /** As `approve`, but only where the key has overwritten many things without being asked. */

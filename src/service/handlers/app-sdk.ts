@@ -64,7 +64,7 @@ export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
   },
 };
 
-type WriteSignal = WriteCall["signal"];
+type CallSignal = WriteCall["signal"];
 type ClientProject = Pick<ClientHolder, "project">["project"];
 
 function describeMatch(
@@ -95,7 +95,7 @@ async function queueInstall(
   { store, clock }: Services,
   projectId: string,
   data: NewEvent["data"],
-  signal: WriteSignal,
+  signal: CallSignal,
 ): Promise<void> {
   const events = [{ event: "install.matched", data }] as const;
   await store.write((db) => queueEvents({ db, projectId }, events, clock.now()), { signal });

@@ -34,8 +34,8 @@ export const linkHandlers: GroupHandlers<typeof links> = {
       call.signal,
     );
     // `applied` shows the client that the server supports `f[…]`; other servers ignore it.
-    const told = applied.length === 0 ? meta : { ...meta, applied };
-    return { body: { links: [...items], meta: told } };
+    const shown = applied.length === 0 ? meta : { ...meta, applied };
+    return { body: { links: [...items], meta: shown } };
   },
 
   create: async (call) => ({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Condition } from "../../../src/contract/condition.ts";
+import type { WriteCondition } from "../../../src/contract/condition.ts";
 import type { Client } from "../../../src/client/client.ts";
 import { links } from "../../../src/contract/links.ts";
 import { limitDestinations } from "../../../src/mcp/access/limit-destinations.ts";
@@ -263,7 +263,7 @@ test("a write may keep another host only if the link was shown with it", async (
   const known = { facts: undefined, linkHost: undefined, hasSecondHost: false };
   const limits = limitDestinations({ destinations, readKnown: () => known, call: send });
   const { signal } = new AbortController();
-  const write = (condition: Condition) =>
+  const write = (condition: WriteCondition) =>
     limits.call(links.upsert, { path: "other", url: evil }, signal, { condition });
   await expect(write("absent")).rejects.toThrow(refusal);
   await expect(write({ shown: { ...written, url: good } })).rejects.toThrow(refusal);

@@ -1,6 +1,6 @@
 import type { Endpoint } from "../../../src/contract/endpoint.ts";
 import {
-  askedConditions,
+  offeredConditions,
   conditions,
   searchName,
   type FilterFields,
@@ -104,7 +104,7 @@ function describeOwnFilters(fields: FilterFields): JsonObject {
       `The fields are ${nameAll(fields)}. \`f[${searchName}]\` searches the text of a link.`,
     schema: {
       type: "object",
-      properties: { [searchName]: search, ...describeConditions(fields, askedConditions, text) },
+      properties: { [searchName]: search, ...describeConditions(fields, offeredConditions, text) },
     },
     ...own,
   };

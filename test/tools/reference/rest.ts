@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { addressBudgets, budgets } from "../../../src/contract/budgets.ts";
 import { findAddressBudget, listMethods, type Endpoint } from "../../../src/contract/endpoint.ts";
-import type { AskedCondition } from "../../../src/contract/filters.ts";
+import type { OfferedCondition } from "../../../src/contract/filters.ts";
 import { served } from "../../../src/contract/index.ts";
 import { errorResponses, statuses } from "../openapi/errors.ts";
 import { isOwnEndpoint } from "../openapi/operations.ts";
@@ -55,7 +55,7 @@ const compared = "greater or smaller; a date is its midnight in UTC";
 const partial = "a part, or the start; case does not count";
 const without = "`true` or `false`: without a value, or with one";
 
-const meanings: Readonly<Record<AskedCondition, string>> = {
+const meanings: Readonly<Record<OfferedCondition, string>> = {
   eq: exact,
   not_eq: exact,
   in: exact,

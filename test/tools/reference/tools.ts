@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { approvalRules } from "../../../src/contract/approval-rules.ts";
-import { askedConditions } from "../../../src/contract/filters.ts";
+import { offeredConditions } from "../../../src/contract/filters.ts";
 import { contract } from "../../../src/contract/index.ts";
 import type { Tool } from "../../../src/mcp/tools/tool.ts";
 import { createToolbox } from "../../../src/mcp/tools/toolbox.ts";
@@ -53,7 +53,7 @@ export function writeToolFilters(): string {
   }
   const rows = [...tooled].map(([fields, names]) => [listCodes(names), fields]);
   const table = writeTable(["tools", "fields"], rows);
-  return `${table}\n\nThe conditions are ${listCodes(askedConditions)}.`;
+  return `${table}\n\nThe conditions are ${listCodes(offeredConditions)}.`;
 }
 
 export function writeApprovals(): string {

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { unaskedMove_ms, type ApprovalReason } from "../../../contract/approval-rules.ts";
 import { findRegistration } from "../../../contract/apps.ts";
-import { pickLasting, type Condition } from "../../../contract/condition.ts";
+import { pickLasting, type WriteCondition } from "../../../contract/condition.ts";
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import { normalizeId } from "../../../contract/fields.ts";
 import type { FilterInput } from "../../../contract/filters.ts";
@@ -108,7 +108,7 @@ function listOwn(endpoint: Endpoint, kind: ResourceKind, fields: JsonObject): re
 }
 
 /** What must still hold of the target when the act happens. */
-export function describeCondition({ endpoint, before }: Act): Condition | undefined {
+export function describeCondition({ endpoint, before }: Act): WriteCondition | undefined {
   if (before) return { shown: before };
   return before === null && endpoint === links.upsert ? "absent" : undefined;
 }

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import type { Condition } from "../../../contract/condition.ts";
+import type { WriteCondition } from "../../../contract/condition.ts";
 import { pickFields, type Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
@@ -8,7 +8,7 @@ import type { ResourceKind } from "../../../contract/resource-kind.ts";
 import { isOwnLinkAddress } from "../../../contract/rules/link-address.ts";
 import { isBlank, isStorable } from "../../../contract/text.ts";
 import { listUnreadRows } from "../../../contract/unread.ts";
-import type { Change, Effect, Ended, Target } from "../../../state/history.ts";
+import type { Change, Effect, ChangeEnd, ChangeTarget } from "../../../state/history.ts";
 import { isFull, readOutage } from "../../../state/state.ts";
 import {
   describeFault,
@@ -28,7 +28,7 @@ import { showFields } from "./show-change.ts";
 const { links, shortLinks } = contract;
 
 /** A change about to begin; the effects are those that its requests bring with them. */
-type NewChange = Target & {
+type NewChange = ChangeTarget & {
   readonly effects: readonly Effect[];
   readonly note?: string | undefined;
   readonly undoes?: string;
@@ -43,7 +43,7 @@ export type JournalStep = {
 };
 
 /** The effects of a request, and what else the history now says of the change. */
-type Outcome = Partial<Omit<Ended, "state">> & Pick<Ended, "effects">;
+type Outcome = Partial<Omit<ChangeEnd, "state">> & Pick<ChangeEnd, "effects">;
 
 type Journaled = { readonly change: Change; readonly bodies: readonly unknown[] };
 
@@ -107,7 +107,7 @@ type Known = {
   readonly id?: string | undefined;
   /** Null where there is none, undefined where the key may not read it. */
   readonly before: Reading;
-  readonly condition?: Condition | undefined;
+  readonly condition?: WriteCondition | undefined;
   /** Apps that it registers besides. */
   readonly registered?: readonly NewApp[];
 };
@@ -208,7 +208,7 @@ function nameTarget(
   { name: kind, names, key }: ResourceKind,
   id: string | null,
   record: JsonObject,
-): Target {
+): ChangeTarget {
   const readText = (field: string | undefined) => {
     const value = record[field ?? ""];
     return typeof value === "string" && !isBlank(value) && isStorable(value) ? value : null;

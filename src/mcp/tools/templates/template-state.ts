@@ -1,6 +1,6 @@
-import { describeTemplateState, type Condition } from "../../../contract/condition.ts";
+import { describeTemplateState, type WriteCondition } from "../../../contract/condition.ts";
 import { listUnreadRows } from "../../../contract/unread.ts";
-import type { Answer } from "../../../contract/endpoint.ts";
+import type { CallAnswer } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
 import type { ReadTemplateVersion } from "../../../contract/page-template.ts";
@@ -52,7 +52,7 @@ export async function readState(call: Asking): Promise<TemplateState> {
 
 /** Undefined where a version that could not be read may be the live one. */
 export async function readLive(
-  found: Answer<typeof pageTemplate.versions>,
+  found: CallAnswer<typeof pageTemplate.versions>,
   { ask }: Pick<Call, "ask">,
 ): Promise<TemplateState["live"]> {
   const { versions } = found;
@@ -103,7 +103,11 @@ export function pickText({ body, css }: JsonObject): Partial<TemplateText> {
   };
 }
 
-export function describeCondition({ live, draft, isAbsent }: TemplateState): Condition | undefined {
+export function describeCondition({
+  live,
+  draft,
+  isAbsent,
+}: TemplateState): WriteCondition | undefined {
   if (isAbsent) return "absent";
   // Nothing was shown of what the key may not read at all.
   if (live === undefined) return undefined;

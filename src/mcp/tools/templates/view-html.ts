@@ -1,6 +1,6 @@
 import { base } from "../../../look/base.ts";
 import { controls } from "../../../look/controls.ts";
-import { tokens, toldTokens } from "../../../look/tokens.ts";
+import { tokens, themedTokens } from "../../../look/tokens.ts";
 import { viewData } from "../../results/tool-result.ts";
 
 /**
@@ -8,7 +8,7 @@ import { viewData } from "../../results/tool-result.ts";
  * client that shows it (MCP Apps), and puts the page into a frame that may run nothing.
  */
 
-const style = `${tokens}${toldTokens}${base}${controls}
+const style = `${tokens}${themedTokens}${base}${controls}
 body { background: none; padding: var(--s3); }
 .bar { margin-bottom: var(--s3); gap: var(--s2); }
 [aria-pressed="true"] { background: var(--accent); border-color: var(--accent);
