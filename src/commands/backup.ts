@@ -44,7 +44,13 @@ async function run(
   const { data } = config;
   if (listDatabases(data).length === 0) requireData(config);
   checkDataFolder(data);
-  await checkPlace(file);
+  if (await lstat(file).catch(() => undefined)) {
+    throw new UsageFault(`${quote(file, 200)} already exists. Choose a new name.`);
+  }
+  const folder = quote(dirname(file), 200);
+  if (!existsSync(dirname(file))) {
+    throw new UsageFault(`the folder ${folder} does not exist; create it, or choose another`);
+  }
   refuseOtherVersions(config);
   const made_at = clock.now();
   const signal = listenForStop(host);
@@ -104,23 +110,6 @@ function emptyTables(path: string, tables: readonly string[]): void {
   database.exec("PRAGMA secure_delete = ON");
   for (const table of tables) database.exec(`DELETE FROM ${table}`);
   database.close();
-}
-
-/** Refused before anything is read. */
-async function checkPlace(file: string): Promise<void> {
-  const found = await lstat(file).catch(() => undefined);
-  if (found !== undefined) {
-    throw new UsageFault(`${quote(file, 200)} already exists. Choose a new name.`);
-  }
-  const folder = dirname(file);
-  const isFolder = await stat(folder).then(
-    (one) => one.isDirectory(),
-    () => false,
-  );
-  if (isFolder) return;
-  throw new UsageFault(
-    `the folder ${quote(folder, 200)} does not exist; create it, or choose another`,
-  );
 }
 
 function explainFault(error: unknown, file: string): unknown {

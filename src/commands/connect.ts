@@ -108,7 +108,7 @@ async function edit(
   const path = showHidden(file.path);
   const root = readRoot(file, client);
   const { [serverName]: old, ...others } = readServers(root, file, client);
-  // A project's file may be a stranger's.
+  // Another person may have written a project's file.
   const wanted = entry && !isWorkspace ? keepEnv(entry, old) : entry;
   if (isDeepStrictEqual(old, wanted)) {
     print(`${path} ${wanted === undefined ? "has no entry" : "already has this entry"}.`);
@@ -139,7 +139,7 @@ async function edit(
   return true;
 }
 
-/** A symbolic link in a stranger's project could name a file outside it, even one of the user. */
+/** A symbolic link in another person's project could lead to any file of the user. */
 async function requireInside(path: string): Promise<void> {
   const folder = await realpath(process.cwd());
   const place = await realpath(findExisting(path));

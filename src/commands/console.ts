@@ -33,7 +33,7 @@ async function run({ config, host }: Invocation<object>): Promise<void> {
   }
 }
 
-/** Where the folder's process listens; a gateway is where its settings say. */
+/** The address of the folder's process, or of the gateway in the settings. */
 async function findUrl(config: Config): Promise<string | undefined> {
   if (config.base_url !== undefined) return describeAddresses(config, config.port).url;
   return (await findStatement(config))?.url;

@@ -133,7 +133,7 @@ async function openExisting({ config, note }: Checks): Promise<Deployment | unde
 /** Changes nothing, and checks large files to their end. */
 const looking = { isLook: true, checksAll: true } as const;
 
-/** What a first start will make; a key that was given is one that no store knows. */
+/** Describes the first start. A new database cannot know a key from the settings. */
 function noteFirstStart(config: Config, note: Note): undefined {
   const { data, secrets } = config;
   checkDataFolder(data);

@@ -52,7 +52,7 @@ async function run({ config, flags, host }: ExportInvocation): Promise<void> {
   if (file !== undefined) await checkPlace(file, flags.force === true);
   const options = { config, stopped: host.waitForStop() };
   const counted = await withKnownBulk(options, async ({ owner: { call, linkHost }, signal }) => {
-    // Nothing is written before the server takes the key.
+    // Nothing is written before the server accepts the key.
     await call(contract.links.index, { limit: 1 }, signal);
     const counting = startCount();
     const failed = new AbortController();
@@ -62,7 +62,7 @@ async function run({ config, flags, host }: ExportInvocation): Promise<void> {
       if (file === undefined) await writeOut(parts, format, signal);
       else await writeFile(file, writeWhole(parts, format), flags.force === true, signal);
     } finally {
-      // Where nothing can be written, nothing is read any more before the deployment closes.
+      // After a failed write, reading stops before the deployment closes.
       failed.abort();
       await parts.return(undefined).catch(() => undefined);
     }
@@ -88,14 +88,14 @@ async function writeOut(parts: Parts, format: ExportFormat, signal: AbortSignal)
   try {
     await writePieces(pieces, output, signal, false);
   } catch (error) {
-    // The reader of the pipe has gone, and wants no more.
+    // The reader closed the pipe.
     if (readCode(error) === "EPIPE") return;
     if (!isDiskFault(error)) throw error;
     throw new UsageFault(`cannot write to stdout (${readCode(error)})`, { cause: error });
   }
 }
 
-/** Refused before anything is read; and nothing but a file is ever replaced. */
+/** Only a regular file may be overwritten. */
 async function checkPlace(file: string, isForced: boolean): Promise<void> {
   const found = await stat(file).catch(() => undefined);
   if (found === undefined) return;

@@ -34,12 +34,12 @@ export const importCommand: Command<typeof importFlags> = {
     "If a row is invalid, nothing is changed. Ctrl-C stops after the rows already in progress.",
 };
 
-/** False where not everything in the file is done. */
+/** False if some rows of the file were not applied. */
 async function run(
   { config, flags, host }: Invocation<typeof importFlags>,
   file: string,
 ): Promise<boolean> {
-  // The file itself, or where the person answers.
+  // Either the file itself, or the terminal for the answer.
   const { input } = host;
   const operation = readChoice("--operation", flags.operation ?? "upsert", planOperations);
   refuseReadOnly(config, "import");
@@ -52,16 +52,16 @@ async function run(
       unit,
       isJson: flags.json === true,
       isSure: flags.yes === true,
-      // Where stdin is the file, no answer can come from it.
+      // If stdin is the file, it cannot have an answer too.
       input: file !== "-" && input.isTTY ? input : undefined,
     });
   });
 }
 
-/** The rows of a file: CSV is planned while it is read, JSON when all of it was read. */
+/** CSV is planned while the file is read, and JSON after all of it was read. */
 type OpenedRows = { readonly source: RowSource; readonly unit: Unit };
 
-/** JSON is only valid if its last bracket is there, so the whole file must fit in memory. */
+/** JSON is valid only up to its last bracket, so the whole file must fit in memory. */
 const mostJsonBytes = 256 * 1024 * 1024;
 
 async function openRows(file: string, input: Readable, signal: AbortSignal): Promise<OpenedRows> {
@@ -94,7 +94,7 @@ async function openFile(file: string): Promise<Readable> {
 
 async function* readChunks(name: string, stream: Readable): AsyncGenerator<Uint8Array> {
   try {
-    // No encoding was set, so that bytes are what comes.
+    // A stream without an encoding yields bytes.
     yield* stream as AsyncIterable<Uint8Array>;
   } catch (error) {
     const fault = `${name} could not be read completely (${readCode(error)})`;
@@ -102,7 +102,7 @@ async function* readChunks(name: string, stream: Readable): AsyncGenerator<Uint8
   }
 }
 
-/** The chunks up to the first one that has more than blanks in it. */
+/** The chunks up to the first one that is not blank. */
 async function readBeginning(chunks: AsyncGenerator<Uint8Array>): Promise<readonly Uint8Array[]> {
   const beginning: Uint8Array[] = [];
   for (;;) {
@@ -113,7 +113,7 @@ async function readBeginning(chunks: AsyncGenerator<Uint8Array>): Promise<readon
   }
 }
 
-/** A mark of the byte order is no more than a blank here, nor is what UTF-16 puts between. */
+/** Includes byte order marks, and the zeros of UTF-16. */
 const blanks: ReadonlySet<number> = new Set([...Buffer.from(" \t\r\n\ufeff"), 0xff, 0xfe, 0]);
 
 function findFirst(chunks: readonly Uint8Array[]): string {
@@ -153,7 +153,7 @@ function parseRows(name: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // The engine tells where it goes wrong, and shows what stands there.
+    // The message of the engine has the position and the text there.
     const where = error instanceof Error ? quote(error.message, 200) : "";
     throw new UsageFault(`${name} is not valid JSON: ${where}; nothing was changed`, {
       cause: error,

@@ -107,7 +107,7 @@ function writeReceipt(receipt: Receipt): readonly string[] {
   return [place, action, quote(path ?? link_id ?? ""), status ?? "left", showLine(message ?? "")];
 }
 
-/** A plan that was confirmed once needs no second yes. */
+/** The plan was already approved. */
 function resume(invocation: JobInvocation, id: string): Promise<boolean> {
   refuseReadOnly(invocation.config, "jobs resume");
   return withJob(invocation, id, async (session, job) => {
@@ -124,7 +124,7 @@ function resume(invocation: JobInvocation, id: string): Promise<boolean> {
   });
 }
 
-/** Read-only mode allows it too. */
+/** Also allowed in read-only mode. */
 function cancel(invocation: JobInvocation, id: string): Promise<void> {
   return withJob(invocation, id, async ({ bulk }, job) => {
     const cancelled = await bulk.cancel(job);

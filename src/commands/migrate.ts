@@ -58,7 +58,7 @@ async function run({ config, flags, host }: Invocation<typeof migrateFlags>): Pr
   say("The old data is marked as moved: Waypost does not start with it any more.");
 }
 
-/** A line that a terminal draws again. */
+/** Only a terminal shows the progress. */
 function followRows(total: number) {
   const screen = openScreen();
   if (!screen.isTTY) return { follow: () => {}, end: () => {} };
@@ -80,7 +80,7 @@ async function countAll(sources: readonly Source[]): Promise<number> {
   return rows;
 }
 
-/** A folder, for the store and what Waypost remembers are two files; or a database. */
+/** A data folder, which has two files, or a database. */
 function readTarget(to: string | undefined, { data }: Config): DataPlace {
   if (to !== undefined && isDatabaseUrl(to)) {
     return { data, secrets: { database_url: to, database_url_file: undefined } };

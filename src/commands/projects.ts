@@ -6,14 +6,12 @@ import { withKnownEmbedded } from "../app/process/embedded.ts";
 import { requireProject } from "../app/process/find-project.ts";
 import { withOperator } from "../app/process/with-operator.ts";
 import { UsageFault } from "../config.ts";
-import { paging } from "../contract/limits.ts";
 import { plans } from "../contract/pricing-plans.ts";
 import type { ProjectFields } from "../contract/projects.ts";
 import { fillSubdomain } from "../contract/rules/link-address.ts";
 import { checkProject } from "../contract/rules/project-rules.ts";
 import { isBlank } from "../contract/text.ts";
 import { listProjects, type ProjectSettings, type StoredProject } from "../store/projects.ts";
-import type { Db } from "../store/tables.ts";
 import { quote, showHidden } from "../text/show-hidden.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
 import { jsonHelp } from "./terminal/shared-flags.ts";
@@ -64,15 +62,24 @@ async function create(invocation: ProjectInvocation): Promise<void> {
   showWritten({ before: undefined, after }, invocation);
 }
 
+const verifyLater =
+  "--verify-domain checks a DNS record of an existing project, so create the project first: " +
+  "projects create prints the record. To skip the check, pass --assume-verified";
+
 async function update(invocation: ProjectInvocation, name: string): Promise<void> {
   const { config, flags } = invocation;
   const written = readWrite(invocation);
+  const { fields, settings } = written;
   const verifies = flags["verify-domain"] === true;
   const change = async (operator: Operator) => {
     const project = await requireProject(operator.store.db, name);
-    const domain = readDomain(written.fields, project);
+    // In the form in which it is stored.
+    const domain =
+      fields.custom_domain === undefined
+        ? project.custom_domain
+        : checkProject({ custom_domain: fields.custom_domain }).values.custom_domain;
     if (verifies) await requireRecord(project.id, domain);
-    requireDomain(written.settings, domain);
+    requireDomain(settings, domain);
     return updateProject(operator, project, written, (after) => {
       // Another process may have changed the domain since its record was looked up.
       const isOther = verifies && after.custom_domain !== domain;
@@ -88,23 +95,11 @@ function readWrite({ config, flags }: ProjectInvocation) {
   return { fields, settings: readSettings(flags), linkOrigins: listLinkOrigins(config) };
 }
 
-function requireDomain(
-  settings: Partial<ProjectSettings>,
-  domain: string | null | undefined,
-): void {
-  if (settings.custom_domain_verified !== true || !isBlank(domain)) return;
+type Settings = Partial<ProjectSettings>;
+
+function requireDomain({ custom_domain_verified }: Settings, domain?: string | null): void {
+  if (custom_domain_verified !== true || !isBlank(domain)) return;
   throw new UsageFault("--assume-verified needs a custom domain; add --custom-domain");
-}
-
-const verifyLater =
-  "--verify-domain checks a DNS record of an existing project, so create the project first: " +
-  "projects create prints the record. To skip the check, pass --assume-verified";
-
-/** The domain after the change, in the form in which it is stored. */
-function readDomain(fields: ProjectFields, { custom_domain }: StoredProject): string | null {
-  return fields.custom_domain === undefined
-    ? custom_domain
-    : checkProject({ custom_domain: fields.custom_domain }).values.custom_domain;
 }
 
 async function requireRecord(projectId: string, domain: string | null): Promise<void> {
@@ -132,10 +127,12 @@ function showWritten(
   if (flags.json === true) {
     return printJson({ ...project, ...(record && { domain_record: record }) });
   }
+  const { name, subdomain } = project;
   print(id);
-  say(`Project ${nameProject(project)}: ${describe(project)}.`);
-  if (before !== undefined) say(describeChanges(before, project));
-  if (before !== undefined && before.subdomain !== project.subdomain) {
+  const title = name === "" ? subdomain : `${quote(name)} (${subdomain})`;
+  say(`Project ${title}: ${describe(project)}.`);
+  if (before !== undefined) {
+    say(describeChanges(before, project));
     const [origin = ""] = listLinkOrigins(config);
     const [old, current] = [before, project].map((each) => fillSubdomain(origin, each));
     if (old !== current) {
@@ -145,11 +142,7 @@ function showWritten(
   if (record === undefined || before?.custom_domain === custom_domain) return;
   say(`To verify ${custom_domain}, add this record to its DNS:`);
   say(`  ${record.name}  TXT  "${record.value}"`);
-  say(`Then run: waypost projects update ${project.subdomain} --verify-domain`);
-}
-
-function nameProject({ name, subdomain }: StoredProject): string {
-  return name === "" ? subdomain : `${quote(name)} (${subdomain})`;
+  say(`Then run: waypost projects update ${subdomain} --verify-domain`);
 }
 
 /** Old and new values of what the command changed. */
@@ -171,51 +164,42 @@ function showValue(value: unknown): string {
 }
 
 async function list({ config, flags }: ProjectInvocation): Promise<void> {
-  const all = await withKnownEmbedded(config, (store) => readAll(store.db));
-  if (flags.json === true) return printJson({ projects: all });
+  const { items } = await withKnownEmbedded(config, ({ db }) => listProjects(db, everyProject));
+  if (flags.json === true) return printJson({ projects: items });
   printTable(
     ["ID", "SUBDOMAIN", "NAME", "LINKS", "SETTINGS"],
-    all.map((project) => {
+    items.map((project) => {
       const { id, subdomain, name, links_count } = project;
       return [id, subdomain, showHidden(name), String(links_count), describe(project)];
     }),
   );
 }
 
-async function readAll(db: Db): Promise<readonly StoredProject[]> {
-  const all: StoredProject[] = [];
-  const sorts = [{ field: "created_at", direction: "asc" }] as const;
-  for (let page = 1; ; page += 1) {
-    const { items, meta } = await listProjects(db, {
-      page,
-      limit: paging.max_limit,
-      filters: [],
-      sorts,
-    });
-    all.push(...items);
-    if (!meta.next) return all;
-  }
-}
+const everyProject = {
+  page: 1,
+  limit: Number.MAX_SAFE_INTEGER,
+  filters: [],
+  sorts: [{ field: "created_at", direction: "asc" }],
+} as const;
 
 function describe(project: StoredProject): string {
   const { plan, max_links, custom_domain, custom_domain_verified: isVerified } = project;
-  const domain = `custom domain ${custom_domain} (${isVerified ? "" : "not "}verified)`;
-  return [
+  const { destinations, home_url, not_found_url } = project;
+  const parts = [
     plan === "free" ? `free plan, at most ${max_links} links` : "pro plan",
     `templates ${project.templates_enabled ? "on" : "off"}`,
-    ...(project.link_in_referrer ? ["link in referrer on"] : []),
-    ...(project.clipboard ? ["clipboard on"] : []),
-    ...(custom_domain === null ? [] : [domain]),
-    ...(project.destinations === null ? [] : [`destinations limited to ${project.destinations}`]),
-    ...(project.home_url === null ? [] : [`home page redirects to ${project.home_url}`]),
-    ...(project.not_found_url === null
-      ? []
-      : [`unknown paths redirect to ${project.not_found_url}`]),
-    ...(project.suspended ? ["suspended"] : []),
-  ].join(", ");
+    project.link_in_referrer && "link in referrer on",
+    project.clipboard && "clipboard on",
+    custom_domain && `custom domain ${custom_domain} (${isVerified ? "" : "not "}verified)`,
+    destinations !== null && `destinations limited to ${destinations}`,
+    home_url && `home page redirects to ${home_url}`,
+    not_found_url && `unknown paths redirect to ${not_found_url}`,
+    project.suspended && "suspended",
+  ];
+  return parts.filter(Boolean).join(", ");
 }
 
-function readSettings(flags: ProjectInvocation["flags"]): Partial<ProjectSettings> {
+function readSettings(flags: ProjectInvocation["flags"]): Settings {
   const isVerified = flags["verify-domain"] === true || flags["assume-verified"] === true;
   const { settings, faults } = readProjectSettings(
     pickGiven({

@@ -89,7 +89,7 @@ const largest = new Map<string, number>([
 
 async function openFile(file: string): Promise<FileHandle> {
   try {
-    // To open a pipe would wait for a process that writes.
+    // Opening a pipe would wait for a writer.
     if ((await stat(file)).isFile()) return await open(file, "r");
   } catch (error) {
     throw new UsageFault(`${quote(file, 200)} ${explainUnread(error)}`, { cause: error });

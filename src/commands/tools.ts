@@ -72,7 +72,7 @@ async function requireValid({ tryOnce }: Client): Promise<void> {
 
 const unknown = { state: "unknown" } as const;
 
-/** What a model is shown of a tool, at the customary four bytes a token. */
+/** The part of a tool that a model reads, at about four bytes a token. */
 function countTokens({ name, description, inputSchema }: Shown): number {
   return Math.ceil(Buffer.byteLength(JSON.stringify({ name, description, inputSchema })) / 4);
 }

@@ -32,7 +32,7 @@ export async function readClientFile(named: string): Promise<ClientFile> {
   });
 }
 
-/** A read-only file could be replaced by another one, but its owner does not want that. */
+/** Replacing a read-only file is possible, but against its owner's intention. */
 export async function requireWritable({ path, mode }: ClientFile): Promise<void> {
   if (mode === undefined) return;
   const canWrite = await access(path, constants.W_OK).then(
@@ -48,7 +48,7 @@ export async function replaceClientFile(
   text: string,
 ): Promise<string | undefined> {
   return explainFaults(path, "written", async () => {
-    // The client writes its file as well, and may have done so while a person thought.
+    // The client may have written its file while the person decided.
     const now = await readExisting(path);
     if (!isSameBytes(now, bytes)) {
       throw refuse(
@@ -66,7 +66,7 @@ export async function replaceClientFile(
   });
 }
 
-/** A file replaced by its name would replace the link. */
+/** Replacing the file by its own name would replace the link. */
 async function followLink(named: string): Promise<string> {
   try {
     return await realpath(named);
@@ -84,7 +84,7 @@ async function readExisting(path: string): Promise<Buffer | undefined> {
     if (readCode(error) !== "ENOENT") throw error;
   });
   if (found === undefined) return undefined;
-  // To read a pipe or a device could never end.
+  // Reading a pipe or a device might never end.
   if (found.isFile() && found.size <= mostBytes) return readFile(path);
   throw refuse(path, "is not a settings file; nothing was changed");
 }

@@ -130,7 +130,7 @@ function findXdg({ env, home }: Machine): string {
   return env["XDG_CONFIG_HOME"] || posix.join(home, ".config");
 }
 
-/** Tests ask for the paths of other systems. */
+/** Tests use the paths of other systems. */
 function choosePath({ platform }: Pick<Machine, "platform">) {
   return platform === "win32" ? win32 : posix;
 }

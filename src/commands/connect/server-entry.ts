@@ -3,7 +3,7 @@ import { UsageFault, type Config } from "../../config.ts";
 import { settingList, settings } from "../../config/settings.ts";
 import type { Client, KeyMembers } from "./clients.ts";
 
-/** How a client starts Waypost: what it reads under the name `waypost`. */
+/** The entry under the name `waypost`, with which a client starts Waypost. */
 export type ServerEntry = {
   readonly type?: "stdio";
   readonly command: string;
@@ -41,7 +41,7 @@ export function listLeftOut({ given }: Config): readonly string[] {
   return [...given.variables].filter((name) => !entryVariables.has(name));
 }
 
-/** The variables whose values the entry has already, in its arguments or its env. */
+/** Variables that are already part of the entry. */
 export const entryVariables: ReadonlySet<string> = new Set([
   settings.data.variable,
   settings.base_url.variable,
@@ -60,7 +60,7 @@ function chooseKey(
   return base_url !== undefined || api_key !== undefined ? key : {};
 }
 
-/** To leave out a flag such as --mode read-only would start another server than was meant. */
+/** Without a flag such as --mode read-only, the client would start a different server. */
 function refuseOtherFlags({ given }: Config): void {
   const stray = settingList.find(
     ({ flag = "" }) => given.flags.has(flag) && !argumentFlags.has(flag),

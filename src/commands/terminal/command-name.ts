@@ -2,7 +2,7 @@ import { basename, resolve } from "node:path";
 import type { Config } from "../../config.ts";
 import { isPlainPath, quoteWord } from "../../text/quote-word.ts";
 
-/** How anybody on this machine starts `waypost`, from any folder. */
+/** The command that starts `waypost` on this machine, from any folder. */
 export function nameCommand(program: string): string {
   // A link in node_modules/.bin is not on the path of a shell.
   const isInModules = /[\\/]node_modules[\\/]\.bin[\\/]/.test(program);
@@ -10,12 +10,12 @@ export function nameCommand(program: string): string {
   return isOnPath ? "waypost" : `node ${quoteWord(program)}`;
 }
 
-/** What Node is started with, from any folder. */
+/** The full path of the program. */
 export function locateProgram(program: string): string {
   return resolve(program);
 }
 
-/** A command with everything that makes it work on the same data. */
+/** A command with the flags and variables that name the same data. */
 export function writeCommand(config: Named, command: string, words: string): string {
   const { secrets, data, isDataNamed } = config;
   const { database_url: url, database_url_file: file } = secrets;
@@ -27,7 +27,7 @@ export function writeCommand(config: Named, command: string, words: string): str
   return `env WAYPOST_DATABASE_URL_FILE=${shown} ${command} ${words}${folder}`;
 }
 
-/** Makes a key of the project that the first start created. */
+/** The command that creates a key for the project of the first start. */
 export function nameMakeKey(config: Named, command: string): string {
   return writeCommand(config, command, "keys create --project default");
 }

@@ -3,8 +3,8 @@ import type { Writable } from "node:stream";
 import { writeLocalTime, type TimeZone } from "../../contract/local-time.ts";
 
 /**
- * The one place that writes for people. stdout carries what a command was asked for, and nothing
- * else ever does; everything that is said by the way goes to stderr.
+ * All output of the commands. stdout has only the requested result; notes and questions go to
+ * stderr.
  */
 
 export function print(text: string): void {
@@ -12,12 +12,12 @@ export function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Who read it has gone and wants no more (`waypost doctor | head`); the work goes on. */
+/** A reader such as `head` may close the pipe early. The command still finishes its work. */
 function passOverEnd(error: NodeJS.ErrnoException): void {
   if (error.code !== "EPIPE") throw error;
 }
 
-/** Whether what is printed is read where it is typed, and goes into no file. */
+/** Whether stdout is a terminal, not a file or a pipe. */
 export function isReadByPerson(): boolean {
   return process.stdout.isTTY;
 }
@@ -27,8 +27,8 @@ export function say(text: string): void {
 }
 
 /**
- * One JSON document on stdout. What a terminal would obey, or show in another order than it
- * stands in, is written by its number, which is the same text to every reader of JSON.
+ * Prints one JSON document. Characters that a terminal would execute or reorder are escaped, which
+ * changes nothing for a JSON parser.
  */
 export function printJson(value: unknown): void {
   print(JSON.stringify(value).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, writeNumber));
@@ -39,18 +39,18 @@ function writeNumber(character: string): string {
   return units.map((digits) => `\\u${digits.padStart(4, "0")}`).join("");
 }
 
-/** Where people read what is said by the way; a terminal may be drawn upon. */
+/** Where notes and the progress bar appear. */
 export function openScreen(): NodeJS.WriteStream {
   return process.stderr;
 }
 
 /**
- * Hands stdout to the protocol. Whatever a package may say on the console from now on goes to
- * stderr, for one stray line there would end the conversation.
+ * Reserves stdout for the protocol. A package that logs to the console would break the protocol, so
+ * its lines go to stderr from now on.
  */
 export function claimStdout(): Writable {
   let diverted: Console | undefined;
-  // Most sessions say nothing there, and to open it takes a while.
+  // Opening it takes a while, and most sessions never use it.
   const get = () => (diverted ??= new Console(process.stderr, process.stderr));
   Object.defineProperty(globalThis, "console", { configurable: true, get });
   return process.stdout;

@@ -1,6 +1,6 @@
 import { UsageFault } from "../../config.ts";
 
-/** The text of a flag as one of the names that it takes. */
+/** Refuses a value that is none of the names. */
 export function readChoice<Name extends string>(
   flag: string,
   text: string,
