@@ -41,7 +41,7 @@ const onBoth = [
   "test/bulk/plan/plan-undo.test.ts",
   "test/mcp/approval/interleavings.test.ts",
   "test/mcp/tools/bulk/plan-links.test.ts",
-  "test/mcp/tools/history/{list-changes,undo,undo-paths}.test.ts",
+  "test/mcp/tools/history/{list-changes,undo}.test.ts",
   "test/commands/two-servers.test.ts",
 ];
 

@@ -3,12 +3,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { openStage, ownerFacts, type Deployment, type Stage } from "../../../support/stage.ts";
 import { createWorld, type World } from "../../../support/world.ts";
 
-/** An `id` is the UUID, or whatever tells exactly one: a path, a bundle id, a package name. */
+/** An `id` is a UUID, or a path, bundle id or package name that only one record has. */
 
 const linkHost = "http://default.localhost:8787";
 const known = { facts: ownerFacts, linkHost };
 
-/** With a joiner that is shown by its number. */
+/** A path with a joiner, which results escape. */
 const joined = "می\u200cخواهم";
 
 let world: World;
@@ -38,26 +38,22 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-describe("one link is found", () => {
+describe("a link is found", () => {
   test.each([
-    ["by its path", "spring", "spring"],
-    ["by its path with the leading slash", "/spring", "spring"],
     ["by a path of several parts", "spring/new shoes", "spring/new shoes"],
     ["by its encoded path", "spring/new%20shoes", "spring/new shoes"],
-    ["by a path that is no ASCII", "café", "café"],
-    ["by the same path composed otherwise", "cafe\u0301", "café"],
+    ["by a path that is not ASCII", "café", "café"],
+    ["by the same path in another Unicode form", "cafe\u0301", "café"],
     ["by that path as a browser encodes it", "caf%C3%A9", "café"],
-    ["by its case", "SPRING", "SPRING"],
-    ["by its whole address", `${linkHost}/spring`, "spring"],
-    ["by its whole address, encoded", `${linkHost}/spring/new%20shoes`, "spring/new shoes"],
-    ["by an address with a query", `${linkHost}/spring?utm_source=mail#top`, "spring"],
+    ["by its path in the right case", "SPRING", "SPRING"],
+    ["by its encoded address", `${linkHost}/spring/new%20shoes`, "spring/new shoes"],
     ["by an address in other letters", "HTTP://Default.LOCALHOST:8787/spring", "spring"],
   ])("%s", async (_, id, path) => {
     const { structured } = await stage.callTool("get_link", { id });
     expect(structured.link).toMatchObject({ id: ids[path], path });
   });
 
-  test("by its path as a result shows it", async () => {
+  test("by its path as a result escapes it", async () => {
     const { structured } = await stage.callTool("get_link", { id: ids[joined] ?? "" });
     const shown: string = structured.link.path;
     expect(shown).toBe("می\\u{200c}خواهم");
@@ -65,7 +61,7 @@ describe("one link is found", () => {
     expect(again.structured.link.id).toBe(ids[joined]);
   });
 
-  test("by its UUID in any case, without looking for it first", async () => {
+  test("by its UUID in any case, without a lookup", async () => {
     const id = ids["spring"] ?? "";
     for (const form of [id, id.toUpperCase()]) {
       expect((await stage.callTool("get_link", { id: form })).structured.link.id).toBe(id);
@@ -74,61 +70,18 @@ describe("one link is found", () => {
   });
 });
 
-test("an app is found by its bundle id or package name", async () => {
-  for (const [tool, kind] of [
-    ["get_ios_app", "ios"],
-    ["get_android_app", "android"],
-  ] as const) {
-    for (const id of ["com.example.app", " com.example.app ", ids[kind]]) {
-      const { structured } = await stage.callTool(tool, { id });
-      expect(structured[`${kind}_app`].id).toBe(ids[kind]);
-    }
-  }
-});
-
-test("what was looked for by its name is changed and deleted by its UUID", async () => {
-  await stage.callTool("create_link", { path: "short-lived", name: "Before" });
-  const updated = await stage.callTool("update_link", { id: "short-lived", name: "After" });
-  expect(updated.structured.link).toMatchObject({ path: "short-lived", name: "After" });
-  const { deleted } = (await stage.callTool("delete_link", { id: "short-lived" })).structured;
-  expect(deleted).toEqual({ id: updated.structured.link.id, path: "short-lived", name: "After" });
-  expect(stage.asked.at(-1)).toBe(`DELETE /links/${deleted.id}`);
-});
-
-describe("not exactly one match is none", () => {
-  test("and those that are near are offered", async () => {
-    const { structured } = await stage.callTool("get_link", { id: "prin" });
-    expect(structured.error).toMatchObject({
-      code: "not_found",
-      message: 'No link has the UUID, name, (short) path or address "prin".',
-      effect: "none",
-      retry: "never",
-      next: "Ask the user which of these is meant, then call again with its id.",
-    });
-    expect(structured.error.problems).toHaveLength(4);
-    expect(structured.error.problems).toContainEqual({
-      field: "id",
-      message: 'similar: name "spring/new shoes", path "spring/new shoes"',
-      fix: `Use id "${ids["spring/new shoes"]}".`,
-    });
-  });
-
+describe("no record is found", () => {
   const none = "No link has the UUID, name, (short) path or address";
 
   test.each([
-    ["get_link", "winter", `${none} "winter".`],
-    ["get_link", "", `${none} "".`],
     ["get_link", " ", `${none} " ".`],
     ["get_link", "/", `${none} "/".`],
-    ["get_link", "https://elsewhere.example/winter", "No link has"],
     ["get_link", "%", `${none} "%".`],
     ["get_link", "a\u0000b\ud800", "No link has"],
-    ["get_link", "null", `${none} "null".`],
     ["get_ios_app", "org.example", "No iOS app has the UUID, name or bundle_id"],
     ["get_android_app", "COM.other", "No Android app has the"],
     ["delete_link", "winter", "No link has"],
-    ["update_ios_app", "org.example", "No iOS app has"],
-  ])("%s %j", async (tool, id, message) => {
+  ])("by %s with %j", async (tool, id, message) => {
     const { isError, structured } = await stage.callTool(tool, { id });
     expect(isError).toBe(true);
     expect(structured.error).toMatchObject({ code: "not_found", effect: "none", retry: "never" });
@@ -137,7 +90,7 @@ describe("not exactly one match is none", () => {
     expect(structured.error.problems).toBeUndefined();
   });
 
-  test("a UUID that nobody has is the API's own 404", async () => {
+  test("by an unknown UUID, which the API answers with 404", async () => {
     for (const [tool, message] of [
       ["get_link", 'The server at deployment.example answered: "Link not found"'],
       ["get_ios_app", "iOS app not found"],
@@ -148,7 +101,7 @@ describe("not exactly one match is none", () => {
     }
   });
 
-  test("nor does a project by a part of its name", async () => {
+  test("by a part of a project's name", async () => {
     const facts = { ...ownerFacts, kind: "master" } as const;
     await using masters = await openStage({
       send: world.fetch,
@@ -168,15 +121,15 @@ describe("not exactly one match is none", () => {
   });
 });
 
-/** Everything that it has, whatever was asked for. */
+/** Answers a list with everything. */
 function ignoreFilters(request: Request): Promise<Response> {
   const url = new URL(request.url);
   if (request.method === "GET") url.search = "";
   return world.fetch(new Request(url, request));
 }
 
-describe("a deployment that ignores filters", () => {
-  test("does not make us take another link for the one that was meant", async () => {
+describe("a remote server", () => {
+  test("that ignores filters does not make a tool act on another link", async () => {
     await using other = await openStage({ send: ignoreFilters, key: world.key, known });
     for (const tool of ["get_link", "delete_link"]) {
       const { structured } = await other.callTool(tool, { id: "winter" });
@@ -189,7 +142,7 @@ describe("a deployment that ignores filters", () => {
     expect(other.asked.filter((line) => !line.startsWith("GET"))).toEqual([]);
   });
 
-  test("or one of two that claim the same path", async () => {
+  test("that lists a path twice makes no tool choose one of the two", async () => {
     const twice: Deployment = async (request) => {
       const response = await world.fetch(request);
       if (!new URL(request.url).search) return response;
@@ -203,7 +156,7 @@ describe("a deployment that ignores filters", () => {
   });
 });
 
-test("a key that may not list is told to bring the UUID", async () => {
+test("a key that may not list links must send the UUID", async () => {
   const scopes = ["links.show", "links.destroy"] as const;
   const key = await world.addKey({ scopes });
   await using other = await openStage({

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
-/** A link names an app that nobody has registered: the others are told, nothing is made up. */
+/** A link names an unregistered app: the registered ones are listed, and none is created. */
 
 let assistant: AssistantWorld;
 
@@ -24,40 +24,38 @@ const known = '"Acme Shop" (com.acme.shop), com.acme.legacy';
 const message = `The iOS app com.acme.shpo is not registered; registered: ${known}`;
 const meant = 'did you mean "Acme Shop" (com.acme.shop)?';
 
-describe.each([
+test.each([
   ["create_link", {}],
   ["upsert_link", { path: "spring" }],
   ["update_link", { id: "spring" }],
-])("%s", (tool, args) => {
-  test("tells which apps are registered, and which was most likely meant", async () => {
-    const { structured } = await assistant.callTool(tool, { ...args, ios_app: mistyped });
-    const fix = `${meant} A new app needs its exact Team ID from the developer: do not guess`;
-    expect(structured.error).toEqual({
-      code: "validation_failed",
-      message,
-      problems: [{ field: "ios_app.bundle_id", message, fix }],
-      effect: "none",
-      retry: "now",
-      next: "Ask the user which iOS app they mean, or for the Team ID of a new one. Do not guess.",
-    });
-    expect(assistant.writes).toEqual([]);
+])("%s lists the registered apps, and the most similar one first", async (tool, args) => {
+  const { structured } = await assistant.callTool(tool, { ...args, ios_app: mistyped });
+  const fix = `${meant} A new app needs its exact Team ID from the developer: do not guess`;
+  expect(structured.error).toEqual({
+    code: "validation_failed",
+    message,
+    problems: [{ field: "ios_app.bundle_id", message, fix }],
+    effect: "none",
+    retry: "now",
+    next: "Ask the user which iOS app they mean, or for the Team ID of a new one. Do not guess.",
   });
-
-  test("asks for what only the maker of an Android app knows", async () => {
-    const android_app = { package_name: "org.other" };
-    const { error } = (await assistant.callTool(tool, { ...args, android_app })).structured;
-    expect(error.message).toBe(
-      'The Android app org.other is not registered; registered: "Acme Shop" (com.acme.shop)',
-    );
-    expect(error.next).toBe(
-      "Ask the user which Android app they mean, or for the SHA-256 fingerprints of a new one. " +
-        "Do not guess.",
-    );
-  });
+  expect(assistant.writes).toEqual([]);
 });
 
-describe("an app's own name in place of its bundle id", () => {
-  test("is the app, where one alone has it", async () => {
+test("an unregistered Android app needs the fingerprints from the user", async () => {
+  const android_app = { package_name: "org.other" };
+  const { error } = (await assistant.callTool("create_link", { android_app })).structured;
+  expect(error.message).toBe(
+    'The Android app org.other is not registered; registered: "Acme Shop" (com.acme.shop)',
+  );
+  expect(error.next).toBe(
+    "Ask the user which Android app they mean, or for the SHA-256 fingerprints of a new one. " +
+      "Do not guess.",
+  );
+});
+
+describe("an app's name instead of its bundle id", () => {
+  test("chooses the only app with this name", async () => {
     const ios_app = { bundle_id: "acme shop" };
     const android_app = { package_name: "Acme Shop" };
     const args = { path: "named", ios_app, android_app };
@@ -66,13 +64,13 @@ describe("an app's own name in place of its bundle id", () => {
     expect(link).toMatchObject({ ios_app: "Acme Shop", android_app: "Acme Shop" });
   });
 
-  test("finds the app to suggest, where it is mistyped", async () => {
+  test("suggests the app with a similar name", async () => {
     const ios_app = { bundle_id: "acme shpo" };
     const { error } = (await assistant.callTool("create_link", { ios_app })).structured;
     expect(error.problems[0].fix).toContain(meant);
   });
 
-  test("is refused where two have it, and both are told", async () => {
+  test("is refused if two apps have it, and both are listed", async () => {
     await assistant.plant("ios_app", { ...shop, bundle_id: "com.acme.other" });
     const ios_app = { bundle_id: "Acme Shop" };
     const { error } = (await assistant.callTool("create_link", { ios_app })).structured;
@@ -82,7 +80,7 @@ describe("an app's own name in place of its bundle id", () => {
   });
 });
 
-test("of many apps the first are told, and how many there are besides", async () => {
+test("a refusal lists the first of many apps, and counts the rest", async () => {
   for (let number = 0; number < 6; number += 1) {
     await assistant.plant("ios_app", { ...legacy, bundle_id: `com.acme.n${number}` });
   }
@@ -90,31 +88,25 @@ test("of many apps the first are told, and how many there are besides", async ()
   expect(error.message).toMatch(/com\.acme\.n2, 3 more$/);
 });
 
-test("in a project without apps, only the missing app is named", async () => {
+test("a refusal in a project without apps names only the missing app", async () => {
   await using empty = await createAssistantWorld();
   const { error } = (await empty.callTool("create_link", { ios_app: mistyped })).structured;
   expect(error.message).toBe("The iOS app com.acme.shpo is not registered");
 });
 
-test("a stranger's name of an app is shown harmless", async () => {
+test("a hostile name of an app is escaped", async () => {
   await assistant.plant("ios_app", { ...legacy, bundle_id: "a.b", name: "Pay\u202e\nnow" });
   const { error } = (await assistant.callTool("create_link", { ios_app: mistyped })).structured;
   expect(error.message).toContain(String.raw`"Pay\\u{202e} now" (a.b)`);
 });
 
-test("half a registration is not sent either", async () => {
+test("an incomplete registration is not sent", async () => {
   const ios_app = { ...mistyped, app_store_id: "123" };
   const { error } = (await assistant.callTool("create_link", { ios_app })).structured;
   expect(error).toMatchObject({ code: "validation_failed", message });
 });
 
-test("a whole one is a person's to approve", async () => {
-  const ios_app = { ...mistyped, team_id: "ABCDE12345" };
-  const { error } = (await assistant.callTool("create_link", { ios_app })).structured;
-  expect(error.code).toBe("approval_required");
-});
-
-test("a plan names the registered apps and what to do with the row", async () => {
+test("a plan lists the registered apps, and says what to do with the row", async () => {
   const rows = [{ path: "new", ios_app: mistyped }];
   const { plan } = (await assistant.callTool("plan_links", { operation: "upsert", rows }))
     .structured;
@@ -124,14 +116,12 @@ test("a plan names the registered apps and what to do with the row", async () =>
   ]);
 });
 
-describe("what only an app's maker knows is asked of the user", () => {
+describe("the next step after a refusal", () => {
   test.each([
-    ["register_ios_app", { bundle_id: "a.b", team_id: "short" }],
     ["register_ios_app", { bundle_id: "a.b" }],
     ["register_android_app", { package_name: "a.b", fingerprints: ["AABB"] }],
-    ["update_ios_app", { id: "com.acme.shop", team_id: "" }],
     ["create_link", { ios_app: { bundle_id: "a.b", team_id: "short" } }],
-  ])("%s %j", async (tool, args) => {
+  ])("asks the user for values that only a developer knows: %s %j", async (tool, args) => {
     const { structured } = await assistant.callTool(tool, args);
     expect(structured.error.next).toBe(
       `Ask the user for the values named in \`problems\` (never invent them) and call ${tool} ` +
@@ -139,7 +129,7 @@ describe("what only an app's maker knows is asked of the user", () => {
     );
   });
 
-  test("other faults are the model's to correct", async () => {
+  test("is a correction if the assistant can make it", async () => {
     const { structured } = await assistant.callTool("create_link", { url: "nowhere" });
     expect(structured.error.next).toBe(
       "Correct the fields named in `problems` and call create_link again.",

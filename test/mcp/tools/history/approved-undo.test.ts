@@ -3,10 +3,10 @@ import { createAssistantWorld, type AssistantWorld } from "../../../support/assi
 import { callDone, callRefused, type Args, approve } from "../../../support/mcp-clients.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
-/** What an undo asks a person first, and what it never does unasked. */
+/** Which undo needs an approval, and what its question shows. */
 
 let assistant: AssistantWorld;
-/** What the person in front of the client was asked. */
+/** The questions that the person has seen. */
 let asked: string[];
 let answers: boolean;
 
@@ -35,14 +35,14 @@ async function makeChanged() {
   return { id, change };
 }
 
-test("what asks nobody is put back without a question", async () => {
+test("an undo of a change without a question asks no question", async () => {
   const { id } = await makeChanged();
   await call("undo");
   expect(await readLink(id)).toMatchObject({ name: "Old" });
   expect(asked).toEqual([]);
 });
 
-test("what was changed again since is not lost unasked", async () => {
+test("an undo asks before it replaces a later change", async () => {
   const { id } = await makeChanged();
   await edit(id, { name: "Newest" });
   answers = false;
@@ -54,7 +54,7 @@ test("what was changed again since is not lost unasked", async () => {
   expect(await readLink(id)).toMatchObject({ name: "Old" });
 });
 
-test("apps that were changed again since are told of by their names", async () => {
+test("an undo's question shows later changes of apps by their names", async () => {
   const team_id = "ABCDE12345";
   const plant = (name: string) =>
     assistant.plant("ios_app", { bundle_id: `com.acme.${name}`, team_id, name });
@@ -70,7 +70,7 @@ test("apps that were changed again since are told of by their names", async () =
   expect(question).not.toContain(two.id);
 });
 
-test("what is no change's id is told from it, with how to find that", async () => {
+test("undo refuses the id of a link, and says how to find the change", async () => {
   await makeChanged();
   expect(await fail("undo", { change_id: "spring" })).toMatchObject({
     code: "not_found",
@@ -79,7 +79,7 @@ test("what is no change's id is told from it, with how to find that", async () =
   });
 });
 
-test("a later change of another field is no conflict, and stays", async () => {
+test("an undo keeps a later change of another field", async () => {
   const { id } = await makeChanged();
   await edit(id, { social_title: "Stays" });
   await call("undo");
@@ -87,7 +87,7 @@ test("a later change of another field is no conflict, and stays", async () => {
   expect(asked).toEqual([]);
 });
 
-test("a destination goes back to another host only where a person says so", async () => {
+test("an undo asks before it restores another host", async () => {
   const { id } = await assistant.plant("link", { path: "spring", url: "https://one.example" });
   await call("update_link", { id, url: "https://two.example" });
   expect(asked).toHaveLength(1);
@@ -97,7 +97,7 @@ test("a destination goes back to another host only where a person says so", asyn
   expect(asked).toHaveLength(2);
 });
 
-test("what was made is deleted only where a person says so", async () => {
+test("an undo asks before it deletes a new link", async () => {
   const { link } = await call("create_link", { path: "spring", name: "New" });
   answers = false;
   expect(await fail("undo")).toMatchObject({ code: "approval_declined" });
@@ -108,7 +108,7 @@ test("what was made is deleted only where a person says so", async () => {
   expect(await readLink(link.id)).toMatchObject({ path: "spring", name: "New" });
 });
 
-test("one yes is for all steps of one undo, and shows them", async () => {
+test("one approval shows and covers all steps of an undo", async () => {
   const ios_app = { bundle_id: "com.example.spring", team_id: "ABCDE12345" };
   const { link } = await call("create_link", { path: "spring", ios_app });
   asked = [];
@@ -121,7 +121,7 @@ test("one yes is for all steps of one undo, and shows them", async () => {
   expect(await readLink(link.id)).toMatchObject({ ios_app_id: link.ios_app_id });
 });
 
-test("what changes while a person thinks is asked about anew", async () => {
+test("an undo asks again if the link changes while the person decides", async () => {
   const { id } = await assistant.plant("link", { path: "spring", name: "Old" });
   await call("delete_link", { id });
   await call("undo");
@@ -143,10 +143,10 @@ test("what changes while a person thinks is asked about anew", async () => {
   expect(await readLink(id)).toMatchObject({ name: "Old" });
 });
 
-test("an undo that broke off half way is completed by another undo", async () => {
+test("an undo that was interrupted half way is completed by another undo", async () => {
   const ios_app = { bundle_id: "com.example.spring", team_id: "ABCDE12345" };
   const { link, change } = await call("create_link", { path: "spring", ios_app });
-  // As a process leaves it that is killed after the first step.
+  // The state that a killed process leaves after the first step.
   const { history } = assistant.state;
   const realm = assistant.world.project.id;
   const [made] = (await history.list({ realm }, { from: 0, limit: 1 })) ?? [];
@@ -168,12 +168,12 @@ test("an undo that broke off half way is completed by another undo", async () =>
   expect(await readLink(link.id)).toMatchObject({ path: "spring" });
 });
 
-test("an undo that is refused half way says so, and another one completes it", async () => {
+test("an undo that is refused half way says so, and another undo completes it", async () => {
   const ios_app = { bundle_id: "com.example.spring", team_id: "ABCDE12345" };
   const { link, change } = await call("create_link", { path: "spring", ios_app });
   const body = { ios_app: { name: "Meanwhile" } };
   const editApp = () => assistant.world.call("PATCH", `/ios_apps/${link.ios_app_id}`, { body });
-  // Before the second step, when the link is deleted and the app is still there.
+  // Before the second step the link is deleted, and the app still exists.
   const editNext = () => Promise.resolve(assistant.interrupt("write", editApp));
   assistant.interrupt("write", editNext);
   const error = await fail("undo");
@@ -188,7 +188,7 @@ test("an undo that is refused half way says so, and another one completes it", a
   expect((await assistant.world.call("GET", "/ios_apps")).body.ios_apps).toEqual([]);
 });
 
-test("of a change whose end was never seen, the target tells whether it was done", async () => {
+test("the target shows whether a change of unknown outcome was made", async () => {
   const { id } = await makeChanged();
   const { history } = assistant.state;
   const realm = assistant.world.project.id;
@@ -203,7 +203,7 @@ test("of a change whose end was never seen, the target tells whether it was done
   expect(changes[0]).toMatchObject({ end: "unknown" });
   const refused = await fail("undo");
   expect(refused.message).toContain("This change was never made");
-  // What was done before it can be undone all the same.
+  // Earlier changes can still be undone.
   expect(refused.next).toContain("find its id in the list of changes");
   await edit(id, { name: "Newer" });
   await call("undo");
@@ -211,7 +211,7 @@ test("of a change whose end was never seen, the target tells whether it was done
   expect(await readLink(id)).toMatchObject({ name: "New" });
 });
 
-test("who approves is told what the target was a short time ago", async () => {
+test("a question shows what the target was a short time ago", async () => {
   const { id } = await makeChanged();
   await call("delete_link", { id });
   expect(asked[0]).toMatch(/changed: .* by this key; before that: name "Old"/);
@@ -221,7 +221,7 @@ const writePage = (text: string) => {
   return { body: `<p>${text}</p>{% store_buttons %}`, css: `/* ${text} */` };
 };
 
-test("what is told of a page that was put back has none of its text", async () => {
+test("the undo of a template shows none of its text", async () => {
   await call("save_template", writePage("earlier"));
   await call("save_template", writePage("later"));
   const { change } = await call("undo");
@@ -230,7 +230,7 @@ test("what is told of a page that was put back has none of its text", async () =
   expect(version).toMatchObject(writePage("earlier"));
 });
 
-test("a job is undone by a plan, and then by nobody else", async () => {
+test("a job is undone by a plan, and only once", async () => {
   const rows = [{ path: "one" }, { path: "two" }];
   const { plan } = await call("plan_links", { operation: "upsert", rows });
   const { job } = await call("apply_plan", { plan_id: plan.id });
@@ -247,7 +247,7 @@ test("a job is undone by a plan, and then by nobody else", async () => {
   });
 });
 
-test("what cannot be undone says so", async () => {
+test("an undo of a short path or a deleted project is refused", async () => {
   const { project, master } = assistant.world;
   const { address } = (await call("create_link", { path: "spring" })).link;
   await call("shorten_link", { url: address });
@@ -258,7 +258,7 @@ test("what cannot be undone says so", async () => {
   expect(structured.error.message).toContain("cannot be restored");
 });
 
-test("what a master key did to a project is undone, and what it made deleted", async () => {
+test("a master key can undo changes of projects and delete new ones", async () => {
   const { project, master } = assistant.world;
   const client = await assistant.connect({ key: master, elicit: approve });
   const read = async () => (await callDone(client, "get_project", { id: project.id })).project;

@@ -4,7 +4,7 @@ import { createAssistantWorld, type AssistantWorld } from "../../../support/assi
 import { callDone, type Args } from "../../../support/mcp-clients.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
-/** Who is shown which changes, and how much of them. */
+/** Which changes a key can see, and how much of them. */
 
 let assistant: AssistantWorld;
 
@@ -18,15 +18,15 @@ const call = (tool: string, args?: Args, client: Client = assistant) =>
 
 type Client = Pick<AssistantWorld, "callTool" | "listTools">;
 
-type Shown = { readonly id: string; readonly tool: string; readonly by?: string };
+type ListedChange = { readonly id: string; readonly tool: string; readonly by?: string };
 
-async function list(client: Client = assistant, args = {}): Promise<readonly Shown[]> {
+async function list(client: Client = assistant, args = {}): Promise<readonly ListedChange[]> {
   return (await call("list_changes", args, client)).changes;
 }
 
 const nameTools = async (client: Client) => (await client.listTools()).map(({ name }) => name);
 
-test("a key is shown its own changes, and an unlimited owner the project's", async () => {
+test("a key sees its own changes, and an unlimited owner those of the project", async () => {
   const { world } = assistant;
   const manager = await assistant.connect({ key: await world.addKey({ role: "manager" }) });
   const limited = await assistant.connect({
@@ -50,7 +50,7 @@ test("a key is shown its own changes, and an unlimited owner the project's", asy
   expect(await list(stranger)).toMatchObject([{ target: { name: "strangers" } }]);
 });
 
-test("an owner's key is shown only its own changes where WAYPOST_SCOPES limits it", async () => {
+test("an owner's key limited by WAYPOST_SCOPES sees only its own changes", async () => {
   const key = await assistant.world.addKey();
   const limited = await assistant.connect({ key, scopes: ["links.create", "links.show"] });
   await call("create_link", { path: "another" });
@@ -58,7 +58,7 @@ test("an owner's key is shown only its own changes where WAYPOST_SCOPES limits i
   expect(await list(limited)).toMatchObject([{ target: { name: "own" } }]);
 });
 
-test("a path that no index takes is refused by the API, and looked for in vain", async () => {
+test("a path that is too long is refused, and its search finds nothing", async () => {
   const path = randomBytes(3000).toString("base64url");
   const { structured } = await assistant.callTool("create_link", { path });
   expect(structured.error).toMatchObject({
@@ -70,7 +70,7 @@ test("a path that no index takes is refused by the API, and looked for in vain",
   expect(await list(assistant, { target: path })).toEqual([]);
 });
 
-test("no key undoes what it is not shown", async () => {
+test("a key cannot undo a change that it cannot see", async () => {
   const key = await assistant.world.addKey({ role: "manager" });
   const manager = await assistant.connect({ key });
   const { change } = await call("create_link", { path: "own" });
@@ -79,7 +79,7 @@ test("no key undoes what it is not shown", async () => {
   expect((await manager.callTool("undo")).structured.error).toMatchObject({ code: "not_found" });
 });
 
-test("a key that may not read links is shown no field of them", async () => {
+test("a key that may not read links sees none of their fields", async () => {
   const key = await assistant.world.addKey({ scopes: ["links.create", "links.destroy"] });
   const writer = await assistant.connect({ key });
   const { change, link } = await call("create_link", { path: "secret", name: "Secret" }, writer);
@@ -89,7 +89,7 @@ test("a key that may not read links is shown no field of them", async () => {
   expect(JSON.stringify(shown)).not.toContain("ecret");
 });
 
-test("an undo takes the right to its own calls, not to those that it undoes", async () => {
+test("an undo needs the scopes of the calls that it makes", async () => {
   const key = await assistant.world.addKey({ scopes: ["links.create", "links.show"] });
   const writer = await assistant.connect({ key });
   const { link } = await call("create_link", { path: "spring" }, writer);
@@ -102,7 +102,7 @@ test("an undo takes the right to its own calls, not to those that it undoes", as
   await call("get_link", { id: link.id });
 });
 
-test("changes are found by whatever their target is or was called", async () => {
+test("changes are found by every name that their target has or had", async () => {
   const { link } = await call("create_link", { path: "spring" });
   await call("update_link", { id: link.id, path: "summer" });
   const app = { bundle_id: "com.example.app", team_id: "ABCDE12345", name: "Example" };
@@ -119,7 +119,7 @@ test("changes are found by whatever their target is or was called", async () => 
   }
 });
 
-test("there are twenty on a page, and long texts are cut", async () => {
+test("a page lists twenty changes, and cuts long texts", async () => {
   const name = "x".repeat(255);
   for (let links = 0; links < 21; links += 1) await call("create_link", { name });
   const { changes, meta } = await call("list_changes");
@@ -130,7 +130,7 @@ test("there are twenty on a page, and long texts are cut", async () => {
   expect(await list(assistant, { page: 2 })).toHaveLength(1);
 });
 
-test("what a client calls itself, and what a name hides, is shown harmless", async () => {
+test("a change shows its client's name, and escapes the link's name", async () => {
   await call("create_link", { path: "spring", name: "a\u202eb" });
   const [shown] = await list();
   expect(shown).toMatchObject({ client: "waypost-tests", target: { name: "a\\u{202e}b" } });
@@ -138,27 +138,30 @@ test("what a client calls itself, and what a name hides, is shown harmless", asy
 
 test.each([
   ["with a title", { name: "a-b", title: "A B" }, "A B", "A B"],
-  ["with what no engine keeps", { name: "c\0d\ud800" }, "cd\ufffd", "cd\ufffd"],
-  ["cut within a letter", { name: `${"x".repeat(79)}😀` }, `${"x".repeat(60)}…`, "x".repeat(40)],
-  ["of nothing", { name: "\0 " }, undefined, undefined],
-])("a client's name %s is in the history as on the page", async (_, info, listed, asked) => {
-  await using guarded = await createAssistantWorld();
-  const named = { clientInfo: { version: "1", ...info }, capabilities: {} };
-  const given = { ...named, arguments: { path: "spring" } };
-  const made = await guarded.callRaw({ ...given, name: "create_link" });
-  expect(made.structuredContent).toHaveProperty("link");
-  expect((await guarded.callTool("list_changes")).structured.changes[0].client).toBe(listed);
+  ["with characters that no database keeps", { name: "c\0d\ud800" }, "cd\ufffd", "cd\ufffd"],
+  ["of many letters", { name: `${"x".repeat(79)}😀` }, `${"x".repeat(60)}…`, "x".repeat(40)],
+  ["without visible characters", { name: "\0 " }, undefined, undefined],
+])(
+  "a client's name %s is in the history and on the approval page",
+  async (_, info, listed, asked) => {
+    await using guarded = await createAssistantWorld();
+    const named = { clientInfo: { version: "1", ...info }, capabilities: {} };
+    const given = { ...named, arguments: { path: "spring" } };
+    const made = await guarded.callRaw({ ...given, name: "create_link" });
+    expect(made.structuredContent).toHaveProperty("link");
+    expect((await guarded.callTool("list_changes")).structured.changes[0].client).toBe(listed);
 
-  const deletion = { ...named, name: "delete_link", arguments: { id: "spring" } };
-  const { error } = (await guarded.callRaw(deletion)).structuredContent;
-  const { html } = await guarded.visit(error.approval.url);
-  const name = asked === undefined ? "" : ` &quot;${asked}`;
-  expect(html).toContain(`<p class="lead">Your assistant${name}`);
-  expect(html.includes("assistant is asking")).toBe(asked === undefined);
-  expect(guarded.reported).toEqual([]);
-});
+    const deletion = { ...named, name: "delete_link", arguments: { id: "spring" } };
+    const { error } = (await guarded.callRaw(deletion)).structuredContent;
+    const { html } = await guarded.visit(error.approval.url);
+    const name = asked === undefined ? "" : ` &quot;${asked}`;
+    expect(html).toContain(`<p class="lead">Your assistant${name}`);
+    expect(html.includes("assistant is asking")).toBe(asked === undefined);
+    expect(guarded.reported).toEqual([]);
+  },
+);
 
-test("what was refused leaves nothing behind", async () => {
+test("a refused call leaves no change", async () => {
   await assistant.callTool("create_link", { path: "a%b" });
   await assistant.callTool("update_link", {
     id: "019bc186-de00-7911-ba08-180d7cbe11da",
@@ -167,7 +170,7 @@ test("what was refused leaves nothing behind", async () => {
   expect(await list()).toEqual([]);
 });
 
-test("in read-only mode changes are listed, and nothing is undone", async () => {
+test("read-only mode lists changes, and has no undo", async () => {
   const reader = await createAssistantWorld({ mode: "read-only", beside: assistant.world });
   await call("create_link", { path: "spring" });
   expect(await nameTools(reader)).toContain("list_changes");

@@ -10,7 +10,7 @@ import type { AssistantClient, AssistantWorld } from "../../../support/assistant
 import type { Args } from "../../../support/mcp-clients.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
-/** An assistant's session in guarded mode, whose person answers in a real browser. */
+/** A session in guarded mode, whose approvals are given in a real browser. */
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -33,7 +33,7 @@ type Act = { readonly tool: string; readonly args: Args; readonly asks: boolean 
 const act = (tool: string, args: Args): Act => ({ tool, args, asks: false });
 const asked = (tool: string, args: Args): Act => ({ tool, args, asks: true });
 
-/** What a job does is undone by a plan. */
+/** The rows of a job, which a plan undoes. */
 const rows = [
   { path: "spring", url: "https://four.example", name: "Summer" },
   { path: "autumn", url: "https://four.example" },
@@ -52,10 +52,8 @@ const acts: readonly Act[] = [
   asked("delete_ios_app", { id: "com.example.spring" }),
 ];
 
-const eras = ["modern", "v1"] as const;
-
-test.each(eras)("ten mixed writes of a %s client are undone, act by act", async (era) => {
-  const client = await assistant.connect({ era });
+test("ten mixed writes are undone one by one", async () => {
+  const client = await assistant.connect();
   const tab = await openTab(browser);
   const before: Json[] = [];
   for (const { tool, args, asks } of acts) {
@@ -80,7 +78,7 @@ async function planIfMany({ callTool }: AssistantClient, tool: string, args: Arg
   return { plan_id: (await callTool("plan_links", args)).structured.plan.id };
 }
 
-/** All that there is, but for times of change and the template's versions. */
+/** Every record, without times of change and versions of the template. */
 async function readAll(): Promise<Json> {
   const { call } = assistant.world;
   const list = async (kind: string) => {
@@ -91,7 +89,7 @@ async function readAll(): Promise<Json> {
     ["links", "ios_apps", "android_apps"].map(list),
   );
   const { status } = await call("GET", "/page_template/versions");
-  // A draft cannot be taken away again, only be emptied; to save nothing answers with all of it.
+  // A draft can only be emptied, and an empty save returns it.
   const none = { body: "", css: "", live_version: null };
   const { body } =
     status === 404 ? { body: none } : await call("PATCH", "/page_template", { body: {} });

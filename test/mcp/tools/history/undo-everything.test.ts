@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 
-/** Whatever is written, in whichever order: undone act by act, all is as it was before each. */
+/** Random writes are undone one by one, and each undo restores the state before its write. */
 
 type Args = Record<string, unknown>;
 type Json = Record<string, unknown>;
@@ -18,7 +18,7 @@ function createDraw(seed: number) {
 const fingerprint = "AB:CD";
 const page = (text: string) => `<p>${text}</p>\n{% store_buttons %}\n`;
 
-/** One act, as an assistant may think of it; nothing where there is nothing to do it to. */
+/** A random act; undefined if it has no target. */
 async function drawAct(
   draw: (most: number) => number,
   { world }: AssistantWorld,
@@ -67,7 +67,7 @@ async function drawAct(
   return acts[draw(acts.length)]?.();
 }
 
-/** All that a person would call the state: no times, no clicks, no versions of the template. */
+/** Every record, without times, clicks and versions of the template. */
 async function readAll({ world }: AssistantWorld, knowsIds: boolean): Promise<Json> {
   const list = async (kind: string): Promise<readonly Json[]> =>
     (await world.call("GET", `/${kind}`, { query: "limit=100" })).body[kind];
@@ -83,7 +83,7 @@ async function readAll({ world }: AssistantWorld, knowsIds: boolean): Promise<Js
   const strip = ({ id, created_at: _made, updated_at: _at, clicks: _clicks, ...row }: Json) => ({
     ...row,
     ...(knowsIds && { id }),
-    // Another deployment makes a deleted thing anew.
+    // A remote server creates a new record in place of a deleted one.
     ...(!knowsIds && { shortened_path: undefined }),
     ...("ios_app_id" in row && {
       ios_app_id: names.get(row["ios_app_id"]) ?? null,
@@ -104,7 +104,7 @@ async function readAll({ world }: AssistantWorld, knowsIds: boolean): Promise<Js
 
 async function readTemplate(world: AssistantWorld["world"]): Promise<Json> {
   const versions = await world.call("GET", "/page_template/versions");
-  // A draft cannot be taken away again, only be emptied.
+  // A draft can only be emptied.
   if (versions.status === 404) return { body: "", css: "", live: null };
   const { body } = await world.call("PATCH", "/page_template", { body: {} });
   const live = body.live_version;
@@ -114,10 +114,10 @@ async function readTemplate(world: AssistantWorld["world"]): Promise<Json> {
 const mostActs = 14;
 
 describe.each([
-  { where: "embedded", isRemote: false },
-  { where: "a deployment elsewhere", isRemote: true },
-])("$where", ({ isRemote }) => {
-  test.each([1, 2, 3])("any acts are undone one by one (seed %i)", async (seed) => {
+  { where: "our own service", isRemote: false },
+  { where: "a remote server", isRemote: true },
+])("with $where", ({ isRemote }) => {
+  test.each([1, 2, 3])("random acts are undone one by one (seed %i)", async (seed) => {
     await using assistant = await createAssistantWorld({ mode: "full", isRemote });
     const draw = createDraw(seed * 7919);
     const before: { readonly all: Json; readonly act: string }[] = [];
@@ -126,7 +126,7 @@ describe.each([
       if (act === undefined) continue;
       const all = await readAll(assistant, !isRemote);
       const { isError, structured } = await assistant.callTool(...act);
-      // Two acts may draw the same name; what is refused is no act.
+      // Two acts may draw the same name, and the second is refused.
       if (isError) {
         expect(structured.error.effect, JSON.stringify(structured)).toBe("none");
         continue;
@@ -136,7 +136,7 @@ describe.each([
       assistant.world.advance(1000);
     }
     for (const { all, act } of before.toReversed()) {
-      // What is asked here beside the assistant is of the same key's budgets.
+      // The requests of this test use the same budget.
       assistant.world.advance(10_000);
       assistant.advance(10_000);
       const { structured } = await assistant.callTool("undo");

@@ -3,7 +3,7 @@ import { createAssistantWorld, type AssistantWorld } from "../../../support/assi
 import { callDone, callRefused, type Args } from "../../../support/mcp-clients.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
-/** Changes put back, one kind after another. */
+/** Undo without approvals: links, short paths, and the changes of other keys. */
 
 let assistant: AssistantWorld;
 
@@ -18,9 +18,9 @@ const fail = (tool: string, args?: Args) => callRefused(assistant, tool, args);
 const readLink = async (id: string) =>
   (await assistant.callTool("get_link", { id })).structured.link;
 
-test("every write tells its change, with what it changed of what was there", async () => {
+test("every write returns its change, with the fields that it changed", async () => {
   const { link, change } = await call("create_link", { path: "spring", name: "Old" });
-  // What was made is told as the link, and not a second time.
+  // The fields of a new link are in the link itself.
   expect(change).toEqual({ id: expect.stringMatching(/^change_/) });
   const updated = await call("update_link", { id: link.id, name: "New", url: "https://a.example" });
   expect(updated.change.fields).toEqual({
@@ -44,7 +44,7 @@ test("every write tells its change, with what it changed of what was there", asy
   });
 });
 
-test("a changed link is put back, and changed again by undoing that", async () => {
+test("an undo restores a link, and can itself be undone", async () => {
   const { link } = await call("create_link", { path: "spring", name: "Old" });
   await call("update_link", { id: link.id, name: "New", path: "summer" });
   const { change } = await call("undo");
@@ -59,4 +59,46 @@ test("a changed link is put back, and changed again by undoing that", async () =
   await call("undo");
   expect(await fail("get_link", { id: link.id })).toMatchObject({ code: "not_found" });
   expect(await fail("undo")).toMatchObject({ code: "not_found" });
+});
+
+test("the change of a short path says that it cannot be undone", async () => {
+  const { link } = await call("create_link", { path: "spring" });
+  // The link redirects to itself, but shorten_link did not create it.
+  await call("update_link", { id: link.id, url: `${link.address}?id=1` });
+  const shortened = await call("shorten_link", { url: `${link.address}?id=1` });
+  expect(shortened.link).toMatchObject({ id: link.id, shortened_path: expect.any(String) });
+  const { changes } = await call("list_changes");
+  expect(changes[0]).toMatchObject({ tool: "shorten_link", fields: {} });
+  expect(changes[0].note).toContain("short path cannot be removed");
+  expect((await fail("undo")).message).toContain("short path cannot be removed");
+  const { short_address: address } = shortened.link;
+  const resolved = (await call("resolve_short_link", { url: address })).link;
+  expect(resolved).toMatchObject({ id: link.id, query: "id=1" });
+  expect(resolved).not.toHaveProperty("shortened_path");
+});
+
+test("a link that shorten_link created for another address can be undone", async () => {
+  const { link } = await call("shorten_link", { url: "https://foreign.example/a" });
+  const { changes } = await call("list_changes");
+  expect(changes[0]).toMatchObject({ tool: "shorten_link", target: { id: link.id } });
+  expect(changes[0]).not.toHaveProperty("note");
+  const { change } = await call("undo");
+  expect(change).toMatchObject({ undoes: changes[0].id, target: { id: link.id } });
+  expect((await fail("get_link", { id: link.id })).code).toBe("not_found");
+});
+
+const readName = async (id: string) =>
+  (await assistant.world.call("GET", `/links/${id}`)).body.name as unknown;
+
+test("an owner's undo without an id skips a newer change of another key", async () => {
+  const own = await assistant.plant("link", { path: "own", name: "Before" });
+  await call("update_link", { id: own.id, name: "After" });
+  const { id } = await assistant.plant("link", { path: "spring", name: "Old" });
+  const key = await assistant.world.addKey({ role: "manager" });
+  const other = await assistant.connect({ key });
+  await callDone(other, "update_link", { id, name: "Other's" });
+  await call("undo");
+  expect([await readName(own.id), await readName(id)]).toEqual(["Before", "Other's"]);
+  expect(await fail("undo")).toMatchObject({ code: "not_found" });
+  expect(await readName(id)).toBe("Other's");
 });

@@ -3,7 +3,7 @@ import { StoreUnusable } from "../../../../src/sql/faults.ts";
 import type { History } from "../../../../src/state/history.ts";
 import { answering, openStage, ownerFacts } from "../../../support/stage.ts";
 
-/** Where a write cannot be noted: the disk has no room for it, or the file is of no use. */
+/** A write is not sent if its change cannot be saved. */
 
 const full = Object.assign(new Error("database or disk is full"), { errcode: 13 });
 
@@ -18,7 +18,7 @@ const fault = {
   next: expect.stringContaining("ive the user the reference"),
 };
 
-/** A history of which nothing else is asked. */
+/** Only `begin` is called. */
 const beginningNone = { begin: () => Promise.reject(full) } as unknown as History;
 
 test.each<[string, () => Promise<History>, object]>([
@@ -29,11 +29,11 @@ test.each<[string, () => Promise<History>, object]>([
   ],
   ["takes no more on a full disk", () => Promise.resolve(beginningNone), fullDisk],
   ["is damaged", () => Promise.reject(new StoreUnusable("state.db is damaged")), fault],
-])("where the history %s nothing is asked for, and it is said", async (_, openHistory, told) => {
+])("a write is refused without a request if the history %s", async (_, openHistory, expected) => {
   const known = { facts: ownerFacts };
   await using stage = await openStage({ send: answering(201, {}), known, openHistory });
   const { isError, structured } = await stage.callTool("create_link", { path: "spring" });
-  const error = { code: "internal", effect: "none", ...told };
+  const error = { code: "internal", effect: "none", ...expected };
   expect([isError, structured]).toEqual([true, { error }]);
   expect(stage.asked.filter((line) => line.startsWith("POST"))).toEqual([]);
 });

@@ -6,7 +6,7 @@ import {
   type AssistantWorld,
 } from "../../../support/assistant-world.ts";
 
-/** What a person reads before the links' page changes, and when nobody is asked at all. */
+/** The question before a page template changes, and when no question is asked. */
 
 const buttons = "{% store_buttons %}";
 const first = `<h1>{{ link.name }}</h1>\n${buttons}\n`;
@@ -41,27 +41,25 @@ async function callApproved(tool: string, args: Record<string, unknown> = {}) {
   return result;
 }
 
-describe("on the approval page", () => {
-  test("each of the three is approved once", async () => {
-    await open();
-    const { page_template } = await callApproved("publish_template", { body: first, css: "" });
-    const { id } = page_template.live_version;
-    expect(await readBody(id)).toBe(first);
-    await call("save_template", { body: second });
-    await callApproved("publish_template");
-    expect(await readBody("live")).toBe(second);
-    await callApproved("restore_template_version", { id });
-    expect(await readBody("draft")).toBe(first);
-    const { page_template: down } = await callApproved("unpublish_template");
-    expect(down).not.toHaveProperty("live_version");
-  });
+test("publish, restore and unpublish each use up an approval", async () => {
+  await open();
+  const { page_template } = await callApproved("publish_template", { body: first, css: "" });
+  const { id } = page_template.live_version;
+  expect(await readBody(id)).toBe(first);
+  await call("save_template", { body: second });
+  await callApproved("publish_template");
+  expect(await readBody("live")).toBe(second);
+  await callApproved("restore_template_version", { id });
+  expect(await readBody("draft")).toBe(first);
+  const { page_template: down } = await callApproved("unpublish_template");
+  expect(down).not.toHaveProperty("live_version");
 });
 
-describe("what is too long for a form", () => {
+describe("a template that is too long for a form", () => {
   const lines = Array.from({ length: 900 }, (_, index) => `<p>Line ${index} of many</p>`);
   const body = [...lines, '<a href="https://phish.example/">here</a>', buttons].join("\n");
 
-  test("is asked on the page, which shows it to its end", async () => {
+  test("is approved on the page, which shows all of it", async () => {
     const asked: string[] = [];
     await open({
       elicit: (message) => {
@@ -78,39 +76,28 @@ describe("what is too long for a form", () => {
     expect(html).toContain("p { color: red }");
   });
 
-  test("and is all on one line is shown to its end as well", async () => {
+  test("is shown completely, even on one line", async () => {
     await open();
     const long = `<p>${"x".repeat(5000)}</p><a href="https://phish.example/">here</a>${buttons}`;
     const { error } = await call("publish_template", { body: long, css: "" });
     expect(error.approval.preview).toContain("https://phish.example/");
   });
 
-  test("a text with many changes is shown whole on the page, folded", async () => {
+  test("is shown completely with many changes, in a folded list", async () => {
     await open({ mode: "full" });
     await call("publish_template", { body, css: "" });
     const every = lines.map((line, index) => (index % 2 === 0 ? `${line} ` : line));
-    const beside = await createAssistantWorld({ beside: assistant.world });
+    await using guarded = await createAssistantWorld({ beside: assistant.world });
     const fresh = [...every, buttons].join("\n");
-    const { error } = (await beside.callTool("publish_template", { body: fresh, css: "" }))
+    const { error } = (await guarded.callTool("publish_template", { body: fresh, css: "" }))
       .structured;
-    const { html } = await beside.visit(error.approval.url);
+    const { html } = await guarded.visit(error.approval.url);
     expect(html).toContain("<summary>Changed lines: Body +450 −451</summary>");
     expect(html).toContain("Line 899 of many");
-    await beside[Symbol.asyncDispose]();
   });
 });
 
-test("a posted text is shown even to whom the old one is not", async () => {
-  await open();
-  await call("save_template", { body: first });
-  const key = await assistant.world.addKey({ scopes: ["page_templates.publish"] });
-  const { callTool } = await assistant.connect({ key });
-  const { error } = (await callTool("publish_template", { body: second, css: "" })).structured;
-  expect(error.approval.preview).toContain('+ "<p>Spring sale</p>"');
-  expect(error.approval.preview).toContain("published now: Unknown. This API key cannot read it");
-});
-
-test("a draft that the operator's selection hides is not blamed on the key", async () => {
+test("a draft hidden by WAYPOST_TOOLS is refused with that reason", async () => {
   await open({ mode: "full", selection: ["publish_template", "list_links"] });
   await assistant.world.call("PATCH", "/page_template", { body: { body: first } });
   const { error } = await call("publish_template", {});
@@ -137,7 +124,7 @@ describe("on a remote Waypost without a template", () => {
     expect(await isCreatedBySave()).toBe(true);
   });
 
-  test("publish_template creates none before a person approves", async () => {
+  test("publish_template creates none before an approval", async () => {
     await open({ isRemote: true });
     const { error } = await call("publish_template", { body: first });
     expect(error).toMatchObject({ code: "approval_required" });
@@ -145,13 +132,13 @@ describe("on a remote Waypost without a template", () => {
   });
 });
 
-test("a body of white space is refused before a person is asked", async () => {
+test("a body of white space is refused before the question", async () => {
   await open();
   const { error } = await call("publish_template", { body: " " });
   expect(error).toMatchObject({ code: "validation_failed", effect: "none" });
 });
 
-describe("a tool's call costs the template budget what its one REST call costs", () => {
+describe("a tool call costs the template budget as much as its REST call", () => {
   const budget = 60;
 
   const extensions = { [viewExtension]: { mimeTypes: [viewType] } };
@@ -160,10 +147,7 @@ describe("a tool's call costs the template budget what its one REST call costs",
     ["publish_template", { body: second, css: "" }, 1],
     ["publish_template", {}, 1],
     ["unpublish_template", {}, 0],
-    ["save_template", { body: second }, 1],
     ["preview_template", { body: second }, 1],
-    ["get_template_version", { id: "draft" }, 0],
-    ["restore_template_version", { id: "live" }, 0],
     ["undo", {}, 1],
   ])("%s %j", async (tool, args, cost) => {
     await open({
@@ -172,16 +156,14 @@ describe("a tool's call costs the template budget what its one REST call costs",
     });
     await call("save_template", { body: "{% store_buttons %}" });
     await call("publish_template", { body: first });
-    const { version } = await call("get_template_version", { id: "live" });
     await spendRest();
-    const given = tool.startsWith("restore") ? { id: version.id } : args;
-    expect(await call(tool, given)).not.toHaveProperty("error");
+    expect(await call(tool, args)).not.toHaveProperty("error");
     expect(budget - (await spendRest())).toBe(cost);
   });
 });
 
-describe("a budget that REST requests with the same key have spent", () => {
-  test("refuses publish_template before a person is asked", async () => {
+describe("the template budget", () => {
+  test("refuses publish_template before the question if it is spent", async () => {
     await open();
     await spendBudget();
     const { error } = await call("publish_template", { body: second, css: "" });
@@ -189,7 +171,7 @@ describe("a budget that REST requests with the same key have spent", () => {
     expect(error).not.toHaveProperty("approval");
   });
 
-  test("is not charged for the check before a person is asked", async () => {
+  test("is not spent by the check before the question", async () => {
     await open();
     const { error } = await call("publish_template", { body: second, css: "" });
     expect(error).toMatchObject({ code: "approval_required" });
@@ -197,25 +179,23 @@ describe("a budget that REST requests with the same key have spent", () => {
   });
 });
 
-describe("a deployment that has no previews", () => {
-  test("publishes all the same", async () => {
-    await open({ mode: "full", lacks: ["/page_template/preview"] });
-    await call("publish_template", { body: first });
-    expect(await readBody("live")).toBe(first);
-    const { error } = await call("preview_template");
-    expect(error).toMatchObject({ code: "not_found" });
-    expect(error.next).toBe("Inform the user that this server might not offer preview_template.");
-  });
+test("a remote server without previews can publish", async () => {
+  await open({ mode: "full", lacks: ["/page_template/preview"] });
+  await call("publish_template", { body: first });
+  expect(await readBody("live")).toBe(first);
+  const { error } = await call("preview_template");
+  expect(error).toMatchObject({ code: "not_found" });
+  expect(error.next).toBe("Inform the user that this server might not offer preview_template.");
 });
 
-/** What is left of the running minute, counted by spending it; a new minute begins then. */
+/** Spends and counts the rest of this minute's budget, and begins a new minute. */
 async function spendRest(): Promise<number> {
   const count = await spendBudget();
   assistant.advance(61_000);
   return count;
 }
 
-/** Previews by REST until the template budget is spent, and counts them. */
+/** Spends the template budget by previews over REST, and counts them. */
 async function spendBudget(): Promise<number> {
   const headers = { authorization: `Token ${assistant.world.key}` };
   const request = { method: "POST", url: "http://localhost/api/v1/page_template/preview", headers };
@@ -224,7 +204,7 @@ async function spendBudget(): Promise<number> {
   return count;
 }
 
-/** Whether a save by REST is the template's first. */
+/** Whether a save over REST creates the template. */
 async function isCreatedBySave(): Promise<boolean> {
   const body = { body: first };
   const { status } = await assistant.world.call("PATCH", "/page_template", { body });

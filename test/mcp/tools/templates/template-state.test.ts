@@ -4,7 +4,7 @@ import { contract } from "../../../../src/contract/index.ts";
 import { ToolFailure } from "../../../../src/mcp/results/tool-failure.ts";
 import { readState, type Asking } from "../../../../src/mcp/tools/templates/template-state.ts";
 
-/** What is read of a template before it is written. */
+/** How a template is read before it is written. */
 
 test.each([429, 503])(
   "a draft that could not be read (%i) is not blamed on the key",

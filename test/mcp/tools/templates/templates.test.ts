@@ -3,7 +3,7 @@ import { starter } from "../../../../src/template/starter-template.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
-/** The page template through the tools: drafts, versions, and a person before all links change. */
+/** The page template through the tools: drafts, versions, and approvals before links change. */
 
 const first = "<h1>{{ link.name }}</h1>\n{% store_buttons %}\n";
 const second = "<h1>{{ link.name }}</h1>\n<p>Spring sale</p>\n{% store_buttons %}\n";
@@ -24,7 +24,7 @@ async function read(id: string) {
   return (await call("get_template_version", { id })).version;
 }
 
-/** Calls, has the page approved, and calls again. */
+/** Calls a tool, approves it on the page, and calls it again. */
 async function callApproved(tool: string, args: Record<string, unknown> = {}) {
   const { error } = await call(tool, args);
   expect(error).toMatchObject({ code: "approval_required" });
@@ -33,7 +33,7 @@ async function callApproved(tool: string, args: Record<string, unknown> = {}) {
 }
 
 describe("a draft", () => {
-  test("that is broken is refused with every problem by its field, line and column", async () => {
+  test("with faults is refused with the field, line and column of each", async () => {
     const body = "<h1>Hi</h1>\n<script>alert(1)</script>\n{% include 'x' %}";
     const { error } = await call("save_template", { body, css: "@import url(//evil.example);" });
     expect(error).toMatchObject({ code: "validation_failed", status: 422 });
@@ -47,7 +47,7 @@ describe("a draft", () => {
     }
   });
 
-  test("is saved without asking anybody, shown in a preview, and seen by nobody else", async () => {
+  test("is saved without a question, and shown only in a preview", async () => {
     const saved = await call("save_template", { body: first, css });
     expect(saved.page_template).toMatchObject({ id: expect.any(String) });
     expect(saved.page_template).not.toHaveProperty("live_version");
@@ -60,25 +60,13 @@ describe("a draft", () => {
     });
   });
 
-  test("is previewed for a link that is named in any way, and for no other", async () => {
-    await call("save_template", { body: first });
-    expect((await call("preview_template", { link_id: "spring" })).error).toBeUndefined();
-    const { error } = await call("preview_template", { link_id: "winter" });
-    expect(error).toMatchObject({ code: "not_found" });
-    const link_id = "0190a000-0000-7000-8000-000000000000";
-    expect((await call("preview_template", { link_id })).error.next).toBe(
-      "Set link_id to a link's UUID, name, (short) path or address, or leave link_id out for " +
-        "a sample.",
-    );
-  });
-
-  test("that is null is refused, and nothing is made of it", async () => {
+  test("that is null is refused, and creates no template", async () => {
     const { error } = await call("save_template", { body: null });
     expect(error).toMatchObject({ code: "invalid_arguments" });
     expect(await isAbsent()).toBe(true);
   });
 
-  test("that is saved as it is keeps its date", async () => {
+  test("that is saved unchanged keeps its date", async () => {
     const { page_template } = await call("save_template", { body: first, css });
     assistant.advance(60_000);
     const saved = { page_template, change: { id: expect.any(String), fields: {} } };
@@ -87,17 +75,19 @@ describe("a draft", () => {
   });
 });
 
-test("of a project without a template the default page is what there is to read", async () => {
+test("a project without a template has only the starter to read", async () => {
   for (const id of ["live", "draft"]) {
     const { error } = await call("get_template_version", { id });
     expect(error).toMatchObject({ code: "not_found", effect: "none" });
     expect(error.next).toBe("Links show the default page: read it with id starter.");
+    // Reading the draft must not create it.
+    expect(await isAbsent()).toBe(true);
   }
   await call("save_template", { body: first });
   expect((await call("get_template_version", { id: "live" })).error.next).toContain("id starter");
 });
 
-test("a text without a body tells whose page is shown", async () => {
+test("a version without a body says which page is shown", async () => {
   await callApproved("publish_template", { css });
   const live = await read("live");
   expect(live).toMatchObject({ css, note: expect.stringContaining("with this css added") });
@@ -110,7 +100,7 @@ test("a text without a body tells whose page is shown", async () => {
 });
 
 describe("publishing", () => {
-  test("is asked of a person with the difference and how many links change", async () => {
+  test("asks with the difference and the number of links", async () => {
     await call("save_template", { body: first, css });
     const { preview, result } = await callApproved("publish_template");
     expect(preview).toContain("Publish this page for all links in the project");
@@ -135,12 +125,12 @@ describe("publishing", () => {
     expect((await call("list_template_versions")).versions).toHaveLength(2);
   });
 
-  test("of a posted text is asked for with that text, and without any draft", async () => {
+  test("of a given text asks with that text", async () => {
     const { preview } = await callApproved("publish_template", { body: second, css: "" });
     expect(preview).toContain('"<p>Spring sale</p>"');
   });
 
-  test("of a draft that changed meanwhile needs an approval of its own", async () => {
+  test("of a draft that has changed needs a new approval", async () => {
     await call("save_template", { body: first });
     const { error } = await call("publish_template");
     await assistant.press(error.approval.url, "approve");
@@ -149,7 +139,7 @@ describe("publishing", () => {
     expect((await call("list_template_versions")).versions).toEqual([]);
   });
 
-  test("that a person declines changes nothing", async () => {
+  test("that was declined changes nothing", async () => {
     await call("save_template", { body: first });
     const { error } = await call("publish_template");
     await assistant.press(error.approval.url, "decline");
@@ -157,7 +147,7 @@ describe("publishing", () => {
     expect((await call("list_template_versions")).versions).toEqual([]);
   });
 
-  test("with a key that may not read the draft takes a given text alone", async () => {
+  test("with a key that may not read the draft needs the whole text", async () => {
     await call("save_template", { body: first });
     const key = await assistant.world.addKey({ scopes: ["page_templates.publish"] });
     const { callTool } = await assistant.connect({ key });
@@ -173,6 +163,7 @@ describe("publishing", () => {
     const text = { body: second, css };
     const { error } = (await callTool("publish_template", text)).structured;
     expect(error.approval.preview).toContain("published now: Unknown. This API key cannot read it");
+    expect(error.approval.preview).toContain('+ "<p>Spring sale</p>"');
     await assistant.press(error.approval.url, "approve");
     expect((await callTool("publish_template", text)).isError).toBe(false);
     expect(await read("live")).toMatchObject(text);
@@ -182,39 +173,29 @@ describe("publishing", () => {
     ["publish_template", {}, "not_found"],
     ["publish_template", { body: "<script>" }, "validation_failed"],
     ["unpublish_template", {}, "not_found"],
-  ])(
-    "%s %j is refused where there is no template, and nobody is asked",
-    async (tool, args, code) => {
-      const { error } = await call(tool, args);
-      expect(error).toMatchObject({ code });
-      if (code === "not_found") expect(error.next).toMatch(/no page template yet. Save a draft/);
-      expect(await isAbsent()).toBe(true);
-    },
-  );
+  ])("%s %j is refused without a question if no template exists", async (tool, args, code) => {
+    const { error } = await call(tool, args);
+    expect(error).toMatchObject({ code });
+    if (code === "not_found") expect(error.next).toMatch(/no page template yet. Save a draft/);
+    expect(await isAbsent()).toBe(true);
+  });
 });
 
-describe("a version that a word names", () => {
-  test("is the starter, with which a design begins, before there is any template", async () => {
+describe("a named version", () => {
+  test("starter exists before any template", async () => {
     const { version } = await call("get_template_version", { id: "starter" });
     expect(version).toEqual({ id: "starter", ...starter });
     expect((await call("preview_template", { body: version.body })).error).toBeUndefined();
   });
 
-  test.each(["draft", "live"])("is not found where there is no template: %s", async (id) => {
-    const { error } = await call("get_template_version", { id });
-    expect(error).toMatchObject({ code: "not_found" });
-    // To ask for the draft must not have been its first save.
-    expect(await isAbsent()).toBe(true);
-  });
-
-  test("is not found where nothing is live", async () => {
+  test("live is not found before publishing", async () => {
     await call("save_template", { css });
     expect((await call("get_template_version", { id: "live" })).error).toMatchObject({
       code: "not_found",
     });
   });
 
-  test("is refused to who may not save, where it is the draft, and live is read", async () => {
+  test("draft needs the right to save, and live does not", async () => {
     await callApproved("publish_template", { body: first, css });
     const key = await assistant.world.addKey({ scopes: ["page_templates.show"] });
     const { callTool } = await assistant.connect({ key });
@@ -225,7 +206,7 @@ describe("a version that a word names", () => {
     expect(version).toMatchObject({ body: first, css, live: true });
   });
 
-  test("is no draft in read-only mode, which writes nothing even to read it", async () => {
+  test("draft is not available in read-only mode", async () => {
     await call("save_template", { body: first });
     await using reader = await createAssistantWorld({ mode: "read-only", beside: assistant.world });
     const { error } = (await reader.callTool("get_template_version", { id: "draft" })).structured;
@@ -236,19 +217,18 @@ describe("a version that a word names", () => {
     expect(reader.writes).toEqual([]);
   });
 
-  test("is no starter of a deployment elsewhere, and its draft is read", async () => {
-    const far = await createAssistantWorld({ isRemote: true });
+  test("starter is unknown on a remote server, and draft is read", async () => {
+    await using far = await createAssistantWorld({ isRemote: true });
     await far.callTool("save_template", { body: first, css });
     const { structured } = await far.callTool("get_template_version", { id: "starter" });
     expect(structured.error).toMatchObject({ code: "invalid_arguments", effect: "none" });
     expect(structured.error.message).toContain("remote server");
     const draft = await far.callTool("get_template_version", { id: "draft" });
     expect(draft.structured.version).toEqual({ id: "draft", body: first, css });
-    await far[Symbol.asyncDispose]();
   });
 });
 
-test("css alone is published on the starter's body, once a person has seen it", async () => {
+test("css without a body is published with the starter's body", async () => {
   const { preview, result } = await callApproved("publish_template", { css });
   expect(preview).toContain("body: Unchanged.");
   expect(preview).toContain(`+ "${css}"`);
@@ -266,7 +246,7 @@ test("css alone is published on the starter's body, once a person has seen it", 
   expect(html).toContain('class="card"');
 });
 
-test("no result of a write has a text of the template", async () => {
+test("the result of a write has no text of the template", async () => {
   const results = [
     await call("save_template", { body: first, css }),
     (await callApproved("publish_template")).result,
@@ -282,13 +262,13 @@ test("no result of a write has a text of the template", async () => {
   expect(results[2].change.fields).toEqual({ body: "changed", css: "changed" });
 });
 
-describe("what was published", () => {
+describe("a published template", () => {
   beforeEach(async () => {
     await callApproved("publish_template", { body: first, css });
     await callApproved("publish_template", { body: second, css });
   });
 
-  test("is taken down when a person approves, and its versions stay", async () => {
+  test("is unpublished after an approval, and keeps its versions", async () => {
     const { preview, result } = await callApproved("unpublish_template");
     expect(preview).toContain("all links will show the default page");
     expect(preview).toContain("affected links: 2");
@@ -297,7 +277,7 @@ describe("what was published", () => {
     expect(versions.map(({ live }: { live: boolean }) => live)).toEqual([undefined, undefined]);
   });
 
-  test("comes back into the draft when a person approves, and is not published", async () => {
+  test("is restored as the draft after an approval, and not published", async () => {
     const { versions } = await call("list_template_versions");
     const { id } = versions[1];
     const { version } = await call("get_template_version", { id });
@@ -311,7 +291,7 @@ describe("what was published", () => {
     ]);
   });
 
-  test("and is no more is not found, without asking anybody", async () => {
+  test("of an unknown version is not found, without a question", async () => {
     const id = "00000000-0000-4000-8000-000000000000";
     for (const tool of ["get_template_version", "restore_template_version"]) {
       expect((await call(tool, { id })).error).toMatchObject({ code: "not_found", status: 404 });
@@ -319,14 +299,14 @@ describe("what was published", () => {
   });
 });
 
-test("text that hides what it says comes out by its numbers", async () => {
+test("a question escapes invisible characters of a template", async () => {
   const body = `<p>pay\u202eme\u200b</p>\n{% store_buttons %}`;
   const { preview } = await callApproved("publish_template", { body, css: "" });
   expect(preview).toContain("\\u{202e}");
   expect(preview).not.toMatch(/[\u202e\u200b]/);
 });
 
-/** To publish what is there is refused without a person only where no template exists. */
+/** Publishing is refused without a question only if no template exists. */
 async function isAbsent(): Promise<boolean> {
   const { versions } = await call("list_template_versions");
   const { error } = await call("publish_template");

@@ -1,10 +1,11 @@
 import type { Browser, FrameLocator, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { launchBrowser, openTab, saveShot } from "../../../support/browser.ts";
+import { openForEach } from "../../../support/open-for.ts";
 
-/** The view of `preview_template` (MCP Apps), in a real Chromium before a client's own page. */
+/** The view of `preview_template` (MCP Apps) in a client's page, in a real Chromium. */
 
 const body = "<h1>{{ link.name }} on {{ platform }}</h1>\n{% store_buttons %}\n";
 const capabilities = {
@@ -26,20 +27,20 @@ beforeAll(async () => {
 
 afterAll(() => browser.close());
 
-beforeEach(async () => {
-  faults = [];
-  assistant = await createAssistantWorld({ capabilities });
-});
+openForEach(
+  () => createAssistantWorld({ capabilities }),
+  (opened) => {
+    [assistant, faults] = [opened, []];
+  },
+);
 
 afterEach(async () => {
   for (const context of browser.contexts()) await context.close();
   expect(faults).toEqual([]);
-  expect(assistant.reported).toEqual([]);
-  await assistant[Symbol.asyncDispose]();
 });
 
-describe("the tool", () => {
-  test("names its view, and the view can be read", async () => {
+describe("preview_template", () => {
+  test("names its view, which can be read", async () => {
     const { _meta: meta } = (await assistant.listTools()).find(isPreview) as Listed;
     expect(meta).toEqual({ ui: { resourceUri: viewUri } });
     const { contents } = await assistant.readResource(viewUri);
@@ -48,7 +49,7 @@ describe("the tool", () => {
     ]);
   });
 
-  test("gives the view a page for each device, and nobody else more than the page", async () => {
+  test("returns a page for each device only to clients with views", async () => {
     const { structured, meta } = await assistant.callTool("preview_template", { body });
     expect(Object.keys(structured)).toEqual(["preview_url"]);
     const { pages } = viewData.parse(meta?.["waypost/view"]);
@@ -56,12 +57,12 @@ describe("the tool", () => {
       expect(pages[device]).toMatch(new RegExp(`on ${device}</h1>`));
     }
     const plain = await assistant.connect({ capabilities: {} });
-    const { meta: told } = await plain.callTool("preview_template", { body });
-    expect(told).not.toHaveProperty(["waypost/view"]);
+    const { meta: other } = await plain.callTool("preview_template", { body });
+    expect(other).not.toHaveProperty(["waypost/view"]);
   });
 });
 
-test("nothing but the page is asked for where nothing may be written", async () => {
+test("a view in read-only mode sends no request but the preview", async () => {
   await using reader = await createAssistantWorld({ mode: "read-only", capabilities });
   await reader.world.call("PATCH", "/page_template", { body: { body } });
   const { structured, meta } = await reader.callTool("preview_template", { html: true });
@@ -73,7 +74,7 @@ test("nothing but the page is asked for where nothing may be written", async () 
   );
 });
 
-test("a page is shown though the budget leaves nothing for what comes beside it", async () => {
+test("a view shows the page even if the budget allows nothing more", async () => {
   for (let turn = 0; turn < 59; turn += 1) {
     await assistant.world.call("POST", "/page_template/preview", { body: { body } });
   }
@@ -84,7 +85,7 @@ test("a page is shown though the budget leaves nothing for what comes beside it"
 });
 
 describe("the view", () => {
-  test("shows the page as each device has it, and the difference from the live one", async () => {
+  test("shows the page on each device, and the difference from the live one", async () => {
     const { view, tab } = await open();
     await send(tab, await preview(body));
     const page = view.frameLocator("#page");
@@ -102,7 +103,7 @@ describe("the view", () => {
     expect(await view.locator("#problems").isVisible()).toBe(false);
   });
 
-  test("begins with the device that was asked for", async () => {
+  test("begins with the requested device", async () => {
     const { view, tab } = await open();
     await send(tab, await preview(body, { platform: "android" }));
     await view
@@ -117,28 +118,30 @@ describe("the view", () => {
       .waitFor();
   });
 
-  test.each(["light", "dark"] as const)("has a phone that is seen, %s", async (colorScheme) => {
-    const { view, tab } = await open();
-    await tab.emulateMedia({ colorScheme });
-    await send(tab, await preview(body));
-    await view.frameLocator("#page").locator("h1").waitFor();
-    await saveShot(tab, `view of a template ${colorScheme}`);
-    // In the dark its colour is hardly another than the ground's.
-    const style = "getComputedStyle(document.querySelector('.device')).border";
-    const edge = await view.locator("body").evaluate(style);
-    const seen = { light: "rgb(135, 144, 159)", dark: "rgb(111, 121, 136)" };
-    expect(edge).toBe(`1px solid ${seen[colorScheme]}`);
-    // A client may be of another look than the system, and says so.
-    for (const theme of ["dark", "light"] as const) {
-      const changed = { method: "ui/notifications/host-context-changed", params: { theme } };
-      const message = JSON.stringify({ jsonrpc: "2.0", ...changed });
-      await tab.evaluate(`frames[0].postMessage(${message}, "*")`);
-      await ping(tab);
-      expect(await view.locator("body").evaluate(style)).toBe(`1px solid ${seen[theme]}`);
-    }
-  });
+  test.each(["light", "dark"] as const)(
+    "has a visible outline of the phone, %s",
+    async (colorScheme) => {
+      const { view, tab } = await open();
+      await tab.emulateMedia({ colorScheme });
+      await send(tab, await preview(body));
+      await view.frameLocator("#page").locator("h1").waitFor();
+      await saveShot(tab, `view of a template ${colorScheme}`);
+      const style = "getComputedStyle(document.querySelector('.device')).border";
+      const edge = await view.locator("body").evaluate(style);
+      const seen = { light: "rgb(135, 144, 159)", dark: "rgb(111, 121, 136)" };
+      expect(edge).toBe(`1px solid ${seen[colorScheme]}`);
+      // A client may be of another look than the system, and says so.
+      for (const theme of ["dark", "light"] as const) {
+        const changed = { method: "ui/notifications/host-context-changed", params: { theme } };
+        const message = JSON.stringify({ jsonrpc: "2.0", ...changed });
+        await tab.evaluate(`frames[0].postMessage(${message}, "*")`);
+        await ping(tab);
+        expect(await view.locator("body").evaluate(style)).toBe(`1px solid ${seen[theme]}`);
+      }
+    },
+  );
 
-  test("tells the problems of a broken template by their lines", async () => {
+  test("lists the problems of a broken template with their lines", async () => {
     const { view, tab } = await open();
     await send(tab, await preview("<h1>\n<script>alert(1)</script>"));
     const problems = view.locator("#problems tr");
@@ -147,7 +150,7 @@ describe("the view", () => {
     expect(await view.locator("#page").isVisible()).toBe(false);
   });
 
-  test("shows the problems of a successful preview beside its page", async () => {
+  test("lists the problems of a successful preview in addition to its page", async () => {
     const { view, tab } = await open();
     const { structured, meta } = await assistant.callTool("preview_template", { body });
     const problems = [{ message: "The deployment warned." }];
@@ -159,7 +162,7 @@ describe("the view", () => {
     expect(await view.locator("#state").isVisible()).toBe(false);
   });
 
-  test("runs nothing and fetches nothing of what it shows, whatever that is", async () => {
+  test("runs no script and fetches nothing of a hostile page", async () => {
     const { view, tab, requests } = await open();
     const html = `<script>parent.parent.document.title = "hacked"</script>
 <img src="x" onerror="parent.postMessage('hacked', '*')"><h1>Shown</h1>`;
@@ -171,24 +174,24 @@ describe("the view", () => {
     });
     const page = view.frameLocator("#page");
     await page.locator("h1", { hasText: /^Shown$/ }).waitFor();
-    // What the picture could set off comes before an answer to what is asked after it.
+    // Any effect of the picture comes before the answer to a later ping.
     await pictured;
     await ping(tab);
     expect(await tab.title()).toBe("host");
     expect(await view.locator("#changes").textContent()).toContain(text);
-    // The broken picture is asked for in vain, of this very test and nobody else.
+    // The broken picture was requested only from this test.
     expect(requests.filter((url) => !/^(about|data):|^http:\/\/host\.invalid\//.test(url))).toEqual(
       [],
     );
-    // Chromium says that it kept the script from running.
+    // Chromium reports the blocked script.
     faults = faults.filter((fault) => !/sandboxed|ERR_|Failed to load/.test(fault));
   });
 
-  test("listens to the client alone that shows it, and answers its pings", async () => {
+  test("accepts messages only from its client, and answers its pings", async () => {
     const { view, tab } = await open();
     const forged = write({ structuredContent: { html: "<h1>Mine</h1>" } });
     await view.locator("body").evaluate(`postMessage(${forged}, "*")`);
-    // Messages are taken in the order in which they came: this one came after the forged one.
+    // Messages are read in order, so this one comes after the forged one.
     expect(await ping(tab)).toEqual({ jsonrpc: "2.0", id: 7, result: {} });
     expect(await view.locator("#shown").isVisible()).toBe(false);
     await send(tab, { structuredContent: { html: "<h1>Ours</h1>" } });
@@ -208,7 +211,7 @@ async function preview(text: string, more: object = {}): Promise<object> {
   return { structuredContent: structured, _meta: meta };
 }
 
-/** A client's page with the view in a sandboxed frame, as far as the handshake. */
+/** A client's page with the view in a sandboxed frame, after the handshake. */
 async function open(): Promise<{
   readonly tab: Page;
   readonly view: FrameLocator;
