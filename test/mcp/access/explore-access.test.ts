@@ -15,7 +15,7 @@ import {
 import { openStateForEach } from "../../support/store-place.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
-/** When a deployment elsewhere is asked what a key may do, and what later processes know of it. */
+/** When a remote server is asked what a key may do, and what later processes remember of it. */
 
 let world: World;
 /** The key, whose scopes change while processes use it. */
@@ -31,7 +31,7 @@ beforeEach(async () => {
 
 const hour_ms = 60 * 60_000;
 
-/** A process of the folder, with a client before it. */
+/** A process of the folder with a client. */
 async function start(given: Partial<Staging> = {}): Promise<Stage> {
   const state = await at.open();
   const clock = { now: () => at.now, monotonic: () => at.elapsed };
@@ -54,7 +54,7 @@ async function change(scopes: readonly string[]): Promise<void> {
   );
 }
 
-/** The tools that this key cannot use, and that are found out by what is asked by itself. */
+/** The tools that this key cannot use, as the probes find out. */
 const useless: ReadonlySet<string> = new Set([
   "update_link",
   "list_ios_apps",
@@ -78,7 +78,7 @@ function expectUseful(names: readonly string[]): void {
   expect(names.filter((name) => useless.has(name))).toEqual([]);
 }
 
-/** What a process reads of what others have learned. */
+/** What a process remembers from others. */
 async function recall(): Promise<readonly string[]> {
   await using stage = await start({ probe: "off" });
   const { tools } = await explainAccess(stage);
@@ -86,17 +86,14 @@ async function recall(): Promise<readonly string[]> {
 }
 
 describe("the first list of tools", () => {
-  test.each(["v1", "legacy", "modern"] as const)(
-    "has no tool that is known to be useless, and nobody is told of another (%s)",
-    async (era) => {
-      await using stage = await start({ era });
-      expectUseful(await stage.listNames());
-      await stage.settle();
-      expect(stage.countChanges()).toBe(0);
-    },
-  );
+  test("has no useless tool, and does not change afterwards", async () => {
+    await using stage = await start();
+    expectUseful(await stage.listNames());
+    await stage.settle();
+    expect(stage.countChanges()).toBe(0);
+  });
 
-  test("waits 1.5 seconds for that, and then one notice tells that it is another", async () => {
+  test("waits 1.5 seconds for the probes, and changes once if they take longer", async () => {
     const gate = createGate();
     const clock = createTestClock();
     const send: Deployment = async (request) => {
@@ -128,7 +125,7 @@ describe("the next process", () => {
     await first.settle();
   });
 
-  test("knows it at once, and asks again when the user asks why", async () => {
+  test("remembers the access, and probes again for explain_access", async () => {
     pass(hour_ms);
     await using stage = await start();
     const names = await stage.listNames();
@@ -141,7 +138,7 @@ describe("the next process", () => {
     expect(await stage.listNames()).toEqual(names);
   });
 
-  test("says since when it is known", async () => {
+  test("says since when a reason is known", async () => {
     pass(hour_ms);
     await using stage = await start({ probe: "off" });
     expect((await explainAccess(stage)).tools).toContainEqual({
@@ -152,7 +149,7 @@ describe("the next process", () => {
     });
   });
 
-  test("tells once of what a key may do by now, and of what it may not any more", async () => {
+  test("reports new and lost rights of a key with one notice", async () => {
     await change(["links.index", "links.update", "ios_apps.show"]);
     await using stage = await start();
     expectUseful(await stage.listNames());
@@ -165,7 +162,7 @@ describe("the next process", () => {
     expect(await third.listNames()).toEqual(names);
   });
 
-  test("takes nothing back for a key that is refused as such for a while", async () => {
+  test("keeps the tools of an account that is suspended for a while", async () => {
     await using first = await start({ probe: "off" });
     const names = await first.listNames();
     const error = messages.account_suspended;
@@ -177,7 +174,7 @@ describe("the next process", () => {
     expect(stage.countChanges()).toBe(0);
   });
 
-  test("loses nothing to a deployment that answers strangely for a while", async () => {
+  test("keeps the tools while the remote server fails", async () => {
     await using first = await start({ probe: "off" });
     const names = await first.listNames();
     await using stage = await start({ send: answering(500, { error: "Oops" }) });
@@ -188,7 +185,7 @@ describe("the next process", () => {
     expect(await third.listNames()).toEqual(names);
   });
 
-  test("knows nothing after a day, and asks before it lists", async () => {
+  test("probes again after a day, before it lists the tools", async () => {
     pass(24 * hour_ms);
     await using stage = await start();
     expectUseful(await stage.listNames());
@@ -196,19 +193,19 @@ describe("the next process", () => {
     expect(stage.countChanges()).toBe(0);
   });
 
-  test("knows nothing of another key", async () => {
+  test("remembers nothing about another key", async () => {
     await using stage = await start({ key: world.key, probe: "off" });
     expect(await stage.listNames()).toHaveLength(42);
   });
 
-  test("finds no key in what is remembered", async () => {
+  test("stores no key", async () => {
     const files = await Promise.all([at.file(), `${at.file()}-wal`].map((file) => readFile(file)));
     expect(files.filter((bytes) => bytes.includes("links.update"))).not.toEqual([]);
     expect(files.filter((bytes) => bytes.includes(key))).toEqual([]);
   });
 });
 
-test("a key that never had a right to the list of links loses its tools when revoked", async () => {
+test("a key without the right to list links loses its tools when revoked", async () => {
   key = await world.addKey({ scopes: ["links.show"] });
   const refuse = answering(401, { error: messages.key_invalid });
   let isRevoked = false;
@@ -222,8 +219,8 @@ test("a key that never had a right to the list of links loses its tools when rev
   expect(await stage.listNames()).toEqual(["resolve_short_link", "explain_access"]);
 });
 
-describe("a process that goes on for days", () => {
-  test("asks again beside a call once a day is over", async () => {
+describe("a process that runs for days", () => {
+  test("probes again during a call after a day", async () => {
     await using stage = await start();
     await stage.listNames();
     await stage.settle();
@@ -240,7 +237,7 @@ describe("a process that goes on for days", () => {
     expect(await stage.listNames()).toContain("update_link");
   });
 
-  test("asks at once where somebody asks why, if the last time is a minute ago", async () => {
+  test("probes for explain_access at most once a minute", async () => {
     await using stage = await start();
     await stage.listNames();
     await change(["links.index", "links.show", "links.update"]);
@@ -253,7 +250,7 @@ describe("a process that goes on for days", () => {
   });
 });
 
-describe("what a call is refused", () => {
+describe("the refusal of a call", () => {
   const refused = ["create_link", "upsert_link"];
 
   beforeEach(async () => {
@@ -264,14 +261,14 @@ describe("what a call is refused", () => {
     await waitUntil(async () => (await recall()).includes("create_link denied"));
   });
 
-  test("is remembered, though it is never asked by itself", async () => {
+  test("is remembered, although no probe finds it out", async () => {
     await using stage = await start();
     expect(await stage.listNames()).not.toContain("create_link");
     await stage.settle();
     expect(await stage.listNames()).not.toContain("create_link");
   });
 
-  test("is forgotten as soon as the key may do again what it might not", async () => {
+  test("is forgotten when the key gets new rights", async () => {
     await change(["links.index", "links.show", "links.create", "links.update"]);
     await using stage = await start();
     await stage.listNames();
@@ -285,7 +282,7 @@ describe("what a call is refused", () => {
 });
 
 describe("two processes at once", () => {
-  test("come to know the same, and so does the third", async () => {
+  test("find out the same, and a third one remembers it", async () => {
     await using one = await start();
     await using two = await start();
     const [names, others] = await Promise.all([one.listNames(), two.listNames()]);
@@ -296,7 +293,7 @@ describe("two processes at once", () => {
     expect(three.asked).toEqual([]);
   });
 
-  test("each learn for themselves what changes, and the later answer is remembered", async () => {
+  test("each notice changes, and the later answer is remembered", async () => {
     await using one = await start();
     await one.listNames();
     await one.settle();
@@ -316,7 +313,7 @@ describe("two processes at once", () => {
   });
 });
 
-test("where nothing can be kept the process learns for itself, and says so once", async () => {
+test("a process that cannot store anything finds out the access itself", async () => {
   const broken = new Error("The folder cannot be used.");
   await using stage = await start({ openMemory: () => Promise.reject(broken) });
   expectUseful(await stage.listNames());

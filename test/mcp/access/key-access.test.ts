@@ -16,7 +16,7 @@ import {
 } from "../../support/stage.ts";
 import type { Reply } from "../../support/world.ts";
 
-/** What is known of a key from the start: by the embedded service, or by the operator's word. */
+/** What is known about a key from the start: from our own service, or from the operator. */
 
 let assistant: AssistantWorld;
 
@@ -33,7 +33,7 @@ async function explain(key: string | undefined) {
   return readAccess(structured.access);
 }
 
-/** The plainest call of an endpoint that says whether its key may make it. */
+/** The simplest request that shows whether the key may call an endpoint. */
 function askApi({ method, path, body, wrapper }: Endpoint, key: string): Promise<Reply> {
   const fields = { url: "https://a.example", path: `path-${randomUUID()}` };
   const given = wrapper === undefined ? fields : { [wrapper]: {} };
@@ -41,9 +41,22 @@ function askApi({ method, path, body, wrapper }: Endpoint, key: string): Promise
   return assistant.world.call(method, address, { key, ...(body && { body: given }) });
 }
 
+/** The tools of a key that may read links. */
+const readingTools = [
+  "list_links",
+  "get_link",
+  "resolve_short_link",
+  "export_links",
+  "audit_links",
+  "link_stats",
+  "explain_link",
+  "check_domain",
+  "explain_access",
+];
+
 const writing = ["create_link", "update_link", "delete_link"];
 
-/** The tools of many links, and the tools of one whose rights they need: one of each list. */
+/** The tools for many links, and the tools whose rights they need: one of each list. */
 const bulk: readonly (readonly [tool: string, needed: readonly (readonly string[])[]])[] = [
   ["plan_links", [["list_links"], writing]],
   ["apply_plan", [["list_links"], writing]],
@@ -60,7 +73,7 @@ const wanted = fc.record({
   suspended: fc.integer({ min: 0, max: 9 }).map((number) => number === 0),
 });
 
-test("an embedded key's tools are those that the service then lets it use", async () => {
+test("the list has exactly the tools that our own service lets a key use", async () => {
   const { world } = assistant;
   await fc.assert(
     fc.asyncProperty(wanted, async ({ scopes, role, plan, suspended }) => {
@@ -82,7 +95,7 @@ test("an embedded key's tools are those that the service then lets it use", asyn
         });
       }
       for (const [tool, needed] of bulk) {
-        // Of what would be enough, the first is what the key is told to lack.
+        // The reason names the first of the tools that would be enough.
         const reason = needed.map((any) => any.map((name) => denied.get(name)));
         const lacking = reason.find((any) => any.every((said) => said !== undefined))?.[0];
         expect([tool, shown.has(tool)]).toEqual([tool, lacking === undefined]);
@@ -97,23 +110,13 @@ test("an embedded key's tools are those that the service then lets it use", asyn
   );
 });
 
-describe("the tools that are there", () => {
-  test("with a key that may look at links", async () => {
+describe("the list of tools", () => {
+  test("of a key that may read links has only reading tools", async () => {
     const key = await assistant.world.addKey({ scopes: ["links.index", "links.show"] });
-    expect(await listNames(key)).toEqual([
-      "list_links",
-      "get_link",
-      "resolve_short_link",
-      "export_links",
-      "audit_links",
-      "link_stats",
-      "explain_link",
-      "check_domain",
-      "explain_access",
-    ]);
+    expect(await listNames(key)).toEqual(readingTools);
   });
 
-  test("with a master key are those of projects", async () => {
+  test("of a master key has the tools of projects", async () => {
     expect(await listNames(assistant.world.master)).toEqual([
       "resolve_short_link",
       "list_projects",
@@ -129,7 +132,7 @@ describe("the tools that are there", () => {
     expect((await explain(assistant.world.master)).kind).toBe("master");
   });
 
-  test("without any key need none", async () => {
+  test("without a key has the tools that need none", async () => {
     expect(await listNames(undefined)).toEqual(["resolve_short_link", "explain_access"]);
     const { kind, tools } = await explain(undefined);
     expect(kind).toBe("none");
@@ -142,7 +145,7 @@ describe("the tools that are there", () => {
     expect(resolved.structured.error.code).toBe("not_found");
   });
 
-  test("follow what becomes of the key's project, from one call to the next", async () => {
+  test("follows the plan and state of the key's project", async () => {
     const { world } = assistant;
     const project = await world.addProject();
     const client = await assistant.connect({ key: await world.addKey({ project }) });
@@ -161,7 +164,7 @@ describe("the tools that are there", () => {
   });
 });
 
-test("a denied tool is refused with the API's own words, and nothing is asked", async () => {
+test("a denied tool is refused with the API's message, without a request", async () => {
   const scopes = ["links.show"] as const;
   await using stage = await openStage({
     send: assistant.world.fetch,
@@ -183,19 +186,9 @@ function declare(declared: readonly Scope[], key = assistant.world.key): Promise
 }
 
 describe("scopes that the operator declares", () => {
-  test("come before everything else: only the key and what is ours alone are probed", async () => {
+  test("decide first: only the key and our own tools are probed", async () => {
     await using stage = await declare(["links.index", "links.show"]);
-    expect(await stage.listNames()).toEqual([
-      "list_links",
-      "get_link",
-      "resolve_short_link",
-      "export_links",
-      "audit_links",
-      "link_stats",
-      "explain_link",
-      "check_domain",
-      "explain_access",
-    ]);
+    expect(await stage.listNames()).toEqual(readingTools);
     const access = await explainAccess(stage);
     expect(access.tools).toContainEqual({ tool: "list_links", state: "granted" });
     expect(access.tools).toContainEqual({
@@ -214,23 +207,21 @@ describe("scopes that the operator declares", () => {
       message: "The operator's WAYPOST_SCOPES excludes links.create.",
       effect: "none",
       retry: "never",
-      next:
-        "Tell the user that this server's WAYPOST_SCOPES excludes this scope. " +
-        "Do not try again.",
+      next: expect.stringMatching(/WAYPOST_SCOPES excludes this scope\. Do not try again\.$/),
     });
     await stage.callTool("list_links");
     await stage.settle();
     expect(stage.asked).toEqual(["GET /links?limit=1", "GET /link_stats", "GET /links"]);
   });
 
-  test("do not outweigh the refusal of a deployment that knows better", async () => {
+  test("do not overrule a refusal of the remote server", async () => {
     const key = await assistant.world.addKey({ scopes: ["links.show"] });
     await using stage = await declare(["links.index", "links.show"], key);
     await stage.callTool("list_links");
     expect(await stage.listNames()).not.toContain("list_links");
   });
 
-  test("narrow an embedded key, and never widen it", async () => {
+  test("can only narrow a key of our own service", async () => {
     const facts = { ...ownerFacts, scopes: ["links.show"] } as const;
     await using stage = await openStage({
       send: assistant.world.fetch,
@@ -238,7 +229,7 @@ describe("scopes that the operator declares", () => {
       known: { facts },
     });
     expect(await stage.listNames()).not.toContain("list_links");
-    // Of what both leave out the operator's word is told, for that is the one to be changed here.
+    // If both exclude a scope, the reason names the operator's setting.
     const { structured } = await stage.callTool("create_link", {});
     expect(structured.error).toMatchObject({
       code: "scope_missing",

@@ -6,24 +6,24 @@ import { openStage, type Deployment, type Stage, explainAccess } from "../../sup
 import { createTestClock } from "../../support/clock.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
-/** What a refusal at run time teaches, and what it does not. */
+/** Which refusals remove a tool from the list, and which do not. */
 
 let world: World;
 
 openForEach(createWorld, (opened) => (world = opened));
 
-/** When it was said: some time by the real clock. */
+/** A time by the real clock. */
 const since: unknown = expect.any(String);
 const id = "00000000-0000-4000-8000-000000000000";
 
 const quote = (message: string) => quoteAnswer("deployment.example", message);
 
-/** A deployment that says this to the calls that are meant, and nothing to be learned otherwise. */
+/** A remote server that refuses matching calls with this error, and others without a reason. */
 function saying(pattern: RegExp, error: string): Deployment {
   return ({ method, url }) => {
     const isMeant = pattern.test(`${method} ${new URL(url).pathname}`);
-    const said = isMeant ? error : "No.";
-    return Promise.resolve(Response.json({ error: said }, { status: 401 }));
+    const body = { error: isMeant ? error : "No." };
+    return Promise.resolve(Response.json(body, { status: 401 }));
   };
 }
 
@@ -34,11 +34,10 @@ async function readState(stage: Stage, tool: string) {
 
 type Line = readonly [error: string, tool: string, args: Record<string, unknown>, pattern: RegExp];
 
-describe("a refusal that meets every call of a tool takes it from the list", () => {
+describe("a refusal of every call removes the tool from the list", () => {
   test.each<Line>([
     [messages.scope_missing("links.destroy"), "delete_link", { id }, /^DELETE/],
     ["Insufficient scope", "create_link", {}, /^POST .*links$/],
-    [messages.role_required("manager"), "delete_ios_app", { id }, /^DELETE/],
     [messages.role_required("viewer"), "list_android_apps", {}, /^GET .*android/],
     [messages.plan_required, "shorten_link", { url: "https://a.example" }, /short_links/],
     [messages.scope_missing("links.index"), "export_links", {}, /^GET .*links$/],
@@ -63,7 +62,7 @@ describe("a refusal that meets every call of a tool takes it from the list", () 
   });
 });
 
-test("a refusal that was learned before the clock was set back does not count", async () => {
+test("a refusal from before the clock was set back does not count", async () => {
   const clock = createTestClock();
   const send = saying(/^DELETE/, messages.scope_missing("links.destroy"));
   await using stage = await openStage({ probe: "off", send, clock });
@@ -73,7 +72,7 @@ test("a refusal that was learned before the clock was set back does not count", 
   expect(await stage.listNames()).toContain("delete_link");
 });
 
-test("a tool that asks for many links at once teaches as much", async () => {
+test("a refused export also removes the other tools that list links", async () => {
   const error = messages.scope_missing("links.index");
   let isRevoked = false;
   const send: Deployment = (request) => {
@@ -99,21 +98,13 @@ test("a tool that asks for many links at once teaches as much", async () => {
   }
 });
 
-describe("a refusal that other calls need not meet leaves the tool where it is", () => {
+describe("a refusal of one call keeps the tool in the list", () => {
   test.each<Line>([
     [messages.pro_fields("referrer"), "create_link", { referrer: "a" }, /^POST .*links$/],
     [messages.link_limit(10), "create_link", {}, /^POST .*links$/],
-    [
-      "Creating an app needs the Manager or Owner role.",
-      "create_link",
-      { ios_app: {} },
-      /^POST .*links$/,
-    ],
     [messages.scope_missing("ios_apps.create"), "create_link", { ios_app: {} }, /^POST .*links$/],
-    [messages.scope_missing("short_links.create"), "create_link", {}, /^POST .*links$/],
     [messages.scope_missing("links.update"), "upsert_link", { path: "a" }, /upsert/],
     [messages.key_invalid, "list_links", {}, /^GET .*links$/],
-    [messages.account_suspended, "list_links", {}, /^GET .*links$/],
     ["No.", "list_links", {}, /^GET .*links$/],
   ])("%s: %s", async (error, tool, args, pattern) => {
     await using stage = await openStage({ probe: "off", send: saying(pattern, error) });
@@ -129,7 +120,7 @@ describe("a refusal that other calls need not meet leaves the tool where it is",
     });
   });
 
-  test("and a tool that has worked still counts as granted", async () => {
+  test("and a tool that has worked is still granted", async () => {
     const project = await world.addProject({ plan: "free" });
     await using stage = await openStage({
       probe: "off",
@@ -146,7 +137,7 @@ describe("a refusal that other calls need not meet leaves the tool where it is",
     expect((await stage.callTool("create_link", { path: "summer" })).isError).toBe(false);
   });
 
-  test("so that a key which may only create still upserts what is new", async () => {
+  test("so that a key that may only create can still upsert new links", async () => {
     await world.call("POST", "/links", { body: { path: "spring" } });
     const key = await world.addKey({ scopes: ["links.create"] });
     await using stage = await openStage({ probe: "off", send: world.fetch, key });
@@ -161,7 +152,7 @@ describe("a refusal that other calls need not meet leaves the tool where it is",
   });
 });
 
-/** A deployment for which one key is good for both kinds of endpoint. */
+/** A remote server that accepts one key for projects and for links. */
 function openBoth(request: Request): Promise<Response> {
   const key = new URL(request.url).pathname.includes("/projects") ? world.master : world.key;
   const headers = { authorization: `Token ${key}`, "content-type": "application/json" };
@@ -169,7 +160,7 @@ function openBoth(request: Request): Promise<Response> {
 }
 
 describe("the list of tools", () => {
-  test("changes when something was learned that can be seen, and not otherwise", async () => {
+  test("changes only if its tools change", async () => {
     const key = await world.addKey({ scopes: ["links.index", "links.create"] });
     await using stage = await openStage({ probe: "off", send: world.fetch, key });
     const names = new Set(await stage.listNames());
@@ -186,7 +177,7 @@ describe("the list of tools", () => {
     expect(await stage.listNames()).toEqual(left);
   });
 
-  test("loses the projects' tools with the first answer to a project's key", async () => {
+  test("loses the tools of projects with the first answer to a project's key", async () => {
     await using stage = await openStage({ probe: "off", send: world.fetch, key: world.key });
     await stage.callTool("list_links");
     expect(await stage.listNames()).not.toContain("create_project");
@@ -202,7 +193,7 @@ describe("the list of tools", () => {
     expect(await stage.listNames()).toContain("list_links");
   });
 
-  test("of a key that turns out to be good for both kinds keeps both", async () => {
+  test("of a key that works for both kinds keeps both", async () => {
     await using stage = await openStage({ probe: "off", send: openBoth });
     await stage.callTool("list_projects");
     await stage.settle();

@@ -12,7 +12,7 @@ import { openForEach } from "../../support/open-for.ts";
 import { openStateForEach } from "../../support/store-place.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
-/** What only Waypost has: there in front of another Waypost, and in front of nobody else. */
+/** Statistics exist only on a Waypost, so the tool is listed only in front of one. */
 
 const name = "link_stats";
 const path = "/api/v1/link_stats";
@@ -25,7 +25,7 @@ beforeEach(() => {
   at.now = Date.UTC(2026, 0, 15, 12);
 });
 
-/** A process of the folder in front of the world, or of another deployment. */
+/** A process of the folder in front of a Waypost or another server. */
 async function start(given: Partial<Staging> = {}) {
   const { kept } = await at.open();
   return openStage({
@@ -37,7 +37,7 @@ async function start(given: Partial<Staging> = {}) {
   });
 }
 
-/** The world, but for what is ours. */
+/** A server without our statistics. */
 function without(answer: Deployment): Deployment {
   return (request) =>
     new URL(request.url).pathname === path ? answer(request) : world.fetch(request);
@@ -45,7 +45,7 @@ function without(answer: Deployment): Deployment {
 
 const isAsked = (line: string) => line.includes("/link_stats");
 
-test("a second Waypost has it, and answers", async () => {
+test("a remote Waypost has link_stats", async () => {
   await world.call("POST", "/links", { body: { path: "spring" } });
   await using stage = await start();
   expect(await stage.listNames()).toContain(name);
@@ -53,32 +53,31 @@ test("a second Waypost has it, and answers", async () => {
   expect([isError, structured.stats.sentence]).toEqual([false, expect.stringMatching(/clicks/)]);
 });
 
+const page = { headers: { "content-type": "text/html" } };
+
 test.each([
-  ["no such address, in JSON", answering(404, { error: messages.route_unknown })],
-  ["no such address, as a page", async () => new Response("<h1>No</h1>", { status: 404 })],
-  [
-    "a page",
-    async () => new Response("<p>Hello</p>", { headers: { "content-type": "text/html" } }),
-  ],
-  ["anything that is JSON", answering(200, { links: [], meta: {} })],
-  ["nothing to see", answering(403, { error: "Forbidden" })],
+  ["a 404", answering(404, { error: messages.route_unknown })],
+  ["a page", async () => new Response("<p>Hello</p>", page)],
+  ["other JSON", answering(200, { links: [], meta: {} })],
   ["a fault", answering(500, { error: "Oops" })],
   ["another 401", answering(401, { error: "Not permitted to do so." })],
-  ["that it finds fault", answering(422, { error: "By is invalid" })],
-])("one that answers %s has it not, and is asked once a day", async (_, answer) => {
-  const send = without(answer);
-  await using stage = await start({ send });
-  expect(await stage.listNames()).not.toContain(name);
-  const { tools } = await explainAccess(stage);
-  expect(tools).toContainEqual(expect.objectContaining({ tool: name, state: "denied" }));
-  expect(stage.asked.filter(isAsked)).toHaveLength(1);
-  await stage.settle();
-  await using next = await start({ send });
-  expect(await next.listNames()).not.toContain(name);
-  expect(next.asked.filter(isAsked)).toEqual([]);
-});
+])(
+  "a server that answers with %s has no link_stats, and is asked once a day",
+  async (_, answer) => {
+    const send = without(answer);
+    await using stage = await start({ send });
+    expect(await stage.listNames()).not.toContain(name);
+    const { tools } = await explainAccess(stage);
+    expect(tools).toContainEqual(expect.objectContaining({ tool: name, state: "denied" }));
+    expect(stage.asked.filter(isAsked)).toHaveLength(1);
+    await stage.settle();
+    await using next = await start({ send });
+    expect(await next.listNames()).not.toContain(name);
+    expect(next.asked.filter(isAsked)).toEqual([]);
+  },
+);
 
-test("the next process knows it without asking, for a day", async () => {
+test("the next process remembers it for a day", async () => {
   await using first = await start();
   await first.listNames();
   await first.settle();
@@ -91,7 +90,7 @@ test("the next process knows it without asking, for a day", async () => {
   expect(await later.listNames()).not.toContain(name);
 });
 
-test("a key that may list no links is shown why it has no statistics", async () => {
+test("a key that may not list links sees why it has no statistics", async () => {
   const key = await world.addKey({ scopes: ["links.show"] });
   await using stage = await start({ key });
   expect(await stage.listNames()).not.toContain(name);

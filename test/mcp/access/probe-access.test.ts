@@ -16,7 +16,7 @@ import {
 import { openForEach } from "../../support/open-for.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
-/** What is found out of a remote key, by which requests, and that none of them changes anything. */
+/** Which requests find out what a remote key may do. None of them changes anything. */
 
 let world: World;
 
@@ -30,7 +30,7 @@ const appProbes = ["ios_app", "android_app"].flatMap((kind) => [
   `GET /${kind}s/:id`,
   `PATCH /${kind}s/:id {"${kind}":{}}`,
 ]);
-const eras = ["v1", "legacy", "modern"] as const;
+const eras = ["v1", "modern"] as const;
 const templateProbes = ["GET /page_template/versions", "GET /page_template/versions/:id"];
 const linkProbes = [
   "GET /links?limit=1",
@@ -43,11 +43,11 @@ const masterProbes = [
   "GET /projects/:id",
   'PATCH /projects/:id {"project":{}}',
 ];
-/** All that is asked of a deployment, side by side, to find out what a key may do. */
+/** Every probe; they are sent at the same time. */
 const usual = [...masterProbes, ...linkProbes, ...appProbes, ...templateProbes];
 
-describe("nothing is asked", () => {
-  test.each(eras)("where that is not wanted, whatever a client does (%s)", async (era) => {
+describe("no probe is sent", () => {
+  test.each(eras)("if probes are off, for any request of a %s client", async (era) => {
     const key = await world.addKey({ scopes: ["links.show"] });
     await using stage = await openStage({ send: world.fetch, key, probe: "off", era });
     expect(await stage.listNames()).toHaveLength(42);
@@ -62,11 +62,11 @@ describe("nothing is asked", () => {
     await stage.callTool("list_links");
     await stage.settle();
     expect(stage.asked).toEqual(["GET /links"]);
-    // What a call is refused is learned all the same.
+    // The refusal of a call still counts.
     expect(await stage.listNames()).not.toContain("list_links");
   });
 
-  test("without a key, and by no call of a tool that is not there", async () => {
+  test("without a key, or for an unknown tool", async () => {
     await using stage = await openStage({ send: world.fetch, key: undefined });
     await stage.callTool("explain_access");
     await stage.callTool("list_links");
@@ -76,7 +76,7 @@ describe("nothing is asked", () => {
     expect(stage.asked).toEqual(['POST /short_links/resolve {"url":"https://a.example"}']);
   });
 
-  test("of a key that our own service knows", async () => {
+  test("for a key of our own service", async () => {
     await using stage = await openStage({
       send: world.fetch,
       key: world.key,
@@ -88,7 +88,7 @@ describe("nothing is asked", () => {
     expect(stage.asked).toEqual([]);
   });
 
-  test("about what the operator has declared", async () => {
+  test("about scopes that the operator has declared", async () => {
     await using stage = await openStage({
       send: world.fetch,
       key: world.key,
@@ -100,8 +100,8 @@ describe("nothing is asked", () => {
   });
 });
 
-describe("what is asked", () => {
-  test.each(eras)("is asked as soon as a client comes, whatever it does then (%s)", async (era) => {
+describe("the probes", () => {
+  test.each(eras)("are sent at the first request of a %s client", async (era) => {
     await using stage = await openStage({ send: world.fetch, key: world.key, era });
     if (era === "modern") await stage.client.ping().catch(() => undefined);
     await stage.client.listPrompts();
@@ -109,7 +109,7 @@ describe("what is asked", () => {
     expect(new Set(readAsked(stage))).toEqual(new Set(usual));
   });
 
-  test("of a full key is just this, once, and the store is the same byte for byte", async () => {
+  test("of a full key are sent once, and leave the store unchanged", async () => {
     await world.call("POST", "/links", { body: { path: "spring" } });
     const readStore = () =>
       Promise.all([world.file, `${world.file}-wal`].map(async (path) => readFile(path, "hex")));
@@ -125,7 +125,7 @@ describe("what is asked", () => {
     expect(await readStore()).toEqual(before);
   });
 
-  test("names one thing that nothing can be: a UUID that begins with a letter", async () => {
+  test("name one random UUID", async () => {
     await using stage = await openStage({ send: world.fetch, key: world.key });
     await stage.listTools();
     const ids = new Set(stage.asked.flatMap((line) => uuid.exec(line)?.[0] ?? []));
@@ -143,7 +143,7 @@ describe("what is asked", () => {
     [["ios_apps.create"], "viewer", []],
     [["ios_apps.create", "ios_apps.show"], "viewer", ["get_ios_app"]],
     [["android_apps.update"], "manager", ["update_android_app"]],
-  ])("of a key with %j as %s is never more than is allowed", async (scopes, role, granted) => {
+  ])("of a key with %j as %s grant no more than it may do", async (scopes, role, granted) => {
     const key = await world.addKey({ scopes, role });
     await using stage = await openStage({ send: world.fetch, key });
     const { denied, granted: found, kind } = await explainAccess(stage);
@@ -157,9 +157,9 @@ describe("what is asked", () => {
   });
 
   test.each<readonly [string, Partial<Staging>, readonly string[]]>([
-    ["in read-only mode reads and nothing else", { mode: "read-only" }, []],
+    ["in read-only mode only read", { mode: "read-only" }, []],
     [
-      "is about the tools that the operator left in",
+      "are only about the selected tools",
       { selection: ["links", "-update_link"] },
       [...appProbes, ...templateProbes, "PATCH /links/:id {}"],
     ],
@@ -172,7 +172,7 @@ describe("what is asked", () => {
     if (never.length === 0) expect(asked.every((line) => line.startsWith("GET"))).toBe(true);
   });
 
-  test("of a master key leaves the projects' tools", async () => {
+  test("of a master key leave the tools of projects", async () => {
     await using stage = await openStage({ send: world.fetch, key: world.master });
     const { granted, unknown, kind } = await explainAccess(stage);
     expect(kind).toBe("master");
@@ -191,7 +191,7 @@ describe("what is asked", () => {
     expect(readAsked(stage).toSorted()).toEqual(usual.toSorted());
   });
 
-  test("a session of a suspended account ends and says why", async () => {
+  test("of a suspended account keep its tools, with the reason", async () => {
     const project = await world.addProject({ suspended: true });
     await using stage = await openStage({
       send: world.fetch,
@@ -205,32 +205,11 @@ describe("what is asked", () => {
     expect(readAsked(stage).toSorted()).toEqual(usual.toSorted());
   });
 
-  test("a session with an invalid key keeps only the tools that need no key", async () => {
-    let isValid = false;
-    let time = 0;
-    await using stage = await openStage({
-      send: (request) => {
-        if (isValid) return world.fetch(request);
-        return Promise.resolve(Response.json({ error: messages.key_invalid }, { status: 401 }));
-      },
-      key: world.key,
-      clock: { now: () => time, monotonic: () => time },
-    });
-    expect((await stage.listNames()).toSorted()).toEqual(["explain_access", "resolve_short_link"]);
-    const { structured } = await stage.callTool("create_link", { path: "spring" });
-    expect(structured.error).toMatchObject({ code: "key_invalid", status: 401, effect: "none" });
-    expect(readAsked(stage).filter((asked) => asked.startsWith("POST"))).toEqual([]);
-    // A server that takes the key again is believed at the next look.
-    isValid = true;
-    time += 60_000;
-    await explainAccess(stage);
-    expect(await stage.listNames()).toContain("create_link");
-  });
-
   test.each<readonly [string, Partial<Staging>]>([
-    ["WAYPOST_TOOLS leaves out the project tools", { selection: ["links"] }],
-    ["WAYPOST_SCOPES declares scopes", { scopes: ["links.index", "links.create"] }],
-  ])("an invalid key is noticed when %s", async (_, staging) => {
+    ["in the default setting", {}],
+    ["when WAYPOST_TOOLS leaves out the project tools", { selection: ["links"] }],
+    ["when WAYPOST_SCOPES declares scopes", { scopes: ["links.index", "links.create"] }],
+  ])("an invalid key loses its tools until it is valid again %s", async (_, staging) => {
     let isValid = false;
     let time = 0;
     await using stage = await openStage({
@@ -242,17 +221,19 @@ describe("what is asked", () => {
       key: world.key,
       clock: { now: () => time, monotonic: () => time },
     });
-    expect(await stage.listNames()).not.toContain("create_link");
+    const names = await stage.listNames();
+    expect(names.filter((name) => !/^(explain_access|resolve_short_link)$/.test(name))).toEqual([]);
     expect(readAsked(stage)).toContain("GET /links?limit=1");
     const { structured } = await stage.callTool("create_link", { path: "spring" });
     expect(structured.error).toMatchObject({ code: "key_invalid", status: 401, effect: "none" });
+    expect(readAsked(stage).filter((asked) => asked.startsWith("POST"))).toEqual([]);
     isValid = true;
     time += 60_000;
     await explainAccess(stage);
     expect(await stage.listNames()).toContain("create_link");
   });
 
-  test("a key whose list is refused stays in use when nothing is probed", async () => {
+  test("are needed to find a key invalid: a refused call is not enough", async () => {
     const send = answering(401, { error: messages.key_invalid });
     await using stage = await openStage({ send, key: world.key, probe: "off" });
     await stage.callTool("list_links");
@@ -261,8 +242,8 @@ describe("what is asked", () => {
   });
 });
 
-describe("a call is not held up by what is found out beside it", () => {
-  test("by a deployment that never answers that", async () => {
+describe("a call does not wait for the probes", () => {
+  test("even if the remote server never answers them", async () => {
     const stalled: (() => void)[] = [];
     const stalling: Deployment = (request) => {
       const isProbe = !request.url.endsWith("limit=7");
@@ -280,7 +261,7 @@ describe("a call is not held up by what is found out beside it", () => {
     for (const release of stalled) release();
   });
 
-  test("and what could not be found out is asked beside a later one, not sooner", async () => {
+  test("and failed probes are repeated during a call after a minute", async () => {
     let isDown = true;
     let now = Date.now();
     const clock = { now: () => now, monotonic: () => now };

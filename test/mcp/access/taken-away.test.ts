@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { sha256 } from "../../contract/sample-link.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 
-/** What the operator takes away with WAYPOST_TOOLS no other tool does either. */
+/** An act that the operator excludes with WAYPOST_TOOLS is not done by another tool either. */
 
 const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345" };
 const android_app = { package_name: "com.example.shop", fingerprints: [sha256] };
@@ -26,8 +26,8 @@ function expectTakenAway(answer: { error?: unknown }, act: string): void {
   });
 }
 
-describe("a deletion that was taken away", () => {
-  test.each([["-delete_link"], ["-links"]])("is in no plan: %s", async (word) => {
+describe("an excluded deletion", () => {
+  test.each([["-delete_link"], ["-links"]])("cannot be planned with %s", async (word) => {
     await using assistant = await open(word);
     await assistant.plant("link", { path: "a" });
     const wanted = { operation: "delete", rows: [{ path: "a" }] };
@@ -35,7 +35,7 @@ describe("a deletion that was taken away", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("is in no plan that was made elsewhere, and in no undo", async () => {
+  test("cannot be done by a plan of another process, nor by an undo", async () => {
     await using other = await open();
     const made = await call(other, "plan_links", { operation: "upsert", rows: [{ path: "a" }] });
     const { job } = await call(other, "apply_plan", { plan_id: made.plan.id });
@@ -54,28 +54,31 @@ describe("a deletion that was taken away", () => {
   });
 });
 
-describe("an app's registration that was taken away", () => {
-  test.each([["-register_ios_app"], ["-apps"]])("comes with no link: %s", async (word) => {
-    await using assistant = await open(word);
-    await assistant.plant("link", { path: "there" });
-    const rows = [{ path: "a", ios_app }];
-    for (const [tool, args] of [
-      ["create_link", { path: "a", ios_app }],
-      ["upsert_link", { path: "a", ios_app }],
-      ["update_link", { id: "there", ios_app }],
-      ["plan_links", { operation: "upsert", rows }],
-    ] as const) {
-      expectTakenAway(await call(assistant, tool, args), "register_ios_app");
-    }
-    expect(assistant.writes).toEqual([]);
-    // A link may still open what is registered.
-    await assistant.plant("ios_app", ios_app);
-    expect((await call(assistant, "create_link", { path: "b", ios_app })).link.path).toBe("b");
-    const { plan } = await call(assistant, "plan_links", { operation: "upsert", rows });
-    expect(plan.counts).toMatchObject({ create: 1 });
-  });
+describe("an excluded registration of an app", () => {
+  test.each([["-register_ios_app"], ["-apps"]])(
+    "cannot be done with a link with %s",
+    async (word) => {
+      await using assistant = await open(word);
+      await assistant.plant("link", { path: "there" });
+      const rows = [{ path: "a", ios_app }];
+      for (const [tool, args] of [
+        ["create_link", { path: "a", ios_app }],
+        ["upsert_link", { path: "a", ios_app }],
+        ["update_link", { id: "there", ios_app }],
+        ["plan_links", { operation: "upsert", rows }],
+      ] as const) {
+        expectTakenAway(await call(assistant, tool, args), "register_ios_app");
+      }
+      expect(assistant.writes).toEqual([]);
+      // A link may still open a registered app.
+      await assistant.plant("ios_app", ios_app);
+      expect((await call(assistant, "create_link", { path: "b", ios_app })).link.path).toBe("b");
+      const { plan } = await call(assistant, "plan_links", { operation: "upsert", rows });
+      expect(plan.counts).toMatchObject({ create: 1 });
+    },
+  );
 
-  test("of one kind leaves the other alone", async () => {
+  test("of one platform keeps the other", async () => {
     await using assistant = await open("-register_ios_app");
     expect(
       (await call(assistant, "create_link", { path: "a", android_app })).error,
@@ -84,7 +87,7 @@ describe("an app's registration that was taken away", () => {
 });
 
 test.each([["bulk"], ["plan_links,apply_plan"]])(
-  "what is named keeps all that it does: %s",
+  "a selected tool can do all of its acts: %s",
   async (words) => {
     await using assistant = await open(...words.split(","));
     await assistant.plant("link", { path: "a" });

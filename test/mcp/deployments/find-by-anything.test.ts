@@ -8,13 +8,12 @@ import {
   createStrangeWorld,
   type StrangeWorld,
 } from "../../support/remote.ts";
-import { eras } from "../../support/assistant-world.ts";
 import { callDone, callRefused, type Args } from "../../support/mcp-clients.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { day, plantLinks, type Seed } from "../../support/planting.ts";
 import { addLink } from "../../support/rows.ts";
 
-/** Links are found by anything also where a deployment knows the specification's filters alone. */
+/** Links are found by anything, even on a server that has only the filters of the specification. */
 
 let strange: StrangeWorld;
 openForEach(createStrangeWorld, async (opened) => {
@@ -105,7 +104,7 @@ const asked = fc
     limit,
   }));
 
-test("everywhere the same is answered, page by page, as our own service answers", async () => {
+test("such a server's lists equal those of our own service, page by page", async () => {
   const [questions = []] = fc.sample(fc.array(asked, { minLength: 120, maxLength: 120 }), 1);
   const native = [];
   for (const question of questions) native.push(await listAnswer(question));
@@ -123,8 +122,8 @@ async function listAnswer(question: Args) {
   return { ids, count, page, limit, last, from, to, next };
 }
 
-test.each(eras)("our own service elsewhere is asked once, and knows (%s)", async (era) => {
-  const client = await strange.connect({ key: strange.world.key, era });
+test("a remote Waypost answers all filters in one request", async () => {
+  const client = await strange.connect({ key: strange.world.key });
   await client.listTools();
   const before = listAsked().length;
   const filters = [{ field: "url", condition: "cont", value: "OLD.example" }];
@@ -136,7 +135,7 @@ test.each(eras)("our own service elsewhere is asked once, and knows (%s)", async
   expect(request?.get("f[search]")).toBe("spring");
 });
 
-test("our own service finds addresses that no link of a list shows", async () => {
+test("a remote Waypost finds short addresses that a list does not show", async () => {
   const host = "http://default.localhost:8787";
   const url = `${host}/news/7?utm_source=mail`;
   const { link } = await callDone(strange, "shorten_link", { url });
@@ -152,19 +151,19 @@ test("our own service finds addresses that no link of a list shows", async () =>
   expect(plan.counts.delete).toBe(1);
 });
 
-describe("what a deployment says of itself is not enough", () => {
+describe("filters are checked again", () => {
   const filters = [{ field: "url", condition: "start", value: "https://new.example" }];
 
   test.each<[sentence: string, alter: Alter]>([
     [
-      "it claims filters that it has not applied",
+      "if a server claims filters that it has not applied",
       (_, reply) =>
         withBody(reply, (body: { meta?: object }) =>
           body.meta ? { ...body, meta: { ...body.meta, applied: ["url_start"] } } : body,
         ),
     ],
     [
-      "it refuses what it does not know",
+      "if a server refuses unknown filters",
       ({ path }, reply) =>
         path.includes("f%5B")
           ? { ...reply, status: 400, body: '{"error":"Unpermitted parameter: f"}' }
@@ -178,12 +177,12 @@ describe("what a deployment says of itself is not enough", () => {
   });
 });
 
-describe("plans and exports elsewhere", () => {
+describe("plans and exports of such a server", () => {
   test.each<Args>([
     { filters: [{ field: "url", condition: "cont", value: "old.EXAMPLE" }] },
     { filters: [{ field: "ios_app_name", condition: "eq", value: "Acme Shop" }] },
     { filters: [], search: "blüte news" },
-  ])("are of every link that is meant: %j", async (selection) => {
+  ])("have every selected link: %j", async (selection) => {
     const plan = { operation: "delete", ...selection };
     const [own_plan, own_export] = [
       (await callDone(strange, "plan_links", plan)).plan.counts,
@@ -195,7 +194,7 @@ describe("plans and exports elsewhere", () => {
     expect((await callDone(strange, "export_links", selection)).export.count).toBe(own_export);
   });
 
-  test("are refused where a link does not tell what is asked, and a list says so", async () => {
+  test("are refused if a link lacks a field of the filters, which a list reports", async () => {
     const filters = [{ field: "url", condition: "cont", value: "new.example" }];
     const { links } = await callDone(strange, "list_links", { filters });
     const silent = links[1].id;
@@ -224,7 +223,7 @@ describe("plans and exports elsewhere", () => {
   });
 });
 
-test("an audit elsewhere counts nothing by filters that are not known there", async () => {
+test("an audit of such a server does not count with unknown filters", async () => {
   strange.advance(200 * day);
   const filters = [{ field: "url", condition: "cont", value: "new.example" }];
   const read = async () => {
@@ -236,13 +235,13 @@ test("an audit elsewhere counts nothing by filters that are not known there", as
   const own = await read();
   expect(own.never).toBe(own.checked);
   ignoreOwn(strange);
-  const elsewhere = await read();
-  expect(elsewhere).toMatchObject({ checked: own.checked, never: undefined });
-  expect(elsewhere.not).toContain("Links never visited: this server cannot count");
+  const other = await read();
+  expect(other).toMatchObject({ checked: own.checked, never: undefined });
+  expect(other.not).toContain("Links never visited: this server cannot count");
 });
 
-describe("a list that is too long to be read for one answer", () => {
-  test("is answered as far as it came, and goes on where it stopped", async () => {
+describe("a list that is too long for one call", () => {
+  test("is returned in part, and resumed where it stopped", async () => {
     const question = { search: "spring", sort: { field: "path", direction: "asc" } };
     const { ids } = await listAnswer({ ...question, limit: 100 });
     beSlow(strange);
@@ -264,7 +263,7 @@ describe("a list that is too long to be read for one answer", () => {
     expect(turns).toBeGreaterThan(1);
   });
 
-  test("is narrowed by what the deployment does know", async () => {
+  test("is narrowed by the filters that the server knows", async () => {
     beSlow(strange);
     const filters = [
       { field: "path", condition: "in", value: ["news/1", "news/2", "sale/3"] },
@@ -276,7 +275,7 @@ describe("a list that is too long to be read for one answer", () => {
   });
 });
 
-test("an audit that is not complete says so, and next goes on to the end", async () => {
+test("an incomplete audit says so, and its next call completes it", async () => {
   const { world, proxy } = strange;
   await world.store.write(async (db) => {
     for (let index = 0; index < 3000; index += 1) {
@@ -303,7 +302,7 @@ test("an audit that is not complete says so, and next goes on to the end", async
 });
 
 test.each([414, 431])(
-  "what is too long for an address (%d) is held against the list",
+  "filters that are too long for an address (%d) are applied to the list",
   async (status) => {
     strange.proxy.setAlter(({ path }, reply) =>
       path.length > 8000 ? { ...reply, status } : reply,
@@ -319,7 +318,7 @@ test.each([414, 431])(
   },
 );
 
-test("a key that may not read the apps learns which scope their names need", async () => {
+test("a filter by app names says which scope it needs", async () => {
   const key = await strange.world.addKey({ scopes: ["links.index", "links.show"] });
   const client = await strange.connect({ key });
   const filters = [{ field: "ios_app_name", condition: "cont", value: "acme" }];
@@ -340,7 +339,7 @@ test("a key that may not read the apps learns which scope their names need", asy
   }
 });
 
-test("arguments that no list could answer are refused before anything is asked", async () => {
+test("impossible arguments are refused without a request", async () => {
   const before = listAsked().length;
   for (const [args, message] of [
     [{ search: " " }, "must not be empty"],

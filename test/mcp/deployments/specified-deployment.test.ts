@@ -5,15 +5,12 @@ import {
   createStrangeWorld,
   type StrangeWorld,
 } from "../../support/remote.ts";
-import { eras, type AssistantClient } from "../../support/assistant-world.ts";
+import type { AssistantClient } from "../../support/assistant-world.ts";
 import { callDone } from "../../support/mcp-clients.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { sha256 } from "../../contract/sample-link.ts";
 
-/**
- * A deployment that answers exactly the fields, statuses and paths which api-spec.md names: all
- * else that the embedded service does beside them is taken away.
- */
+/** A server that has exactly the fields, statuses and paths of api-spec.md, and nothing else. */
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -30,7 +27,7 @@ const template = ["id", "body", "css", "unpublished_changes", "created_at", "upd
 const meta = ["page", "limit", "count", "last", "from", "to", "previous", "next"];
 const statuses = new Set([200, 201, 204, 400, 401, 404, 422, 429, 503]);
 
-/** By the first part of a path: a resource's fields, and the name of its list. */
+/** The fields of a resource by the first part of its path. */
 const resources: Readonly<Record<string, readonly string[]>> = {
   links: link,
   short_links: link,
@@ -70,7 +67,7 @@ const unknown: ProxiedReply = {
   body: JSON.stringify({ error: "Not found" }),
 };
 
-/** Paths of which the specification does not say where they are. */
+/** Paths that the specification does not name. */
 const unnamed = /\/(restore|preview)$|\/projects/;
 
 const asSpecified: Alter = ({ method, path }, reply) => {
@@ -92,7 +89,7 @@ openForEach(
   () => createStrangeWorld(asSpecified),
   (opened) => {
     strange = opened;
-    // It knows no conditions.
+    // It has no conditions.
     strange.proxy.setTurn(({ headers, ...request }) => {
       const { "if-match": _is, "if-none-match": _isNot, ...others } = headers;
       return { ...request, headers: others };
@@ -107,7 +104,7 @@ const countLinks = async (client: AssistantClient, value: string) => {
   return links.length;
 };
 
-describe.each(eras)("before such a deployment a %s client", (era) => {
+describe.each(["modern", "v1"] as const)("in front of such a server a %s client", (era) => {
   let client: AssistantClient;
   openForEach(
     async () => ({ ...(await strange.connect({ era })), [Symbol.asyncDispose]: async () => {} }),
@@ -153,7 +150,7 @@ describe.each(eras)("before such a deployment a %s client", (era) => {
     expect((await callDone(client, "list_template_versions")).versions).toHaveLength(1);
   });
 
-  test("plans twenty links, makes them, and undoes it", async () => {
+  test("plans, creates and undoes twenty links", async () => {
     const rows = Array.from({ length: 20 }, (_, row) => {
       return { path: `p${row}`, name: `Row ${row}`, url: `https://example.com/${row}` };
     });

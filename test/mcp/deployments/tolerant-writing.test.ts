@@ -9,7 +9,7 @@ import {
 import { callDone, callRefused } from "../../support/mcp-clients.ts";
 import { openForEach } from "../../support/open-for.ts";
 
-/** What cannot be read, or is not shown, is never written back, and proves nothing. */
+/** A field that is unreadable or missing is never written back, and proves nothing. */
 
 let strange: StrangeWorld;
 openForEach(createStrangeWorld, (opened) => (strange = opened));
@@ -36,21 +36,18 @@ const unknownNames = [
 ] as const;
 
 describe("a plan", () => {
-  test.each(unknownNames)(
-    "has a conflict where a field that it would change %s",
-    async (_, alter) => {
-      const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
-      strange.proxy.setAlter(alterLinks(alter));
-      for (const name of ["Spring", "Summer", null]) {
-        const given = { operation: "update", rows: [{ id, name }] };
-        const { plan } = await callDone(strange, "plan_links", given);
-        expect(plan.counts).toMatchObject({ unchanged: 0, update: 0, conflict: 1 });
-        expect(plan.sample[0].message).toBe("The link's name could not be read");
-      }
-    },
-  );
+  test.each(unknownNames)("has a conflict if a field that it would change %s", async (_, alter) => {
+    const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
+    strange.proxy.setAlter(alterLinks(alter));
+    for (const name of ["Spring", "Summer", null]) {
+      const given = { operation: "update", rows: [{ id, name }] };
+      const { plan } = await callDone(strange, "plan_links", given);
+      expect(plan.counts).toMatchObject({ unchanged: 0, update: 0, conflict: 1 });
+      expect(plan.sample[0].message).toBe("The link's name could not be read");
+    }
+  });
 
-  test("changes other fields of such a link, and is undone to the same", async () => {
+  test("can change and undo other fields of such a link", async () => {
     const url = "https://example.com/a";
     const { id } = await strange.plant("link", { path: "spring", name: "Spring", url });
     strange.proxy.setAlter(alterLinks(isHidden));
@@ -66,7 +63,7 @@ describe("a plan", () => {
     expect(link).toMatchObject({ name: "Spring", url });
   });
 
-  test("never creates a link again of which it did not know all", async () => {
+  test("cannot undo the deletion of a link with an unknown field", async () => {
     const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
     strange.proxy.setAlter(alterLinks(isAbsent));
     const given = { operation: "delete", rows: [{ id }] };
@@ -78,7 +75,7 @@ describe("a plan", () => {
     expect(undo.plan.counts).toMatchObject({ create: 0, conflict: 1 });
   });
 
-  test("does not take a path for free where a link could not be read", async () => {
+  test("does not use the path of an unreadable link", async () => {
     await strange.plant("link", { path: "spring" });
     strange.proxy.setAlter(alterLinks((link) => ({ ...link, id: undefined })));
     const rows = [{ path: "spring", name: "Spring" }];
@@ -86,7 +83,7 @@ describe("a plan", () => {
     expect(plan.counts).toMatchObject({ create: 0, conflict: 1 });
   });
 
-  test("does not move a link to a path where a link could not be read", async () => {
+  test("does not move a link to the path of an unreadable link", async () => {
     const { id } = await strange.plant("link", { path: "winter" });
     await strange.plant("link", { path: "spring" });
     strange.proxy.setAlter(alterLinks(hideIdOfSpring));
@@ -95,7 +92,7 @@ describe("a plan", () => {
     expect(plan.counts).toMatchObject({ update: 0, conflict: 1 });
   });
 
-  test("of filters tells of links that could not be read", async () => {
+  test("by filters counts unreadable links as conflicts", async () => {
     for (const path of ["a", "b", "c"]) await strange.plant("link", { path });
     strange.proxy.setAlter(alterLinks((link) => (link["path"] === "b" ? null : link)));
     const filters = [{ field: "name", condition: "null", value: true }];
@@ -106,10 +103,9 @@ describe("a plan", () => {
 
   test.each([
     ["nothing", () => undefined],
-    ["the limit", ({ limit }: Fields) => ({ limit })],
     ["the next page", ({ next }: Fields) => ({ next })],
     ["the count", ({ count }: Fields) => ({ count })],
-  ])("of 230 links loses none where meta tells of %s", async (_, change) => {
+  ])("of 230 links loses none if meta has only %s", async (_, change) => {
     await plantMany(230);
     strange.proxy.setAlter(({ path }, reply) =>
       path.startsWith("/api/v1/links?")
@@ -120,7 +116,7 @@ describe("a plan", () => {
     expect(exported.count).toBe(230);
   });
 
-  test("ends where a deployment takes no notice of the page", async () => {
+  test("ends if the server ignores the page", async () => {
     await plantMany(120);
     const first = { value: "" };
     strange.proxy.setAlter(({ path }, reply) => {
@@ -140,7 +136,7 @@ async function plantMany(count: number): Promise<void> {
 }
 
 describe("an undo", () => {
-  test.each(unknownNames)("of a change is refused where the field before %s", async (_, alter) => {
+  test.each(unknownNames)("of a change is refused if the earlier field %s", async (_, alter) => {
     const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
     let isOdd = true;
     strange.proxy.setAlter((asked, reply) =>
@@ -153,7 +149,7 @@ describe("an undo", () => {
     expect((await callDone(strange, "get_link", { id })).link.name).toBe("Summer");
   });
 
-  test.each(unknownNames)("of a change is refused where the field now %s", async (_, alter) => {
+  test.each(unknownNames)("of a change is refused if the current field %s", async (_, alter) => {
     const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
     const { change } = await callDone(strange, "update_link", { id, name: "Summer" });
     strange.proxy.setAlter(alterLinks(alter));
@@ -161,7 +157,7 @@ describe("an undo", () => {
     expect(error.message).toBe("The current value of name could not be read.");
   });
 
-  test.each(unknownNames)("of a deletion is refused where a field %s", async (_, alter) => {
+  test.each(unknownNames)("of a deletion is refused if a field %s", async (_, alter) => {
     const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
     strange.proxy.setAlter(alterLinks(alter));
     const { change } = await callDone(strange, "delete_link", { id });
@@ -170,7 +166,7 @@ describe("an undo", () => {
     expect(strange.listWrites()).toEqual([`DELETE /api/v1/links/${id}`]);
   });
 
-  test("of a creation whose answer was lost finds what was made", async () => {
+  test("of a creation without a readable answer finds the new link", async () => {
     strange.proxy.setAlter((asked, reply) => ({
       ...reply,
       body: asked.method === "POST" ? "" : '{"odd":true}',
@@ -183,7 +179,7 @@ describe("an undo", () => {
 });
 
 describe("a lost write", () => {
-  test("is not proved by a field that could not be read", async () => {
+  test("is not proved by an unreadable field", async () => {
     const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
     strange.proxy.setAlter((asked, reply) => {
       if (asked.method === "PATCH") return undefined;
@@ -206,14 +202,14 @@ describe("publish_template", () => {
   const hides: Alter = ({ path, method }, reply) =>
     /versions|preview|links/.test(path) || method === "PATCH" ? noRoute : reply;
 
-  test("publishes what is given although nothing else can be read", async () => {
+  test("publishes the given text although nothing else can be read", async () => {
     strange.proxy.setAlter(hides);
     await callDone(strange, "publish_template", text);
     await expectLive(text);
   });
 
-  test.each(["<h1>Not found</h1>", "Not found", ""])(
-    "publishes what is given although its versions are a 404 that says %j",
+  test.each(["<h1>Not found</h1>", ""])(
+    "publishes the given text although its versions are the 404 %j",
     async (body) => {
       const headers = { "content-type": "text/html" };
       strange.proxy.setAlter(({ path }, reply) =>
@@ -232,21 +228,21 @@ describe("publish_template", () => {
   });
 });
 
-test("a switch that was null is put back as one that is off", async () => {
+test("an undo restores a null switch as off", async () => {
   const { id } = await strange.plant("link", { path: "spring" });
   const name = "enable_forced_redirect";
   strange.proxy.setAlter(alterLinks((link) => ({ ...link, [name]: link[name] || null })));
   await callDone(strange, "update_link", { id, [name]: true });
   await callDone(strange, "undo");
   strange.proxy.setAlter((_, reply) => reply);
-  // What is off is left out of a result.
+  // Results leave out false fields.
   expect((await callDone(strange, "get_link", { id })).link).not.toHaveProperty(name);
 });
 
 test.each([
   ["has the wrong type", (url: unknown) => ({ web: url })],
   ["is absent", () => undefined],
-])("a link whose url %s gets its first app only with approval", async (_, hide) => {
+])("a link whose url %s needs an approval for its first app", async (_, hide) => {
   await using guarded = await createStrangeWorld(
     alterLinks((link) => ({ ...link, url: hide(link["url"]) })),
     { mode: "guarded" },
