@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { openStage, ownerFacts, answering, type Stage } from "../../support/stage.ts";
 
-/** The ways of working that a person starts by name, through the official clients of both lines. */
+/** The prompts, through the official clients of both versions. */
 
 const known = { facts: ownerFacts };
 
@@ -14,8 +14,8 @@ async function get({ client }: Stage, name: string, args: Record<string, string>
   return message?.content.type === "text" ? message.content.text : "";
 }
 
-describe.each(["v1", "legacy", "modern"] as const)("a client of %s", (era) => {
-  test("finds four, each with its title, description and arguments", async () => {
+describe.each(["v1", "modern"] as const)("a %s client", (era) => {
+  test("lists four prompts with their titles, descriptions and arguments", async () => {
     await using stage = await openStage({ send: answering(200, {}), era, known });
     const { prompts } = await stage.client.listPrompts();
     const shown = prompts.map(({ name, arguments: taken = [] }) => [
@@ -35,7 +35,7 @@ describe.each(["v1", "legacy", "modern"] as const)("a client of %s", (era) => {
     }
   });
 
-  test("gets the words of one, with what the person said in its place", async () => {
+  test("gets the text of a prompt with its arguments", async () => {
     await using stage = await openStage({ send: answering(200, {}), era, known });
     const text = await get(stage, "launch_campaign", {
       name: "Spring",
@@ -60,14 +60,14 @@ describe.each(["v1", "legacy", "modern"] as const)("a client of %s", (era) => {
     ["launch_campaign", { name: " ", url: "https://a.example" }, "The argument name is required."],
     ["audit_links", { abuot: "a" }, 'Unknown argument "abuot". Known arguments: about.'],
     ["connect_app", { constructor: "a" }, 'Unknown argument "constructor"'],
-  ])("is told what is wrong with %s %j", async (name, args, message) => {
+  ])("gets an error for %s %j", async (name, args, message) => {
     await using stage = await openStage({ send: answering(200, {}), era, known });
     const getting = stage.client.getPrompt({ name, arguments: args });
     await expect(getting).rejects.toThrow(message);
   });
 });
 
-test("an address is never cut, and what cannot be seen is shown", async () => {
+test("a prompt never cuts an address, and escapes invisible characters", async () => {
   await using stage = await openStage({ send: answering(200, {}), known });
   const url = `https://a.example/${"x".repeat(2000)}`;
   const text = await get(stage, "launch_campaign", { name: "a\u202eb\nIgnore this", url });
@@ -95,7 +95,7 @@ test.each([
   [{ mode: "read-only" }, ["audit_links", "connect_app"]],
   [{ selection: ["links"] }, ["launch_campaign", "audit_links"]],
   [{ selection: ["-apply_plan"] }, ["launch_campaign", "audit_links", "connect_app"]],
-] as const)("with %j only prompts whose every tool is visible are offered", async (given, left) => {
+] as const)("only prompts whose tools are all visible are listed with %j", async (given, left) => {
   await using stage = await openStage({ send: answering(200, {}), known, ...given });
   const { prompts } = await stage.client.listPrompts();
   expect(prompts.map(({ name }) => name)).toEqual(left);

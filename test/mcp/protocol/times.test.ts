@@ -3,7 +3,7 @@ import { openTimeZone } from "../../../src/contract/local-time.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { openForEach } from "../../support/open-for.ts";
 
-/** The assistant reads and writes UTC, and knows the zone and date of its user. */
+/** The assistant uses UTC, and knows the time zone and date of its user. */
 
 const tokyo = { timeZone: openTimeZone("Asia/Tokyo") };
 const utc = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z$/;

@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import { createGate } from "../../support/clock.ts";
 import { openHeldWay, openWay, readStatuses, readUntil, settle } from "../../support/mcp-way.ts";
 
-/** Calls that come at once: whose turn it is, and how many there may be. */
+/** Many calls at once: which ones are worked on, which ones wait, and which ones are refused. */
 
-describe("of a thousand clients that call with one key", () => {
-  test("each is answered, a hundred worked on at a time, in sessions and without", async () => {
+describe("a thousand calls of one key", () => {
+  test("are all answered, a hundred at a time, with and without sessions", async () => {
     const { call, openSession, begun, open } = openHeldWay();
     const sessions = await Promise.all(Array.from({ length: 500 }, () => openSession("one")));
     const calls = [
@@ -19,7 +19,7 @@ describe("of a thousand clients that call with one key", () => {
     expect(begun.length).toBe(1000);
   });
 
-  test("none keeps a call of another key waiting", async () => {
+  test("do not delay a call of another key", async () => {
     const { call, begun, open } = openHeldWay();
     const calls = Array.from({ length: 1000 }, () => call("one", "theirs"));
     await settle();
@@ -32,8 +32,8 @@ describe("of a thousand clients that call with one key", () => {
   });
 });
 
-describe("whoever waits for a person", () => {
-  test("takes nobody's place, and nor does the person's answer wait for one", async () => {
+describe("a call that waits for an approval", () => {
+  test("does not count, and its answer does not wait", async () => {
     const params = { message: "?", requestedSchema: { type: "object", properties: {} } } as const;
     const begun: string[] = [];
     const gate = createGate();
@@ -67,7 +67,7 @@ describe("whoever waits for a person", () => {
 });
 
 describe("a call that waits for its turn", () => {
-  test("is not begun where its client has left", async () => {
+  test("is dropped if its client disconnects", async () => {
     const { call, begun, open } = openHeldWay();
     const calls = Array.from({ length: 100 }, () => call("one"));
     const leaving = new AbortController();
@@ -81,7 +81,7 @@ describe("a call that waits for its turn", () => {
     expect(begun).not.toContain("left");
   });
 
-  test("is not begun where its client has given it up, and ends", async () => {
+  test("is dropped and ends if its client cancels it", async () => {
     const { call, openSession, begun, open } = openHeldWay();
     const session = await openSession("one");
     const calls = Array.from({ length: 100 }, () => call("one"));
@@ -98,8 +98,8 @@ describe("a call that waits for its turn", () => {
   });
 });
 
-describe("calls that are open", () => {
-  test("of one key are refused beyond 1,200, and others still get an answer", async () => {
+describe("open calls", () => {
+  test("of one key are refused beyond 1,200, and other keys are served", async () => {
     const { call, open } = openHeldWay();
     const calls = Array.from({ length: 1200 }, () => call("one"));
     await settle();
@@ -126,7 +126,7 @@ describe("calls that are open", () => {
     expect([answered, new Set(statuses)]).toEqual([2501, new Set([200, 503])]);
   });
 
-  test("of one key beyond 100 wait for ten seconds, and are refused then", async () => {
+  test("of one key beyond 100 wait for ten seconds, and are then refused", async () => {
     const { call, open, advance } = openHeldWay();
     const calls = Array.from({ length: 100 }, () => call("one"));
     const late = call("one");
@@ -137,13 +137,13 @@ describe("calls that are open", () => {
     expect(await readStatuses(calls)).toEqual(new Set([200]));
   });
 
-  test("bodies on their way take nobody's place", async () => {
+  test("do not include requests whose body is incomplete", async () => {
     const { begin, call } = openWay();
     const begun = Array.from({ length: 300 }, () => begin("one"));
     await settle();
     expect((await call("one")).status).toBe(200);
     for (const { end } of begun) end();
-    // None of them was a message at all.
+    // None of the bodies is a message.
     expect(await readStatuses(begun.map(({ answered }) => answered))).toEqual(new Set([400]));
   });
 });

@@ -13,26 +13,23 @@ import { openGround, type Ground, type Tenant } from "../../support/mcp-http.ts"
 import { connectAiSdk, connectThroughBridge, openInspector } from "./mcp-other-clients.ts";
 import { openForAll } from "../../support/open-for.ts";
 
-/**
- * Every client, each with a key of its own: over stdio each is a process, all on one data folder,
- * and over HTTP all are at one server.
- */
+/** Every client over stdio on one data folder, and over HTTP on one server. */
 
 let ground: Ground;
 openForAll(openGround, (opened) => (ground = opened));
 
 const clients = {
   "the 1.x client": connectV1,
-  "the 2.x client, 2026-07-28 alone": (given: Connecting) => connectV2({ ...given, era: "modern" }),
-  "the 2.x client that finds out": (given: Connecting) => connectV2({ ...given, era: "auto" }),
-  "the 2.x client, earlier revisions": (given: Connecting) =>
+  "the 2.x client in 2026-07-28": (given: Connecting) => connectV2({ ...given, era: "modern" }),
+  "the 2.x client that negotiates": (given: Connecting) => connectV2({ ...given, era: "auto" }),
+  "the 2.x client in an earlier revision": (given: Connecting) =>
     connectV2({ ...given, era: "legacy" }),
   "the AI SDK's client": connectAiSdk,
 };
 const overHttp = {
   ...clients,
   "the 1.x client behind mcp-remote": (given: Connecting) =>
-    // It is connected over HTTP alone.
+    // The bridge connects only over HTTP.
     connectThroughBridge(given as Parameters<typeof connectThroughBridge>[0]),
 };
 type Name = keyof typeof overHttp;
@@ -53,14 +50,14 @@ describe.concurrent.each([
   ["HTTP", describeHttp, Object.keys(overHttp)],
 ] as const)("over %s", (transport, describeWay, names) => {
   if (transport === "HTTP") {
-    // A process for each call takes its time, so it goes first.
-    test("the inspector does all that it is there for, approving on the page", async () => {
+    // This is the slowest test, so it comes first.
+    test("the inspector passes the acceptance, approving on the page", async () => {
       const tenant = await addLimitedTenant(ground);
       const client = openInspector(describeHttp(tenant));
       await runOnce(client, tenant, createPerson({ hasForm: false }));
     });
 
-    test("a sender that never ends its headers is cut off, while others are served", async () => {
+    test("a client that never ends its headers is disconnected", async () => {
       const socket = connect(Number(new URL(ground.serving.places.mcp).port), "127.0.0.1");
       socket.on("error", () => undefined);
       socket.write("POST /mcp HTTP/1.1\r\nHost: localhost\r\n");
@@ -71,16 +68,12 @@ describe.concurrent.each([
   }
 
   // The keys of an object that is written out above.
-  test.each(names as Name[])(
-    "%s does all that it is there for, approving in its form",
-    async (name) => {
-      await expectAcceptance(name, true);
-    },
-  );
+  test.each(names as Name[])("%s passes the acceptance, approving in its form", async (name) => {
+    await expectAcceptance(name, true);
+  });
 
-  const formless: Name =
-    transport === "stdio" ? "the 1.x client" : "the 2.x client, 2026-07-28 alone";
-  test(`${formless} without a form does the same, approving on the page`, async () => {
+  const formless: Name = transport === "stdio" ? "the 1.x client" : "the 2.x client in 2026-07-28";
+  test(`${formless} without a form passes the acceptance, approving on the page`, async () => {
     await expectAcceptance(formless, false);
   });
 
@@ -92,7 +85,7 @@ describe.concurrent.each([
     await runAcceptance(client, tenant, person);
     await tenant.revoke();
     if (transport === "HTTP") {
-      // Here the key is what lets a caller in.
+      // Over HTTP the key is the token.
       await expect(client.callTool("list_links")).rejects.toThrow();
     } else {
       await expectFailure(client, "list_links", {}, "key_invalid", { status: 401 });

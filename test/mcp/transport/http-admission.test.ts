@@ -8,7 +8,7 @@ import { connectV1 } from "../../support/mcp-clients.ts";
 import { openGround, type Ground, type Tenant, modernCall, post } from "../../support/mcp-http.ts";
 import { openForAll } from "../../support/open-for.ts";
 
-/** Who gets in at `/mcp`, and who does not. */
+/** Which requests `/mcp` admits. */
 
 let ground: Ground;
 let tenant: Tenant;
@@ -17,8 +17,8 @@ openForAll(openGround, async (opened) => {
   tenant = await ground.addTenant();
 });
 
-describe("of all hosts, origins, types and tokens", () => {
-  // Each says whether it may pass; `*` stands for the port.
+describe("/mcp", () => {
+  // Whether each may pass; `*` is the port.
   const hosts = [
     ["127.0.0.1:*", true],
     ["localhost:*", true],
@@ -65,7 +65,7 @@ describe("of all hosts, origins, types and tokens", () => {
     ),
   );
 
-  test("none is admitted that must not be, and none refused that may", async () => {
+  test("admits exactly the allowed hosts, origins, types and tokens", async () => {
     const { mcp } = ground.serving.places;
     const { port } = new URL(mcp);
     const agent = new Agent({ keepAlive: true, maxSockets: 8 });
@@ -84,12 +84,12 @@ describe("of all hosts, origins, types and tokens", () => {
         ].filter(([, value]) => value !== undefined);
         const { authorization: _, "content-type": __, ...rest } = headers;
         const all = { ...rest, ...Object.fromEntries(given) };
-        // The key in the address opens nothing here, whatever else is right or wrong.
+        // The key in the query never admits a request.
         const url = `${mcp}?api_key=${tenant.key}`;
         const { status, text } = await post(url, { headers: all, body, agent });
         const isNear = host[1] && origin[1];
         const wanted = !isNear ? 403 : !token[1] ? 401 : type[1] ? 200 : 415;
-        // A host with more than a name and a port is no host at all.
+        // A host with more than a name and a port is malformed.
         const isAsWanted = status === wanted || (host[0].includes("@") && status === 400);
         if (!isAsWanted) wrong.push({ status, wanted, all });
         if (wanted !== 200) expect(text).not.toContain(tenant.key);
@@ -99,21 +99,21 @@ describe("of all hosts, origins, types and tokens", () => {
     agent.destroy();
     expect(wrong).toEqual([]);
     expect(admitted).toHaveLength(4 * 3 * 2 * 2);
-    // What was refused did nothing.
+    // Refused requests have changed nothing.
     await using client = await connectV1({ transport: "http", url: mcp, token: tenant.key });
     const { structured } = await client.callTool("list_links", { limit: 1 });
     expect(structured.meta.count).toBe(admitted.length);
   });
 
-  test("a link's own host has no assistant", async () => {
+  test("does not exist on a link host", async () => {
     const { headers, body } = modernCall(tenant.key, 1, "list_links");
     const host = `default.localhost:${new URL(ground.serving.places.mcp).port}`;
     const answer = await post(ground.serving.places.mcp, { headers: { ...headers, host }, body });
-    // Visitors only read.
+    // A link host allows only reading.
     expect(answer.status).toBe(405);
   });
 
-  test.each(["OPTIONS", "PUT", "HEAD", "PATCH"])("%s is no way in", async (method) => {
+  test.each(["OPTIONS", "PUT", "HEAD", "PATCH"])("refuses the method %s", async (method) => {
     const { headers } = modernCall(tenant.key, 1, "list_links");
     const { authorization: _, ...stranger } = headers;
     const { mcp } = ground.serving.places;
@@ -126,7 +126,7 @@ describe("of all hosts, origins, types and tokens", () => {
     expect((await post(mcp, { method, headers })).status).toBe(405);
   });
 
-  test("a stranger is told how to show a token, and a wrong one that it is wrong", async () => {
+  test("distinguishes a missing token from a wrong one", async () => {
     const { headers, body } = modernCall("wrong", 1, "list_links");
     const { mcp } = ground.serving.places;
     const wrong = await post(mcp, { headers, body });
@@ -137,7 +137,7 @@ describe("of all hosts, origins, types and tokens", () => {
     expect(JSON.parse(missing.text).error.message).toContain("Authorization: Bearer <token>");
   });
 
-  test("a client key is refused in the words in which REST refuses it", async () => {
+  test("refuses a client key with the message of the REST API", async () => {
     const { headers, body } = modernCall(`waypost_client_${"2".repeat(40)}`, 1, "list_links");
     const { mcp, api } = ground.serving.places;
     const rest = await post(`${api}/links`, { method: "GET", headers });
@@ -163,7 +163,7 @@ describe.concurrent("a body", () => {
     ["that is JSON, but not JSON-RPC", '{"hello":"world"}', 400],
   ])("%s is refused", async (_, body, status) => {
     const { headers } = modernCall(tenant.key, 1, "list_links");
-    // Without the headers of 2026-07-28, which would be held against the body first.
+    // Without the headers of 2026-07-28, which would be compared with the body first.
     const { authorization, "content-type": type, accept } = headers;
     const plain = { authorization, "content-type": type, accept };
     const answer = await post(ground.serving.places.mcp, { headers: plain, body });
@@ -181,19 +181,14 @@ describe.concurrent("a body", () => {
   });
 });
 
-test("a client has ten seconds for its headers, and thirty for all of its request", () => {
-  const { headersTimeout, requestTimeout } = createHttpServer();
-  expect({ headersTimeout, requestTimeout }).toEqual({
-    headersTimeout: 10_000,
-    requestTimeout: 30_000,
-  });
+test("the server waits 10 s for headers, 30 s for a request, and keeps idle connections", () => {
+  const { headersTimeout, requestTimeout, keepAliveTimeout } = createHttpServer();
+  expect([headersTimeout, requestTimeout]).toEqual([10_000, 30_000]);
+  // Proxies keep their connections for a minute.
+  expect(keepAliveTimeout).toBeGreaterThan(60_000);
 });
 
-test("a connection is kept longer than the minute that proxies keep theirs", () => {
-  expect(createHttpServer().keepAliveTimeout).toBeGreaterThan(60_000);
-});
-
-test("an error on the way in is told by a reference alone", async () => {
+test("an internal error at the entry shows only a reference", async () => {
   await using other = await openGround();
   const { places, key } = other.serving;
   for (const name of readdirSync(other.data).filter((name) => name.startsWith("waypost.db"))) {

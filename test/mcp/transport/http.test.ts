@@ -24,25 +24,23 @@ import {
 import { openForAll } from "../../support/open-for.ts";
 import { waitUntil } from "../../support/clock.ts";
 
-/** MCP over HTTP: what each key sees, how many calls it may have at once, and how it all ends. */
-
-const eras = ["v1", "modern"] as const;
+/** MCP over HTTP: what each key sees, and how calls and connections end. */
 
 let ground: Ground;
 openForAll(openGround, (opened) => (ground = opened));
 
-function connect(era: (typeof eras)[number], url: string, token: string, watches = false) {
+function connect(era: "v1" | "modern", url: string, token: string, watches = false) {
   const given = { transport: "http", url, token, watches } as const;
   return era === "v1" ? connectV1(given) : connectV2({ ...given, era });
 }
 
 describe.concurrent("each key", () => {
-  test.each(eras)("sees its own tools (%s)", async (era) => {
+  test("sees its own tools", async () => {
     const { mcp } = ground.serving.places;
     const looker = await ground.addTenant({ scopes: ["links.index", "links.show"] });
     const owner = await ground.addTenant();
-    await using looking = await connect(era, mcp, looker.key);
-    await using owning = await connect(era, mcp, owner.key);
+    await using looking = await connect("modern", mcp, looker.key);
+    await using owning = await connect("modern", mcp, owner.key);
     expect(await owning.listNames()).toContain("delete_link");
     expect((await looking.listNames()).toSorted()).toEqual([
       "audit_links",
@@ -60,11 +58,11 @@ describe.concurrent("each key", () => {
     expect((await looking.callTool("list_links")).structured.links).toEqual([]);
   });
 
-  test.each(eras)("loses what it may not do any more, and is told (%s)", async (era) => {
+  test("loses tools that it may no longer use, and its client is notified", async () => {
     const { mcp } = ground.serving.places;
     const [tenant, other] = [await ground.addTenant(), await ground.addTenant()];
-    await using client = await connect(era, mcp, tenant.key, true);
-    await using neighbour = await connect(era, mcp, other.key);
+    await using client = await connect("v1", mcp, tenant.key, true);
+    await using neighbour = await connect("v1", mcp, other.key);
     const before = await client.listNames();
     expect(before).toContain("list_links");
     await tenant.suspend(true);
@@ -79,7 +77,7 @@ describe.concurrent("each key", () => {
   });
 
   test.each(["earlier revisions", "2026-07-28"] as const)(
-    "hears of its own list and of nobody else's (%s)",
+    "receives only changes of its own list (%s)",
     async (revision) => {
       await using own = await openGround();
       const { mcp } = own.serving.places;
@@ -89,7 +87,7 @@ describe.concurrent("each key", () => {
       await suspendAndAsk(mcp, tenant);
       await suspendAndAsk(mcp, other);
       await suspendAndAsk(mcp, other);
-      // A stream that is read to its end leaves nothing that could still come.
+      // The end of a stream proves that nothing more arrives.
       await own.serving.stop("SIGTERM");
       expect((await stream.text()).match(/list_changed/g)).toHaveLength(2);
       expect((await neighbours.text()).match(/list_changed/g)).toHaveLength(4);
@@ -98,7 +96,7 @@ describe.concurrent("each key", () => {
 });
 
 describe.concurrent("calls", () => {
-  test("of one key that wait for a deployment keep nobody else waiting", async () => {
+  test("that wait for a remote server do not delay others, and end with their client", async () => {
     const open = new Set<ServerResponse>();
     await using silent = await startDeployment((request, response) => {
       if (readPage(request) > 95) return answerEmpty(request, response);
@@ -122,16 +120,16 @@ describe.concurrent("calls", () => {
     expect(await ask(96)).toBe(200);
     leaving.abort();
     expect(new Set(await Promise.all(calls))).toEqual(new Set(["left"]));
-    // Nobody goes on with what nobody waits for.
+    // The requests to the remote server end too.
     await waitUntil(() => open.size === 0);
   });
 
-  test.each(eras)("that run are answered when a stop is asked for (%s)", async (era) => {
+  test("that run are answered before a stop", async () => {
     const { answer, letGo } = holdAnswers();
     await using held = await startDeployment(answer);
     await using gateway = await openGateway(held);
     const { places, key, stop } = gateway.serving;
-    await using client = await connect(era, places.mcp, key, true);
+    await using client = await connect("v1", places.mcp, key, true);
     const answered = client.callTool("list_links");
     await waitUntil(() => held.requests.length > 0);
     const ended = stop("SIGTERM");
@@ -141,41 +139,38 @@ describe.concurrent("calls", () => {
     expect((await ended).code).toBe(0);
   });
 
-  test.each(eras)(
-    "that are never answered, and who only listens, hold up no stop (%s)",
-    async (era) => {
-      await using silent = await startDeployment(answerNever);
-      await using gateway = await openGateway(silent);
-      const { places, key, stop } = gateway.serving;
-      await using client = await connect(era, places.mcp, key, true);
-      const answered = client.callTool("list_links").catch(() => "cut off");
-      await waitUntil(() => silent.requests.length > 0);
-      expect((await stop("SIGTERM")).code).toBe(0);
-      await client.close();
-      // A stop that had waited for the call's own end would have seen it told.
-      expect(await answered).toBe("cut off");
-    },
-  );
+  test("that are never answered do not delay a stop, nor do listening clients", async () => {
+    await using silent = await startDeployment(answerNever);
+    await using gateway = await openGateway(silent);
+    const { places, key, stop } = gateway.serving;
+    await using client = await connect("modern", places.mcp, key, true);
+    const answered = client.callTool("list_links").catch(() => "cut off");
+    await waitUntil(() => silent.requests.length > 0);
+    expect((await stop("SIGTERM")).code).toBe(0);
+    await client.close();
+    // A stop that had waited for the end of the call would have let it answer.
+    expect(await answered).toBe("cut off");
+  });
 });
 
 const head = "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n";
 
 test.each([
-  ["says nothing", ""],
+  ["sends nothing", ""],
   ["stopped in its headers", head],
   ["stopped in its body", `${head}Authorization: Bearer KEY\r\nContent-Length: 99\r\n\r\n{`],
-])("a connection that %s holds up no stop", async (_, sent) => {
+])("a connection that %s does not delay a stop", async (_, sent) => {
   await using folder = await createUsedFolder();
   await using serving = await startServe(folder.path);
   const socket = createConnection(Number(new URL(serving.places.url).port), "127.0.0.1");
   await once(socket, "connect");
   socket.write(sent.replace("KEY", serving.key));
-  const heard = readToEnd(socket);
-  // It has to be there before the stop is.
+  const received = readToEnd(socket);
+  // The connection must exist before the stop.
   await serving.call("GET", "/links");
   expect((await serving.stop("SIGTERM")).code).toBe(0);
-  // A stop that had waited until the time for a request is over would have said so.
-  expect(await heard).toBe("");
+  // A stop that had waited for the request timeout would have answered.
+  expect(await received).toBe("");
 });
 
 async function openGateway({ url }: Deployment) {
@@ -191,12 +186,12 @@ async function openGateway({ url }: Deployment) {
   };
 }
 
-/** Each call asks for a page of its own, by which the deployment tells it from the others. */
+/** The page that a call requests, which identifies the call. */
 function readPage({ url = "" }: IncomingMessage): number {
   return Number(/page=(\d+)/.exec(url)?.[1]);
 }
 
-/** Whether nobody new is let in any more: the first that a stop does. */
+/** Whether new connections are refused, which is the first step of a stop. */
 async function isClosed(url: string): Promise<boolean> {
   return fetch(url).then(
     () => false,
@@ -204,7 +199,7 @@ async function isClosed(url: string): Promise<boolean> {
   );
 }
 
-/** Two changes of a key's list, each seen by a call. */
+/** Two changes of a key's list, each noticed by a call. */
 async function suspendAndAsk(mcp: string, { key, suspend }: Tenant): Promise<void> {
   for (const isSuspended of [true, false]) {
     await suspend(isSuspended);
@@ -212,10 +207,10 @@ async function suspendAndAsk(mcp: string, { key, suspend }: Tenant): Promise<voi
   }
 }
 
-/** What comes on a connection until it is over, however it ends. */
+/** Everything that a connection receives until it ends. */
 function readToEnd(socket: Socket): Promise<string> {
-  let heard = "";
+  let received = "";
   socket.on("error", () => undefined);
-  socket.setEncoding("utf8").on("data", (text: string) => (heard += text));
-  return new Promise((resolve) => socket.once("close", () => resolve(heard)));
+  socket.setEncoding("utf8").on("data", (text: string) => (received += text));
+  return new Promise((resolve) => socket.once("close", () => resolve(received)));
 }

@@ -1,16 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { openWay } from "../../support/mcp-way.ts";
 
-/** What each key has behind `/mcp`, for how long, and how much of what lasts. */
+/** How many keys, streams and sessions `/mcp` keeps, and how a stop ends them. */
 
-describe("of a thousand keys", () => {
-  test("who was not seen for the longest time gives way, and nobody who listens", async () => {
+describe("a thousand keys", () => {
+  test("replace the longest unused one, but none that listens", async () => {
     const { knock, listen, countMade } = openWay();
     const stream = await listen("listener");
     for (let key = 1; key <= 999; key += 1) await knock(`key-${key}`);
     await knock("key-1");
     await knock("key-1000");
-    // Whoever gave way is made anew when it comes back.
+    // A replaced key is opened again when it returns.
     for (const key of ["listener", "key-1", "key-3", "key-999"]) {
       await knock(key);
       expect([key, countMade(key)]).toEqual([key, 1]);
@@ -21,8 +21,8 @@ describe("of a thousand keys", () => {
   });
 });
 
-describe("who listens", () => {
-  test("is refused where there is no room, has room again when another has left", async () => {
+describe("a listening client", () => {
+  test("is refused when its key has too many, and admitted when another one leaves", async () => {
     const { listen } = openWay();
     const streams: Response[] = [];
     let last = await listen("one");
@@ -35,14 +35,14 @@ describe("who listens", () => {
     await streams.pop()?.body?.cancel();
     const again = await listen("one");
     expect(again.status).toBe(200);
-    // Another key has room of its own.
+    // Another key has a limit of its own.
     streams.push(again, await listen("another"));
     expect(streams.at(-1)?.status).toBe(200);
     await Promise.all(streams.map(async ({ body }) => body?.cancel()));
   });
 });
 
-test("a stop ends what only listens at once, and calls when nothing can come", async () => {
+test("a stop ends listening clients first, and then refuses calls", async () => {
   const { http, listen, call, openSession } = openWay();
   const [stream, session] = [await listen("one"), await openSession("one")];
   http.endListening();
@@ -62,6 +62,6 @@ test("a stop ends what only listens at once, and calls when nothing can come", a
       expect.stringContaining("Waypost is stopping."),
     ]);
   }
-  // A stranger is not even told that.
+  // A client without a key does not see that.
   expect((await call("none")).status).toBe(401);
 });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { openHeldWay, openWay, readStatuses, readUntil, settle } from "../../support/mcp-way.ts";
 
-/** Messages of up to four megabytes: which are read, and which wait for room. */
+/** Messages of up to 4 MiB: which are read, and which wait. */
 
 const mebibyte = 1024 * 1024;
 
 describe("long messages", () => {
-  test("of 4 MiB are read one at a time for each key, beside its short ones", async () => {
+  test("of 4 MiB are read one at a time for each key, while short ones are read too", async () => {
     const { begin, call } = openWay();
     const bytes = 4 * mebibyte;
     const all = ["one", "one", "another"].map((key) => begin(key, { bytes }));
@@ -20,10 +20,10 @@ describe("long messages", () => {
     for (const { end } of all.slice(1)) end();
   });
 
-  test("are refused after ten seconds without a place, and then take none", async () => {
+  test("are refused after ten seconds of waiting", async () => {
     const { begin, call, advance, open } = openHeldWay();
     const bytes = 4 * mebibyte - 1000;
-    // It keeps its places for as long as it is worked on.
+    // The first message is worked on until the end.
     const held = call("one", "any", { bytes });
     await settle();
     const late = begin("one", { bytes });
@@ -49,7 +49,7 @@ describe("long messages", () => {
     next.end();
   });
 
-  test("without a length take as many places as they need once they are read", async () => {
+  test("without a length count by their size when they are read", async () => {
     const { call, begun, open } = openHeldWay();
     const calls = Array.from({ length: 20 }, () => call("one", "any", { bytes: 70_000 }));
     await settle();
@@ -58,12 +58,12 @@ describe("long messages", () => {
     expect(await readStatuses(calls)).toEqual(new Set([200]));
   });
 
-  test("do not open a stream or a session", async () => {
+  test("cannot open a stream or a session", async () => {
     const { listen } = openWay();
     expect((await listen("one", { bytes: 70_000 })).status).toBe(413);
   });
 
-  test("of a call that waits for a person keep no place from the key's others", async () => {
+  test("of a call that waits for an approval do not block others", async () => {
     const params = { message: "?", requestedSchema: { type: "object", properties: {} } } as const;
     const way = openWay(async (tool, { mcpReq }) => {
       if (tool === "ask") await mcpReq.send({ method: "elicitation/create", params });

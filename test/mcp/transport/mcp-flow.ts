@@ -4,17 +4,17 @@ import type { Scope } from "../../../src/contract/scopes-and-roles.ts";
 import type { Reply, ToolResult } from "../../support/mcp-clients.ts";
 import { decideOnPage, type Ground, type Tenant } from "../../support/mcp-http.ts";
 
-/** What every client must be able to do (issue 3, "Accept when"), whatever carries its calls. */
+/** The acceptance of a client: what every client must be able to do over each transport. */
 
 export type Seat = {
   readonly listNames: () => Promise<readonly string[]>;
   readonly callTool: (name: string, args?: Record<string, unknown>) => Promise<ToolResult>;
 };
 
-/** Whoever approves: in the client's own form, or on the page where the client has none. */
+/** The person who approves, in the client's form or on the page. */
 export type Person = {
   readonly elicit: ((message: string) => Promise<Reply>) | undefined;
-  /** What the form's message said, each time. */
+  /** The messages of the forms. */
   readonly asked: string[];
   decision: "approve" | "decline";
 };
@@ -36,7 +36,7 @@ export function createPerson({ hasForm }: { readonly hasForm: boolean }): Person
     elicit: hasForm
       ? async (message) => {
           asked.push(message);
-          // What comes back at once was shown to nobody.
+          // An answer at once would count as unseen.
           await setTimeout(400);
           return person.decision === "approve"
             ? { action: "accept", content: { approve: true } }
@@ -47,28 +47,28 @@ export function createPerson({ hasForm }: { readonly hasForm: boolean }): Person
   return person;
 }
 
-/** A key that is refused for every reason but its own invalidity, once its role is viewer. */
+/** A key that can be refused for every reason. */
 export function addLimitedTenant({ addTenant }: Ground): Promise<Tenant> {
   return addTenant({ plan: "free", role: "manager", scopes });
 }
 
 export async function runAcceptance(seat: Seat, tenant: Tenant, person: Person): Promise<void> {
   await runOnce(seat, tenant, person);
-  await isNotFooled(seat, person);
+  await needsANewApproval(seat, person);
 }
 
-/** The same without what only a client that keeps a connection can find out cheaply. */
+/** The same without the steps that are slow for a client without a connection. */
 export async function runOnce(seat: Seat, tenant: Tenant, person: Person): Promise<void> {
   await lists(seat);
   await createsAndReads(seat);
   await isRefused(seat);
-  await isToldWhyTheKeyIsRefused(seat, tenant);
-  await deletesWhatAPersonApproves(seat, person);
+  await seesWhyTheKeyIsRefused(seat, tenant);
+  await deletesAfterAnApproval(seat, person);
 }
 
 async function lists({ listNames }: Seat): Promise<void> {
   const names = await listNames();
-  // A gateway whose key was a viewer's at first has learned not to show this tool.
+  // A gateway whose key began as a viewer's hides this tool.
   expect(names.filter((name) => name !== "register_ios_app").toSorted()).toEqual([
     "apply_plan",
     "audit_links",
@@ -106,12 +106,12 @@ async function isRefused(seat: Seat): Promise<void> {
     status: 422,
     problems: [{ field: "path" }],
   });
-  const nobody = "00000000-0000-4000-8000-000000000000";
-  await expectFailure(seat, "get_link", { id: nobody }, "not_found", { status: 404 });
+  const unknown = "00000000-0000-4000-8000-000000000000";
+  await expectFailure(seat, "get_link", { id: unknown }, "not_found", { status: 404 });
 }
 
-async function isToldWhyTheKeyIsRefused(seat: Seat, tenant: Tenant): Promise<void> {
-  // Where the operator has declared the scopes, nobody was asked, and there is no status.
+async function seesWhyTheKeyIsRefused(seat: Seat, tenant: Tenant): Promise<void> {
+  // With declared scopes no request is sent, so the error has no status.
   await expectFailure(seat, "list_android_apps", {}, "scope_missing");
   const app = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
   await tenant.setRole("viewer");
@@ -124,18 +124,18 @@ async function isToldWhyTheKeyIsRefused(seat: Seat, tenant: Tenant): Promise<voi
   await tenant.suspend(false);
 }
 
-async function deletesWhatAPersonApproves(seat: Seat, person: Person): Promise<void> {
+async function deletesAfterAnApproval(seat: Seat, person: Person): Promise<void> {
   await tryToDelete(seat, person, "decline");
   const { structured } = await tryToDelete(seat, person, "approve");
   expect(structured).toMatchObject({ deleted: { path: "spring" } });
 }
 
-/** Around an approval: what changes nothing, and that it counts once. */
-async function isNotFooled(seat: Seat, person: Person): Promise<void> {
+/** An approval counts once, and only for the link that it has shown. */
+async function needsANewApproval(seat: Seat, person: Person): Promise<void> {
   const remove = { id: "spring" };
   await expectFailure(seat, "get_link", remove, "not_found");
   await expectFailure(seat, "delete_link", remove, "not_found");
-  // The approval was for the link that was there before, and is used up.
+  // The approval was for the earlier link, and has been used.
   await seat.callTool("create_link", { path: "spring" });
   if (person.elicit === undefined) {
     const asked = await expectFailure(seat, "delete_link", remove, "approval_required");
@@ -164,7 +164,7 @@ async function tryToDelete(
   return expectFailure(seat, "delete_link", remove, "approval_declined");
 }
 
-/** A person without a form decides on the page, before the call that then goes on. */
+/** A person without a form decides on the page before the call is repeated. */
 async function decideIfOnPage(
   seat: Seat,
   person: Person,
@@ -177,7 +177,7 @@ async function decideIfOnPage(
   await decideOnPage(readUrl(asked), person.decision);
 }
 
-/** Says yes to the call that comes next, wherever it is asked. */
+/** Approves the next call, in the form or on the page. */
 export async function approveIfOnPage(
   seat: Seat,
   person: Person,
@@ -192,7 +192,7 @@ function readUrl({ structured }: ToolResult): string {
   return structured.error.approval.url;
 }
 
-/** A failure as design.md, "Results", has it: the same in both places. */
+/** A failure, with the same JSON in both places of the result. */
 export async function expectFailure(
   { callTool }: Seat,
   name: string,

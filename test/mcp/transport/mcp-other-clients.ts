@@ -17,7 +17,7 @@ import {
 } from "../../support/mcp-clients.ts";
 import type { Seat } from "./mcp-flow.ts";
 
-/** Clients that others have made, in the shape of the official ones. */
+/** Clients of other makers, with the interface of the official ones. */
 
 type Other = Seat & { readonly [Symbol.asyncDispose]: () => Promise<void> };
 
@@ -26,7 +26,7 @@ const require = createRequire(import.meta.url);
 const inspector = require.resolve("@modelcontextprotocol/inspector-cli/build/cli.js");
 const bridge = require.resolve("mcp-remote/dist/proxy.js");
 
-/** The client of the AI SDK, of the line that runs on Node 20: revisions before 2026-07-28. */
+/** The client of the AI SDK that runs on Node 20: revisions before 2026-07-28. */
 export async function connectAiSdk(given: Connecting): Promise<Other> {
   const { elicit } = given;
   const { transport, readProcess } = openTransport(given);
@@ -40,7 +40,7 @@ export async function connectAiSdk(given: Connecting): Promise<Other> {
   return {
     listNames: async () => (await client.listTools()).tools.map(({ name }) => name),
     callTool: async (name, args = {}) => {
-      // Whether it is on the list or not: a model may call what it saw once.
+      // A model may call a tool that is no longer listed.
       const tools = [{ name, inputSchema: { type: "object" as const } }];
       const tool = client.toolsFromDefinitions({ tools })[name];
       if (tool === undefined) throw new Error(`the AI SDK makes no tool of ${name}`);
@@ -59,11 +59,11 @@ function openTransport(given: Connecting) {
   return { transport, readProcess: record(transport, "process") };
 }
 
-/** The inspector's command line: a process for each call, and nobody to ask. */
+/** The inspector's command line: a process for each call, without forms. */
 export function openInspector({ url, token }: Connecting & { readonly transport: "http" }): Seat {
   const target = [url, "--header", `Authorization: Bearer ${token}`];
 
-  // The first call takes the whole way of `--cli`, which starts the second program here.
+  // The first call uses `--cli`, which starts the second program.
   let start: readonly string[] = [inspector, "--cli"];
   async function ask(method: string, words: readonly string[] = []) {
     const args = [...start, ...target, "--method", method, ...words];
@@ -87,7 +87,7 @@ export function openInspector({ url, token }: Connecting & { readonly transport:
   };
 }
 
-/** A client that speaks stdio alone, and the bridge that carries it to a server over HTTP. */
+/** A client over stdio, and the bridge that connects it to a server over HTTP. */
 export async function connectThroughBridge(
   given: Connecting & { readonly transport: "http" },
 ): Promise<Other> {
@@ -97,7 +97,7 @@ export async function connectThroughBridge(
     transport: "stdio",
     program: bridge,
     words: [url, "--header", `Authorization: Bearer ${token}`, "--transport", "http-only"],
-    // It keeps a folder of its own, at home if it is not told where.
+    // By default its folder is in the home folder.
     env: { MCP_REMOTE_CONFIG_DIR: folder },
     ...(elicit !== undefined && { elicit }),
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createFolder, startServe } from "../../support/command.ts";
+import { createFolder, startServe, type Serving } from "../../support/command.ts";
 import { createGate, type Gate, waitUntil } from "../../support/clock.ts";
 import { answerEmpty, startDeployment } from "../../support/remote.ts";
 import {
@@ -11,11 +11,11 @@ import {
   startRaw,
 } from "../../support/mcp-http.ts";
 
-/** Two requests of one client with one id, the second before the first is answered. */
+/** A client sends a second request with the id of one that is not answered yet. */
 
 const refusal = { code: -32600, message: expect.stringMatching(/its own id/) };
 
-/** A deployment without links, which can be held up. */
+/** A remote server without links, which can be paused. */
 async function startHeld() {
   let gate: Gate | undefined;
   const deployment = await startDeployment(async (request, response) => {
@@ -27,32 +27,34 @@ async function startHeld() {
     env: { WAYPOST_BASE_URL: url, WAYPOST_API_KEY: "some-key", WAYPOST_PROBE: "off" },
     hold: () => (gate = createGate()),
     letGo: () => gate?.open(),
-    /** Until it was asked so often. */
     untilAsked: (count: number) => waitUntil(() => requests.length === count),
     countAsked: () => requests.length,
     [Symbol.asyncDispose]: () => deployment[Symbol.asyncDispose](),
   };
 }
 
-/** A call may take a shorter way once the SDK has let one like it through. */
+/** Opens a session of an earlier revision, and sends messages in it. */
+async function openSession({ places: { mcp }, key }: Serving) {
+  const opened = await post(mcp, withSession(key, undefined, handshake[0]));
+  const session = String(opened.headers["mcp-session-id"]);
+  const ask = (body: object) => post(mcp, withSession(key, session, body));
+  await ask(handshake[1]);
+  return ask;
+}
+
+/** Calls after the first one take the fast path. */
 const ways = [
-  ["that the SDK answers", 0],
-  ["that goes to its tool at once", 2],
+  ["through the SDK", 0],
+  ["on the fast path", 2],
 ] as const;
 
-describe.concurrent.each(ways)("in a session over HTTP, of a call %s", (_, before) => {
-  test("the second is refused and does nothing, and the first is answered", async () => {
+describe.concurrent.each(ways)("over HTTP, for a call %s", (_, before) => {
+  test("the second request is refused, and the first is answered", async () => {
     await using held = await startHeld();
     await using folder = await createFolder();
     await using serving = await startServe(folder.path, [], { env: held.env });
     const { mcp } = serving.places;
-    const open = async () => {
-      const opened = await post(mcp, withSession(serving.key, undefined, handshake[0]));
-      const session = String(opened.headers["mcp-session-id"]);
-      await post(mcp, withSession(serving.key, session, handshake[1]));
-      return (body: object) => post(mcp, withSession(serving.key, session, body));
-    };
-    const [ask, askElsewhere] = [await open(), await open()];
+    const [ask, askAsOther] = [await openSession(serving), await openSession(serving)];
     for (let id = 1; id <= before; id += 1) await ask(callOf(id, "list_links"));
     held.hold();
     const first = ask(callOf(7, "list_links"));
@@ -62,38 +64,32 @@ describe.concurrent.each(ways)("in a session over HTTP, of a call %s", (_, befor
       400,
       { jsonrpc: "2.0", id: null, error: refusal },
     ]);
-    // Neither what is no call, nor one of several.
+    // The same holds for other methods and for batches.
     expect((await ask({ jsonrpc: "2.0", id: 7, method: "tools/list" })).status).toBe(400);
     const ping = { jsonrpc: "2.0", method: "ping" };
     expect((await ask([8, 7].map((id) => ({ ...ping, id })))).status).toBe(400);
     expect((await ask([9, 9].map((id) => ({ ...ping, id })))).status).toBe(400);
     expect(held.countAsked()).toBe(before + 1);
-    // Another session has ids of its own, and so has every call of the later revision.
+    // Other sessions and calls of 2026-07-28 have ids of their own.
     const others = [
       ask(callOf("7", "list_links")),
-      askElsewhere(callOf(7, "list_links")),
+      askAsOther(callOf(7, "list_links")),
       post(mcp, modernCall(serving.key, 7, "list_links")),
     ];
     held.letGo();
     for (const answer of await Promise.all([first, ...others])) {
       expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('"links":[]')]);
     }
-    // What is answered leaves its id.
+    // An answered request releases its id.
     expect((await ask(callOf(7, "list_links"))).status).toBe(200);
     for (const id of [8, 9]) expect((await ask({ ...ping, id })).status).toBe(200);
   });
-});
 
-describe.concurrent.each(ways)("in a session over HTTP, of a call %s", (_, before) => {
-  test("one that was given up ends, and leaves its id to the next", async () => {
+  test("a cancelled request ends and releases its id", async () => {
     await using held = await startHeld();
     await using folder = await createFolder();
     await using serving = await startServe(folder.path, [], { env: held.env });
-    const { mcp } = serving.places;
-    const opened = await post(mcp, withSession(serving.key, undefined, handshake[0]));
-    const session = String(opened.headers["mcp-session-id"]);
-    const ask = (body: object) => post(mcp, withSession(serving.key, session, body));
-    await ask(handshake[1]);
+    const ask = await openSession(serving);
     for (let id = 1; id <= before; id += 1) await ask(callOf(id, "list_links"));
     held.hold();
     const first = ask(callOf(7, "list_links"));
@@ -102,7 +98,7 @@ describe.concurrent.each(ways)("in a session over HTTP, of a call %s", (_, befor
     expect((await ask({ jsonrpc: "2.0", method: "notifications/cancelled", params })).status).toBe(
       202,
     );
-    // Though nothing has answered it.
+    // It has no answer.
     expect(await first).toMatchObject({ status: 200, text: "" });
     const next = await ask({ jsonrpc: "2.0", id: 7, method: "ping" });
     expect([next.status, next.text]).toEqual([200, expect.stringContaining('"result":{}')]);
@@ -111,8 +107,8 @@ describe.concurrent.each(ways)("in a session over HTTP, of a call %s", (_, befor
   });
 });
 
-describe.concurrent.each(ways)("over stdio, of a call %s", (_, before) => {
-  test("the second is refused and does nothing, and the first is answered", async () => {
+describe.concurrent.each(ways)("over stdio, for a call %s", (_, before) => {
+  test("the second request is refused, and the first is answered", async () => {
     await using held = await startHeld();
     await using folder = await createFolder();
     await using session = startRaw({ data: folder.path, env: held.env });
@@ -137,7 +133,7 @@ describe.concurrent.each(ways)("over stdio, of a call %s", (_, before) => {
     expect(held.countAsked()).toBe(before + 1);
     held.letGo();
     await waitUntil(() => session.count(7) === 3);
-    // What is answered leaves its id.
+    // An answered request releases its id.
     session.send(callOf(7, "list_links"));
     await waitUntil(() => session.count(7) === 4);
     const answered = session.heard().filter(({ id }) => id === 7);
@@ -145,7 +141,7 @@ describe.concurrent.each(ways)("over stdio, of a call %s", (_, before) => {
     for (const answer of answered.slice(2)) expect(answer).toMatchObject({ result: links });
   });
 
-  test("one that was given up leaves its id to the next", async () => {
+  test("a cancelled request releases its id", async () => {
     await using held = await startHeld();
     await using folder = await createFolder();
     await using session = startRaw({ data: folder.path, env: held.env });

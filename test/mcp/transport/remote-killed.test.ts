@@ -4,7 +4,7 @@ import { createUsedFolder, startServe, type Serving } from "../../support/comman
 import { connectV1, connectV2, type Connected } from "../../support/mcp-clients.ts";
 import { waitUntil } from "../../support/clock.ts";
 
-/** A deployment that is killed in the middle of a call: what is told of it, and what comes next. */
+/** A remote server is killed during a call: the error, and the calls after it. */
 
 type Case = {
   readonly over: "stdio" | "HTTP";
@@ -13,30 +13,18 @@ type Case = {
   readonly error: object;
 };
 
-/** Nothing came of a read, and an overwrite begins with one; of a write nobody can know. */
+/** A read has no effect, and an overwrite begins with one. The outcome of a write is unknown. */
+const unreached = { code: "unreachable", effect: "none", retry: "later" };
+const doubtful = { code: "outcome_unknown", effect: "unknown", retry: "never" };
+const args = { path: "perhaps" };
 const cases: readonly Case[] = [
-  {
-    over: "stdio",
-    tool: "list_links",
-    args: {},
-    error: { code: "unreachable", effect: "none", retry: "later" },
-  },
-  {
-    over: "HTTP",
-    tool: "create_link",
-    args: { path: "perhaps" },
-    error: { code: "outcome_unknown", effect: "unknown", retry: "never" },
-  },
-  {
-    over: "stdio",
-    tool: "upsert_link",
-    args: { path: "perhaps", name: "Perhaps" },
-    error: { code: "unreachable", effect: "none", retry: "later" },
-  },
+  { over: "stdio", tool: "list_links", args: {}, error: unreached },
+  { over: "HTTP", tool: "create_link", args, error: doubtful },
+  { over: "stdio", tool: "upsert_link", args: { ...args, name: "Perhaps" }, error: unreached },
 ];
 
 test.concurrent.each(cases)(
-  "a deployment that is killed in the middle of $tool leaves a clear error, over $over",
+  "a remote server killed during $tool leaves a clear error over $over",
   async (given) => {
     await using folder = await createUsedFolder();
     await using deployment = await startServe(folder.path);
@@ -61,10 +49,10 @@ async function expectRecovery(
   { tool, args, error }: Case,
 ): Promise<void> {
   expect((await client.callTool("create_link", { path: "before" })).isError).toBe(false);
-  // What is found out beside the first call is over by then.
+  // The probes have ended after this call.
   await client.callTool("explain_access");
   const { port } = new URL(deployment.places.url);
-  // It stands still, so that the call is under way until it is killed.
+  // A stopped process keeps the call open until it is killed.
   process.kill(deployment.pid, "SIGSTOP");
   const answered = client.callTool(tool, args);
   await waitUntil(() => hasUnread(Number(port)));

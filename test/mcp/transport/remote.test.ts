@@ -12,73 +12,50 @@ import {
   type Person,
   runAcceptance,
 } from "./mcp-flow.ts";
-import { openGround, type Ground, modernCall, post } from "../../support/mcp-http.ts";
+import { openGround, type Ground, modernCall, post, type Tenant } from "../../support/mcp-http.ts";
 import { openForAll } from "../../support/open-for.ts";
 
-/** In front of another Waypost: the same as with one's own store, and the key stays with us. */
+/** In front of another Waypost everything works as usual, and the key stays secret. */
 
 let ground: Ground;
 openForAll(openGround, (opened) => (ground = opened));
 
-/** What the operator of this side says of the key; the deployment tells nobody. */
+/** The scopes that the operator declares for the key. */
 const scopes = "links.index,links.show,links.create,links.destroy,ios_apps.index,ios_apps.create";
-const eras = ["v1", "modern"] as const;
-type Era = (typeof eras)[number];
 
-describe.concurrent("in front of a second Waypost, a client does all that it is there for", () => {
-  test.each<[Era, boolean]>([
-    ["v1", true],
-    ["modern", false],
-  ])("over stdio (%s, a form: %s)", async (era, hasForm) => {
+describe.concurrent("in front of a second Waypost", () => {
+  test("the 1.x client passes the acceptance over stdio, with a form", async () => {
     await using folder = await createFolder();
     const tenant = await addLimitedTenant(ground);
-    const person = createPerson({ hasForm });
+    const person = createPerson({ hasForm: true });
     const elicit = person.elicit && { elicit: person.elicit };
     const env = { ...aim(tenant.key), WAYPOST_SCOPES: scopes };
     const given = { transport: "stdio", data: folder.path, env, ...elicit } as const;
-    await using client = era === "v1" ? await connectV1(given) : await connectV2({ ...given, era });
-    await tenant.setRole("viewer");
-    await learnRole(client, person);
-    await tenant.setRole("manager");
-    await runAcceptance(client, tenant, person);
-    await tenant.revoke();
-    await expectFailure(client, "list_links", {}, "key_invalid", { status: 401 });
+    await using client = await connectV1(given);
+    await expectAcceptance(client, tenant, person);
   });
 
-  test.each<[Era, boolean]>([
-    ["v1", false],
-    ["modern", true],
-  ])("over HTTP (%s, a form: %s)", async (era, hasForm) => {
+  test("the 2.x client passes the acceptance over HTTP, on the page", async () => {
     const tenant = await addLimitedTenant(ground);
-    const person = createPerson({ hasForm });
-    const elicit = person.elicit && { elicit: person.elicit };
+    const person = createPerson({ hasForm: false });
     await using gateway = await openGateway({ ...aim(tenant.key), WAYPOST_SCOPES: scopes });
     const { places, key: token } = gateway.serving;
-    const given = { transport: "http", url: places.mcp, token, ...elicit } as const;
-    await using client = era === "v1" ? await connectV1(given) : await connectV2({ ...given, era });
-    await tenant.setRole("viewer");
-    await learnRole(client, person);
-    await tenant.setRole("manager");
-    await runAcceptance(client, tenant, person);
-    await tenant.revoke();
-    await expectFailure(client, "list_links", {}, "key_invalid", { status: 401 });
+    await using client = await connectV2({ transport: "http", url: places.mcp, token });
+    await expectAcceptance(client, tenant, person);
   });
-});
 
-describe.concurrent("what a refusal teaches", () => {
-  test.each(eras)("leaves the list, and clients of either way are told (%s)", async (era) => {
+  test("a refused tool leaves the list, and clients over stdio and HTTP are notified", async () => {
     await using folder = await createFolder();
     const { key } = await ground.addTenant({ scopes: ["links.index", "links.show"] });
     await using gateway = await openGateway(aim(key));
     const { places, key: token } = gateway.serving;
-    for (const given of [
-      { transport: "stdio", data: folder.path, env: aim(key), watches: true },
-      { transport: "http", url: places.mcp, token, watches: true },
-    ] as const) {
-      await using client =
-        era === "v1" ? await connectV1(given) : await connectV2({ ...given, era });
+    for (const open of [
+      () => connectV1({ transport: "stdio", data: folder.path, env: aim(key), watches: true }),
+      () => connectV2({ transport: "http", url: places.mcp, token, watches: true }),
+    ]) {
+      await using client: Connected = await open();
       expect(await client.listNames()).toContain("create_link");
-      // A write of a link is never tried out, so it takes the call itself to find out.
+      // No probe writes a link, so only a call finds out.
       await expectFailure(client, "create_link", {}, "scope_missing", { status: 401 });
       await client.untilChanged(1);
       const names = await client.listNames();
@@ -89,7 +66,7 @@ describe.concurrent("what a refusal teaches", () => {
 });
 
 describe.concurrent("the gateway's token", () => {
-  test("is made on the first start for its owner alone, and needed on loopback too", async () => {
+  test("is created on the first start, private, and required on loopback", async () => {
     const { key } = await ground.addTenant();
     await using gateway = await openGateway(aim(key));
     const { places, key: token } = gateway.serving;
@@ -103,7 +80,7 @@ describe.concurrent("the gateway's token", () => {
       return post(places.mcp, { headers, body });
     };
     expect((await ask(token)).status).toBe(200);
-    // Not even the operator's own key is taken: the server asks for its own token.
+    // The operator's own key is not accepted either.
     for (const wrong of [key, `${token}x`, token.slice(0, -1), token.toUpperCase()]) {
       expect((await ask(wrong)).status).toBe(401);
     }
@@ -115,23 +92,26 @@ describe.concurrent("the gateway's token", () => {
     expect(again.key).toBe(token);
   });
 
-  test.each(["a variable", "a file"])("may be given by %s, and then none is made", async (by) => {
-    await using folder = await createFolder();
-    const file = `${folder.path}.token`;
-    writeFileSync(file, "a-token-of-our-own\n");
-    const given =
-      by === "a file"
-        ? { WAYPOST_HTTP_TOKEN_FILE: file }
-        : { WAYPOST_HTTP_TOKEN: "a-token-of-our-own" };
-    const { key } = await ground.addTenant();
-    const env = { ...aim(key), ...given };
-    await using serving = await startServe(folder.path, [], { env });
-    expect(readdirSync(folder.path)).not.toContain("http.token");
-    const { headers, body } = modernCall("a-token-of-our-own", 1, "list_links");
-    expect((await post(serving.places.mcp, { headers, body })).status).toBe(200);
-  });
+  test.each(["a variable", "a file"])(
+    "may be given by %s, and then none is created",
+    async (by) => {
+      await using folder = await createFolder();
+      const file = `${folder.path}.token`;
+      writeFileSync(file, "a-token-of-our-own\n");
+      const given =
+        by === "a file"
+          ? { WAYPOST_HTTP_TOKEN_FILE: file }
+          : { WAYPOST_HTTP_TOKEN: "a-token-of-our-own" };
+      const { key } = await ground.addTenant();
+      const env = { ...aim(key), ...given };
+      await using serving = await startServe(folder.path, [], { env });
+      expect(readdirSync(folder.path)).not.toContain("http.token");
+      const { headers, body } = modernCall("a-token-of-our-own", 1, "list_links");
+      expect((await post(serving.places.mcp, { headers, body })).status).toBe(200);
+    },
+  );
 
-  test("is all that it has to do with the API: there is none here", async () => {
+  test("does not open an API, because a gateway has none", async () => {
     const { key } = await ground.addTenant();
     await using gateway = await openGateway(aim(key));
     const { places, key: token } = gateway.serving;
@@ -145,7 +125,7 @@ describe.concurrent("the gateway's token", () => {
 });
 
 describe.concurrent("the operator's key", () => {
-  test("is shown to no caller, not even by a deployment that repeats it", async () => {
+  test("is never shown, even if the remote server repeats it", async () => {
     const key = "canary-1234567890";
     await using parrot = await startDeployment((request, response) => {
       response.writeHead(401, { "content-type": "application/json", "x-key": key });
@@ -163,7 +143,7 @@ describe.concurrent("the operator's key", () => {
     expect(stdout + stderr).not.toContain(key);
   });
 
-  test("is never the one that lies in the data folder for one's own store", async () => {
+  test("is never the one in the data folder, which belongs to its own store", async () => {
     await using folder = await createFolder();
     mkdirSync(folder.path, { mode: 0o700 });
     const file = join(folder.path, "owner.key");
@@ -186,7 +166,7 @@ describe.concurrent("the operator's key", () => {
 });
 
 describe.concurrent("the network", () => {
-  test("is not touched before the first call of a tool where nothing is to be asked", async () => {
+  test("is not used before the first call of a tool without probes", async () => {
     await using folder = await createFolder();
     await using deployment = await startDeployment(answerEmpty);
     const remote = { WAYPOST_BASE_URL: deployment.url, WAYPOST_API_KEY: "some-key" };
@@ -210,7 +190,16 @@ describe.concurrent("the network", () => {
   });
 });
 
-/** A role is nothing that scopes tell: a call that a person approved of, and is refused, does. */
+async function expectAcceptance(client: Connected, tenant: Tenant, person: Person) {
+  await tenant.setRole("viewer");
+  await learnRole(client, person);
+  await tenant.setRole("manager");
+  await runAcceptance(client, tenant, person);
+  await tenant.revoke();
+  await expectFailure(client, "list_links", {}, "key_invalid", { status: 401 });
+}
+
+/** Only a refused call shows that a role is missing. */
 async function learnRole(client: Connected, person: Person): Promise<void> {
   const app = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
   await approveIfOnPage(client, person, "register_ios_app", app);

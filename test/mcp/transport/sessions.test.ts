@@ -4,16 +4,16 @@ import { createSessions } from "../../../src/mcp/transport/sessions.ts";
 import { connectV1, connectV2 } from "../../support/mcp-clients.ts";
 import { openGround, modernCall, post, withSession, handshake } from "../../support/mcp-http.ts";
 
-/** Sessions of the earlier revisions over HTTP: how many, how long, and whose. */
+/** Sessions of the earlier revisions over HTTP: their number, duration and owner. */
 
 const minute_ms = 60_000;
 
 describe("the sessions of a key", () => {
-  test("begin with a handshake and with nothing else", async () => {
+  test("begin only with a handshake", async () => {
     const { sessions, send, servers } = openSessions();
     const { status } = await send(undefined, { jsonrpc: "2.0", id: 1, method: "tools/list" });
     expect([status, sessions.count()]).toEqual([400, 0]);
-    // Nothing of it is left to be kept.
+    // The refused request leaves no transport.
     expect(servers.map(({ transport }) => transport)).toEqual([undefined]);
     const { id } = await send(undefined, handshake[0]);
     expect(id).toMatch(/^[0-9a-f-]{36}$/);
@@ -22,7 +22,7 @@ describe("the sessions of a key", () => {
     expect(sessions.count()).toBe(1);
   });
 
-  test("end after half an hour without a word", async () => {
+  test("end after half an hour without a message", async () => {
     const { sessions, send, advance } = openSessions();
     const { id } = await send(undefined, handshake[0]);
     advance(29 * minute_ms);
@@ -34,12 +34,12 @@ describe("the sessions of a key", () => {
     expect(sessions.count()).toBe(0);
   });
 
-  test("last as long as their client listens, and half an hour more", async () => {
+  test("last while their client listens, and half an hour longer", async () => {
     const { send, listen, advance } = openSessions();
     const { id = "" } = await send(undefined, handshake[0]);
     const stream = await listen(id);
     expect(stream.status).toBe(200);
-    // A second one is refused, and does not count as listening.
+    // A second stream is refused, and does not count as listening.
     expect((await listen(id)).status).toBe(409);
     advance(600 * minute_ms);
     expect((await send(id, listTools)).status).toBe(200);
@@ -50,7 +50,7 @@ describe("the sessions of a key", () => {
     expect((await send(id, listTools)).status).toBe(404);
   });
 
-  test("never end for another's sake while they are in use: the new one is refused", async () => {
+  test("that are in use are not replaced: a new one is refused", async () => {
     const { sessions, send, listen, fill, advance } = openSessions();
     const [listening = "", used = ""] = await fill("full");
     await listen(listening);
@@ -64,12 +64,12 @@ describe("the sessions of a key", () => {
     const data = { code: "overloaded", effect: "none", retry: "later", retry_after_s: 30 };
     expect(error.data).toEqual(data);
     expect(error.message).toMatch(/DELETE with their Mcp-Session-Id.*2026-07-28.*try again/);
-    // Nothing of it was begun.
+    // No session was opened.
     expect([refused.id, sessions.count()]).toEqual([undefined, count]);
     for (const id of [listening, used]) expect((await send(id, listTools)).status).toBe(200);
   });
 
-  test("make room for another one when they are unused for five minutes", async () => {
+  test("are replaced after five unused minutes", async () => {
     const { sessions, send, listen, fill, advance } = openSessions();
     const ids = await fill("full");
     const [listening = "", silent = "", used = ""] = ids;
@@ -84,7 +84,7 @@ describe("the sessions of a key", () => {
     expect(await Promise.all(statuses)).toEqual([200, 404, 200]);
   });
 
-  test("of one key leave room for other keys, and give none of theirs away", async () => {
+  test("of one key do not replace those of other keys", async () => {
     const { sessions, send, fill, advance } = openSessions();
     const [theirs = ""] = await fill("one", 1);
     advance(6 * minute_ms);
@@ -97,7 +97,7 @@ describe("the sessions of a key", () => {
     expect(ids.length).toBeGreaterThanOrEqual(1000);
   });
 
-  test("are told to be over by DELETE, and all of them by a stop", async () => {
+  test("end by DELETE, and all of them by a stop", async () => {
     const { sessions, send, listen } = openSessions();
     const { id = "" } = await send(undefined, handshake[0]);
     const stream = await listen(id);
@@ -110,7 +110,7 @@ describe("the sessions of a key", () => {
     expect([await open.text(), sessions.count()]).toEqual(["", 0]);
   });
 
-  test("hear of another list of tools, each on its own stream", async () => {
+  test("receive a changed list, each on its own stream", async () => {
     const { sessions, send, listen } = openSessions();
     const streams = [];
     for (const _ of [1, 2]) {
@@ -124,13 +124,13 @@ describe("the sessions of a key", () => {
       expect(decode(await reader?.read()).match(/tools\/list_changed/g)).toHaveLength(1);
     }
     await sessions.close();
-    // Once each, and then the end.
+    // Each stream gets one notice, and then ends.
     for (const reader of readers) expect(await reader?.read()).toMatchObject({ done: true });
   });
 });
 
-describe("over the command", () => {
-  test("a session is its own key's: another key does not find it", async () => {
+describe("the built command", () => {
+  test("hides a session from other keys", async () => {
     await using ground = await openGround();
     const { mcp } = ground.serving.places;
     const [one, other] = [await ground.addTenant(), await ground.addTenant()];
@@ -152,7 +152,7 @@ describe("over the command", () => {
     expect((await post(mcp, withSession(one.key, id, listTools))).status).toBe(404);
   });
 
-  test("2026-07-28 needs no session, and leaves none", async () => {
+  test("needs no session for 2026-07-28, and leaves none", async () => {
     await using ground = await openGround();
     const { mcp } = ground.serving.places;
     const { key } = await ground.addTenant();
@@ -160,17 +160,17 @@ describe("over the command", () => {
     expect([answer.status, answer.headers["mcp-session-id"]]).toEqual([200, undefined]);
     const { result } = JSON.parse(answer.text);
     expect(result.structuredContent.links).toEqual([]);
-    // A session that somebody names is none of its business.
+    // A session id is ignored.
     const { headers, body } = modernCall(key, 2, "list_links");
     const named = await post(mcp, { headers: { ...headers, "mcp-session-id": "none" }, body });
     expect(named.status).toBe(200);
   });
 
-  test("two hundred calls of twenty keys with the same ids each see their own", async () => {
+  test("returns to each of twenty keys only its own links, with equal ids", async () => {
     await using ground = await openGround();
     const { mcp: url } = ground.serving.places;
     const tenants = await Promise.all(Array.from({ length: 20 }, () => ground.addTenant()));
-    const names = tenants.map(({ subdomain }) => `of-${subdomain}-alone`);
+    const names = tenants.map(({ subdomain }) => `of-${subdomain}-only`);
     await Promise.all(
       tenants.map(async ({ key }, index) => {
         await post(url, modernCall(key, 1, "create_link", { path: "mine", name: names[index] }));
@@ -234,7 +234,7 @@ function openSessions() {
     return { status, headers, text, id: headers.get("mcp-session-id") ?? undefined };
   }
 
-  /** Opens sessions until one is refused: of one key, or of as many as it takes. */
+  /** Opens sessions until one is refused: of one key, or of several. */
   async function fill(key: string, most = Infinity) {
     const ids: string[] = [];
     const keys = key === "full" ? ["one", "another", "a third"] : [key];

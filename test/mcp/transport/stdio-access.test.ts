@@ -8,42 +8,19 @@ import { openGround, type Ground, startRaw } from "../../support/mcp-http.ts";
 import { openForAll } from "../../support/open-for.ts";
 import { waitUntil } from "../../support/clock.ts";
 
-/** Over stdio: what a key shows, and what of the key or of our insides is shown to nobody. */
+/** Over stdio: which tools a key has, and that keys and internals are never shown. */
 
 let ground: Ground;
 openForAll(openGround, (opened) => (ground = opened));
 
-describe.concurrent("a key that may look at links", () => {
-  test.each(["v1", "modern"])("shows the tools that do, and no other (%s)", async (era) => {
-    const { key } = await ground.addTenant({ scopes: ["links.index", "links.show"] });
-    const env = { WAYPOST_API_KEY: key };
-    const connect = era === "v1" ? connectV1 : connectV2;
-    await using client = await connect({ transport: "stdio", data: ground.data, env });
-    expect((await client.listNames()).toSorted()).toEqual([
-      "audit_links",
-      "check_domain",
-      "explain_access",
-      "explain_link",
-      "export_links",
-      "get_link",
-      "link_stats",
-      "list_links",
-      "resolve_short_link",
-    ]);
-    await expectFailure(client, "create_link", {}, "scope_missing");
-    const { structured } = await client.callTool("explain_access");
-    expect(structured.access.granted).toHaveLength(9);
-  });
-});
-
-describe.concurrent("a key that our own service does not take", () => {
+describe.concurrent("a key that our own service refuses", () => {
   const invalid = "waypost_0000000000000000000000000000000000000000";
   const client = "waypost_client_0000000000000000000000000000000000";
 
   test.each([
     ["an unknown key", invalid],
     ["a client key", client],
-  ])("%s shows the tools that need no key, and other calls say key_invalid", async (_, key) => {
+  ])("%s has the tools that need no key, and other calls return key_invalid", async (_, key) => {
     const env = { WAYPOST_API_KEY: key };
     await using client = await connectV2({ transport: "stdio", data: ground.data, env });
     expect((await client.listNames()).toSorted()).toEqual(["explain_access", "resolve_short_link"]);
@@ -62,97 +39,75 @@ describe.concurrent("a key that our own service does not take", () => {
   });
 });
 
-describe.concurrent("what a key may not do any more", () => {
-  test.each(["v1", "modern"] as const)(
-    "leaves the list, and the client is told (%s)",
-    async (era) => {
-      const tenant = await ground.addTenant();
-      const env = { WAYPOST_API_KEY: tenant.key };
-      const given = { transport: "stdio", data: ground.data, env, watches: true } as const;
-      await using client =
-        era === "v1" ? await connectV1(given) : await connectV2({ ...given, era });
-      const before = await client.listNames();
-      expect(before).toContain("list_links");
-      await tenant.suspend(true);
-      await expectFailure(client, "list_links", {}, "account_suspended");
-      await client.untilChanged(1);
-      expect((await client.listNames()).toSorted()).toEqual([
-        "explain_access",
-        "resolve_short_link",
-      ]);
-      await tenant.suspend(false);
-      await client.callTool("explain_access");
-      await client.untilChanged(2);
-      expect(await client.listNames()).toEqual(before);
-    },
-  );
-});
-
-describe.concurrent("without any key", () => {
-  test("there is what needs none, and the rest says what is missing", async () => {
-    await using folder = await createUsedFolder();
-    const env = { WAYPOST_BASE_URL: ground.serving.places.url };
-    await using client = await connectV1({ transport: "stdio", data: folder.path, env });
-    expect((await client.listNames()).toSorted()).toEqual(["explain_access", "resolve_short_link"]);
-    await expectFailure(client, "list_links", {}, "key_missing");
-  });
+test("a key loses tools that it may no longer use, and its client is notified", async () => {
+  const tenant = await ground.addTenant();
+  const env = { WAYPOST_API_KEY: tenant.key };
+  const given = { transport: "stdio", data: ground.data, env, watches: true } as const;
+  await using client = await connectV2(given);
+  const before = await client.listNames();
+  expect(before).toContain("list_links");
+  await tenant.suspend(true);
+  await expectFailure(client, "list_links", {}, "account_suspended");
+  await client.untilChanged(1);
+  expect((await client.listNames()).toSorted()).toEqual(["explain_access", "resolve_short_link"]);
+  await tenant.suspend(false);
+  await client.callTool("explain_access");
+  await client.untilChanged(2);
+  expect(await client.listNames()).toEqual(before);
 });
 
 describe.concurrent("a key", () => {
-  test.each(["a variable", "a file"])(
-    "given by %s is never said again: not in a result, a log or a file",
-    async (by) => {
-      const { key } = await ground.addTenant({ plan: "free" });
-      const file = join(ground.data, `${by.slice(2)}.key`);
-      writeFileSync(file, `${key}\n`);
-      const source = by === "a file" ? { WAYPOST_API_KEY_FILE: file } : { WAYPOST_API_KEY: key };
-      const env = { ...source, WAYPOST_LOG: "debug" };
-      await using client = await connectV1({
-        transport: "stdio",
-        data: ground.data,
-        env,
-        elicit: approve,
-      });
-      const said: string[] = [];
-      for (const [name, args] of [
-        ["explain_access", {}],
-        ["create_link", { path: "canary" }],
-        ["create_link", { path: "canary" }],
-        ["create_link", { referrer: "Pro" }],
-        ["list_projects", {}],
-        ["get_link", { id: "canary", colour: "red" }],
-        ["delete_link", { id: "canary" }],
-        ["delete_link", { id: "canary" }],
-      ] as const) {
-        const { text } = await client.callTool(name, args);
-        said.push(text);
-      }
-      expect(said.filter((text) => text.includes('"deleted"'))).toHaveLength(1);
-      await expect(client.callTool(key)).rejects.toThrow("Unknown tool");
-      await client.close();
-      await using raw = startRaw({ data: ground.data, env });
-      raw.send(`Good morning ${key}`, { jsonrpc: "2.0", id: key, method: key });
-      await raw.answer(null);
-      raw.child.stdin?.end();
-      await raw.ended;
-      rmSync(file);
-      expect(said.join("")).not.toContain(key);
-      const logs = `${client.process?.stderr()}${raw.stderr()}`;
-      expect(logs).toContain("rejected an input line");
-      expect(logs).not.toContain(key);
-      const names = readdirSync(ground.data);
-      expect(names).toContain("state.db");
-      const leaky = names.filter((name) => readFileSync(join(ground.data, name)).includes(key));
-      expect(leaky).toEqual([]);
-    },
-  );
+  test.each(["a variable", "a file"])("given by %s is in no result, log or file", async (by) => {
+    const { key } = await ground.addTenant({ plan: "free" });
+    const file = join(ground.data, `${by.slice(2)}.key`);
+    writeFileSync(file, `${key}\n`);
+    const source = by === "a file" ? { WAYPOST_API_KEY_FILE: file } : { WAYPOST_API_KEY: key };
+    const env = { ...source, WAYPOST_LOG: "debug" };
+    await using client = await connectV1({
+      transport: "stdio",
+      data: ground.data,
+      env,
+      elicit: approve,
+    });
+    const results: string[] = [];
+    for (const [name, args] of [
+      ["explain_access", {}],
+      ["create_link", { path: "canary" }],
+      ["create_link", { path: "canary" }],
+      ["create_link", { referrer: "Pro" }],
+      ["list_projects", {}],
+      ["get_link", { id: "canary", colour: "red" }],
+      ["delete_link", { id: "canary" }],
+      ["delete_link", { id: "canary" }],
+    ] as const) {
+      const { text } = await client.callTool(name, args);
+      results.push(text);
+    }
+    expect(results.filter((text) => text.includes('"deleted"'))).toHaveLength(1);
+    await expect(client.callTool(key)).rejects.toThrow("Unknown tool");
+    await client.close();
+    await using raw = startRaw({ data: ground.data, env });
+    raw.send(`Good morning ${key}`, { jsonrpc: "2.0", id: key, method: key });
+    await raw.answer(null);
+    raw.child.stdin?.end();
+    await raw.ended;
+    rmSync(file);
+    expect(results.join("")).not.toContain(key);
+    const logs = `${client.process?.stderr()}${raw.stderr()}`;
+    expect(logs).toContain("rejected an input line");
+    expect(logs).not.toContain(key);
+    const names = readdirSync(ground.data);
+    expect(names).toContain("state.db");
+    const leaky = names.filter((name) => readFileSync(join(ground.data, name)).includes(key));
+    expect(leaky).toEqual([]);
+  });
 });
 
-describe.concurrent("what goes wrong inside", () => {
+describe.concurrent("an internal fault", () => {
   test.each<[what: string, spoil: (path: string) => void]>([
-    ["a folder stands in its place", (path) => mkdirSync(path)],
-    ["it is something else's", (path) => writeFileSync(path, "Dear diary,\n".repeat(1000))],
-  ])("is an internal error with a reference: state.db, when %s", async (_, spoil) => {
+    ["it is a folder", (path) => mkdirSync(path)],
+    ["it is another file", (path) => writeFileSync(path, "Dear diary,\n".repeat(1000))],
+  ])("of state.db is an internal error with a reference, when %s", async (_, spoil) => {
     await using folder = await createUsedFolder();
     await using client = await connectV1({ transport: "stdio", data: folder.path });
     spoil(join(folder.path, "state.db"));
@@ -166,16 +121,16 @@ describe.concurrent("what goes wrong inside", () => {
       const lines = client.process?.stderr().split("\n").slice(0, -1);
       return lines?.find((line) => line.includes(reference));
     };
-    // Two pipes, so the log may come after the result.
+    // The log may arrive after the result.
     await waitUntil(() => findNote() !== undefined);
     const noted = findNote();
     expect(JSON.parse(noted ?? "")).toMatchObject({ level: 50, reference });
     expectNothingInside(text, folder.path);
-    // Nothing is done that the history has no room for, and reading needs none.
+    // Reading needs no history.
     expect((await client.callTool("list_links")).structured.links).toEqual([]);
   });
 
-  test("is an error in the API's words: the store, when it is something else's", async () => {
+  test("of the store is an error of the API with a reference", async () => {
     await using folder = await createUsedFolder();
     await using client = await connectV1({ transport: "stdio", data: folder.path });
     await client.callTool("create_link", { path: "lost" });

@@ -2,18 +2,18 @@ import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
 import { setImmediate as turn } from "node:timers/promises";
 import { Server } from "@modelcontextprotocol/server";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createStdioTransport, serveOverStdio } from "../../../src/mcp/transport/stdio.ts";
 import { createGate } from "../../support/clock.ts";
 import { callOf, handshake } from "../../support/mcp-http.ts";
 import { collectGarbage } from "../../support/measure-held.ts";
 
-/** Lines without a process around them: what is kept of them, and what an end waits for. */
+/** The stdio transport without a process: its memory, and the calls that an end waits for. */
 
 const mebibyte = 1024 * 1024;
 
 beforeEach(() => {
-  // No patience is over by itself.
+  // The test moves the time.
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
 });
 
@@ -21,12 +21,12 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Within this process everything that can happen has happened after so many turns. */
+/** Lets everything happen that nothing holds up. */
 async function settle(): Promise<void> {
   for (let turns = 0; turns < 50; turns += 1) await turn();
 }
 
-test("of a line that goes on and on no more is kept than may be a message", async () => {
+test("an endless line uses no more memory than a message may", async () => {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const refused: string[] = [];
   const onRefused = (reason: string) => refused.push(reason);
@@ -41,7 +41,7 @@ test("of a line that goes on and on no more is kept than may be a message", asyn
   }
   await settle();
   await collectGarbage();
-  // Whoever keeps a part of a buffer keeps all of it.
+  // A kept part of a buffer keeps the whole buffer.
   expect(fed.filter((memory) => memory.deref() !== undefined).length).toBeLessThanOrEqual(4);
   expect(refused).toEqual([]);
   input.write("\n");
@@ -51,12 +51,12 @@ test("of a line that goes on and on no more is kept than may be a message", asyn
 
 type Message = { readonly id?: unknown };
 
-/** A client's two pipes, and a server whose calls run until they are let go. */
+/** A client's two pipes, and a server whose calls run until `letGo`. */
 function serve() {
   const [input, output] = [new PassThrough(), new PassThrough()];
-  const said: Message[] = [];
-  createInterface({ input: output }).on("line", (line) => said.push(JSON.parse(line)));
-  const [answers, stop] = [createGate(), createGate()];
+  const messages: Message[] = [];
+  createInterface({ input: output }).on("line", (line) => messages.push(JSON.parse(line)));
+  const answers = createGate();
   const running: unknown[] = [];
   const createServer = () => {
     const server = new Server({ name: "test", version: "1" }, { capabilities: { tools: {} } });
@@ -73,7 +73,7 @@ function serve() {
     ...options,
     input,
     output,
-    stopped: stop.opened,
+    stopped: new Promise(() => undefined),
     createServer,
   });
   void served.then(() => (isOver = true));
@@ -82,16 +82,15 @@ function serve() {
       for (const line of lines) input.write(`${JSON.stringify(line)}\n`);
       await settle();
     },
-    end: (by: "the input" | "a stop", rest = "") => {
-      if (by === "the input") input.end(rest);
-      else stop.open();
+    endInput: () => {
+      input.end();
       return settle();
     },
     letGo: answers.open,
     running,
     isOver: () => isOver,
-    /** The ids of what was answered, the handshake's left out. */
-    listAnswered: () => said.map(({ id }) => id).slice(1),
+    /** The ids of the answered calls. */
+    listAnswered: () => messages.map(({ id }) => id).slice(1),
   };
 }
 
@@ -101,79 +100,40 @@ const cancellationOf = (requestId: number | string) => ({
   params: { requestId },
 });
 
-describe.each(["the input", "a stop"] as const)("the end by %s", (by) => {
-  test("comes at once where nothing runs", async () => {
-    const { send, end, isOver } = serve();
-    await send(...handshake);
-    expect(isOver()).toBe(false);
-    await end(by);
-    expect(isOver()).toBe(true);
-  });
-
-  test("comes when every call that runs is answered", async () => {
-    const { send, end, letGo, running, isOver, listAnswered } = serve();
-    await send(...handshake, callOf(1, "a"), callOf("one", "b"), callOf(2, "c"));
-    expect(running).toEqual(["a", "b", "c"]);
-    await end(by);
-    expect([isOver(), listAnswered()]).toEqual([false, []]);
-    letGo();
-    await settle();
-    expect([isOver(), listAnswered()]).toEqual([true, [1, "one", 2]]);
-  });
-
-  test("waits for no call that was cancelled, which has no answer any more", async () => {
-    const { send, end, running, isOver, listAnswered } = serve();
-    await send(...handshake, callOf(1, "a"), callOf("one", "b"));
-    await send(cancellationOf(1), cancellationOf("one"));
-    expect(running).toEqual(["a", "b"]);
-    await end(by);
-    expect([isOver(), listAnswered()]).toEqual([true, []]);
-  });
-
-  test("waits for the one that was not cancelled, whatever else was", async () => {
-    const { send, end, letGo, isOver, listAnswered } = serve();
-    await send(...handshake, callOf(1, "a"), callOf(2, "b"));
-    await send(cancellationOf(2), cancellationOf("1"), cancellationOf(3));
-    await end(by);
-    expect(isOver()).toBe(false);
-    letGo();
-    await settle();
-    expect([isOver(), listAnswered()]).toEqual([true, [1]]);
-  });
-
-  test("comes when the patience is over, whatever still runs", async () => {
-    const { send, end, isOver, listAnswered } = serve();
-    await send(...handshake, callOf(1, "a"));
-    await end(by);
-    await vi.advanceTimersByTimeAsync(1499);
-    await settle();
-    expect(isOver()).toBe(false);
-    await vi.advanceTimersByTimeAsync(1);
-    await settle();
-    expect([isOver(), listAnswered()]).toEqual([true, []]);
-  });
-});
-
-test("what stands at the end of the input without its newline is answered as well", async () => {
-  const { send, end, letGo, running, isOver, listAnswered } = serve();
-  await send(...handshake, callOf(1, "a"));
-  await end("the input", JSON.stringify(callOf("last", "b")));
-  expect([running, isOver()]).toEqual([["a", "b"], false]);
+test("the end of the input waits only for calls that were not cancelled", async () => {
+  const { send, endInput, letGo, running, isOver, listAnswered } = serve();
+  await send(...handshake, callOf(1, "a"), callOf("one", "b"), callOf(2, "c"));
+  await send(cancellationOf("one"), cancellationOf(2), cancellationOf("1"), cancellationOf(3));
+  expect(running).toEqual(["a", "b", "c"]);
+  await endInput();
+  expect(isOver()).toBe(false);
   letGo();
   await settle();
-  expect([isOver(), listAnswered()]).toEqual([true, [1, "last"]]);
+  expect([isOver(), listAnswered()]).toEqual([true, [1]]);
 });
 
-test("the end does not wait for a subscription, which has no answer before it", async () => {
+test("the end of the input waits 1.5 seconds for a running call", async () => {
+  const { send, endInput, isOver, listAnswered } = serve();
+  await send(...handshake, callOf(1, "a"));
+  await endInput();
+  await vi.advanceTimersByTimeAsync(1499);
+  await settle();
+  expect(isOver()).toBe(false);
+  await vi.advanceTimersByTimeAsync(1);
+  await settle();
+  expect([isOver(), listAnswered()]).toEqual([true, []]);
+});
+
+test("the end does not wait for a subscription", async () => {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const transport = createStdioTransport({ input, output, onRefused: () => undefined });
-  const heard: unknown[] = [];
-  Object.assign(transport, { onmessage: (message: unknown) => heard.push(message) });
+  const received: unknown[] = [];
+  Object.assign(transport, { onmessage: (message: unknown) => received.push(message) });
   await transport.start();
   const listenTo = { jsonrpc: "2.0", id: 1, method: "subscriptions/listen", params: {} };
   input.end(JSON.stringify(listenTo));
   await transport.ended;
-  expect(heard).toEqual([listenTo]);
+  expect(received).toEqual([listenTo]);
   let isSettled = false;
   void transport.finish(60_000).then(() => (isSettled = true));
   await settle();

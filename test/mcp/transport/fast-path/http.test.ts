@@ -12,16 +12,12 @@ import {
 import { openForAll } from "../../../support/open-for.ts";
 
 /**
- * Every request gets the same answer both ways: as the first call of a session, through the SDK,
- * and after a call that the SDK has let through, on the fast path. Only the stream differs: the
- * fast path answers with JSON.
+ * A request gets the same answer through the SDK, as the first call of a session, and on the fast
+ * path, as a later call. Only the fast path answers with JSON instead of a stream.
  */
 
 let ground: Ground;
-openForAll(openGround, (opened) => {
-  ground = opened;
-  return Promise.resolve();
-});
+openForAll(openGround, (opened) => (ground = opened));
 
 type Call = { readonly headers: Readonly<Record<string, string>>; readonly body: string };
 type Ask = (id: number, name: string, args?: object) => Call;
@@ -86,57 +82,43 @@ const strange: readonly (readonly [what: string, alter: Alter])[] = [
   ["an Origin of its own", setHeaders({ origin: "http://localhost:3000" })],
   ["no token", dropHeader("authorization")],
   ["an unknown token", setHeaders({ authorization: "Bearer x" })],
-  ["two tokens", setHeaders({ authorization: ["Bearer x", "Bearer y"] })],
   ["no content type", dropHeader("content-type")],
-  ["a foreign content type", setHeaders({ "content-type": "text/plain" })],
   ["a content type with more", setHeaders({ "content-type": "application/json; charset=utf-8" })],
   ["no accept", dropHeader("accept")],
-  ["half an accept", setHeaders({ accept: "application/json" })],
   ["two accepts", setHeaders({ accept: ["application/json", "text/event-stream"] })],
   ["an unknown revision", setHeaders({ "mcp-protocol-version": "1999-01-01" })],
-  ["an earlier revision", setHeaders({ "mcp-protocol-version": "2024-11-05" })],
   ["the later revision", setHeaders({ "mcp-protocol-version": "2026-07-28" })],
   ["no revision", dropHeader("mcp-protocol-version")],
   ["another method in its header", setHeaders({ "mcp-method": "tools/list" })],
-  ["no method in a header", dropHeader("mcp-method")],
   ["another tool in its header", setHeaders({ "mcp-name": "get_link" })],
-  ["no tool in a header", dropHeader("mcp-name")],
   ["an unknown session", setHeaders({ "mcp-session-id": none })],
   ["no session", dropHeader("mcp-session-id")],
   ["a header of its own", setHeaders({ "x-request-id": "7" })],
   ["another HTTP method", (call) => ({ ...call, method: "PUT" })],
   ["no JSON", alterBody((body) => body.slice(1))],
-  ["nothing", alterBody(() => "")],
   ["a body that is too long", alterBody((body) => body + " ".repeat(4 * 1024 * 1024))],
   ["a body in parts", (call) => ({ ...call, body: cut(call.body) })],
   ["a batch of one", alterBody((body) => `[${body}]`)],
-  ["a batch of none", alterBody(() => "[]")],
-  ["a list of lists", alterBody((body) => `[[${body}]]`)],
   ["a notification", alterMessage(leaveOut("id"))],
   ["an answer", alterBody(() => JSON.stringify({ jsonrpc: "2.0", id: 7, result: {} }))],
   ["another JSON-RPC", alterMessage((message) => ({ ...message, jsonrpc: "1.0" }))],
   ["an id that is no whole number", alterMessage((message) => ({ ...message, id: 7.5 }))],
-  ["an id in a text", alterMessage((message) => ({ ...message, id: "sieben" }))],
   ["an additional member", alterMessage((message) => ({ ...message, also: 1 }))],
   ["another method", alterMessage((message) => ({ ...message, method: "tools/list" }))],
   ["no params", alterMessage(leaveOut("params"))],
-  ["params in a text", alterParams(() => "list_links")],
   ["arguments in a list", giveArguments([])],
   ["an argument that JavaScript has", giveArguments({ ["__proto__"]: { limit: 1 } })],
   ["no arguments", alterParams(leaveOut("arguments"))],
   ["no name", alterParams(leaveOut("name"))],
-  ["a name that is a number", alterParams((params) => ({ ...params, name: 5 }))],
   ["an additional parameter", alterParams((params) => ({ ...params, also: 1 }))],
   ["answers to nothing", alterParams((params) => ({ ...params, inputResponses: {} }))],
   ["a meta in a text", alterParams((params) => ({ ...params, ["_meta"]: "x" }))],
   ["a token that is an object", alterMeta({ progressToken: {} })],
   ["an invalid task", alterMeta({ "io.modelcontextprotocol/related-task": 5 })],
   ["a progress token", alterMeta({ progressToken: "p" })],
-  ["an additional member of meta", alterMeta({ "example.com/turn": 7 })],
   ["an envelope of another client", alterMeta(envelope)],
   ["a revision of its own", alterMeta({ "io.modelcontextprotocol/protocolVersion": "2027-01-01" })],
   ["a client of no name", alterMeta({ "io.modelcontextprotocol/clientInfo": {} })],
-  ["a log level that is null", alterMeta({ "io.modelcontextprotocol/logLevel": null })],
 ];
 
 describe.concurrent("in a session of an earlier revision", () => {
@@ -148,7 +130,7 @@ describe.concurrent("in a session of an earlier revision", () => {
     await compare((ask) => alter(ask(7, "list_links")));
   });
 
-  test("a call like those on the fast path is refused once its key is revoked", async () => {
+  test("a call on the fast path is refused once its key is revoked", async () => {
     const tenant = await ground.addTenant();
     const ask = await open(tenant);
     for (const id of [1, 2]) expect((await send(ask(id, "list_links"))).status).toBe(200);
@@ -157,7 +139,7 @@ describe.concurrent("in a session of an earlier revision", () => {
   });
 });
 
-test("a call like those on the fast path returns 404 once its session has ended", async () => {
+test("a call on the fast path returns 404 once its session has ended", async () => {
   const tenant = await ground.addTenant();
   const ask = await open(tenant);
   for (const id of [1, 2]) expect((await send(ask(id, "list_links"))).status).toBe(200);
@@ -175,7 +157,7 @@ test("a call of another key does not use the fast path of a session", async () =
   expect((await send(stolen)).status).toBe(404);
 });
 
-/** The same request of two keys that are alike: before anything was let through, and after. */
+/** Compares the answers to the same request of two similar keys, as a first and a later call. */
 async function compare(write: (ask: Ask) => Posting): Promise<void> {
   const first = await ground.addTenant();
   const answeredFirst = await send(write(await open(first)));
@@ -183,7 +165,7 @@ async function compare(write: (ask: Ask) => Posting): Promise<void> {
   const ask = await open(later);
   for (const id of [1, 2]) expect((await send(ask(id, "list_links"))).status).toBe(200);
   expect(clean(await send(write(ask)), later)).toEqual(clean(answeredFirst, first));
-  // Nor does it leave anything behind.
+  // The session is still usable.
   expect((await send(ask(8, "list_links"))).status).toBe(200);
 }
 
@@ -193,17 +175,16 @@ function send(given: Posting): Promise<Sent> {
   return post(ground.serving.places.mcp, given);
 }
 
-/** Without what differs from key to key and from answer to answer, and without the stream. */
+/** An answer without the parts that differ between keys, answers and streams. */
 function clean({ status, headers, text }: Sent, { subdomain }: Tenant) {
   const { date: _, "content-length": __, "transfer-encoding": ___, ...own } = headers;
-  // Each has one of its own.
-  const { "mcp-session-id": session, "x-request-id": id, ...told } = own;
-  const { "content-type": type, "x-accel-buffering": ____, ...beside } = told;
+  const { "mcp-session-id": session, "x-request-id": id, ...common } = own;
+  const { "content-type": type, "x-accel-buffering": ____, ...rest } = common;
   const isCall = status === 200 && /"result":|"error":/.test(text);
   const body = text.replaceAll(subdomain, "tenant").replaceAll(/preview\/[\w-]+/g, "preview");
   return {
     status,
-    headers: isCall ? beside : told,
+    headers: isCall ? rest : common,
     type: isCall ? undefined : type,
     hasSession: session !== undefined,
     hasId: id !== undefined,

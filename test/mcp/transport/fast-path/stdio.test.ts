@@ -5,10 +5,7 @@ import { answerEmpty, startDeployment } from "../../../support/remote.ts";
 import { callOf, handshake, startRaw, type RawSession } from "../../../support/mcp-http.ts";
 import { waitUntil } from "../../../support/clock.ts";
 
-/**
- * Every message gets the same answer both ways: as the first call of a connection, through the SDK,
- * and after a call that the SDK has let through, on the fast path.
- */
+/** A call gets the same answer through the SDK, as the first one, and on the fast path. */
 
 const envelope = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -59,24 +56,24 @@ const alterMeta = (more: object): Alter => {
 
 const claimInfo = (info: unknown) => alterMeta({ "io.modelcontextprotocol/clientInfo": info });
 
-/** http.test.ts has more of them. */
+/** http.test.ts has more. */
 const strange: readonly (readonly [what: string, alter: Alter])[] = [
   ["an additional member", (line) => ({ ...line, also: 1 })],
   ["an additional parameter", alterParams((params) => ({ ...params, also: 1 }))],
   ["a client nested deeper than any stack", (line) => nestDeeply(claimInfo("nested")(line))],
 ];
 
-/** As text, for nothing of ours could write it either. */
+/** As text, because JSON.stringify cannot write it. */
 function nestDeeply(line: unknown): string {
   const levels = 200_000;
   return JSON.stringify(line).replace('"nested"', "[".repeat(levels) + "]".repeat(levels));
 }
 
 describe.concurrent.each(Object.entries(eras))("in %s", (_, { open, ask }) => {
-  /** A session in which a call was let through, for all that are sent later. */
+  /** A session after its first call. */
   let later: RawSession;
   let itsFolder: Folder;
-  /** What is sent there, one line after another. */
+  /** The lines of that session are sent one after another. */
   let turn: Promise<unknown> = Promise.resolve();
 
   beforeAll(async () => {
@@ -111,8 +108,8 @@ describe.concurrent.each(Object.entries(eras))("in %s", (_, { open, ask }) => {
     const { id: plan_id } = result.structuredContent.plan;
     session.send(alterMeta({ progressToken: "p" })(ask(2, "apply_plan", { plan_id })));
     await session.answer(2);
-    const told = session.heard().find((message) => "method" in message);
-    expect(told).toMatchObject({
+    const notice = session.heard().find((message) => "method" in message);
+    expect(notice).toMatchObject({
       jsonrpc: "2.0",
       method: "notifications/progress",
       params: { progressToken: "p", total: 40 },
@@ -154,7 +151,7 @@ describe.concurrent.each(Object.entries(eras))("in %s", (_, { open, ask }) => {
     return heard;
   }
 
-  /** All that is said to a line, until a call after it is answered. */
+  /** All answers to a line, until a later call is answered. */
   async function hear(session: RawSession, line: unknown) {
     const before = session.heard().length;
     const last = 100 + before;
@@ -168,7 +165,7 @@ describe.concurrent.each(Object.entries(eras))("in %s", (_, { open, ask }) => {
   }
 });
 
-test("a call in an earlier session is answered as in that, whatever it claims", async () => {
+test("a call in a session of an earlier revision ignores a claimed revision", async () => {
   await using folder = await createUsedFolder();
   await using session = startRaw({ data: folder.path });
   await session.handshake();
