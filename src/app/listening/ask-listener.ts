@@ -4,7 +4,6 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { request, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import type { Config } from "../../config.ts";
-import type { Listening } from "../../mcp/access/listening.ts";
 import { createToken } from "../../service/ids.ts";
 import { isSameSecret } from "../../text/same-secret.ts";
 import { checkToken, findListenerKeyFile, keepToken, readCode } from "../data/data-folder.ts";
@@ -25,6 +24,16 @@ type Purpose = (typeof purposes)[number];
 
 /** How the listening process describes itself. */
 export type Statement = Listening & ServedBy;
+
+/** Where the links and pages of a data folder open now, in whichever process of it listens. */
+export type Listening = {
+  /** Of the pages for a person: approvals, previews. Without a slash at its end. */
+  readonly url: string;
+  /** With `{subdomain}` in it; null where the links live elsewhere. */
+  readonly links: string | null;
+  /** Whether the settings' own port was taken, so that the next start may have another. */
+  readonly isTemporary: boolean;
+};
 
 export type Place = { readonly host: string; readonly port: number };
 

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { UsageFault, type Config } from "../../config.ts";
-import type { Listening, ReadListening } from "../../mcp/access/listening.ts";
 import { describeLinkOrigin } from "../http/addresses.ts";
 import { readCode } from "../data/data-folder.ts";
 import { clock } from "../process/embedded.ts";
@@ -12,7 +11,13 @@ import {
   type RequestHandlers,
 } from "../http/http-server.ts";
 import { listenOnBoth } from "../http/listen-on-both.ts";
-import { askListener, createAnswerProcess, findStatement, openSign } from "./ask-listener.ts";
+import {
+  askListener,
+  createAnswerProcess,
+  findStatement,
+  openSign,
+  type Listening,
+} from "./ask-listener.ts";
 
 /**
  * A stdio process's part in serving links and pages. Of the processes of a folder with the same
@@ -22,7 +27,7 @@ export type FolderListener = {
   /** Says what this process serves. Until then it only finds out whether another one listens. */
   readonly setHandlers: (makeHandlers: MakeHandlers) => void;
   /** Where the folder is served. If no process listens, this one starts to. */
-  readonly read: ReadListening;
+  readonly read: () => Promise<Listening | undefined>;
   /** The origin of links, with `{subdomain}` in it, as far as it is known. */
   readonly readLinkOrigin: () => string;
   /** A note for results that contain link addresses, if they do not open or may change. */

@@ -14,7 +14,6 @@ import {
   type VisibleListeners,
 } from "../../mcp/access/key-context.ts";
 import type { KeptAccess } from "../../mcp/access/learned-access.ts";
-import type { ReadListening } from "../../mcp/access/listening.ts";
 import { createPreviews } from "../../mcp/access/saved-previews.ts";
 import {
   approvalPath,
@@ -85,7 +84,7 @@ type AssistantOptions = {
   readonly toolbox: Toolbox;
   readonly deployment: Deployment;
   readonly version: string;
-  readonly readListening: ReadListening;
+  readonly readListening: KeyContext["readListening"];
   /** Opens an approval's page where nothing listens, and returns its address. */
   readonly openPage?: (id: string) => Promise<string>;
   /** For a client on this machine alone. */

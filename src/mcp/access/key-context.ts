@@ -5,15 +5,13 @@ import { hasRole, type KnownKey } from "../../contract/access.ts";
 import type { Clock } from "../../contract/clock.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import type { TimeZone } from "../../contract/local-time.ts";
-import { Problem } from "../../contract/problem.ts";
 import type { PublicFiles } from "../../network/hosts/fetch-file.ts";
 import type { History, Readers } from "../../state/history.ts";
 import type { Scope } from "../../contract/scopes-and-roles.ts";
 import type { Previews } from "./saved-previews.ts";
 import { createAccess, type Access } from "./key-access.ts";
 import { limitDestinations, type DestinationLimits } from "./limit-destinations.ts";
-import type { ReadListening } from "./listening.ts";
-import { createLearnedAccess, type KeptAccess, type LearnedAccess } from "./learned-access.ts";
+import { createLearnedAccess, type KeptAccess } from "./learned-access.ts";
 import { createExploration, listProbes, type Exploration } from "./probe-access.ts";
 
 /** What the keys of a deployment have in common. */
@@ -38,8 +36,11 @@ type Shared = {
   readonly saveFile?: SaveFile | undefined;
   /** Whether the operator allows any tool to do what this endpoint does. */
   readonly isActAllowed: (endpoint: Endpoint) => boolean;
-  /** Reads where links and pages open; `known` follows after the next `renew`. */
-  readonly readListening: ReadListening;
+  /**
+   * Reads where links and pages open, undefined where nothing listens; `known` follows after the
+   * next `renew`.
+   */
+  readonly readListening: () => Promise<{ readonly url: string } | undefined>;
 };
 
 /** What one key sees and how its calls travel: shared by every call that shows the key. */
@@ -168,36 +169,35 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
 
 /** What is known of the key's access, and how it gets to be known. */
 function exploreAccess(options: KeyContextOptions, key_print: string) {
-  const { client, origin, key, scopes, probe, clock, sleep, report, openMemory } = options;
-  const { isOffered, onChange, onListed } = options;
+  const { client, origin, key, scopes, probe, clock, openMemory, report } = options;
+  const { known, isOffered, onListed } = options;
   const owner = `${key_print} ${origin}`;
   const learned = createLearnedAccess({ owner, openMemory, now: clock.now, report });
   let isListed = false;
   // Before anyone has seen a list there is no one to notify that it is another one.
-  const notify = () => (isListed ? onChange() : onListed());
+  const onChange = () => (isListed ? options.onChange() : onListed());
   const access = createAccess({
     hasKey: key !== undefined,
     scopes,
     isProbed: (list) => probe !== "off" && isOffered(list),
-    facts: options.known.facts,
-    refusal: options.known.refusal,
+    facts: known.facts,
+    refusal: known.refusal,
     learned,
     onChange,
   });
-  const exploration = createExploration({
+  const probes = probe === "off" ? [] : listProbes(isOffered);
+  const { call, ...exploration } = createExploration({
+    ...options,
+    client,
     learned,
     access,
-    probes: probe === "off" ? [] : listProbes(isOffered),
-    tryOnce: client.tryOnce,
-    clock,
-    sleep,
-    onChange: notify,
-    report,
+    probes,
+    onChange,
   });
   return {
     access,
     exploration,
-    call: learnFrom({ client, learned, canLearn: access.canLearn, onChange: notify }),
+    call,
     noteListed: () => {
       isListed = true;
       onListed();
@@ -219,32 +219,6 @@ function sayOnce(describe: () => string | undefined = () => undefined) {
 /** What other keys have done is shown to an owner whose key is not limited. */
 function ownsAll(facts: KnownKey["facts"]): boolean {
   return facts !== undefined && hasRole(facts, "owner") && facts.scopes.length === 0;
-}
-
-type Learning = Pick<Access, "canLearn"> & {
-  readonly client: Client;
-  readonly learned: LearnedAccess;
-  readonly onChange: () => void;
-};
-
-/** A job's calls teach as much of the key as a tool's calls. */
-function learnFrom({ client, learned, ...learning }: Learning): Client["call"] {
-  return async (endpoint, input, signal, options) => {
-    if (!learning.canLearn()) return client.call(endpoint, input, signal, options);
-    const before = learned.find(endpoint)?.state;
-    try {
-      const output = await client.call(endpoint, input, signal, options);
-      if (endpoint.auth !== "none") learned.noteGranted(endpoint);
-      return output;
-    } catch (error) {
-      const isRefusal = error instanceof Problem && error.status === 401;
-      if (isRefusal) learned.noteRefused(endpoint, error.message);
-      throw error;
-    } finally {
-      void learned.write();
-      if (learned.find(endpoint)?.state !== before) learning.onChange();
-    }
-  };
 }
 
 export function printKey(key: string | undefined): string {

@@ -5,6 +5,7 @@ import { readCause } from "../../contract/access.ts";
 import type { Clock } from "../../contract/clock.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { listEndpoints } from "../../contract/index.ts";
+import { Problem } from "../../contract/problem.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { Access } from "./key-access.ts";
 import type { LearnedAccess } from "./learned-access.ts";
@@ -19,6 +20,8 @@ export type Exploration = {
   readonly explore: (age_ms?: number) => Promise<void>;
   /** The same for a list of tools, which waits no longer than 1.5 seconds. */
   readonly exploreForList: () => Promise<void>;
+  /** Asks the deployment. A job's calls teach as much of the key as a tool's calls. */
+  readonly call: Client["call"];
 };
 
 export type ExplorationOptions = {
@@ -26,7 +29,7 @@ export type ExplorationOptions = {
   /** Decides what is worth asking. */
   readonly access: Pick<Access, "canLearn" | "isWorthAsking">;
   readonly probes: readonly Probe[];
-  readonly tryOnce: Client["tryOnce"];
+  readonly client: Pick<Client, "call" | "tryOnce">;
   readonly clock: Clock;
   readonly sleep: Sleep;
   readonly onChange: () => void;
@@ -67,7 +70,7 @@ export function createExploration(options: ExplorationOptions): Exploration {
     for (const { endpoint } of due) askedAt.set(endpoint.tool, clock.monotonic());
     await Promise.all(
       due.map(async ({ endpoint, input }) => {
-        note(endpoint, await options.tryOnce(endpoint, { input }), learned);
+        note(endpoint, await options.client.tryOnce(endpoint, { input }), learned);
       }),
     );
     // A key that may do again what it might not was changed, and perhaps in more than was asked.
@@ -106,6 +109,23 @@ export function createExploration(options: ExplorationOptions): Exploration {
     exploreForList: async () => {
       void start();
       await waited;
+    },
+    call: async (endpoint, input, signal, asked) => {
+      const { call } = options.client;
+      if (!access.canLearn()) return call(endpoint, input, signal, asked);
+      const before = learned.find(endpoint)?.state;
+      try {
+        const output = await call(endpoint, input, signal, asked);
+        if (endpoint.auth !== "none") learned.noteGranted(endpoint);
+        return output;
+      } catch (error) {
+        const isRefusal = error instanceof Problem && error.status === 401;
+        if (isRefusal) learned.noteRefused(endpoint, error.message);
+        throw error;
+      } finally {
+        void learned.write();
+        if (learned.find(endpoint)?.state !== before) options.onChange();
+      }
     },
   };
 }

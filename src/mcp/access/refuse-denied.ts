@@ -9,16 +9,12 @@ type Rights = Pick<KeyContext, "access" | "isActAllowed">;
 /** Throws where the operator lets no tool do what this endpoint does. */
 export function requireAct(endpoint: Endpoint, { isActAllowed }: Rights): void {
   if (isActAllowed(endpoint)) return;
-  const { tool } = endpoint;
-  throw refuseSetting(
-    `The operator's WAYPOST_TOOLS excludes ${tool}, and this call would do what that tool does.`,
-    `Tell the user that this server's WAYPOST_TOOLS excludes ${tool}. Do not try another way.`,
-  );
+  throw refuseUnchosen(endpoint.tool, ", and this call would do what that tool does");
 }
 
-export function refuseUnchosen(tool: string): ToolFailure {
+export function refuseUnchosen(tool: string, more = ""): ToolFailure {
   return refuseSetting(
-    `The operator's WAYPOST_TOOLS excludes ${tool}.`,
+    `The operator's WAYPOST_TOOLS excludes ${tool}${more}.`,
     `Tell the user that this server's WAYPOST_TOOLS excludes ${tool}. Do not try another way.`,
   );
 }

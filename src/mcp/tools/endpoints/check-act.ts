@@ -1,8 +1,8 @@
+import { createPricingCheck } from "../../../bulk/plan/check-pricing.ts";
 import { hasScope, refuseScope } from "../../../contract/access.ts";
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
-import { messages } from "../../../contract/messages.ts";
 import {
   takenFault,
   unauthorized,
@@ -14,15 +14,15 @@ import { checkAndroidApp, checkIosApp } from "../../../contract/rules/app-rules.
 import { isForeignFault } from "../../../contract/rules/destinations.ts";
 import { writeAddress } from "../../../contract/rules/link-address.ts";
 import { normalizeForSearch } from "../../../contract/rules/link-path.ts";
-import { checkLink, findProFields } from "../../../contract/rules/link-rules.ts";
+import { checkLink } from "../../../contract/rules/link-rules.ts";
 import { checkProject } from "../../../contract/rules/project-rules.ts";
 import { isBlank } from "../../../contract/text.ts";
-import { explainEnd, readIfAllowed, readIfPossible } from "../../results/tool-failure.ts";
+import { explainEnd, readIfPossible } from "../../results/tool-failure.ts";
 import { findRecord, listProjects, listRows } from "../targets.ts";
 import type { Call } from "../tool.ts";
 import type { Act } from "./act.ts";
 
-type CheckCall = Pick<Call, "ask" | "keyContext">;
+type CheckCall = Pick<Call, "ask" | "keyContext" | "signal">;
 
 const { links, iosApps, androidApps, shortLinks } = contract;
 
@@ -42,23 +42,20 @@ export async function refuseInvalid(act: Act, call: CheckCall, tool: string): Pr
 }
 
 /** What the key or the plan does not allow; only our own service tells enough about a key. */
-async function findDenial(act: Act, call: CheckCall): Promise<string | undefined> {
-  const { endpoint, input, before } = act;
-  const { facts, linkLimit } = call.keyContext.known;
-  if (facts === undefined) return undefined;
-  const makesLink = [links.create, links.upsert, links.restore].some((each) => each === endpoint);
-  if (linkLimit !== undefined && before === null && makesLink) {
-    const page = await readIfAllowed(() => call.ask(links.index, { limit: 1 }));
-    if ((page?.meta.count ?? 0) >= linkLimit) return messages.link_limit(linkLimit);
-  }
-  if (endpoint.body !== links.create.body) return undefined;
+async function findDenial(
+  act: Act,
+  { keyContext, signal }: CheckCall,
+): Promise<string | undefined> {
+  const { endpoint, kind, id = null, input, before } = act;
+  const { facts } = keyContext.known;
+  if (facts === undefined || kind.name !== "link" || endpoint.effect === "destroy")
+    return undefined;
   const { overwrite_scope: scope } = links.upsert;
   const isOverwrite = endpoint === links.upsert && before;
   if (isOverwrite && !hasScope(facts, scope)) return refuseScope(scope).message;
-  const asked = findProFields(input, before === null ? "create" : "update");
-  return facts.plan === "pro" || asked.length === 0
-    ? undefined
-    : messages.pro_fields(asked.join(", "));
+  const findFault = createPricingCheck(keyContext, { ...keyContext, signal });
+  const action = before === null ? "create" : "update";
+  return (await findFault({ action, link_id: id, fields: input }))?.message;
 }
 
 async function listProblems(act: Act, call: CheckCall): Promise<readonly FieldProblem[]> {
