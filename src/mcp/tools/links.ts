@@ -26,7 +26,12 @@ import type { VisitedApps, VisitedLink } from "../../visit/decide-visit.ts";
 import { explainInstalls } from "../../visit/explain-installs.ts";
 import { explainVisits } from "../../visit/explain-visits.ts";
 import type { CallProblem } from "../results/call-problem.ts";
-import { explainEnd, isRefused, readIfAllowed, refuseArguments } from "../results/tool-failure.ts";
+import {
+  explainEnd,
+  readIfAllowed,
+  readIfPossible,
+  refuseArguments,
+} from "../results/tool-failure.ts";
 import { listFields, type Fields } from "../schemas/input-schema.ts";
 import { problems } from "../schemas/output-schema.ts";
 import { settleApps } from "./apps.ts";
@@ -168,7 +173,7 @@ async function readShortened(given: string, call: Call): Promise<string> {
 async function readPath(given: string, call: Call, { tool }: Endpoint): Promise<string> {
   const address = readAddress(given, call);
   if (address?.isOurs === true) {
-    const { rows = [] } = (await readIfAllowed(() => findLink(given, call))) ?? {};
+    const rows = (await readIfAllowed(() => findLink(given, call))) ?? [];
     const [only] = rows;
     // A slash at the end of an address is seldom one of a path.
     return rows.length === 1 && only ? readPathOf(only) : address.path.replace(/\/$/, "");
@@ -265,26 +270,17 @@ async function readExplained(args: JsonObject, call: Call): Promise<ExplainedLin
 
 /** A draft with only a path is more likely to name a saved link. Other drafts ask for nothing. */
 async function findSaved(fields: LinkFields, call: Call): Promise<readonly CallProblem[]> {
-  const { path } = fields;
-  if (isBlank(path) || Object.keys(fields).length > 1) return [];
-  try {
-    const wanted = normalizePath(path ?? "") ?? "";
-    const { rows } = await findLink(wanted, call);
-    if (!rows.some((row) => readPathOf(row) === wanted)) return [];
-    return [{ field: "path", message: "A link with this path exists: use its id." }];
-  } catch (error) {
-    if (isRefused(error)) return [];
-    throw error;
-  }
+  const wanted = normalizePath(fields.path ?? "") ?? "";
+  if (wanted === "" || Object.keys(fields).length > 1) return [];
+  const rows = (await readIfPossible(findLink(wanted, call))) ?? [];
+  const isSaved = rows.some((row) => readPathOf(row) === wanted);
+  return isSaved ? [{ field: "path", message: "A link with this path exists: use its id." }] : [];
 }
-
-/** An app by its id, or else by its bundle id, package name or name. */
-type AppChoice = Readonly<Partial<Record<"id" | "name", string | null | undefined>>>;
 
 /** Undefined where no one app is meant, or where the key may not read it. */
 async function readApp(
   member: AppMember,
-  { id, name }: AppChoice,
+  { id, name }: Readonly<Partial<Record<"id" | "name", string | null | undefined>>>,
   { apps }: Call,
 ): Promise<App | undefined> {
   if (isBlank(id) && isBlank(name)) return undefined;

@@ -18,10 +18,9 @@ import {
   readNamedLink,
   readPathOf,
   type NamedAddress,
-  type NamedLink,
 } from "../../contract/rules/named-link.ts";
 import { pickNamed } from "../../contract/rules/named-resource.ts";
-import { fold } from "../../contract/text.ts";
+import { fold, isStorable } from "../../contract/text.ts";
 import { describeForeignHost } from "../../text/foreign-host.ts";
 import { quote, readShown } from "../../text/show-hidden.ts";
 import { advise } from "../results/advice-by-code.ts";
@@ -33,16 +32,6 @@ import type { Call } from "./tool.ts";
 /** From what a person calls a link, an app or a project to its id and its record. */
 
 type NamingCall = Pick<Call, "ask" | "keyContext" | "apps">;
-
-/** What a text names, or what comes near to it. */
-export type NamedRecords = {
-  /** If there are several, nobody knows which one is meant. */
-  readonly rows: readonly JsonObject[];
-  /** Reads the records to offer where no row was found. */
-  readonly listNear: () => Promise<readonly JsonObject[]>;
-  /** Why an address on another host names nothing. */
-  readonly foreign?: string;
-};
 
 const { links, shortLinks } = contract;
 const linkKind = findKind(links.show);
@@ -57,7 +46,8 @@ export async function findTarget(
   call: NamingCall,
 ): Promise<string> {
   if (uuidPattern.test(given)) return given.toLowerCase();
-  const { rows, listNear, foreign } = await findNamed(kind, given, call);
+  const isName = kind.by !== undefined && given.trim() !== "";
+  const rows = isName ? await findNamed(kind, given, call) : [];
   const [only] = rows;
   const id = rows.length === 1 ? readText(only ?? {}, "id") : "";
   // A server that answers UUIDs has no other ids.
@@ -71,22 +61,48 @@ export async function findTarget(
   const meant = readShown(given);
   if (meant !== given) return findTarget(kind, meant, call);
   if (rows.length > 0) throw refuseSeveral(kind, given, rows);
-  const message = `No ${kind.label} has the ${describeIds(kind)} ${quote(given)}`;
-  const near = await listNear();
-  throw refuse(kind, foreign === undefined ? `${message}.` : `${message}: ${foreign}.`, near);
+  const { near, why = "" } = isName ? await findNear(kind, given, call) : { near: [] };
+  throw refuse(kind, `No ${kind.label} has the ${describeIds(kind)} ${quote(given)}${why}.`, near);
 }
 
+/** If there are several, it is unknown which one is meant. */
 async function findNamed(
   kind: ResourceKind,
   given: string,
   call: NamingCall,
-): Promise<NamedRecords> {
-  if (kind.by === undefined || given.trim() === "") return found([]);
-  return kind.name === linkKind.name ? findLink(given, call) : findByName(kind, given, call);
+): Promise<readonly JsonObject[]> {
+  if (kind.name === linkKind.name) return findLink(given, call);
+  const [name = "", unique = ""] = kind.names;
+  return pickNamed(await listAll(kind, call), given, {
+    unique: (row) => readText(row, unique),
+    name: (row) => readText(row, name),
+  });
 }
 
-function found(rows: readonly JsonObject[], near: readonly JsonObject[] = []): NamedRecords {
-  return { rows, listNear: () => Promise.resolve(near) };
+/** The records to offer for a text that names none, and why an address of another host does not. */
+async function findNear(
+  kind: ResourceKind,
+  given: string,
+  call: NamingCall,
+): Promise<{ readonly near: readonly JsonObject[]; readonly why?: string }> {
+  if (kind.name !== linkKind.name) {
+    const text = fold(given.trim());
+    const isNear = (row: JsonObject) =>
+      kind.names.some((field) => fold(readText(row, field)).includes(text));
+    return { near: (await listAll(kind, call)).filter(isNear) };
+  }
+  const { linkHost } = call.keyContext.known;
+  const { exact, address } = readNamedLink(given, listLinkHosts(call.keyContext.known));
+  if (address !== undefined && address.isOurs !== true) {
+    const rows = await listAtPaths([address.path], [], call);
+    const near = rows.filter((row) => isReachedBy(row, address.path));
+    const why = describeForeignHost(address.host, placeHere(address, linkHost, near[0]));
+    return { near, why: `: ${why}` };
+  }
+  const all = await listContaining("path", address?.path ?? exact[0] ?? "", call);
+  if (address !== undefined) return { near: all };
+  const called = await listContaining("name", given.trim(), call);
+  return { near: [...new Map([...all, ...called].map((row) => [row["id"], row])).values()] };
 }
 
 /** Remote servers may number their resources, or give them ids that are not UUIDs. */
@@ -105,32 +121,28 @@ async function hasId(
   return record?.["id"] === given;
 }
 
-/** The link that a text names: by its path or short path, one of its addresses, or its name. */
-export async function findLink(given: string, call: NamingCall): Promise<NamedRecords> {
-  const { linkHost } = call.keyContext.known;
+/** The links that a text names: by a path or short path, by an address, or by their name. */
+export async function findLink(given: string, call: NamingCall): Promise<readonly JsonObject[]> {
   const named = readNamedLink(given, listLinkHosts(call.keyContext.known));
-  const { exact, address } = named;
   const paths = listNamedPaths(named);
-  if (paths.length === 0) return found([]);
-  const rows = await listAtPaths(named, paths, call);
+  if (paths.length === 0) return [];
   // A server that ignores filters answers with all links, so the rows are compared here too.
-  const same = pickNamedLinks(named, rows);
-  if (same.length > 0) return found(same);
-  if (address === undefined) return findByLinkName(given, exact[0] ?? "", call);
-  const resolved = await resolve(address, call);
-  if (resolved.length > 0) return found(resolved);
-  if (address.isOurs === true) {
-    return { rows: [], listNear: () => listNearPath(address.path, call) };
-  }
-  const there = rows.filter((row) => isReachedBy(row, address.path));
-  const foreign = describeForeignHost(address.host, placeHere(address, linkHost, there[0]));
-  return { ...found([], there), foreign };
+  const same = pickNamedLinks(named, await listAtPaths(paths, named.exact, call));
+  if (same.length > 0) return same;
+  if (named.address !== undefined) return resolve(named.address, call);
+  const { rows } = await findCalled<JsonObject>(given, (filters) =>
+    listPage(links.index, { filters, limit: paging.max_limit }, call),
+  );
+  return rows;
 }
 
-/** Our own service looks for paths and short paths at once; others are asked for one at a time. */
+/**
+ * Our own service looks for paths and short paths at once. Others are asked for one at a time, and
+ * not for the short one if a link has an exact path.
+ */
 async function listAtPaths(
-  { exact }: NamedLink,
   paths: readonly string[],
+  exact: readonly string[],
   call: NamingCall,
 ): Promise<readonly JsonObject[]> {
   const read = (field: string) => {
@@ -145,21 +157,6 @@ async function listAtPaths(
   const atPath = await read("path");
   const isFound = exact.some((path) => atPath.some((row) => readPathOf(row) === path));
   return isFound ? atPath : [...atPath, ...(await read("shortened_path"))];
-}
-
-async function findByLinkName(
-  given: string,
-  path: string,
-  call: NamingCall,
-): Promise<NamedRecords> {
-  const { rows, near } = await findCalled<JsonObject>(given, (filters) =>
-    listPage(links.index, { filters, limit: paging.max_limit }, call),
-  );
-  const listNear = async () => {
-    const all = [...(await listNearPath(path, call)), ...near];
-    return [...new Map(all.map((row) => [row["id"], row])).values()];
-  };
-  return { rows, listNear };
 }
 
 /** An address that was shortened with its query, and hosts that only the server knows. */
@@ -177,31 +174,16 @@ async function resolve(
   }
 }
 
-/** Links that have the text in their paths. */
-async function listNearPath(text: string, call: NamingCall): Promise<readonly JsonObject[]> {
-  if (text.trim() === "") return [];
-  const filters = [{ field: "path", condition: "cont", value: text } as const];
-  const rows = await listRows(links.index, { filters, limit: mostCandidates }, call);
-  return rows.filter((row) => fold(readText(row, "path")).includes(fold(text)));
-}
-
-/** The apps or projects that a text names: by what only one has, or else by the name. */
-async function findByName(
-  kind: ResourceKind,
-  text: string,
+/** Links that have the text in this field. */
+async function listContaining(
+  field: "path" | "name",
+  value: string,
   call: NamingCall,
-): Promise<NamedRecords> {
-  const [name = "", unique = ""] = kind.names;
-  const rows = await listAll(kind, call);
-  const same = pickNamed(rows, text, {
-    unique: (row) => readText(row, unique),
-    name: (row) => readText(row, name),
-  });
-  const folded = fold(text.trim());
-  const near = rows.filter((row) =>
-    kind.names.some((field) => fold(readText(row, field)).includes(folded)),
-  );
-  return found(same, near);
+): Promise<readonly JsonObject[]> {
+  if (value.trim() === "" || !isStorable(value)) return [];
+  const filters = [{ field, condition: "cont", value } as const];
+  const rows = await listRows(links.index, { filters, limit: mostCandidates }, call);
+  return rows.filter((row) => fold(readText(row, field)).includes(fold(value)));
 }
 
 async function listAll(kind: ResourceKind, call: NamingCall): Promise<readonly JsonObject[]> {
