@@ -29,67 +29,60 @@ type AppCall = Pick<Call, "ask" | "keyContext" | "apps">;
 /** An app that a call would register. */
 export type NewApp = { readonly kind: ResourceKind; readonly fields: JsonObject };
 
-export type SettledApps = {
-  /** The link's fields, in which registered apps are chosen by their ids. */
-  readonly input: JsonObject;
-  readonly registered: readonly NewApp[];
+/** The apps that a link's fields choose. */
+type ChosenApps = {
+  readonly registered: NewApp[];
   /** Registered apps, as they are now. */
-  readonly chosen: readonly JsonObject[];
+  readonly chosen: JsonObject[];
   /** Kinds whose app is chosen by an id that no app has. */
-  readonly missing: readonly ResourceKind[];
+  readonly missing: ResourceKind[];
 };
 
 /**
- * Which apps a link's fields mean. A registered app is sent by its id: if it were deleted in
- * between, its bundle id would register it again, and nobody would have been asked.
+ * The link's fields as they are sent, in which registered apps are chosen by their ids: if an app
+ * were deleted in between, its bundle id would register it again without approval.
  */
-export async function settleApps(input: JsonObject, call: AppCall): Promise<SettledApps> {
-  const registered: NewApp[] = [];
-  const chosen: JsonObject[] = [];
-  const missing: ResourceKind[] = [];
+export async function settleApps(
+  input: JsonObject,
+  call: AppCall,
+): Promise<ChosenApps & { readonly input: JsonObject }> {
+  const apps: ChosenApps = { registered: [], chosen: [], missing: [] };
   const settled: Record<string, unknown> = { ...input };
   for (const member of appMembers) {
     const choice = input[member];
-    if (!isJsonObject(choice)) continue;
-    const kind = appKinds[member];
-    const { fields, app, state } = await settleApp(member, choice, call);
-    settled[member] = fields;
-    if (app !== undefined) chosen.push(app);
-    if (state === "new") registered.push({ kind, fields });
-    if (state === "missing") missing.push(kind);
+    if (isJsonObject(choice)) settled[member] = await settleApp(member, choice, apps, call);
   }
-  return { input: settled, registered, chosen, missing };
+  return { input: settled, ...apps };
 }
 
-type SettledApp = {
-  readonly fields: JsonObject;
-  readonly app?: App | undefined;
-  readonly state?: "new" | "missing";
-};
-
+/** Adds the app of a choice to `apps`, and returns the choice as it is sent. */
 async function settleApp(
   member: AppMember,
   choice: JsonObject,
+  { registered, chosen, missing }: ChosenApps,
   call: AppCall,
-): Promise<SettledApp> {
+): Promise<JsonObject> {
   const kind = appKinds[member];
-  const { id, [kind.key ?? ""]: name } = choice;
-  if (typeof id === "string" && !isBlank(id)) {
-    const fields = uuidPattern.test(id)
-      ? choice
-      : { ...choice, id: await findTarget(kind, id, call) };
+  const { id: given, [kind.key ?? ""]: name } = choice;
+  if (typeof given === "string" && !isBlank(given)) {
+    const id = uuidPattern.test(given) ? given : await findTarget(kind, given, call);
     const list = await call.apps.list(member);
-    const app = list && findApp(list.rows, String(fields["id"]));
-    const isMissing = list !== undefined && isWhole(list) && app === undefined;
-    return { fields, app, ...(isMissing && { state: "missing" }) };
+    const app = list && findApp(list.rows, id);
+    if (app !== undefined) chosen.push(app);
+    else if (list !== undefined && isWhole(list)) missing.push(kind);
+    return { ...choice, id };
   }
-  if (typeof name !== "string" || isBlank(name)) return { fields: choice };
+  if (typeof name !== "string" || isBlank(name)) return choice;
   const list = await call.apps.list(member);
   const app = pickApp(member, list?.rows ?? [], choice, name);
-  if (app !== undefined) return { fields: { id: app.id }, app };
+  if (app !== undefined) {
+    chosen.push(app);
+    return { id: app.id };
+  }
   const isUnknown = list !== undefined && isWhole(list);
   if (isUnknown && !canRegister(member, choice)) throw refuseUnregistered(member, name, list.rows);
-  return { fields: choice, ...(bringsNewApp(choice) && { state: "new" }) };
+  if (bringsNewApp(choice)) registered.push({ kind, fields: choice });
+  return choice;
 }
 
 /** People know an app by its name, so the name may replace the bundle id. */
