@@ -19,8 +19,6 @@ export const contract = {
   pageTemplate,
 } as const satisfies Record<string, Record<string, Endpoint>>;
 
-export type Contract = typeof contract;
-
 /** All endpoints that Waypost's own service answers, including those without a tool. */
 export const served = {
   ...contract,

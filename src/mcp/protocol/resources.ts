@@ -5,7 +5,6 @@ import type { KeyContext } from "../access/key-context.ts";
 import { nameChangedApps } from "../tools/apps.ts";
 import { readBulkUri, showPlanPage } from "../tools/bulk/show-plan.ts";
 import { templateView } from "../tools/templates/run-template.ts";
-import type { Call } from "../tools/tool.ts";
 import { listVisible, nameVisible } from "../tools/toolbox.ts";
 import type { HideErrors } from "./protocol-errors.ts";
 import type { ServerOptions } from "./server-options.ts";
@@ -88,12 +87,9 @@ async function readBulkPage(
   if (kind === "plans") {
     const plan = await owner.bulk.findPlan(id, owner);
     if (plan === undefined) return undefined;
-    const ask: Call["ask"] = (endpoint, input) => owner.call(endpoint, input, signal);
     const shown = await showPlanPage(plan, owner.bulk, page);
     const apps = createProjectApps({ call: owner.call, signal });
-    const text = JSON.stringify(
-      showHiddenIn(await nameChangedApps(shown, { ask, keyContext: owner, apps })),
-    );
+    const text = JSON.stringify(showHiddenIn(await nameChangedApps(shown, { apps })));
     return { uri, mimeType: "application/json", text };
   }
   // A file is data, and is read exactly as it was written.

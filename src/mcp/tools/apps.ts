@@ -145,7 +145,10 @@ export async function readAppsOf(
 }
 
 /** A result or a question is shown also where its apps' names cannot be read. */
-async function listForNames(member: AppMember, { apps }: AppCall): Promise<readonly App[]> {
+async function listForNames(
+  member: AppMember,
+  { apps }: Pick<Call, "apps">,
+): Promise<readonly App[]> {
   const list = await apps.list(member).catch(() => undefined);
   return list?.rows ?? [];
 }
@@ -210,7 +213,10 @@ function nameApp(id: string, app: JsonObject | undefined): string {
 const changeMembers = ["change", "changes", "rows", "plan"] as const;
 
 /** The result, whose changes from one app to another name both apps. */
-export async function nameChangedApps(result: JsonObject, call: AppCall): Promise<JsonObject> {
+export async function nameChangedApps(
+  result: JsonObject,
+  call: Pick<Call, "apps">,
+): Promise<JsonObject> {
   const shown = changeMembers.filter((name) => result[name] !== undefined);
   let named: JsonObject = Object.fromEntries(shown.map((name) => [name, result[name]]));
   const text = JSON.stringify(named);

@@ -92,7 +92,9 @@ async function findNear(
     return { near: (await listAll(kind, call)).filter(isNear) };
   }
   const { linkHost } = call.keyContext.known;
-  const { exact, address } = readNamedLink(given, listLinkHosts(call.keyContext.known));
+  const named = readNamedLink(given, listLinkHosts(call.keyContext.known));
+  const { exact, address } = named;
+  if (listNamedPaths(named).length === 0) return { near: [] };
   if (address !== undefined && address.isOurs !== true) {
     const rows = await listAtPaths([address.path], [], call);
     const near = rows.filter((row) => isReachedBy(row, address.path));

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Endpoint } from "../../../contract/endpoint.ts";
-import { contract, listToolEndpoints, type Contract } from "../../../contract/index.ts";
+import { contract, listToolEndpoints } from "../../../contract/index.ts";
 import {
   describeIds,
   findKind,
@@ -20,19 +20,8 @@ export function deriveTools(): readonly Tool[] {
   return listToolEndpoints().map(deriveTool);
 }
 
-type ToolOf<Group> = {
-  [Name in keyof Group]: Group[Name] extends { readonly hidden: true }
-    ? never
-    : Group[Name] extends { readonly tool: infer Tool extends string }
-      ? Tool
-      : never;
-}[keyof Group];
-
-/** Every tool of the contract: one without a description does not compile. */
-type EndpointTool = { [Name in keyof Contract]: ToolOf<Contract[Name]> }[keyof Contract];
-
 /** For the model that chooses: what a tool does, when to use it and when not. */
-const descriptions: Readonly<Record<EndpointTool, string>> = {
+const descriptions: Readonly<Record<string, string>> = {
   list_links: "List links, filtered, sorted and paged.",
   get_link: "Read one link.",
   create_link: "Create a link. Fails if the path is taken.",
@@ -77,7 +66,7 @@ const additions: ReadonlyMap<Endpoint, Addition> = new Map([
 ]);
 
 function deriveTool(endpoint: Endpoint): Tool {
-  const { tool: name, title, effect, idempotent, overwrites, needed } = endpoint;
+  const { tool: name, title, summary, effect, idempotent, overwrites, needed } = endpoint;
   const {
     fields: own = {},
     run = runEndpoint,
@@ -90,8 +79,7 @@ function deriveTool(endpoint: Endpoint): Tool {
   return makeTool({
     name,
     title,
-    // Every tool of the contract has its text: the table is typed by the contract.
-    description: descriptions[name as EndpointTool],
+    description: descriptions[name] ?? summary,
     group: kind.group,
     effect,
     idempotent,
