@@ -110,23 +110,26 @@ export function createExploration(options: ExplorationOptions): Exploration {
       void start();
       await waited;
     },
-    call: async (endpoint, input, signal, asked) => {
-      const { call } = options.client;
-      if (!access.canLearn()) return call(endpoint, input, signal, asked);
-      const before = learned.find(endpoint)?.state;
-      try {
-        const output = await call(endpoint, input, signal, asked);
-        if (endpoint.auth !== "none") learned.noteGranted(endpoint);
-        return output;
-      } catch (error) {
-        const isRefusal = error instanceof Problem && error.status === 401;
-        if (isRefusal) learned.noteRefused(endpoint, error.message);
-        throw error;
-      } finally {
-        void learned.write();
-        if (learned.find(endpoint)?.state !== before) options.onChange();
-      }
-    },
+    call: learnFrom(options),
+  };
+}
+
+function learnFrom({ client, learned, access, onChange }: ExplorationOptions): Client["call"] {
+  return async (endpoint, input, signal, asked) => {
+    if (!access.canLearn()) return client.call(endpoint, input, signal, asked);
+    const before = learned.find(endpoint)?.state;
+    try {
+      const output = await client.call(endpoint, input, signal, asked);
+      if (endpoint.auth !== "none") learned.noteGranted(endpoint);
+      return output;
+    } catch (error) {
+      const isRefusal = error instanceof Problem && error.status === 401;
+      if (isRefusal) learned.noteRefused(endpoint, error.message);
+      throw error;
+    } finally {
+      void learned.write();
+      if (learned.find(endpoint)?.state !== before) onChange();
+    }
   };
 }
 

@@ -74,21 +74,15 @@ async function listLinks(endpoint: Endpoint, given: JsonObject, call: Call): Pro
   }
 }
 
-/** How to go on where the list was not read to its end. */
-function describeRest({
-  page,
-  limit,
-  count,
-  checked,
-  of,
-  complete,
-}: FoundPage["meta"]): JsonObject {
-  if (complete === undefined) return {};
-  const all = of === undefined ? "" : ` of ${of}`;
+/** How to continue where the list was not read to its end. */
+function describeRest(meta: FoundPage["meta"]): JsonObject {
+  if (!("complete" in meta)) return {};
+  const checked = Number(meta.checked);
+  const all = typeof meta.of === "number" ? ` of ${meta.of}` : "";
   const next =
     `This server does not support these filters. Waypost had time to check ${checked}${all} ` +
     `links. For the rest, call ${links.index.tool} with after ${checked} and without page.`;
-  return { meta: { page, limit, count, checked, ...(of !== undefined && { of }), complete }, next };
+  return { meta, next };
 }
 
 /** With `qr` also a picture of the link's address. */

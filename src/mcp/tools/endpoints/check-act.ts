@@ -48,8 +48,8 @@ async function findDenial(
 ): Promise<string | undefined> {
   const { endpoint, kind, id = null, input, before } = act;
   const { facts } = keyContext.known;
-  if (facts === undefined || kind.name !== "link" || endpoint.effect === "destroy")
-    return undefined;
+  const isLink = kind.name === "link" && endpoint.effect !== "destroy";
+  if (facts === undefined || !isLink) return undefined;
   const { overwrite_scope: scope } = links.upsert;
   const isOverwrite = endpoint === links.upsert && before;
   if (isOverwrite && !hasScope(facts, scope)) return refuseScope(scope).message;
