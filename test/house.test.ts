@@ -78,7 +78,7 @@ const rooms: Readonly<Record<string, string>> = {
     text qr contract network contract/rules state store service host webhooks bulk/files bulk/rows
     bulk mcp/results mcp/schemas mcp/approval mcp/access mcp/previews mcp/tools admin console
     config app/data app/http app/process`,
-  "app/listening": "text service mcp/access config app/data app/http app/process",
+  "app/listening": "text service config app/data app/http app/process",
   "commands/terminal": "text contract state config",
   "commands/bulk": `
     text contract contract/rules client state bulk/owner bulk/bulk-errors bulk/rows bulk/select
