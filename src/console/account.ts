@@ -7,136 +7,118 @@ import type { TimeZone } from "../contract/local-time.ts";
 import type { Role, Scope } from "../contract/scopes-and-roles.ts";
 import type { FieldProblem, JobRow, RecordKind, Records, ToolResults, Written } from "./records.ts";
 
-/** What composition hands in: whoever is signed in, and what they can have done. */
+/** What a signed-in person can see and do. The composition provides it. */
 export type Account = {
-  /** Of the project, as far as it is known. */
   readonly projectName: string | undefined;
-  /** Where its links live, or else the deployment. */
+  /** The link host, or else the remote server. */
   readonly host: string | undefined;
-  /** What else there is to know of the key and of the service: names, and what stands there. */
+  /** Facts about the key and the service. */
   readonly facts: readonly (readonly [name: string, text: string])[];
-  /** How an assistant is connected to the same links. */
   readonly connection: Connection;
   /** Whether the key, the operator and the mode allow a tool, as far as is known. */
   readonly mayUse: (tool: string) => boolean;
   /** Calls a tool that asks no person, by the same rules as for an assistant. */
-  readonly call: <Name extends keyof ToolResults>(
-    tool: Name,
-    args: JsonObject,
-  ) => Promise<Found<ToolResults[Name]>>;
+  readonly call: <Name extends ToolName>(tool: Name, args: JsonObject) => ToolAnswer<Name>;
   /** The same; undefined if it fails, or if the key may not use the tool. */
-  readonly tryCall: <Name extends keyof ToolResults>(
+  readonly tryCall: <Name extends ToolName>(
     tool: Name,
     args: JsonObject,
   ) => Promise<ToolResults[Name] | undefined>;
   /** Calls a tool that changes something, perhaps after a person's approval. */
   readonly act: (tool: string, args: JsonObject) => Promise<Answer<Written>>;
   /** `list_links`, which counts no more links than these. */
-  readonly listLinks: (
-    args: JsonObject,
-    mostCounted: number,
-  ) => Promise<Found<ToolResults["list_links"]>>;
-  /** The changes of 30 days, newest first, as in `list_changes`. */
-  readonly listChanges: (wanted: WantedChanges) => Promise<Found<ToolResults["list_changes"]>>;
-  /** The zone in which times are shown. */
+  readonly listLinks: (args: JsonObject, mostCounted: number) => ToolAnswer<"list_links">;
+  /** `list_changes`, where `target` may also be a name that the target had at the time. */
+  readonly listChanges: (search: {
+    readonly target?: string;
+    readonly kind?: string;
+    readonly page: number;
+  }) => ToolAnswer<"list_changes">;
   readonly timeZone: TimeZone;
-  /** The date on the clocks of whoever asks, as statistics tell it. */
+  /** Today's date in the time zone of statistics. */
   readonly readToday: () => string;
-  /** Whether this process keeps the links itself, with a bin; else a deployment elsewhere does. */
+  /** Whether this process has the links and a bin, and not a remote server. */
   readonly isOwn: boolean;
   /** Undefined if it does not exist for this key. */
   readonly readRecord: <Kind extends RecordKind>(
     kind: Kind,
     id: string,
   ) => Promise<Found<Records[Kind]> | undefined>;
-  readonly qr: Pictures;
-  /** `preview_template` of a link as it would be with these fields; only where `isOwn`. */
-  readonly previewDraft: (
-    args: JsonObject,
-    fields: JsonObject,
-  ) => Promise<Found<ToolResults["preview_template"]>>;
+  /** Undefined for an address that is too long for a QR code. */
+  readonly qr: {
+    readonly drawSvg: (address: string) => Promise<string | undefined>;
+    readonly drawPng: (address: string) => Promise<Uint8Array | undefined>;
+  };
+  /** `preview_template` of a link with these fields; only where `isOwn`. */
+  readonly previewDraft: (args: JsonObject, fields: JsonObject) => ToolAnswer<"preview_template">;
   /** A page that `preview_template` has made, by the end of its address, while it is kept. */
   readonly findPreview: (token: string) => Promise<string | undefined>;
-  /** Says yes to a question; answers why that does not count. */
+  /** Approves a question; returns why the approval does not count. */
   readonly approve: (questionId: string, typed: Typed) => Promise<NoYes | undefined>;
-  /** Plans what a file of links says. */
-  readonly planFile: (file: LinksFile) => Promise<Found<ToolResults["plan_links"]>>;
-  /** A plan of this key with one page of its rows, as a person reads it before it is applied. */
+  readonly planFile: (file: LinksFile) => ToolAnswer<"plan_links">;
   readonly readPlan: (id: string, part: ShownPart) => Promise<ShownPlan | undefined>;
-  /** What became of a job's rows; undefined where the key has no such job. */
+  /** Undefined if the key has no such job. */
   readonly listRows: (jobId: string, wanted: WantedRows) => Promise<readonly JobRow[] | undefined>;
-  /** What assistants with this key wait for. */
+  /** The questions of assistants with this key. */
   readonly listWaiting: () => Promise<readonly Waiting[]>;
-  /** One of those with a page of a plan's rows, also after its end; undefined for another key's. */
+  /** One of them, also after its end; undefined for a question of another key. */
   readonly readAsked: (id: string, part: ShownPart) => Promise<AskedByAssistant | undefined>;
-  /** Answers one of those; why a yes does not count. What was answered before stays so. */
+  /** Answers one of them; returns why an approval does not count. The first answer stays. */
   readonly decide: (id: string, decision: Decision, typed: Typed) => Promise<string | undefined>;
   readonly admin: Administration;
 };
 
+type ToolName = keyof ToolResults;
+type ToolAnswer<Name extends ToolName> = Promise<Found<ToolResults[Name]>>;
+
 /** Administration that the API does not offer. `mayUse` says which of it the key may do. */
 export type Administration = {
   readonly listKeys: () => Promise<Answer<KeyList>>;
-  readonly createKey: (request: NewKey) => Promise<Answer<IssuedKey>>;
+  /** `once` is unique to the form: however often it is sent, it creates one key. */
+  readonly createKey: (
+    request: Once & { readonly role: Role; readonly scopes: readonly Scope[] },
+  ) => Promise<Answer<IssuedKey>>;
   readonly createClientKey: (once: string) => Promise<Answer<IssuedClientKey>>;
   /** Whether the person was signed in with it. */
   readonly revokeKey: (id: string) => Promise<Answer<{ readonly isOwn: boolean }>>;
   readonly revokeClientKey: (id: string) => Promise<Answer<void>>;
-  readonly listWebhooks: () => Promise<Answer<WebhookList>>;
-  readonly showWebhook: (id: string) => Promise<Answer<WebhookDetails>>;
-  readonly createWebhook: (request: WebhookForm) => Promise<Answer<NewWebhook>>;
+  /** And whether this process sends events. */
+  readonly listWebhooks: () => Promise<
+    Answer<{ readonly delivers: boolean; readonly webhooks: readonly ListedWebhook[] }>
+  >;
+  /** And the latest events that Waypost stopped retrying. */
+  readonly showWebhook: (
+    id: string,
+  ) => Promise<Answer<{ readonly webhook: ListedWebhook; readonly dead: readonly DeadEvent[] }>>;
+  readonly createWebhook: (
+    request: Once & { readonly url: string; readonly events: readonly string[] },
+  ) => Promise<Answer<NewWebhook>>;
   readonly revokeWebhook: (id: string) => Promise<Answer<void>>;
   readonly testWebhook: (id: string) => Promise<Answer<WebhookTest>>;
   /** All failed events of a webhook, or one of them. */
   readonly resendEvents: (id: string, eventId: string) => Promise<Answer<number>>;
   readonly readProjectSettings: (id: string) => Promise<Answer>;
   readonly updateProjectSettings: (id: string, typed: TypedSettings) => Promise<Answer<void>>;
-  readonly listDeleted: (search: DeletedSearch) => Promise<Answer<DeletedPage>>;
+  readonly listDeleted: (search: {
+    readonly page: number;
+    readonly search: string;
+    readonly kind: string | undefined;
+  }) => Promise<Answer<DeletedPage>>;
   /** Each item as `kind:id`. */
   readonly restoreDeleted: (items: readonly string[]) => Promise<Answer<RestoredItems>>;
   readonly readSettings: () => Promise<Answer<ServerSettings>>;
 };
+
+type Once = { readonly once: string };
 
 export type KeyList = {
   readonly keys: readonly ListedKey[];
   readonly client_keys: readonly ClientKey[];
 };
 
-type NewKey = {
-  readonly role: Role;
-  readonly scopes: readonly Scope[];
-  /** The form's own text: it creates one key, however often it is sent. */
-  readonly once: string;
-};
-
-type WebhookList = {
-  /** Whether this process sends events. */
-  readonly delivers: boolean;
-  readonly webhooks: readonly ListedWebhook[];
-};
-
-type WebhookDetails = {
-  readonly webhook: ListedWebhook;
-  /** The latest events that Waypost stopped retrying. */
-  readonly dead: readonly DeadEvent[];
-};
-
-type WebhookForm = {
-  readonly url: string;
-  readonly events: readonly string[];
-  /** As for a key. */
-  readonly once: string;
-};
-
-type DeletedSearch = {
-  readonly page: number;
-  readonly search: string;
-  readonly kind: string | undefined;
-};
-
 export type DeletedPage = {
   readonly items: readonly (DeletedItem & { readonly canRestore: boolean })[];
-  readonly meta: ListMeta;
+  readonly meta: { readonly page: number; readonly last: number };
 };
 
 export type RestoredItems = {
@@ -144,20 +126,16 @@ export type RestoredItems = {
   readonly failed: readonly { readonly name: string; readonly message: string }[];
 };
 
-type ListMeta = { readonly page: number; readonly last: number };
-
 export type ServerSettings = {
-  /** What runs now. */
+  /** Versions and addresses. */
   readonly now: readonly (readonly [name: string, value: string])[];
-  readonly findings: readonly ServerFinding[];
+  readonly findings: readonly {
+    readonly about: string;
+    readonly fault?: string;
+    readonly warning?: string;
+    readonly said?: string;
+  }[];
   readonly groups: readonly { readonly name: string; readonly rows: readonly ShownSetting[] }[];
-};
-
-type ServerFinding = {
-  readonly about: string;
-  readonly fault?: string;
-  readonly warning?: string;
-  readonly said?: string;
 };
 
 export type ShownSetting = {
@@ -168,43 +146,13 @@ export type ShownSetting = {
   readonly flag?: string;
 };
 
-export type Decision = "approved" | "declined";
-
-/** Who asks, in words. */
-type Asker = {
-  /** By the name that the client has given itself, in quotes. */
-  readonly lead: string;
-  /** Where the links are, by which key it asks, and how long ago. */
-  readonly origin: string;
-  /** For how long it waits. */
-  readonly term: string;
-};
-
-export type AskedByAssistant = Asker & {
-  readonly question: Question;
-  /** How it was answered; undefined while it waits. */
-  readonly end: Decision | undefined;
-};
-
-type WantedChanges = {
-  /** An id, or a name that the target had at the time. */
-  readonly target?: string;
-  readonly kind?: string;
-  readonly page: number;
-};
-
-/** Of an address; undefined where it is longer than any code. */
-type Pictures = {
-  readonly drawSvg: (address: string) => Promise<string | undefined>;
-  readonly drawPng: (address: string) => Promise<Uint8Array | undefined>;
-};
-
+/** How an assistant is connected to the same links. */
 export type Connection = {
-  /** What Node is started with; undefined where that would not have the key that is signed in. */
+  /** The arguments of Node; undefined if such a process would use another key. */
   readonly command: readonly string[] | undefined;
-  /** Undefined where this process speaks no MCP over HTTP. */
+  /** Undefined if this process has no MCP over HTTP. */
   readonly mcp: string | undefined;
-  /** What callers over HTTP show, in words. */
+  /** What callers over HTTP need, in words. */
   readonly secret: string;
 };
 
@@ -222,90 +170,106 @@ export type Failure = {
   readonly problems?: readonly FieldProblem[] | undefined;
 };
 
-/** An act that needs a person's yes, as the approval page shows it. */
+/** A change that needs a person's approval. The markup is the approval page's. */
 export type Question = {
   readonly id: string;
   readonly title: string;
   readonly button: string;
   readonly destroys: boolean;
-  /** Markup of ours, the same as on the approval page. */
+  /** Markup. */
   readonly facts: string;
-  /** The same, of how pages look; empty where it is about none. */
+  /** Markup: how pages of links look before and after; may be empty. */
   readonly frames: string;
-  /** Markup of ours: one page of a plan's rows; empty where it is about no plan. */
+  /** Markup: one page of a plan's rows; may be empty. */
   readonly rows: string;
-  /** The number of links, which is to be typed; undefined where they are few. */
+  /** The number of links to be typed; undefined if they are few. */
   readonly count: number | undefined;
-  /** Undefined where none is asked for. */
-  readonly pin: AskedPin | undefined;
-  /** Why nobody can say yes to it. */
+  /** How many wrong PINs are left, where it was asked before; undefined if no PIN is needed. */
+  readonly pin: { readonly left: number | undefined } | undefined;
+  /** Why it cannot be approved. */
   readonly blocked: string | undefined;
 };
 
-/** Why a yes does not count: what it was said to is over, or something else is wrong with it. */
+/** Why an approval does not count: its question has expired, or something else is wrong. */
 export type NoYes = { readonly kind: "over" } | { readonly kind: "fault"; readonly text: string };
 
-/** How many wrong PINs a question may still get, where it was asked before. */
-type AskedPin = { readonly left: number | undefined };
-
-/** What is typed beside a yes. */
+/** What is typed to approve a question. */
 export type Typed = { readonly pin: string; readonly count: string };
+
+export type Decision = "approved" | "declined";
+
+/** The assistant that asks, in words. */
+type Asker = {
+  /** Its own name in quotes. */
+  readonly lead: string;
+  /** The place of the links, the key, and the time. */
+  readonly origin: string;
+  /** How long the question waits. */
+  readonly term: string;
+};
+
+export type Waiting = Asker & { readonly id: string; readonly title: string };
+
+export type AskedByAssistant = Asker & {
+  readonly question: Question;
+  /** Undefined while it waits. */
+  readonly end: Decision | undefined;
+};
 
 export type LinksFile = {
   readonly name: string;
   readonly bytes: Uint8Array;
   readonly operation: string;
-  /** Whether faulty rows are left out. */
+  /** Whether invalid rows are left out. */
   readonly skipsInvalid: boolean;
 };
 
 /** Which of a plan's rows are shown. */
 export type ShownPart = {
   readonly page: number;
-  /** The one at this position alone, whole. */
+  /** The position of the only row that is shown, with all of its text. */
   readonly row: number | undefined;
-  /** Which page of those that are left out. */
+  /** The page of the rows with conflicts. */
   readonly conflicts: number;
 };
 
 export type ShownPlan = {
-  /** How many rows do what, by the names of the actions. */
+  /** The number of rows by their actions. */
   readonly counts: Readonly<Record<string, number>>;
-  /** What is left of it to do, as it is asked; undefined where nothing of it can be done. */
+  /** Undefined if nothing is left to apply. */
   readonly question: Question | undefined;
-  /** Whether it has faults, so that none of it can be applied. */
+  /** Whether faults prevent applying it. */
   readonly isFaulty: boolean;
-  /** Whether its hour is over. */
   readonly isOver: boolean;
-  /** Of the job that applies it, or has. */
+  /** The job that applies it. */
   readonly jobId: string | undefined;
-  /** The job that it would undo. */
+  /** The job that it undoes. */
   readonly undoes: string | undefined;
   readonly problems: readonly PlanFault[];
-  /** How many faulty rows there are beside those. */
+  /** How many more rows are faulty. */
   readonly moreFaults: number;
-  /** The first rows that are left out because of what is there already. */
+  /** The first rows that are left out because of existing links. */
   readonly conflicts: readonly PlanFault[];
-  /** Whose export the rows come from, where they are another service's. */
+  /** The service whose export the rows are from. */
   readonly format: string | undefined;
-  /** What of the rows was not taken over. */
-  readonly unmapped: readonly Unmapped[];
+  /** The columns of the file that are not imported. */
+  readonly unmapped: readonly {
+    readonly field: string;
+    readonly count: number;
+    readonly example: string;
+  }[];
   readonly warnings: readonly string[];
 };
 
 export type PlanFault = FieldProblem & {
-  /** Where it stands in the file. */
+  /** The row in the file. */
   readonly row?: number | undefined;
   readonly link?: string | undefined;
 };
 
-type Unmapped = { readonly field: string; readonly count: number; readonly example: string };
-
 export type WantedRows = {
   readonly offset: number;
   readonly limit: number;
-  /** Those alone that did not end well. */
+  /** Omitted, all rows. */
   readonly only?: "failed";
 };
-
-export type Waiting = Asker & { readonly id: string; readonly title: string };

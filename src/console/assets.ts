@@ -1,22 +1,14 @@
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
-import { assetPath } from "./asset-path.ts";
-import { frames } from "../look/frames.ts";
+import { docsFolder } from "../help/help-topics.ts";
 import { canUnpack } from "../network/pack-page.ts";
-import { script } from "./script.ts";
-import { editorScript } from "./script-editor.ts";
-import { style } from "./style.ts";
-import { devices } from "./style-devices.ts";
-import { editor } from "./style-editor.ts";
+import { assetPath } from "./asset-path.ts";
 
-/** Styles and scripts: by names that change with them, so that browsers keep them. */
-
-const ofAll = [nameStyle(style), nameScript(script)];
-/** Of pages that show pages of links, beside what all pages have. */
-const ofFrames = [nameStyle(frames + devices + editor), nameScript(editorScript)];
-const files = [...ofAll, ...ofFrames];
-
-type Asset = { readonly type: string; readonly text: string; readonly address: string };
+/**
+ * Styles and scripts, which the build bundles next to the program. Their addresses change with
+ * their contents, so browsers keep them.
+ */
 
 /** An asset as a browser is sent it. */
 type SentAsset = {
@@ -25,53 +17,50 @@ type SentAsset = {
   readonly headers: readonly (readonly [name: string, value: string])[];
 };
 
-/** The files that a page has, in the order in which they count. */
-export function listAssets(hasFrames: boolean): {
-  readonly styles: readonly string[];
-  readonly scripts: readonly string[];
-} {
-  const own = hasFrames ? files : ofAll;
-  const addresses = own.map(({ address }) => address);
-  return {
-    styles: addresses.filter((address) => address.endsWith(".css")),
-    scripts: addresses.filter((address) => address.endsWith(".js")),
-  };
-}
+const types = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8" } as const;
+type Ending = keyof typeof types;
 
-function nameStyle(text: string): Asset {
-  return { type: "text/css; charset=utf-8", text, address: `${assetPath}${digest(text)}.css` };
-}
-
-function nameScript(text: string): Asset {
-  return {
-    type: "text/javascript; charset=utf-8",
-    text,
-    address: `${assetPath}${digest(text)}.js`,
-  };
+/** The addresses of the files that a page loads, in their order. */
+export function listAssets(ending: Ending, hasFrames: boolean): readonly string[] {
+  const names = hasFrames ? (["page", "editor"] as const) : (["page"] as const);
+  return names.map((name) => readAsset(`${name}.${ending}`).address);
 }
 
 export function isAsset(path: string): boolean {
   return path.startsWith(assetPath);
 }
 
-/** Nothing of a visit is in them, so that nothing is told by how small they become. */
+/** They contain nothing of a visit, so their size when compressed gives nothing away. */
 export function findAsset(path: string, request: Request): SentAsset | undefined {
-  const file = files.find(({ address }) => address === path);
+  const file = files.map(readAsset).find(({ address }) => address === path);
   if (file === undefined) return undefined;
-  const { type, text } = file;
-  const kept = [
+  const headers = [
     ["cache-control", "public, max-age=31536000, immutable"],
     ["vary", "accept-encoding"],
   ] as const;
-  if (!canUnpack(request)) return { type, body: text, headers: kept };
-  const packed = packs.get(path) ?? gzipSync(text);
-  packs.set(path, packed);
-  return { type, body: packed, headers: [...kept, ["content-encoding", "gzip"]] };
+  if (!canUnpack(request)) return { type: file.type, body: file.text, headers };
+  const body = (file.packed ??= gzipSync(file.text));
+  return { type: file.type, body, headers: [...headers, ["content-encoding", "gzip"]] };
 }
 
-/** Those that somebody has asked for, by their addresses. */
-const packs = new Map<string, Uint8Array>();
+const files = ["page.css", "editor.css", "page.js", "editor.js"] as const;
 
-function digest(text: string): string {
-  return createHash("sha256").update(text).digest("base64url").slice(0, 16);
+type Asset = {
+  readonly address: string;
+  readonly type: string;
+  readonly text: string;
+  packed?: Uint8Array;
+};
+
+const assets = new Map<string, Asset>();
+
+function readAsset(name: (typeof files)[number]): Asset {
+  const known = assets.get(name);
+  if (known !== undefined) return known;
+  const text = readFileSync(new URL(`../console/${name}`, docsFolder), "utf8");
+  const ending: Ending = name.endsWith(".css") ? "css" : "js";
+  const digest = createHash("sha256").update(text).digest("base64url").slice(0, 16);
+  const asset: Asset = { address: `${assetPath}${digest}.${ending}`, type: types[ending], text };
+  assets.set(name, asset);
+  return asset;
 }

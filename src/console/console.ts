@@ -9,7 +9,7 @@ import { isClientToken } from "../text/client-token.ts";
 import type { Account } from "./account.ts";
 import { leave } from "./act.ts";
 import { findAsset, isAsset } from "./assets.ts";
-import { followHeader } from "./follow.ts";
+import { followHeader } from "./follow-header.ts";
 import { html } from "./html.ts";
 import { listEntries, markNotSent } from "./layout.ts";
 import type { Form, Reply, Visit } from "./page.ts";

@@ -7,7 +7,7 @@ import { addToAddress, renderFault, renderForm, showHost } from "./parts.ts";
 
 /** A page with what all pages have around them. */
 export type Shell = Omit<PageReply, "kind"> & {
-  /** Undefined where nobody is signed in. */
+  /** Undefined for a signed-out visitor. */
   readonly frame: Frame | undefined;
   readonly nonce: string;
 };
@@ -36,7 +36,8 @@ export function listEntries(
 
 export function renderShell(shell: Shell): Html {
   const { title, body, frame, nonce, hasFrames = false } = shell;
-  const { styles, scripts } = listAssets(hasFrames);
+  const styles = listAssets("css", hasFrames);
+  const scripts = listAssets("js", hasFrames);
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -51,12 +52,12 @@ export function renderShell(shell: Shell): Html {
         ${scripts.map((address) => html`<script nonce="${nonce}" src="${address}" defer></script>`)}
       </head>
       <body>
-        ${frame === undefined ? renderAlone(body) : renderFramed(shell, frame)}
+        ${frame === undefined ? renderSignedOut(body) : renderFramed(shell, frame)}
       </body>
     </html> `;
 }
 
-function renderAlone(body: Part): Html {
+function renderSignedOut(body: Part): Html {
   return html`<div class="alone">
     <header><p class="brand">${trust(mark)} Waypost</p></header>
     <main class="card">${body}</main>
@@ -94,16 +95,16 @@ function renderWaits(waiting: number): Html {
   return html`<p id="waits" class="waits">${waiting > 0 && link}</p>`;
 }
 
-function renderHead({ title, heading = title, above, beside }: Omit<PageReply, "kind">): Part {
+function renderHead({ title, heading = title, above, actions }: Omit<PageReply, "kind">): Part {
   if (heading === "") return "";
   const text = html`<h1 dir="auto">${showHidden(heading)}</h1>`;
   const crumbs = above && html`<p class="crumbs"><a href="${above.address}">${above.name}</a></p>`;
   return html`<div class="head">
-    ${crumbs === undefined ? text : html`<div>${crumbs} ${text}</div>`} ${beside}
+    ${crumbs === undefined ? text : html`<div>${crumbs} ${text}</div>`} ${actions}
   </div>`;
 }
 
-/** What a form has done, by the name in the address that it led to. */
+/** What a form has done, by the note in the address of the next page. */
 const notes: Readonly<Record<string, Html | string>> = {
   created: "Link created.",
   saved: "Saved.",

@@ -7,8 +7,8 @@ import { renderFault, renderOption, renderTable, type Column } from "./parts.ts"
 
 /** Pieces of lists: their rows, what narrows them, and links to other pages. */
 
-/** Leads to the last page if the address is beyond it: items may have been deleted. */
-export function leadToLast(
+/** Redirects to the last page from an address beyond it: items may have been deleted. */
+export function goToLast(
   { pathname, searchParams }: URL,
   answer: Answer<{ readonly meta?: ReceivedMeta }>,
 ): Reply | undefined {

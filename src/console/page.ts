@@ -46,7 +46,7 @@ export type Visit = {
 };
 
 export type Form = {
-  /** The first of that name; an empty text where there is none. */
+  /** The first of that name, or an empty text. */
   readonly read: (name: string) => string;
   readonly readAll: (name: string) => readonly string[];
   readonly has: (name: string) => boolean;
@@ -75,8 +75,8 @@ export type PageReply = {
   /** Its first heading, where that is not the title; empty where the body has it. */
   readonly heading?: string;
   readonly above?: Above;
-  /** Buttons beside the heading. */
-  readonly beside?: Part;
+  /** Buttons next to the heading. */
+  readonly actions?: Part;
   /** Why something was not done, in one or more sentences. */
   readonly fault?: Part;
   readonly body: Part;

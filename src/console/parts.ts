@@ -39,7 +39,7 @@ type Card = {
   readonly inside?: Part;
   /** From edge to edge, below the rest. */
   readonly below?: Part;
-  readonly beside?: Part;
+  readonly actions?: Part;
   readonly look?: string;
   /** The heading, where it is more than the title. */
   readonly heading?: Html;
@@ -50,9 +50,9 @@ type Card = {
 
 /** A part of a page with a heading of its own. */
 export function renderCard(title: string, card: Card): Html {
-  const { id, beside, heading = title } = card;
+  const { id, actions, heading = title } = card;
   const text = html`<h2 ${id && html`id="${id}"`}>${heading}</h2>`;
-  const top = beside ? html`<header>${text} ${beside}</header>` : text;
+  const top = actions ? html`<header>${text} ${actions}</header>` : text;
   return renderBox(title, card, top);
 }
 

@@ -1,7 +1,7 @@
 import { isForwarded } from "../network/client-address.ts";
 import { dropBrackets, isLoopbackAddress, isLoopbackHost } from "../network/ip-address.ts";
 
-/** From where a browser asks, and whether a secret may travel there. */
+/** The place of a browser, and whether a secret may be sent there. */
 export type Place = {
   /** As the browser writes it. */
   readonly origin: string;
@@ -14,36 +14,37 @@ type Cookies = {
   readonly write: (name: CookieName, value: string) => string;
 };
 
-/** A session, and a visit of the sign-in page by somebody who has none. */
+/** A session, and a visit of the sign-in page without one. */
 type CookieName = "session" | "visit";
 
-type Asked = {
+type Received = {
   readonly request: Request;
-  /** The other end, as far as it is known. */
+  /** The other end, if it is known. */
   readonly address: string | undefined;
 };
 
 /**
- * Undefined where the page would travel in the clear: over plain http a key goes to this machine
- * alone. Behind a proxy that ends TLS the operator says so by the public address.
+ * Undefined if the page would be sent unencrypted: over plain http a key stays on this machine.
+ * Behind a proxy that ends TLS, the operator sets the public address.
  */
-export function readPlace(asked: Asked, publicUrl: string | undefined): Place | undefined {
-  const { request } = asked;
+export function readPlace(received: Received, publicUrl: string | undefined): Place | undefined {
+  const { request } = received;
   const host = request.headers.get("host") ?? "";
   const known = publicUrl === undefined ? undefined : new URL(publicUrl);
   const isSecure = known?.protocol === "https:" && known.host === host.toLowerCase();
-  if (!isSecure && !(isLoopbackHost(nameHost(host)) && isFromThisMachine(asked))) return undefined;
+  if (!isSecure && !(isLoopbackHost(nameHost(host)) && isFromThisMachine(received)))
+    return undefined;
   const origin = isSecure ? known.origin : `http://${host.toLowerCase()}`;
   return { origin, isSecure, cookies: readCookies(request, host, isSecure) };
 }
 
-/** Whether a browser is on this machine: by https it may be anywhere. */
+/** Whether a browser is on this machine: with https it may be anywhere. */
 export function isHere({ isSecure }: Place): boolean {
   return !isSecure;
 }
 
-/** A name in a header says nothing of the way that a request has come. */
-function isFromThisMachine({ request, address }: Asked): boolean {
+/** The Host header does not show where a request comes from. */
+function isFromThisMachine({ request, address }: Received): boolean {
   return address !== undefined && isLoopbackAddress(address) && !isForwarded(request.headers);
 }
 
@@ -51,7 +52,7 @@ function nameHost(host: string): string {
   return dropBrackets(host.replace(/:\d+$/, "")).toLowerCase();
 }
 
-/** Of one machine each port has cookies of its own: browsers send them to all of its ports. */
+/** The name has the port, because browsers send a cookie to all ports of a machine. */
 function readCookies(request: Request, host: string, isSecure: boolean): Cookies {
   const port = /:(\d+)$/.exec(host)?.[1] ?? "80";
   const name = (cookie: CookieName) =>
@@ -64,7 +65,7 @@ function readCookies(request: Request, host: string, isSecure: boolean): Cookies
       return found !== undefined && /^[\w-]{1,100}$/.test(found) ? found : undefined;
     },
     write: (cookie, value) => {
-      // An empty one goes at once.
+      // Browsers delete it at once.
       const end = value === "" ? "; Max-Age=0" : "";
       const secure = isSecure ? "; Secure" : "";
       return `${name(cookie)}=${value}; Path=/; HttpOnly; SameSite=Strict${secure}${end}`;
@@ -72,7 +73,7 @@ function readCookies(request: Request, host: string, isSecure: boolean): Cookies
   };
 }
 
-/** Whether a form was sent by a page of this very place. */
+/** Whether a page of this console sent the form. */
 export function isFromHere({ headers }: Request, { origin }: Place): boolean {
   const site = headers.get("sec-fetch-site");
   return headers.get("origin") === origin && (site === null || site === "same-origin");

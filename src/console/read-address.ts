@@ -3,7 +3,7 @@ import type { ShownPart } from "./account.ts";
 
 /** What the address of a page says. */
 
-/** A part of the page's own address; empty where it is none that anything has. */
+/** A part of the page's own address; empty if it cannot be decoded. */
 export function readParam(params: Readonly<Record<string, string>>, name: string): string {
   try {
     return decodeURIComponent(params[name] ?? "");
@@ -12,7 +12,7 @@ export function readParam(params: Readonly<Record<string, string>>, name: string
   }
 }
 
-/** The place in a list from which the page was opened, for the addresses that the page links to. */
+/** Keeps the place in the list that the page was opened from. */
 export function writeFrom({ searchParams }: URL): string {
   const from = searchParams.get("from") ?? "";
   return from === "" ? "" : `?${String(new URLSearchParams({ from }))}`;

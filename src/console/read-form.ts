@@ -4,7 +4,7 @@ import { createForm, type Form } from "./page.ts";
 
 /** What a form has sent: its fields, and a file where it is one with a file. */
 
-/** A page template as browsers send it, and once more within the form of whoever signs in again. */
+/** A page template as browsers send it, also within the form of a person who signs in again. */
 const bodyBytes = 1024 * 1024;
 /** As much as an assistant may hand over at once. */
 export const mostFileBytes = 4_000_000;
@@ -34,7 +34,7 @@ export async function readForm(
   return createForm(new URLSearchParams(bytes.toString("utf8")));
 }
 
-/** Counted before anything is taken apart: whoever sends it need not be signed in. */
+/** Counted before the body is parsed, because anyone can send it. */
 function hasTooMany(bytes: Buffer): boolean {
   let at = -1;
   for (let count = 0; count <= mostFields; count += 1) {

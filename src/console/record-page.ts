@@ -44,7 +44,7 @@ export type RecordPages<Kind extends RecordKind> = {
   /** In the address: `/apps/ios`. */
   readonly base: string;
   readonly list: Above;
-  readonly creation: Pick<Creation<never>, "button" | "beside" | "check"> & {
+  readonly creation: Pick<Creation<never>, "button" | "preview" | "check"> & {
     readonly tool: string;
     /** The note on the page of the new record. */
     readonly note: string;
@@ -54,7 +54,7 @@ export type RecordPages<Kind extends RecordKind> = {
   readonly settings?: RecordForm;
   /** Texts for the title of the page; the first that is not empty is used. */
   readonly names: (record: Records[Kind]) => readonly (string | null | undefined)[];
-  /** What the page shows beside the forms. */
+  /** What else the page shows. */
   readonly view: (visit: Visit, record: Records[Kind]) => Promise<RecordView | Unreadable>;
   /** The note on the list after a deletion. */
   readonly deleted: string;
@@ -206,7 +206,7 @@ async function show<Kind extends RecordKind>(
     kind: "page",
     title: kind.names(main.result).find((name) => name) ?? "",
     above: readBack(kind.list, visit),
-    beside:
+    actions:
       account.mayUse(`delete_${kind.name}`) &&
       renderPost(visit, writeAddress(kind, visit, "/delete"), deleteButton),
     fault: sent.fault,
@@ -356,7 +356,7 @@ type Creation<Result> = Inputs & {
   readonly button: string;
   /** What the fields contain at first, if they are not empty. */
   readonly usual?: Values;
-  readonly beside?: (account: Account) => Html | undefined;
+  readonly preview?: (account: Account) => Html | undefined;
   /** Asks before something is created that is probably a mistake. */
   readonly check?: (visit: Visit, form: Form, typed: Values) => Reply | undefined;
   /** `once` is unique to the form: however often it is sent, it creates one thing. */
@@ -411,7 +411,7 @@ export function showMadeBefore(label: string, list: Above, { message }: Failure)
 async function showNew(
   creation: Pick<
     Creation<never>,
-    "label" | "list" | "address" | "fields" | "render" | "mark" | "usual" | "beside" | "button"
+    "label" | "list" | "address" | "fields" | "render" | "mark" | "usual" | "preview" | "button"
   >,
   visit: Visit,
   sent: Form | undefined,
@@ -429,15 +429,15 @@ async function showNew(
       <a class="button quiet" href="${list.address}">Cancel</a>
     </div>`;
   const inside = renderForm(visit, address, body, attributes);
-  const beside = creation.beside?.(account);
+  const preview = creation.preview?.(account);
   return {
     kind: "page",
     title: `New ${label}`,
     above: list,
     body: html`<div class="columns">
-      ${renderBox("Fields", { inside, look: "narrow" })} ${beside}
+      ${renderBox("Fields", { inside, look: "narrow" })} ${preview}
     </div>`,
-    hasFrames: beside !== undefined,
+    hasFrames: preview !== undefined,
     ...(failure && { status: 422 }),
   };
 }

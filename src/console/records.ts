@@ -178,7 +178,7 @@ export type TemplatePreview = {
 
 export type FieldProblem = {
   readonly field?: string | undefined;
-  /** Where it stands in a long text; both count from 1. */
+  /** The place in a long text; both count from 1. */
   readonly line?: number | undefined;
   readonly column?: number | undefined;
   readonly message: string;

@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { renderShell, type Shell } from "./layout.ts";
 
-/** How a page leaves: with a policy that lets nothing run, load or frame it but what is ours. */
+/** Responses, with a policy that runs, loads and frames only files of the console. */
 
 const shared: Readonly<Record<string, string>> = {
   "x-content-type-options": "nosniff",
   "cache-control": "no-store",
-  // With no referrer at all a browser would send a form's origin as null.
+  // Without a referrer, browsers send null as the origin of a form.
   "referrer-policy": "same-origin",
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
@@ -29,7 +29,7 @@ export function respondPage(
     `style-src 'nonce-${nonce}'`,
     "img-src 'self' data:",
     "connect-src 'self'",
-    // Nothing here lets itself be framed but what `respondFrame` answers.
+    // Only `respondFrame` allows frames.
     ...(page.hasFrames === true ? ["frame-src 'self'"] : []),
     "form-action 'self'",
     "frame-ancestors 'none'",
@@ -53,13 +53,13 @@ export function respondFile(type: string, bytes: string | Uint8Array, more: Head
 }
 
 /**
- * Markup of others, for a frame of ours. By its own policy it has no origin, no script, no form, no
- * window and no way to another page, wherever it is opened; the pictures are what its visitors see.
+ * Markup of others, for a frame. Its own policy allows no scripts, forms, windows or links to other
+ * pages, wherever it is opened. It allows the pictures that visitors see.
  */
 const framePolicy = ["sandbox", "default-src 'none'"];
-/** As the pages of our own links have it: styles within the page, and the pictures it names. */
+/** The same as for pages of our own links: styles in the page, and pictures. */
 const ownSources = ["style-src 'unsafe-inline'", "img-src data: https:"];
-/** A deployment elsewhere names its own files by whole addresses (api-spec.md, "preview"). */
+/** A remote server has files of its own (api-spec.md, "preview"). */
 const foreignSources = [
   "style-src 'unsafe-inline' https: http:",
   "img-src data: https: http:",

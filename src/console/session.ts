@@ -3,14 +3,14 @@ import type { Clock } from "../contract/clock.ts";
 import { isMasked, maskSecret } from "../text/mask-secret.ts";
 
 /**
- * Who is signed in. A browser or a terminal has a token; the row that belongs to it is found by the
- * token's hash, and the secret in it is sealed with a key that is made of the token. Whoever reads
- * the rows can sign in with none of them.
+ * Sessions and one-time addresses. A browser or a terminal has a token. Its row is found by the
+ * hash of the token and has the secret, encrypted with a key that is derived from the token. So
+ * the rows alone sign in no one.
  */
 export type Sessions = {
-  /** A new session of whoever showed this secret, and its token. */
+  /** Starts a session for this secret, and returns its token. */
   readonly begin: (secret: string) => Promise<string>;
-  /** Whoever asks makes it last longer; a page that looks again by itself does not. */
+  /** A request makes the session last longer, unless the script of a page sent it. */
   readonly find: (token: string, isFollowing?: boolean) => Promise<string | undefined>;
   readonly end: (token: string) => Promise<void>;
   /** A token that signs in once. */
@@ -93,7 +93,7 @@ function seal(token: string, kind: Kind, secret: string): string {
   return Buffer.concat([iv, cipher.getAuthTag(), text]).toString("base64url");
 }
 
-/** Undefined where somebody has changed the row. */
+/** Undefined if the row was changed. */
 function open(token: string, kind: Kind, sealed: string): string | undefined {
   const bytes = Buffer.from(sealed, "base64url");
   const text = bytes.subarray(ivBytes + tagBytes);

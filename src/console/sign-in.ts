@@ -155,9 +155,9 @@ function readNext(next: string, { origin }: Place): URL {
   return url === undefined || isSignIn(url.pathname) ? new URL("/", origin) : url;
 }
 
-/** A PIN belongs to the question beside it, and is in no other page. */
+/** A PIN belongs to the question on its page, and is in no other page. */
 const unkept = new Set(["form_token", "pin"]);
-/** Sent again within the sign-in form, beside its own fields. */
+/** Sent again within the sign-in form, with its own fields. */
 const mostKeptBytes = mostKeylessBytes - 4096;
 
 /** For a visitor whose session has ended: the sign-in form keeps what a form contained. */

@@ -1,19 +1,16 @@
 import { parse, type SyntaxParseError } from "css-tree";
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { style as approvalStyle } from "../../src/mcp/approval/page-shell.ts";
 import { ownStyle, pageStyle } from "../../src/template/page-style.ts";
 import { starter } from "../../src/template/starter-template.ts";
-import { devices } from "../../src/console/style-devices.ts";
-import { editor } from "../../src/console/style-editor.ts";
-import { style as consoleStyle } from "../../src/console/style.ts";
 
 /** A browser passes over what it cannot read of a style sheet, and says nothing. */
 
 const sheets = {
   approvalStyle,
-  consoleStyle,
-  devices,
-  editor,
+  console: readFileSync("dist/console/page.css", "utf8"),
+  editor: readFileSync("dist/console/editor.css", "utf8"),
   ownStyle,
   pageStyle,
   starter: starter.css,

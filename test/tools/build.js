@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundle, bundledPackages } from "./bundle.js";
 import { bundleReaderThread } from "./bundle-reader-thread.js";
+import { buildConsoleFiles } from "./console-files.js";
 import { deferred, late } from "./deferred.js";
 import { writeLicenseNotices } from "./license-notices.js";
 import { packagedSqlite, vendorSqlite } from "./vendor-sqlite.js";
@@ -13,7 +14,7 @@ import { writeDocs } from "./write-docs.js";
 /**
  * Writes everything that runs into `dist`, with all packages in it: the check of the Node version,
  * the program, the thread for long reads, SQLite for older Nodes, the documentation, the
- * description of the API, and licenses.
+ * description of the API, the console's scripts and styles, and licenses.
  */
 
 const { version, engines } = JSON.parse(readFileSync("package.json", "utf8"));
@@ -46,6 +47,7 @@ await bundle({
 
 await bundleReaderThread();
 await vendorSqlite();
+await buildConsoleFiles((await runSource(new URL("./console-look.ts", import.meta.url))).look);
 
 writeFileSync(
   "dist/openapi.json",

@@ -11,6 +11,7 @@ const format = [["prettier", "--check", "--log-level", "warn", "."]];
 const rest = [
   ["oxlint", "--type-aware", "--deny-warnings", "-c", "test/oxlint.json"],
   ["tsc"],
+  ["tsc", "-p", "src/console/browser"],
   ["knip"],
   ["node", "test/tools/build.js"],
   ["publint", "--strict"],

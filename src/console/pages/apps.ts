@@ -83,7 +83,8 @@ async function show(visit: Visit): Promise<Reply> {
   return {
     kind: "page",
     title: "Apps",
-    beside: account.mayUse("list_bin") && html`<a class="button quiet" href="/deleted">Deleted</a>`,
+    actions:
+      account.mayUse("list_bin") && html`<a class="button quiet" href="/deleted">Deleted</a>`,
     body: html`<p class="soft">
         Links open these apps if they are installed, and their store pages if they are not.
       </p>
@@ -105,7 +106,7 @@ async function renderKind(kind: AppKind, { account, url }: Visit): Promise<Part>
     }),
   );
   const button = html`<a class="button small" href="/apps/${slug}/new">New ${label}</a>`;
-  return renderCard(heading, { below, beside: account.mayUse(`register_${name}`) && button });
+  return renderCard(heading, { below, actions: account.mayUse(`register_${name}`) && button });
 }
 
 function listColumns(kind: AppKind) {

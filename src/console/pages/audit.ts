@@ -140,7 +140,7 @@ function renderLinks({ ids, count }: AuditGroup, { links, visit }: Known): Html 
   return renderList([items, rest], "found");
 }
 
-/** Buttons that fix all links of a group, or lead to them. */
+/** Buttons that fix all links of a group, or show them. */
 function renderFixes(group: AuditGroup, { links, visit }: Known): Part {
   const { mayUse } = visit.account;
   if (!isOfLinks(group)) {

@@ -2,7 +2,7 @@ import { writeLabel } from "../../text/write-label.ts";
 import type { DeletedPage, RestoredItems } from "../account.ts";
 import { html, type Html, type Part } from "../html.ts";
 import {
-  leadToLast,
+  goToLast,
   renderAnswer,
   renderPaging,
   renderResults,
@@ -45,7 +45,7 @@ async function show(visit: Visit, fault?: Part, restored = 0): Promise<Reply> {
     kind: kind || undefined,
     page: readPage(url),
   });
-  const past = leadToLast(url, answer);
+  const past = goToLast(url, answer);
   if (past !== undefined) return past;
   const list = renderAnswer(answer, (result) => renderItems(result, query, visit));
   const named = kinds.map((name) => [name, `${writeLabel(name)}s`] as const);

@@ -2,7 +2,7 @@ import { writeLabel } from "../../text/write-label.ts";
 import { act } from "../act.ts";
 import { html } from "../html.ts";
 import {
-  leadToLast,
+  goToLast,
   renderAnswer,
   renderPaging,
   renderResults,
@@ -58,7 +58,7 @@ async function show(visit: Visit): Promise<Reply> {
     ...(kind !== "" && { kind }),
     page: readPage(url),
   });
-  const past = leadToLast(url, answer);
+  const past = goToLast(url, answer);
   if (past !== undefined) return past;
   const pages = writeListAddress(historyAddress, { target, kind }, { page: "" });
   const list = renderAnswer(

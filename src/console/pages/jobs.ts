@@ -1,7 +1,7 @@
 import { createActPage } from "../act.ts";
 import { renderFollow } from "../follow.ts";
 import { html, type Html, type Part } from "../html.ts";
-import { leadToLast, renderAnswer, renderPaging, renderRows } from "../list-parts.ts";
+import { goToLast, renderAnswer, renderPaging, renderRows } from "../list-parts.ts";
 import type { Page, Reply, Visit } from "../page.ts";
 import {
   goToPlan,
@@ -70,7 +70,7 @@ function writeBack({ params }: Visit): string {
 
 async function showJobs({ account, url }: Visit): Promise<Reply> {
   const answer = await account.call("list_jobs", { page: readPage(url) });
-  const past = leadToLast(url, answer);
+  const past = goToLast(url, answer);
   if (past !== undefined) return past;
   const columns: readonly Column<Job>[] = [
     {
@@ -123,7 +123,7 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
     kind: "page",
     title: describeJob(job),
     above: list,
-    beside: renderButtons(visit, job),
+    actions: renderButtons(visit, job),
     fault,
     body: html`<div class="stack narrow">
       ${renderProgressCard(job)} ${await renderJobRows(visit, job)}

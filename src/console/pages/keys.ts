@@ -174,7 +174,7 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
   return {
     kind: "page",
     title: "Keys",
-    beside:
+    actions:
       account.mayUse("change_keys") && html`<a class="button main" href="/keys/new">New key</a>`,
     fault: fault ?? (answer.kind === "failed" && answer.failure.message),
     body: html`<p class="soft">

@@ -80,7 +80,7 @@ export function renderPreview(
   </p>`;
   return renderCard("Preview", {
     look: isNew ? "looking drawn" : "looking",
-    beside: renderLooks("light"),
+    actions: renderLooks("light"),
     inside: html`${renderPlatforms(platform, form)}
       <div class="stage" id="stage">${stage}</div>
       <p class="hint" id="findings" data-drafted>${fault}</p>

@@ -25,7 +25,7 @@ export const linkPages = createRecordPages({
     tool: "create_link",
     button: "Create link",
     note: "created",
-    beside: renderNewPreview,
+    preview: renderNewPreview,
     check: (visit, form, typed) =>
       hasDestination(typed) || form.has(anyway) ? undefined : askToCreate(visit, form, typed),
   },

@@ -3,7 +3,7 @@ import type { Answer } from "../account.ts";
 import { renderField, type Field } from "../form-fields.ts";
 import { html, type Html } from "../html.ts";
 import {
-  leadToLast,
+  goToLast,
   renderAnswer,
   renderPaging,
   renderResults,
@@ -64,7 +64,7 @@ async function show(visit: Visit): Promise<Reply> {
     return { kind: "go", to: `/links?${String(params)}` };
   }
   const answer = await account.listLinks(writeArguments(query), chooseMostCounted(query));
-  const past = leadToLast(url, answer);
+  const past = goToLast(url, answer);
   if (past !== undefined) return past;
   const list = isFilterRefused(answer)
     ? renderFault("A filter in this address is not valid. Remove it, then add it again.")
@@ -72,7 +72,7 @@ async function show(visit: Visit): Promise<Reply> {
   return {
     kind: "page",
     title: "Links",
-    beside: [
+    actions: [
       mayUse("list_bin") && html`<a class="button quiet" href="/deleted?kind=link">Deleted</a>`,
       mayUse("plan_links") && html`<a class="button quiet" href="/links/import">Import</a>`,
       mayUse("create_link") && html`<a class="button main" href="/links/new">New link</a>`,

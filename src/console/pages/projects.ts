@@ -3,7 +3,7 @@ import type { JsonObject } from "../../contract/json.ts";
 import { plans } from "../../contract/pricing-plans.ts";
 import type { Field } from "../form-fields.ts";
 import { html, type Part } from "../html.ts";
-import { leadToLast, renderAnswer, renderPaging, renderRows } from "../list-parts.ts";
+import { goToLast, renderAnswer, renderPaging, renderRows } from "../list-parts.ts";
 import type { Page, Reply, Visit } from "../page.ts";
 import { renderBox, renderCard, renderCopy, renderFacts, writeNumber } from "../parts.ts";
 import { readPage } from "../read-address.ts";
@@ -176,7 +176,7 @@ const perPage = 25;
 
 async function show({ account, url }: Visit): Promise<Reply> {
   const answer = await account.call("list_projects", { page: readPage(url), limit: perPage });
-  const past = leadToLast(url, answer);
+  const past = goToLast(url, answer);
   if (past !== undefined) return past;
   const below = renderAnswer(answer, ({ projects, meta }) =>
     renderRows({
@@ -190,7 +190,7 @@ async function show({ account, url }: Visit): Promise<Reply> {
   return {
     kind: "page",
     title: "Projects",
-    beside:
+    actions:
       account.mayUse("create_project") &&
       html`<a class="button main" href="/projects/new">New project</a>`,
     body: renderBox("Projects", { below }),

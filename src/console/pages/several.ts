@@ -16,7 +16,7 @@ import {
 } from "../parts.ts";
 import { describeFilter, readFilter, writeLinkQuery } from "./link-query.ts";
 import { renderQuery } from "./select-links.ts";
-import { listWays, planWay, type Way } from "./ways.ts";
+import { listWays, planWay, type ShownWay } from "./ways.ts";
 
 /** Changes several links at once: which links, what to change, and then a plan. */
 export const severalPage: Page = {
@@ -141,7 +141,7 @@ function renderChip(text: string, sent?: Part): Html {
   return html`<li class="tag"><bdi>${text}</bdi>${sent}</li>`;
 }
 
-function renderWay({ name, title, fields }: Way, isChosen: boolean): Html {
+function renderWay({ name, title, fields }: ShownWay, isChosen: boolean): Html {
   const checked = isChosen && html` checked`;
   return html`<div class="way">
     <label class="check">

@@ -38,7 +38,7 @@ async function show(visit: Visit): Promise<Reply> {
   return {
     kind: "page",
     title: "Statistics",
-    beside: html`<nav class="buttons" aria-label="Time">${links}</nav>`,
+    actions: html`<nav class="buttons" aria-label="Time">${links}</nav>`,
     body: html`${renderDates(span, account.readToday())}
       ${renderAnswer(over, ({ stats }) => renderOver(stats, "All clicks"))}
       <div class="halves">

@@ -104,7 +104,7 @@ export async function renderTemplatePreview(
       : looks.map((look) => renderDevice({ platform, look, source: `${page}?look=${look}`, host }));
   return renderCard("Preview", {
     look: "looking",
-    beside: renderLooks(view.look, "editor"),
+    actions: renderLooks(view.look, "editor"),
     inside: html`${renderPlatforms(platform, "editor")}
       <div class="with">
         ${links.length > 1 && (await renderLinks(account, view.link, links))}

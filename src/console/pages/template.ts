@@ -93,7 +93,7 @@ async function show(visit: Visit, again: Again, form?: Form): Promise<Reply> {
   return {
     kind: "page",
     title,
-    beside:
+    actions:
       mayWrite(account) &&
       html`<a class="button quiet" href="/template?from=starter">Use the starter template</a>`,
     body: html`${source.note && html`<p class="note" role="status">${source.note}</p>`}
@@ -276,7 +276,7 @@ function renderVersions(visit: Visit, versions: readonly ListedVersion[]): Html 
   const button = html`<button class="small grave">Unpublish…</button>`;
   const rows = versions.map((version) => renderVersion(visit, version));
   return renderCard("Versions", {
-    beside:
+    actions:
       isAnyLive &&
       visit.account.mayUse("unpublish_template") &&
       renderPost(visit, "/template", button, { do: "unpublish" }),
@@ -358,7 +358,7 @@ function countLines(text: string): number {
   return Math.max(text.split("\n").length, fewestLines);
 }
 
-/** The line numbers beside a text. Findings link to the numbers of the lines with problems. */
+/** The line numbers next to a text. Findings link to the numbers of the lines with problems. */
 function renderNumbers(name: Field, count: number, problems: readonly FieldProblem[]): Html {
   const faulty = new Set(problems.map(({ line }) => line));
   const numbers = Array.from({ length: count + spareLines }, (_, index) => {

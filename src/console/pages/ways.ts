@@ -2,101 +2,122 @@ import { writeLabel } from "../../text/write-label.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { Account } from "../account.ts";
 import { readTyped, renderField, type Field } from "../form-fields.ts";
-import { html, type Html, type Part } from "../html.ts";
+import { html, type Part } from "../html.ts";
 import type { Form } from "../page.ts";
 import { renderOption } from "../parts.ts";
 import { listAppChoices, nameOther, renderOther } from "./app-choices.ts";
 import { appKinds } from "./app-kinds.ts";
 import { flagFields, textFields } from "./link-fields.ts";
 
-/** The ways to change many links at once, as `plan_links` takes them, each with its own fields. */
-export type Way = {
-  readonly name: string;
+/** The ways to change many links at once, as `plan_links` takes them. */
+
+type Way = {
   readonly title: string;
-  readonly fields: Part;
+  /** Their names begin with the name of the way: all ways are in one form. */
+  readonly fields: readonly Field[];
+  /** The arguments of the plan without those that select the links. */
+  readonly plan: (read: (name: string) => string, form: Form) => JsonObject;
 };
 
-/** A path belongs to one link, so it cannot be set for many. */
-const setFields = textFields.filter((name) => name !== "path").toSorted(compareUrlFirst);
-const addressFields = textFields.filter((name) => /(^|_)url$/.test(name));
-const ruledFields = ["url", ...textFields.filter((name) => name !== "url")];
+const otherFields = textFields.filter((name) => name !== "path" && name !== "url");
 
-function compareUrlFirst(one: string, other: string): number {
-  return Number(other === "url") - Number(one === "url");
+const ways: Readonly<Record<string, Way>> = {
+  set: {
+    title: "Set a field",
+    fields: [
+      // A path belongs to one link, so it cannot be set for many.
+      chooseField("set", ["url", ...otherFields]),
+      text("set-value", "New value", "Leave this empty to clear the field."),
+    ],
+    plan: (read) => ({ changes: { [read("field")]: read("value") } }),
+  },
+  choose: {
+    title: "Choose an app, or turn an option on or off",
+    fields: [],
+    plan: (_, form) => ({ changes: readChoice(form) }),
+  },
+  replace: {
+    title: "Replace part of a field",
+    fields: [
+      chooseField("replace", ["url", ...textFields.filter((name) => name !== "url")]),
+      {
+        name: "replace-match",
+        label: "Replace",
+        kind: "choice",
+        choices: [
+          { value: "text", name: "Every occurrence of a text" },
+          { value: "host", name: "The host of a web address" },
+        ],
+      },
+      text("replace-from", "Old text"),
+      text("replace-to", "New text"),
+    ],
+    plan: (read) => {
+      const match = read("match") === "host" ? "host" : "text";
+      return { replace: [{ field: read("field"), from: read("from"), to: read("to"), match }] };
+    },
+  },
+  query: {
+    title: "Add a query parameter to web addresses",
+    fields: [
+      chooseField(
+        "query",
+        textFields.filter((name) => /(^|_)url$/.test(name)),
+      ),
+      text("query-name", "Parameter", "For example, utm_source."),
+      text("query-value", "Value"),
+    ],
+    plan: (read) => ({
+      add_query: { field: read("field"), values: { [read("name")]: read("value") } },
+    }),
+  },
+  prefix: {
+    title: "Add a prefix to paths",
+    fields: [
+      text("prefix-prefix", "Prefix", "For example, spring/. The old addresses stop working."),
+    ],
+    plan: (read) => ({ path_prefix: read("prefix") }),
+  },
+};
+
+function chooseField(way: string, names: readonly string[]): Field {
+  const choices = names.map((name) => ({ value: name, name: writeLabel(name) }));
+  return { name: `${way}-field`, label: "Field", kind: "choice", choices };
 }
 
-export async function listWays(account: Account, form: Form): Promise<readonly Way[]> {
-  const deletion: Way = {
-    name: "delete",
-    title: "Delete them",
-    fields: html`<p>
-      Deleted links stay in the bin for 30 days. You can restore them from there.
-    </p>`,
-  };
-  const changes: readonly Way[] = [
-    { name: "set", title: "Set a field", fields: renderSet(form) },
-    {
-      name: "choose",
-      title: "Choose an app, or turn an option on or off",
-      fields: await renderChoose(account, form),
-    },
-    {
-      name: "replace",
-      title: "Replace part of a field",
-      fields: renderReplace(form),
-    },
-    {
-      name: "query",
-      title: "Add a query parameter to web addresses",
-      fields: renderQuery(form),
-    },
-    {
-      name: "prefix",
-      title: "Add a prefix to paths",
-      fields: renderPrefix(form),
-    },
-  ];
+function text(name: string, label: string, hint = ""): Field {
+  return { name, label, kind: "text", hint };
+}
+
+export type ShownWay = { readonly name: string; readonly title: string; readonly fields: Part };
+
+export async function listWays(account: Account, form: Form): Promise<readonly ShownWay[]> {
+  const choice = await renderChoose(account, form);
+  const changes = Object.entries(ways).map(([name, { title, fields }]) => {
+    const values = readTyped(fields, form);
+    const rendered = fields.map((field) => renderField(field, values));
+    const pair = fields.length > 1 ? html`<div class="pair">${rendered}</div>` : rendered;
+    return { name, title, fields: name === "choose" ? choice : pair };
+  });
+  const kept = html`<p>
+    Deleted links stay in the bin for 30 days. You can restore them from there.
+  </p>`;
   return [
     ...(account.mayUse("update_link") ? changes : []),
-    ...(account.mayUse("delete_link") ? [deletion] : []),
+    ...(account.mayUse("delete_link")
+      ? [{ name: "delete", title: "Delete them", fields: kept }]
+      : []),
   ];
 }
 
 /** The arguments of the plan without those that select the links; undefined for an unknown way. */
-export function planWay(way: string, form: Form): JsonObject | undefined {
-  const read = (name: string) => form.read(nameField(way, name));
-  const field = read("field");
-  switch (way) {
-    case "set":
-      return update({ changes: { [field]: read("value").replaceAll("\r\n", "\n") } });
-    case "choose":
-      return update({ changes: readChoice(form) });
-    case "replace": {
-      const match = readMatch(form);
-      return update({ replace: [{ field, from: read("from"), to: read("to"), match }] });
-    }
-    case "query":
-      return update({ add_query: { field, values: { [read("name")]: read("value") } } });
-    case "prefix":
-      return update({ path_prefix: read("prefix") });
-    case "delete":
-      return { operation: "delete" };
-    default:
-      return undefined;
-  }
-}
-
-/** All ways are in one form, so that the selected links are in it once. */
-function nameField(way: string, name: string): string {
-  return `${way}-${name}`;
-}
-
-function readMatch(form: Form): "host" | "text" {
-  return form.read(nameField("replace", "match")) === "host" ? "host" : "text";
-}
-
-function update(by: JsonObject): JsonObject {
-  return { operation: "update", ...by };
+export function planWay(name: string, form: Form): JsonObject | undefined {
+  if (name === "delete") return { operation: "delete" };
+  const way = Object.hasOwn(ways, name) ? ways[name] : undefined;
+  if (way === undefined) return undefined;
+  const typed = readTyped(way.fields, form);
+  const read = (field: string) => typed[`${name}-${field}`] ?? "";
+  return { operation: "update", ...way.plan(read, form) };
 }
 
 /** `ios_app:ID`, or `ios_app:` for none; `enable_forced_redirect:on`. */
@@ -110,59 +131,6 @@ function readChoice(form: Form): JsonObject {
   const [, field = "", value = ""] = /^(\w+):([^]*)$/.exec(form.read("choice")) ?? [];
   if (flagFields.includes(field)) return { [field]: value === "on" };
   return { [field]: value === "" ? null : { id: value } };
-}
-
-function renderSet(form: Form): Html {
-  return renderPair(form, [
-    chooseField("set", setFields),
-    text("set", "value", "New value", "Leave this empty to clear the field."),
-  ]);
-}
-
-function renderReplace(form: Form): Html {
-  const match: Field = {
-    name: nameField("replace", "match"),
-    label: "Replace",
-    kind: "choice",
-    choices: [
-      { value: "text", name: "Every occurrence of a text" },
-      { value: "host", name: "The host of a web address" },
-    ],
-  };
-  return renderPair(form, [
-    chooseField("replace", ruledFields),
-    match,
-    text("replace", "from", "Old text"),
-    text("replace", "to", "New text"),
-  ]);
-}
-
-function renderQuery(form: Form): Html {
-  return renderPair(form, [
-    chooseField("query", addressFields),
-    text("query", "name", "Parameter", "For example, utm_source."),
-    text("query", "value", "Value"),
-  ]);
-}
-
-function renderPrefix(form: Form): Html {
-  const hint = "For example, spring/. The old addresses stop working.";
-  const prefix = text("prefix", "prefix", "Prefix", hint);
-  return renderField(prefix, readTyped([prefix], form));
-}
-
-function renderPair(form: Form, fields: readonly Field[]): Html {
-  const values = readTyped(fields, form);
-  return html`<div class="pair">${fields.map((field) => renderField(field, values))}</div>`;
-}
-
-function chooseField(way: string, names: readonly string[]): Field {
-  const choices = names.map((name) => ({ value: name, name: writeLabel(name) }));
-  return { name: nameField(way, "field"), label: "Field", kind: "choice", choices };
-}
-
-function text(way: string, name: string, label: string, hint = ""): Field {
-  return { name: nameField(way, name), label, kind: "text", hint };
 }
 
 async function renderChoose(account: Account, form: Form): Promise<Part> {

@@ -90,7 +90,7 @@ async function showList({ account }: Visit): Promise<Reply> {
   return {
     kind: "page",
     title: "Webhooks",
-    beside:
+    actions:
       account.mayUse("change_keys") &&
       html`<a class="button main" href="/webhooks/new">New webhook</a>`,
     fault: answer.kind === "failed" && answer.failure.message,
