@@ -108,7 +108,9 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   main: [],
 };
 
-const files = listFiles("src").map((path) => ({ path, imports: readImports(path) }));
+const files = listFiles("src")
+  .filter((path) => path.endsWith(".ts"))
+  .map((path) => ({ path, imports: readImports(path) }));
 const ours = new Map(
   files.map(({ path, imports }) => [
     path,
