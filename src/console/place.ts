@@ -32,8 +32,8 @@ export function readPlace(received: Received, publicUrl: string | undefined): Pl
   const host = request.headers.get("host") ?? "";
   const known = publicUrl === undefined ? undefined : new URL(publicUrl);
   const isSecure = known?.protocol === "https:" && known.host === host.toLowerCase();
-  if (!isSecure && !(isLoopbackHost(nameHost(host)) && isFromThisMachine(received)))
-    return undefined;
+  const isLocal = isLoopbackHost(nameHost(host)) && isFromThisMachine(received);
+  if (!isSecure && !isLocal) return undefined;
   const origin = isSecure ? known.origin : `http://${host.toLowerCase()}`;
   return { origin, isSecure, cookies: readCookies(request, host, isSecure) };
 }
