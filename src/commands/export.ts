@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { Readable, type Writable } from "node:stream";
+import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import {
   countEach,
@@ -14,7 +14,6 @@ import { readCode } from "../app/data/data-folder.ts";
 import { isDiskFault, writeWholeFile } from "../app/data/whole-file.ts";
 import { UsageFault } from "../config.ts";
 import { contract } from "../contract/index.ts";
-import type { ReadLink } from "../contract/links.ts";
 import { quote } from "../text/show-hidden.ts";
 import { withKnownBulk } from "./bulk/bulk-session.ts";
 import { readFilters, readSearchText } from "./bulk/read-filters.ts";
@@ -59,8 +58,7 @@ async function run({ config, flags, host }: ExportInvocation): Promise<void> {
     const asking = { call, linkHost, signal: AbortSignal.any([signal, failed.signal]) };
     const parts = countEach(selectParts(asking, filters, search), counting);
     try {
-      if (file === undefined) await writeOut(parts, format, signal);
-      else await writeFile(file, writeWhole(parts, format), flags.force === true, signal);
+      await write(Readable.from(writeWhole(parts, format)), flags, signal);
     } finally {
       // After a failed write, reading stops before the deployment closes.
       failed.abort();
@@ -80,57 +78,36 @@ function readFormat({ format, output = "" }: ExportInvocation["flags"]): ExportF
   return readChoice("--format", format, exportFormats);
 }
 
-type Parts = AsyncIterable<readonly ReadLink[]>;
-
-async function writeOut(parts: Parts, format: ExportFormat, signal: AbortSignal): Promise<void> {
-  const output = claimStdout();
-  const pieces = writeWhole(parts, format);
-  try {
-    await writePieces(pieces, output, signal, false);
-  } catch (error) {
-    // The reader closed the pipe.
-    if (readCode(error) === "EPIPE") return;
-    if (!isDiskFault(error)) throw error;
-    throw new UsageFault(`cannot write to stdout (${readCode(error)})`, { cause: error });
-  }
-}
-
 /** Only a regular file may be overwritten. */
 async function checkPlace(file: string, isForced: boolean): Promise<void> {
   const found = await stat(file).catch(() => undefined);
   if (found === undefined) return;
   if (!found.isFile()) throw new UsageFault(`${quote(file, 200)} is not a regular file`);
-  if (!isForced) throw refuseOther(file);
+  if (!isForced) throw new UsageFault(describeOther(file));
 }
 
-function refuseOther(file: string): UsageFault {
-  return new UsageFault(
-    `the file ${quote(file, 200)} already exists; pass --force to overwrite it`,
-  );
+function describeOther(file: string): string {
+  return `the file ${quote(file, 200)} already exists; pass --force to overwrite it`;
 }
 
-async function writeFile(
-  file: string,
-  pieces: AsyncIterable<string>,
-  isForced: boolean,
+/** Writes to stdout if no file is given. */
+async function write(
+  pieces: Readable,
+  { output: file, force = false }: ExportInvocation["flags"],
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    await writeWholeFile(file, isForced, (output) => writePieces(pieces, output, signal, true));
+    if (file === undefined) await pipeline(pieces, claimStdout(), { signal, end: false });
+    else await writeWholeFile(file, force, (output) => pipeline(pieces, output, { signal }));
   } catch (error) {
+    const code = readCode(error);
+    // The reader closed the pipe.
+    if (file === undefined && code === "EPIPE") return;
     // A failure to read the links keeps its own message.
     if (!isDiskFault(error)) throw error;
-    if (readCode(error) === "EEXIST") throw refuseOther(file);
-    const fault = `cannot write to ${quote(file, 200)} (${readCode(error)})`;
+    const place = file === undefined ? "stdout" : quote(file, 200);
+    const isOther = file !== undefined && code === "EEXIST";
+    const fault = isOther ? describeOther(file) : `cannot write to ${place} (${code})`;
     throw new UsageFault(fault, { cause: error });
   }
-}
-
-function writePieces(
-  pieces: AsyncIterable<string>,
-  output: Writable,
-  signal: AbortSignal,
-  end: boolean,
-): Promise<void> {
-  return pipeline(Readable.from(pieces), output, { signal, end });
 }

@@ -58,22 +58,24 @@ async function run(
   });
 }
 
-/** CSV is planned while the file is read, and JSON after all of it was read. */
-type OpenedRows = { readonly source: RowSource; readonly unit: Unit };
-
 /** JSON is valid only up to its last bracket, so the whole file must fit in memory. */
 const mostJsonBytes = 256 * 1024 * 1024;
 
-async function openRows(file: string, input: Readable, signal: AbortSignal): Promise<OpenedRows> {
-  const stream = file === "-" ? input : await openFile(file);
-  addAbortSignal(signal, stream);
+/** CSV is planned while the file is read, and JSON after all of it was read. */
+async function openRows(
+  file: string,
+  input: Readable,
+  signal: AbortSignal,
+): Promise<{ readonly source: RowSource; readonly unit: Unit }> {
+  const stream = addAbortSignal(signal, file === "-" ? input : await openFile(file));
   const name = file === "-" ? "stdin" : quote(file);
   const chunks = readChunks(name, stream);
-  const beginning = await readBeginning(chunks);
+  const { first, beginning } = await readBeginning(chunks);
   const whole = prepend(beginning, chunks);
-  const isJson = /\.json$/i.test(file) || /[[{]/.test(findFirst(beginning));
-  if (!isJson) return { source: { csv: whole }, unit: "line" };
-  return { source: { rows: await readJson(name, whole) }, unit: "row" };
+  const isJson = /\.json$/i.test(file) || first === "[" || first === "{";
+  return isJson
+    ? { source: { rows: await readJson(name, whole) }, unit: "row" }
+    : { source: { csv: whole }, unit: "line" };
 }
 
 async function openFile(file: string): Promise<Readable> {
@@ -102,24 +104,20 @@ async function* readChunks(name: string, stream: Readable): AsyncGenerator<Uint8
   }
 }
 
-/** The chunks up to the first one that is not blank. */
-async function readBeginning(chunks: AsyncGenerator<Uint8Array>): Promise<readonly Uint8Array[]> {
+/** The chunks up to the first character that is not blank. */
+async function readBeginning(chunks: AsyncGenerator<Uint8Array>) {
   const beginning: Uint8Array[] = [];
   for (;;) {
     const { done, value } = await chunks.next();
-    if (done === true) return beginning;
+    if (done === true) return { first: "", beginning };
     beginning.push(value);
-    if (findFirst([value]) !== "") return beginning;
+    const byte = value.find((each) => !blanks.has(each));
+    if (byte !== undefined) return { first: String.fromCharCode(byte), beginning };
   }
 }
 
 /** Includes byte order marks, and the zeros of UTF-16. */
 const blanks: ReadonlySet<number> = new Set([...Buffer.from(" \t\r\n\ufeff"), 0xff, 0xfe, 0]);
-
-function findFirst(chunks: readonly Uint8Array[]): string {
-  const byte = chunks.at(-1)?.find((item) => !blanks.has(item));
-  return byte === undefined ? "" : String.fromCharCode(byte);
-}
 
 async function* prepend(
   beginning: readonly Uint8Array[],
@@ -143,28 +141,20 @@ async function readJson(name: string, chunks: AsyncIterable<Uint8Array>): Promis
     }
     parts.push(chunk);
   }
-  const text = decode(name, Buffer.concat(parts));
-  const rows = parseRows(name, text);
+  const rows = parseRows(name, Buffer.concat(parts));
   if (!isNestedTooDeep(rows)) return rows;
   throw new UsageFault(`the JSON in ${name} is nested too deeply; nothing was changed`);
 }
 
-function parseRows(name: string, text: string): unknown {
+function parseRows(name: string, bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(new TextDecoder(findEncoding(bytes), { fatal: true }).decode(bytes));
   } catch (error) {
-    // The message of the engine has the position and the text there.
-    const where = error instanceof Error ? quote(error.message, 200) : "";
-    throw new UsageFault(`${name} is not valid JSON: ${where}; nothing was changed`, {
-      cause: error,
-    });
-  }
-}
-
-function decode(name: string, bytes: Uint8Array): string {
-  try {
-    return new TextDecoder(findEncoding(bytes), { fatal: true }).decode(bytes);
-  } catch (error) {
-    throw new UsageFault(`${name} is not UTF-8 text; save it as UTF-8`, { cause: error });
+    // The message of a SyntaxError has the position and the text there.
+    const fault =
+      error instanceof SyntaxError
+        ? `is not valid JSON: ${quote(error.message, 200)}; nothing was changed`
+        : "is not UTF-8 text; save it as UTF-8";
+    throw new UsageFault(`${name} ${fault}`, { cause: error });
   }
 }
