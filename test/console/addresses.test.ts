@@ -4,7 +4,7 @@ import { browse, type Browsing, readFormToken, signInAt } from "../support/conso
 import { createServed, type Served } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 
-/** What an address of the console says: what is listed, where somebody came from, and how. */
+/** Filters, return addresses and the rules for plain HTTP in the console. */
 
 let served: Served;
 let tab: Browsing;
@@ -22,7 +22,7 @@ openForAll(createServed, async (opened) => {
 const query = (...filters: readonly string[]) =>
   `?${String(new URLSearchParams(filters.map((filter): [string, string] => ["filter", filter])))}`;
 
-describe("a filter that the API does not have", () => {
+describe("a console filter that the API does not have", () => {
   test.each([
     "colour eq red",
     "__proto__ eq 1",
@@ -30,7 +30,7 @@ describe("a filter that the API does not have", () => {
     "name cont ",
     "clicks gteq many",
     '"><script>alert(1)</script>',
-  ])("is refused instead of ignored: %s", async (filter) => {
+  ])("is rejected instead of ignored: %s", async (filter) => {
     for (const path of ["/links", "/audit"]) {
       const { text } = await tab.open(path + query("name cont Spring", filter));
       expect(text).toMatch(/class="fault"/);
@@ -40,21 +40,21 @@ describe("a filter that the API does not have", () => {
     }
   });
 
-  test("changes nothing when all that it finds is to be changed", async () => {
+  test("changes no links when all matching links are selected", async () => {
     const chosen = { all: "on", search: "Spring", filter: "colour eq red", way: "delete" };
     const shown = await tab.post("/links/several", { form_token, ...chosen });
     expect([shown.path, shown.status]).toEqual(["/links/several", 422]);
   });
 });
 
-describe("the place in the list is kept", () => {
+describe("the console returns to the same filtered list of links", () => {
   const list = "filter=name+cont+Spring&sort=name";
   const from = `?from=${encodeURIComponent(list)}`;
   const crumb = `href="/links?${list.replace("&", "&amp;")}"`;
   const shown = { "was.name": "Spring", "was.path": "spring", "was.url": "https://one.example/" };
   const typed = { name: "Spring", path: "spring", url: "https://one.example/", ...shown };
 
-  test("from the list through a form, its question and its end", async () => {
+  test("after a link was edited and its confirmation was cancelled or approved", async () => {
     const { text } = await tab.open(`/links?${list}`);
     expect(text).toContain(`href="/links/${id}${from}"`);
     const page = await tab.open(`/links/${id}${from}`);
@@ -69,7 +69,7 @@ describe("the place in the list is kept", () => {
     expect((await tab.submit({})).text).toContain(crumb);
   });
 
-  test("when a change is taken back, and when the link is deleted", async () => {
+  test("after a change of a link was undone, and after a link was deleted", async () => {
     const { text } = await tab.open(`/links/${id}${from}`);
     const [, change_id = ""] = /name="change_id"\s+value="([^"]+)"/.exec(text) ?? [];
     const back = `/links/${id}${from}`;
@@ -88,7 +88,7 @@ function place(host: string, address: string | undefined, more: Record<string, s
   return readPlace({ request, address }, "https://links.example.com");
 }
 
-describe("over plain http the console is there for this machine alone", () => {
+describe("over plain HTTP the console serves only this machine", () => {
   test.each([
     ["x-forwarded-for", "127.0.0.1"],
     ["x-forwarded-proto", "http"],
@@ -96,13 +96,13 @@ describe("over plain http the console is there for this machine alone", () => {
     ["x-real-ip", "127.0.0.1"],
     ["forwarded", "for=127.0.0.1"],
     ["via", "1.1 proxy"],
-  ])("and not for what was passed on with %s", async (name, value) => {
+  ])("and rejects a request with the proxy header %s", async (name, value) => {
     const shown = await browse(served.serving.places.url).open("/sign-in", { [name]: value });
     expect([shown.status, shown.text.includes("HTTPS required")]).toEqual([403, true]);
     expect(place("localhost:8787", "127.0.0.1", { [name]: value })).toBeUndefined();
   });
 
-  test("whatever the host's name says of an address elsewhere", () => {
+  test("and decides by the client's address, not by the Host header", () => {
     for (const host of ["localhost:8787", "127.0.0.1:8787", "[::1]:8787"]) {
       for (const address of ["127.0.0.1", "::1", "::ffff:127.0.0.1"]) {
         expect(place(host, address)).toMatchObject({ isSecure: false });
@@ -111,7 +111,7 @@ describe("over plain http the console is there for this machine alone", () => {
         expect(place(host, address)).toBeUndefined();
       }
     }
-    // A proxy that ends TLS is at whichever address.
+    // A proxy that terminates TLS may have any address.
     const secure = place("links.example.com", "10.0.0.1", { "x-forwarded-for": "203.0.113.9" });
     expect(secure).toMatchObject({ isSecure: true, origin: "https://links.example.com" });
   });

@@ -4,7 +4,7 @@ import { served } from "../../src/contract/index.ts";
 import { createFolder, run, startServe } from "../support/command.ts";
 import { signInAt } from "../support/console.ts";
 
-/** The description of the REST API, in the console and from the command. */
+/** The documentation of the REST API in the console and from `waypost openapi`. */
 
 test("the console's pages of the API show every endpoint with its body and responses", async () => {
   await using folder = await createFolder();

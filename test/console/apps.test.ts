@@ -12,7 +12,7 @@ import { runJson, type Folder, type Serving } from "../support/command.ts";
 import { readFormToken, signInAt, hostile } from "../support/console.ts";
 import { openForAll } from "../support/open-for.ts";
 
-/** Apps in the console: registered, changed and deleted as by an assistant. */
+/** Registering, changing and deleting apps in the console. */
 
 let browser: Browser;
 let folder: Folder;
@@ -35,7 +35,7 @@ async function makeKey(...words: readonly string[]): Promise<string> {
 
 const read = async (path: string) => (await serving.call("GET", path)).body;
 
-test("an app is registered, changed and deleted with the keyboard alone", async () => {
+test("an app can be registered, changed and deleted with only the keyboard", async () => {
   const { page, complaints } = await openConsole(browser, serving);
   await pressOnto(page, /^Apps$/);
   await page.waitForURL("**/apps");
@@ -48,7 +48,7 @@ test("an app is registered, changed and deleted with the keyboard alone", async 
   await tabTo(page, /^Team ID$/);
   await page.keyboard.type("ABCDE12345");
   await pressEnter(page);
-  // The domain vouches for it from then on, so it is asked about.
+  // Registering an app makes the domain vouch for it, so the console asks first.
   await page.getByRole("heading", { name: /^Register the iOS app/ }).waitFor();
   expect((await read("/ios_apps")).ios_apps).toEqual([]);
   await lookAtPage(page, "register-app");
@@ -83,7 +83,7 @@ test("an app's page shows five of its links, and all of them on request", async 
   await page.getByText("1–6 of 6").waitFor();
 });
 
-test("what the API refuses stands beside its field, in the API's own sentence", async () => {
+test("the app form shows each error of the API next to its field", async () => {
   const tab = await signInAt(serving);
   const { text: form } = await tab.open("/apps/android/new");
   expect(form).toContain("SHA-256 fingerprints");
@@ -108,7 +108,7 @@ test("what the API refuses stands beside its field, in the API's own sentence", 
   expect(android_apps[0].fingerprints).toEqual([fingerprint, fingerprint]);
 });
 
-test("a form that is sent as it was shown changes nothing", async () => {
+test("saving an unchanged form changes nothing", async () => {
   const lines = [fingerprint, fingerprint.replaceAll("A", "C")];
   const fields = { package_name: "com.example.lines", fingerprints: lines };
   const id = await plant("android_app", fields);
@@ -127,8 +127,8 @@ test("a form that is sent as it was shown changes nothing", async () => {
   expect(link.social_description.replaceAll("\r\n", "\n")).toBe("four\nfive");
 });
 
-describe("what somebody else changes meanwhile", () => {
-  test("stays where it was left alone, and is shown first where it was not", async () => {
+describe("when someone else changes an app while its form is open", () => {
+  test("untouched fields keep the other change, and a conflicting one is shown first", async () => {
     const id = await plant("ios_app", { ...ios, bundle_id: "com.example.shared", name: "Shared" });
     const path = `/apps/ios/${id}`;
     const tab = await signInAt(serving);
@@ -146,7 +146,7 @@ describe("what somebody else changes meanwhile", () => {
   });
 });
 
-test("what a key may not do is not there, whatever is asked for", async () => {
+test("the role and scopes of a key limit which apps it sees and changes", async () => {
   const id = await plant("ios_app", { ...ios, bundle_id: "com.example.kept" });
   const viewer = await signInAt(serving, await makeKey("--role", "viewer"));
   const form_token = await readFormToken(viewer);
@@ -167,7 +167,7 @@ test("what a key may not do is not there, whatever is asked for", async () => {
   expect((await links.open("/apps")).status).toBe(404);
 });
 
-test("an app of another project is not there", async () => {
+test("the console returns 404 for an app of another project", async () => {
   const words = ["--name", "Other", "--subdomain", "other", "--data", folder.path];
   const project = await runJson(["projects", "create", ...words]);
   const key = await runJson(["keys", "create", "--project", project.id, "--data", folder.path]);

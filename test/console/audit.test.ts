@@ -5,20 +5,20 @@ import type { Serving } from "../support/command.ts";
 import { hostile } from "../support/console.ts";
 import { openForAll } from "../support/open-for.ts";
 
-/** The audit in the console: what is wrong, with the links that it is about and what mends it. */
+/** The audit page of the console: findings, their links and their fixes. */
 
 let browser: Browser;
 let serving: Serving;
 
 openForAll(createServedConsole, (opened) => ({ browser, serving } = opened));
 
-test("where nothing is wrong, it says so", async () => {
+test("the audit page says so when it finds no problems", async () => {
   const { page } = await openConsole(browser, serving);
   await page.goto(`${serving.places.url}/audit`);
   await page.getByText("No problems found.").waitFor();
 });
 
-test("what is found is mended by its plan with the keyboard alone", async () => {
+test("an audit finding can be fixed by its plan with only the keyboard", async () => {
   const plain = Array.from({ length: 12 }, (_, at) => ({
     path: `plain-${at}`,
     name: `Plain ${at}`,
@@ -37,7 +37,7 @@ test("what is found is mended by its plan with the keyboard alone", async () => 
   await page.getByRole("heading", { name: "No destination" }).waitFor();
   await page.getByRole("heading", { name: "Same link at several paths" }).waitFor();
   await page.getByText("and 2 more").waitFor();
-  // Nobody is told to ask somebody else.
+  // The page shows no advice that was written for an assistant.
   expect(await page.getByRole("main").innerText()).not.toMatch(/\bAsk (where|which|whether)/);
   await lookAtPage(page, "audit");
   expect(await page.getByRole("button", { name: "Fix…" }).count()).toBe(2);
@@ -50,7 +50,7 @@ test("what is found is mended by its plan with the keyboard alone", async () => 
   expect(complaints).toEqual([]);
 });
 
-test("the links of a finding are changed several at once", async () => {
+test("all links of an audit finding can be changed at once", async () => {
   const { page } = await openConsole(browser, serving);
   await page.goto(`${serving.places.url}/audit`);
   await page.getByRole("button", { name: "Change these 2 links…" }).click();

@@ -4,7 +4,7 @@ import { createServed, runJson, startServe, type Served } from "../support/comma
 import { waitUntil } from "../support/clock.ts";
 import { openForAll } from "../support/open-for.ts";
 
-/** What was deleted, at the console: whoever did it, and the way back. */
+/** The console's page of deleted links and apps, and restoring them. */
 
 let served: Served;
 let tab: Browsing;
@@ -35,7 +35,7 @@ async function restore(fields: Readonly<Record<string, string>>, at = "/deleted"
   return tab.post(at, { form_token: await readFormToken(tab), ...fields });
 }
 
-test("what REST and a job deleted is listed, and an app comes back with its links", async () => {
+test("links deleted by REST and by a job are listed, and an app gets its links back", async () => {
   const app = { bundle_id: "com.shop", team_id: "ABCDE12345", name: "Shop" };
   const id = await make("/ios_apps", { ios_app: app });
   const link = await make("/links", { path: "with-app", ios_app: { id } });
@@ -58,7 +58,7 @@ test("what REST and a job deleted is listed, and an app comes back with its link
     "No deleted links or apps match.",
   );
 
-  // One of them, and then several; of a link that comes back nothing is lost.
+  // One link, then several. A restored link keeps all its fields.
   expect((await restore({ only: `ios_app:${id}` })).path).toBe("/deleted?done=restored");
   expect((await call("GET", `/links/${link}`)).body.ios_app_id).toBe(id);
   const items = [...text.matchAll(/name="item" value="(link:[^"]+)"/g)].map(([, item]) => item);
@@ -68,12 +68,12 @@ test("what REST and a job deleted is listed, and an app comes back with its link
   const sent = await tab.postForm("/deleted?kind=link", form);
   expect(sent.path).toBe("/deleted?kind=link&done=restored");
   expect(readNames(sent.text)).toHaveLength(1);
-  // It stands in the history, and is itself undone there.
+  // The history lists the restoration, which can be undone there.
   const { text: history } = await tab.open("/history?kind=ios_app");
   expect(history.replace(/\s+/g, " ")).toContain("Undo: Restored Shop");
 });
 
-test("what cannot come back says why, and keeps no other from it", async () => {
+test("a link that cannot be restored shows why, and the others are restored", async () => {
   const [taken, free] = [
     await make("/links", { path: "taken", name: "Taken" }),
     await make("/links", { path: "free" }),
@@ -96,7 +96,7 @@ test("what cannot come back says why, and keeps no other from it", async () => {
   expect((await call("GET", `/links/${free}`)).status).toBe(200);
 });
 
-test("a key sees of it what it may list, and brings back what it may make", async () => {
+test("a key without links.create sees deleted links but no restore button", async () => {
   await remove(`/links/${await make("/links", { path: "seen" })}`);
   const data = ["--data", served.folder.path];
   const scopes = ["--scopes", "links.index,links.show,links.update"];
@@ -110,7 +110,7 @@ test("a key sees of it what it may list, and brings back what it may make", asyn
   );
   const form_token = await readFormToken(reader);
   await reader.post("/deleted", { form_token, only: "link:x" });
-  // Another project's bin is nobody else's.
+  // Deleted links of another project are not shown.
   const named = ["--name", "Other", "--subdomain", "other", ...data];
   const { id } = await runJson(["projects", "create", ...named]);
   const { token: other } = await runJson(["keys", "create", "--project", id, ...data]);

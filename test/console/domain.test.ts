@@ -3,9 +3,9 @@ import { launchBrowser, openConsole, pressOnto, lookAtPage } from "../support/br
 import { createServed } from "../support/command.ts";
 import { signInAt } from "../support/console.ts";
 
-/** The domain in the console. The host here is one of this machine alone: nothing is asked. */
+/** The domain page of the console. The host works only on this machine: no network is used. */
 
-test("what phones find is told when somebody presses the button, by the keyboard", async () => {
+test("the domain page reports problems for phones once its check is started", async () => {
   await using served = await createServed();
   const { serving } = served;
   const browser = await launchBrowser();
@@ -20,7 +20,7 @@ test("what phones find is told when somebody presses the button, by the keyboard
   expect(complaints).toEqual([]);
   await browser.close();
 
-  // Whatever else is typed is none of the project's hosts, and is only shown.
+  // Any other host is not one of the project's, and is only shown.
   const tab = await signInAt(serving);
   await tab.open("/domain");
   const foreign = await tab.submit({ host: '169.254.169.254"><script>' });

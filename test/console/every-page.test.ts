@@ -26,15 +26,15 @@ import { waitUntil } from "../support/clock.ts";
 import { walkPage } from "./walk-page.ts";
 
 /**
- * What holds for every page of the console, whoever has made it: how it looks on each screen, what
- * it weighs, what it forbids the browser, and what it makes of a name that a stranger has given.
+ * Rules for every page of the console: its layout on each screen, its size, its security headers,
+ * and how it shows a hostile name.
  */
 
 type Ground = ConsoleGround & Planned;
 type Write = (ground: Ground) => string;
 type Who = "owner" | "master";
 
-/** A page that is not among them fails a test below. */
+/** A page that is missing here fails a test below. */
 const shown: Readonly<Record<string, Write>> = {
   start: () => "/",
   links: () => "/links",
@@ -68,9 +68,9 @@ const shown: Readonly<Record<string, Write>> = {
   "a job": ({ job }) => `/jobs/${job}`,
   "the audit": () => "/audit",
   statistics: () => "/statistics?days=7",
-  "what an assistant waits for": ({ waiting }) => `/waiting/${waiting}`,
+  "an approval that is waiting": ({ waiting }) => `/waiting/${waiting}`,
 };
-/** These are shown for a master key. */
+/** Pages for a master key. */
 const forMaster: Readonly<Record<string, Write>> = {
   "a master's start": () => "/",
   projects: () => "/projects",
@@ -78,34 +78,34 @@ const forMaster: Readonly<Record<string, Write>> = {
   "a project": ({ project }) => `/projects/${project}`,
   "a master's settings": () => "/settings",
 };
-/** What answers with something else than a page of its own. */
+/** Addresses that return something other than a page of their own. */
 const beside: Readonly<Record<string, Write>> = {
   "a picture of a code": ({ link }) => `/links/${link}/qr.png`,
   "several links, chosen on the list": () => "/links/several",
-  "a job's end": ({ job }) => `/jobs/${job}/cancel`,
-  "a job's undoing": ({ job }) => `/jobs/${job}/undo`,
-  "an undo": () => "/history/undo",
+  "a job's cancellation": ({ job }) => `/jobs/${job}/cancel`,
+  "the undo of a job": ({ job }) => `/jobs/${job}/undo`,
+  "the undo of a change": () => "/history/undo",
   "a link's page in its frame": ({ link }) => `/links/${link}/page`,
-  "a link's page as it is typed": ({ link }) => `/links/${link}/draft`,
+  "the preview of an unsaved link": ({ link }) => `/links/${link}/draft`,
   "a template's page in its frame": () => "/template/page/none",
   "a link's deletion": ({ link }) => `/links/${link}/delete`,
   "an app's deletion": ({ app }) => `/apps/ios/${app}/delete`,
   "an Android app's deletion": ({ app }) => `/apps/android/${app}/delete`,
-  "a key's end": ({ key }) => `/keys/${key}/revoke`,
+  "a key's revocation": ({ key }) => `/keys/${key}/revoke`,
   "a new client key": () => "/keys/client",
-  "a client key's end": ({ key }) => `/keys/client/${key}/revoke`,
-  "what a project is set to": ({ project }) => `/projects/${project}/settings`,
+  "a client key's revocation": ({ key }) => `/keys/client/${key}/revoke`,
+  "a project's settings": ({ project }) => `/projects/${project}/settings`,
   "a project's deletion": ({ project }) => `/projects/${project}/delete`,
 };
-/** These are told that there is nothing. */
+/** Pages that return 404. */
 const missing: Readonly<Record<string, Write>> = {
   nowhere: () => "/nowhere",
-  "a link that is gone": () => "/links/019bc1a2-3d4e-7f00-8a1b-2c3d4e5f6071",
-  "an Android app that is gone": () => "/apps/android/019bc1a2-3d4e-7f00-8a1b-2c3d4e5f6071",
+  "a missing link": () => "/links/019bc1a2-3d4e-7f00-8a1b-2c3d4e5f6071",
+  "a missing Android app": () => "/apps/android/019bc1a2-3d4e-7f00-8a1b-2c3d4e5f6071",
 };
-/** Those show how pages of links look, in frames of their own. */
+/** These pages show previews in frames. */
 const showsPages: ReadonlySet<string> = new Set(["a link", "a new link", "the page template"]);
-/** Nothing is seen of them without a script, which alone has them drawn. */
+/** Headings that only a script draws. */
 const drawn: Readonly<Record<string, string>> = { "a new link": "Preview" };
 const all = { ...shown, ...forMaster, ...missing };
 const readWho = (name: string): Who => (name in forMaster ? "master" : "owner");
@@ -113,7 +113,7 @@ const readWho = (name: string): Who => (name in forMaster ? "master" : "owner");
 let served: Served;
 let browser: Browser;
 let ground: Ground;
-/** In a browser, as the network sees it, and in a browser that runs no script. */
+/** Clients with a browser, with plain requests, and with a browser without scripts. */
 let tabs: Readonly<Record<Who, ConsoleTab>>;
 let plain: Readonly<Record<Who, Browsing>>;
 let bare: Readonly<Record<Who, ConsoleTab>>;
@@ -144,7 +144,7 @@ openForAll(createServedConsole, async (opened) => {
 
 type Planned = { readonly plan: string; readonly job: string; readonly waiting: string };
 
-/** A plan that was applied by hand, one that was not, and what the assistant waits for. */
+/** A plan that was applied manually, one that was not, and a waiting approval. */
 async function plantPlans(tab: Browsing): Promise<Planned> {
   await tab.open(`/plans/${await plan("applied")}`);
   const { path } = await tab.submit({});
@@ -166,13 +166,13 @@ async function go(write: Write, to = page): Promise<void> {
   if (isDrawn) await to.locator(".drawn .device:not(.coming)").first().waitFor();
 }
 
-test("no page of the console is left out here", () => {
+test("the tests of every console page cover all its pages", () => {
   const paths = Object.values({ ...all, ...beside }).map((write) => write(ground).split("?")[0]);
   const found = new Set(paths.map((path = "") => pages.find((each) => each.path.test(path))));
   expect(pages.filter((each) => !found.has(each)).map(({ path }) => path)).toEqual([]);
 });
 
-describe.each(Object.entries(all))("%s", (name, write) => {
+describe.each(Object.entries(all))("the console page of %s", (name, write) => {
   const who = readWho(name);
   beforeEach(() => {
     tab = tabs[who];
@@ -183,7 +183,7 @@ describe.each(Object.entries(all))("%s", (name, write) => {
     page = tab.page;
   });
 
-  test("passes axe, fits each screen, is light, and works without mouse or script", async () => {
+  test("passes axe, fits each screen, is small, and works without mouse or script", async () => {
     tab.takeComplaints();
     await page.setViewportSize(sizes.desktop);
     const loaded = await weigh(page, () => go(write));
@@ -213,7 +213,7 @@ describe.each(Object.entries(all))("%s", (name, write) => {
     }
   });
 
-  test("lets the browser do nothing but what is ours, and is shown in no frame", async () => {
+  test("allows only the console's own resources, and cannot be framed", async () => {
     const { headers, status } = await plain[who].open(write(ground));
     expect(status).toBe(name in missing ? 404 : 200);
     const policy = String(headers["content-security-policy"]).replace(/nonce-[\w+/=]+/g, "nonce");
@@ -231,7 +231,7 @@ describe.each(Object.entries(all))("%s", (name, write) => {
     });
   });
 
-  test("is for nobody who is not signed in, and changed from no other site", async () => {
+  test("requires a session, and rejects forms from another site", async () => {
     const stranger = browse(served.serving.places.url);
     const { path, text } = await stranger.open(write(ground));
     expect(path).toMatch(/^\/sign-in/);
@@ -242,7 +242,7 @@ describe.each(Object.entries(all))("%s", (name, write) => {
   });
 });
 
-test("a page that asks before it acts looks and behaves as all others", async () => {
+test("a confirmation page follows the same rules as every other page", async () => {
   await go(({ link }) => `/links/${link}`);
   await page.getByRole("button", { name: "Delete…" }).click();
   await page.getByRole("heading", { name: /^Delete/ }).waitFor();
@@ -252,8 +252,8 @@ test("a page that asks before it acts looks and behaves as all others", async ()
   expect(await page.evaluate("window.hacked")).toBeUndefined();
 });
 
-describe("on a phone", () => {
-  test("the menu is what axe lets pass, too", async () => {
+describe("on a phone the console's menu", () => {
+  test("passes axe", async () => {
     await page.setViewportSize(sizes.phone);
     await go(() => "/");
     await page.getByRole("button", { name: "Menu" }).click();
@@ -261,7 +261,7 @@ describe("on a phone", () => {
     await lookAtPage(page, "menu");
   });
 
-  test.each([true, false])("all pages are behind one button, script: %s", async (isScripted) => {
+  test.each([true, false])("opens all pages from one button, script: %s", async (isScripted) => {
     const options = { viewport: sizes.phone, javaScriptEnabled: isScripted };
     const { page: phone } = await openConsole(browser, served.serving, options);
     const menu = phone.getByRole("navigation", { name: "Pages", exact: true });
@@ -271,13 +271,13 @@ describe("on a phone", () => {
     await menu.waitFor();
     const named = pages.flatMap(({ entry }) => entry?.name ?? []);
     const there = await menu.getByRole("link").allInnerTexts();
-    // Projects are for another kind of key.
+    // Projects need a master key.
     const wanted = named.filter((name) => name !== "Projects");
     expect(there.map((text) => text.trim()).toSorted()).toEqual(wanted.toSorted());
     expect(await menu.locator("[aria-current=page]").innerText()).toBe("Start");
     await phone.keyboard.press("Escape");
     await menu.waitFor({ state: "hidden" });
-    // The button has the focus again.
+    // The focus returns to the button.
     await phone.keyboard.press("Enter");
     await tabTo(phone, /^Links$/);
     await pressEnter(phone);
@@ -286,9 +286,9 @@ describe("on a phone", () => {
   });
 });
 
-/** What was typed into the first form of a page is there again after a new sign-in. */
+/** Input in the first form of a page is kept across a new sign-in. */
 test.each(Object.entries(shown))(
-  "%s keeps what was typed when the session ends",
+  "the form of %s keeps its input when the session ends",
   async (_, write) => {
     await page.setViewportSize(sizes.desktop);
     await go(write);
@@ -320,7 +320,7 @@ test.each(Object.entries(shown))(
   },
 );
 
-test("the page on which an assistant's act is approved weighs no more", async () => {
+test("the approval page is at most 60 KB and has no script", async () => {
   const asked = await openTab(browser, { viewport: sizes.phone });
   const loaded = await weigh(asked, () => asked.goto(ground.approval));
   expect(loaded.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThan(60_000);
@@ -328,12 +328,12 @@ test("the page on which an assistant's act is approved weighs no more", async ()
   await walkPage(asked);
 });
 
-/** Nothing of a stranger's has run or become a part of the page. */
+/** Checks that no hostile markup ran or became part of the page. */
 async function expectHarmless(page: Page): Promise<void> {
   expect(await page.evaluate("window.hacked")).toBeUndefined();
   const strange = "main script, main style, main [src=x], main [onerror], main [onclick]";
   expect(await page.locator(strange).count()).toBe(0);
-  // A character that nobody sees is shown, for it turns round what follows it.
+  // An invisible character is shown, because it reverses the text after it.
   const seen = await page.evaluate<string>("document.querySelector('main').innerText");
   expect(seen).not.toContain("\u202e");
 }
@@ -347,7 +347,7 @@ const countMoving = `[...document.querySelectorAll("*")].filter((element) => {
 
 type Loaded = { readonly bytes: number; /** Where it is one. */ readonly script: number };
 
-/** All that comes while the page is opened, until nothing comes any more. */
+/** Everything the browser loads while the page opens. */
 async function weigh(page: Page, open: () => Promise<unknown>): Promise<readonly Loaded[]> {
   const coming: Promise<Loaded>[] = [];
   const note = (response: Response) => {
@@ -362,9 +362,9 @@ async function weigh(page: Page, open: () => Promise<unknown>): Promise<readonly
   return Promise.all(coming);
 }
 
-/** As it is sent to a browser that has kept nothing, whether this one had it from another page. */
+/** The size of a response for a browser with an empty cache. */
 async function weighResponse(response: Response): Promise<number> {
-  // A redirect has none, and neither has what was given up.
+  // A redirect and an aborted request have no body.
   const body = await response.body().catch(() => Buffer.alloc(0));
   const isPacked = response.headers()["content-encoding"] === "gzip";
   return isPacked ? gzipSync(body).byteLength : body.byteLength;

@@ -3,7 +3,7 @@ import { type Browsing, callTool, hostile, readFormToken, signInAt } from "../su
 import { runJson, type Folder, type Serving } from "../support/command.ts";
 import { waitUntil } from "../support/clock.ts";
 
-/** A project in which every page of the console is as full as it can be. */
+/** Creates a project in which every page of the console is as full as possible. */
 
 export type Filled = {
   readonly app: string;
@@ -15,12 +15,12 @@ export type Filled = {
   readonly job: string;
   readonly waiting: string;
   readonly webhook: string;
-  /** Whose key is `master`. */
+  /** The project of the key `master`. */
   readonly project: string;
   readonly master: string;
 };
 
-/** Of more than that, pages have others behind them. */
+/** Enough rows for several pages of a list. */
 const many = 110;
 const rowsOfPlan = 1000;
 const nameCharacters = 500;
@@ -32,7 +32,7 @@ const webhooks = 10;
 const clientKeys = 30;
 const projects = 30;
 
-/** Letters that no packing makes much shorter, and others each time. */
+/** Creates random letters that compress badly, different on each call. */
 export function createScribbler() {
   let state = 20_261_123;
   return (length: number) => {
@@ -105,7 +105,7 @@ async function plantResources(serving: Serving) {
     path: scribble(pathBytes),
     name: writeName(),
     url: writeAddress(),
-    // These two have no limit.
+    // These two fields have no limit.
     social_title: scribble(1000),
     social_description: scribble(2000),
     social_image_url: writeAddress(),
@@ -129,7 +129,7 @@ async function plantKeys(tab: Browsing): Promise<void> {
   }
 }
 
-/** As many as a project may have, and client keys on two pages of them. */
+/** Creates the most webhooks a project may have, and two pages of client keys. */
 async function plantWebhooks(tab: Browsing): Promise<string> {
   const form_token = await readFormToken(tab);
   for (let turn = 0; turn < webhooks; turn += 1) {
@@ -148,7 +148,7 @@ async function plantWebhooks(tab: Browsing): Promise<string> {
   return /\/webhooks\/([\w-]{20,})/.exec(text)?.[1] ?? "none";
 }
 
-/** Of one of them all is set that can be. */
+/** Creates projects, and sets every setting of the last one. */
 async function plantProjects(serving: Serving, key: string): Promise<string> {
   let id = "none";
   for (let turn = 0; turn < projects; turn += 1) {
@@ -184,7 +184,7 @@ function writeRow(path: string, characters: number) {
   return { path: path + scribble(20), name: hostile, url: writeAddress(characters) };
 }
 
-/** With as much in each field as it takes. */
+/** Rows with the longest value in each field. */
 function writeLongRows() {
   return Array.from({ length: 30 }, () => ({
     path: scribble(pathBytes),

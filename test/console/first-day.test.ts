@@ -8,8 +8,8 @@ import { visitAt } from "../support/link-host.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
 
 /**
- * Somebody's first day, on a phone: from what the terminal shows to a link, a changed destination,
- * a QR code, a page, a file and a deletion that is undone. They press what they see, by its name.
+ * A user's first day, on a phone: from the address in the terminal to a link, a changed
+ * destination, a QR code, a page, an import and an undone deletion.
  */
 
 let folder: string;
@@ -43,7 +43,7 @@ async function choose(entry: string): Promise<void> {
 
 const visit = (path: string) => visitAt(Number(port), path, { host: `default.localhost:${port}` });
 
-test("the terminal's address signs in, once a button is pressed", async () => {
+test("the address in the terminal signs in after one tap", async () => {
   const address = await terminal.read(/Console \(signs you in once.*?(http\S+)/);
   ({ port } = new URL(address));
   await page.goto(address);
@@ -53,7 +53,7 @@ test("the terminal's address signs in, once a button is pressed", async () => {
   await saveShot(page, "first-day 2");
 });
 
-test("a link is made, and opens", async () => {
+test("a new link redirects to its destination", async () => {
   await choose("Links");
   await press("link", "New link");
   await page.getByLabel("Name", { exact: true }).fill("Spring sale");
@@ -65,7 +65,7 @@ test("a link is made, and opens", async () => {
   expect((await visit("/spring")).headers["location"]).toBe("https://example.com/spring");
 });
 
-test("its destination is changed after a question, and visitors are led there", async () => {
+test("a changed destination needs a confirmation, and visitors are redirected to it", async () => {
   await page.getByLabel("Web address", { exact: true }).fill("https://shop.example/spring");
   await press("button", "Save");
   await untilTitle(/^Point the link "Spring sale" to/);
@@ -75,13 +75,13 @@ test("its destination is changed after a question, and visitors are led there", 
   expect((await visit("/spring")).headers["location"]).toBe("https://shop.example/spring");
 });
 
-test("its visits are counted, each table below its heading", async () => {
+test("the statistics page shows each table below its heading on a phone", async () => {
   await choose("Statistics");
   const card = page.getByRole("region", { name: "Platforms" });
   const [heading, table] = [card.getByRole("heading"), card.getByRole("table")];
   const [above, below] = await Promise.all([heading.boundingBox(), table.boundingBox()]);
   expect(below?.y).toBeGreaterThanOrEqual((above?.y ?? 0) + (above?.height ?? 0));
-  // What is counted is not broken within its words.
+  // The text in the table does not break inside words.
   const name = table.getByRole("rowheader", { name: "Computers and other devices" });
   expect((await name.boundingBox())?.width).toBeGreaterThan(100);
   await saveShot(page, "first-day 11");
@@ -90,14 +90,14 @@ test("its visits are counted, each table below its heading", async () => {
   await untilTitle("Spring sale");
 });
 
-test("its QR code is seen, and saved as a picture", async () => {
+test("the QR code of a link can be saved as a PNG", async () => {
   await saveShot(page, "first-day 5");
   const saved = page.waitForEvent("download");
   await press("link", /PNG/);
   expect((await saved).suggestedFilename()).toMatch(/spring.*\.png$/);
 });
 
-test("a page is written, seen, published, and met by visitors", async () => {
+test("a page template can be written and published on a phone", async () => {
   await choose("Page template");
   const text = "<h1>Hello from {{ link.path }}</h1>{% store_buttons %}";
   await page.getByLabel("Body", { exact: true }).fill(text);
@@ -109,7 +109,7 @@ test("a page is written, seen, published, and met by visitors", async () => {
   await page.getByText("Published.").waitFor();
 });
 
-test("a file of links is brought in", async () => {
+test("a CSV file of links can be imported on a phone", async () => {
   await choose("Links");
   await press("link", /Import/);
   await page.getByLabel("File", { exact: true }).setInputFiles({
@@ -126,7 +126,7 @@ test("a file of links is brought in", async () => {
   expect((await visit("/summer")).text).toContain("Hello from summer");
 });
 
-test("a deleted link is brought back", async () => {
+test("a deleted link can be restored on a phone", async () => {
   await choose("Links");
   await press("link", "Spring sale");
   await press("button", "Delete…");

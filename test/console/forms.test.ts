@@ -4,7 +4,7 @@ import { openConsole, lookAtPage, createServedConsole } from "../support/browser
 import { runJson, type Folder, type Serving } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 
-/** Forms of the console in a real browser: their errors, and what a person has not saved. */
+/** Forms of the console in a real browser: their errors, and unsaved input. */
 
 let browser: Browser;
 let folder: Folder;
@@ -41,7 +41,7 @@ async function findProject(suffix = ""): Promise<string> {
   return `/projects/${body.projects[0].id}${suffix}`;
 }
 
-/** What an input, or a group of them, refers to as its description. */
+/** Returns the error texts that describe an input or a group of inputs. */
 async function readFaults(page: Page, selector: string): Promise<readonly string[]> {
   const ids = (await page.locator(selector).getAttribute("aria-describedby"))?.split(" ") ?? [];
   const faults = ids.filter((id) => !id.endsWith("-hint"));
@@ -51,7 +51,7 @@ async function readFaults(page: Page, selector: string): Promise<readonly string
 const press = (page: Page, name: string | RegExp) =>
   page.getByRole("button", { name, exact: true }).click();
 
-describe("a form with two errors shows both at their fields", () => {
+describe("two errors are shown next to their fields", () => {
   type Form = {
     readonly path: () => string | Promise<string>;
     readonly typed: Readonly<Record<string, string>>;
@@ -114,7 +114,7 @@ describe("a form with two errors shows both at their fields", () => {
     },
   };
 
-  test.each(Object.entries(forms))("in the form of %s", async (name, form) => {
+  test.each(Object.entries(forms))("in the console's form of %s", async (name, form) => {
     const key = form.isMaster === true ? master : serving.key;
     const { page, complaints } = await open(await form.path(), windows[1][1], key);
     if (name === "a new webhook") {
@@ -130,7 +130,7 @@ describe("a form with two errors shows both at their fields", () => {
     for (const [selector, fault] of Object.entries(form.faults)) {
       expect(await readFaults(page, selector), selector).toEqual([expect.stringMatching(fault)]);
     }
-    // Nothing is said twice, above the form as well.
+    // No error is repeated above the form.
     expect(await page.locator(".fault").count()).toBe(0);
     await lookAtPage(page, `two-errors ${name}`);
     expect(complaints.filter((text) => !text.includes("422"))).toEqual([]);
@@ -138,7 +138,7 @@ describe("a form with two errors shows both at their fields", () => {
   });
 });
 
-describe.each(windows)("in the window of a %s", (name, viewport) => {
+describe.each(windows)("in a %s window of the console", (name, viewport) => {
   test("leaving a form with unsaved changes warns, and an untouched one does not", async () => {
     const { page } = await open("/links/new", viewport);
     const dialogs: string[] = [];
@@ -161,7 +161,7 @@ describe.each(windows)("in the window of a %s", (name, viewport) => {
     expect(page.url()).toMatch(/\/links\/new$/);
     expect(await page.getByLabel("Name").inputValue()).toBe(`Unsaved ${name}`);
 
-    // Sending the form is no leaving, and what it shows again is still unsaved.
+    // Sending the form does not warn. A form that is shown again is still unsaved.
     await page.getByLabel("Web address", { exact: true }).fill("nowhere");
     await press(page, "Create link");
     await page.locator("#url[aria-invalid=true]").waitFor();
@@ -203,7 +203,7 @@ describe.each(windows)("in the window of a %s", (name, viewport) => {
   });
 });
 
-test("choosing what a preview shows is no change, so leaving does not warn", async () => {
+test("choosing what a preview shows does not make leaving the page warn", async () => {
   await plant("/links", { path: "newest" });
   const id = await plant("/links", { path: "previewed" });
   for (const path of ["/template", "/links/new", `/links/${id}`]) {

@@ -6,8 +6,8 @@ import { launchBrowser, openConsole } from "../support/browser.ts";
 import { createFolder, startServe, type Folder, type Serving } from "../support/command.ts";
 
 /**
- * What the console puts into a frame is markup of others: here a deployment elsewhere answers with
- * pages that want out.
+ * The console shows markup of others in frames. Here a remote server returns pages that try to
+ * break out of their frame.
  */
 
 let browser: Browser;
@@ -57,29 +57,32 @@ width: 100vw; height: 100vh; background: red } </style></head>
 <object data="/"></object><embed src="/"><img src="x" onerror="top.location='${evil}/img'">
 </div></body></html>`;
 
-test.each(["the template's page", "a link's page"])("%s lets nothing out", async (name) => {
-  const { page, complaints } = await openConsole(browser, gateway);
-  const asked: string[] = [];
-  await page.goto(gateway.places.url + (await findPath(name)));
-  const frame = page.frameLocator("iframe[title='Preview page, iPhone, light']");
-  await frame.getByRole("heading", { name: "Hostile" }).waitFor();
-  const { url, title } = { url: page.url(), title: await page.title() };
-  page.context().on("page", (opened) => asked.push(`opened ${opened.url()}`));
-  page.on("framenavigated", (gone) => {
-    if (!gone.url().startsWith("chrome-error:")) asked.push(`led to ${gone.url()}`);
-  });
-  for (const id of ["top", "parent", "plain", "script", "send"]) {
-    await frame.locator(`#${id}`).click({ force: true });
-  }
-  // Of itself alone it can make something else, and even that is nothing.
-  await frame.locator("#self").click({ force: true });
-  // What a press sets off comes before the answer to what is asked after it.
-  await page.evaluate("fetch('/', { headers: { accept: 'text/html' } })");
-  expect([page.url(), await page.title(), asked]).toEqual([url, title, []]);
-  await expectUncovered(page);
-  const escaped = complaints.filter((text) => text.startsWith("asked") && !isPicture(text));
-  expect(escaped).toEqual([]);
-});
+test.each(["the template's page", "a link's page"])(
+  "the frame of %s cannot be left",
+  async (name) => {
+    const { page, complaints } = await openConsole(browser, gateway);
+    const asked: string[] = [];
+    await page.goto(gateway.places.url + (await findPath(name)));
+    const frame = page.frameLocator("iframe[title='Preview page, iPhone, light']");
+    await frame.getByRole("heading", { name: "Hostile" }).waitFor();
+    const { url, title } = { url: page.url(), title: await page.title() };
+    page.context().on("page", (opened) => asked.push(`opened ${opened.url()}`));
+    page.on("framenavigated", (gone) => {
+      if (!gone.url().startsWith("chrome-error:")) asked.push(`navigated to ${gone.url()}`);
+    });
+    for (const id of ["top", "parent", "plain", "script", "send"]) {
+      await frame.locator(`#${id}`).click({ force: true });
+    }
+    // The frame may only navigate itself, and even that shows nothing.
+    await frame.locator("#self").click({ force: true });
+    // A request that a click started arrives before the response to this one.
+    await page.evaluate("fetch('/', { headers: { accept: 'text/html' } })");
+    expect([page.url(), await page.title(), asked]).toEqual([url, title, []]);
+    await expectUncovered(page);
+    const escaped = complaints.filter((text) => text.startsWith("asked") && !isPicture(text));
+    expect(escaped).toEqual([]);
+  },
+);
 
 async function findPath(name: string): Promise<string> {
   if (name === "the template's page") return "/template";
@@ -87,12 +90,12 @@ async function findPath(name: string): Promise<string> {
   return `/links/${body.links[0].id}`;
 }
 
-/** A page's pictures are what its visitors see, and are all that it may ask for. */
+/** Pictures are the only requests a framed page may make. */
 function isPicture(complaint: string): boolean {
   return complaint === `asked ${evil}/x`;
 }
 
-/** Every button of ours is what is pressed in its place. */
+/** Checks that no element covers a button or link of the console. */
 async function expectUncovered(page: Page): Promise<void> {
   const covered = await page.evaluate<readonly string[]>(`
     [...document.querySelectorAll("main button:not(.hidden), main a")].filter((each) => {
@@ -105,7 +108,7 @@ async function expectUncovered(page: Page): Promise<void> {
   expect(covered).toEqual([]);
 }
 
-test("only what is framed may be, and a page frames nothing else", async () => {
+test("the console frames only its previews, and only previews can be framed", async () => {
   const tab = browse(gateway.places.url);
   await tab.open("/sign-in");
   await tab.submit({ key: gateway.key });
@@ -126,7 +129,7 @@ test("only what is framed may be, and a page frames nothing else", async () => {
   const [framed, allowed] = await readPolicy(`/links/${body.links[0].id}/page?platform=ios`);
   expect(framed).toMatch(/^sandbox; default-src 'none'; style-src/);
   expect(framed).not.toContain("script-src");
-  // What a deployment elsewhere draws names its files; ours has its styles within it.
+  // A page from a remote server loads its files. A local one contains its styles.
   expect(framed).toContain("font-src data: https: http:");
   const own = browse(target.places.url);
   await own.open("/sign-in");

@@ -4,7 +4,7 @@ import { createServed, runJson, type Served } from "../support/command.ts";
 import { waitUntil } from "../support/clock.ts";
 import { openForAll } from "../support/open-for.ts";
 
-/** The history at the console: all of it, page by page, and each change taken back where it is. */
+/** The history in the console: its pages, and undoing a change. */
 
 let served: Served;
 let tab: Browsing;
@@ -16,7 +16,7 @@ openForAll(createServed, async (opened) => {
 
 const ask = (name: string, args: object) => callTool(served.serving, name, args);
 
-/** Of every button what it takes back, and what it sends. */
+/** Returns the undo buttons of a page, each with its change. */
 function readButtons(text: string) {
   const found = text.matchAll(/<button class="small"([^>]*)aria-label="Undo([^"]*)"/g);
   return [...found].map(([, attributes = "", label = ""]) => {
@@ -35,10 +35,10 @@ async function press(label: string, at: string) {
   return tab.post(action, { form_token, back, change_id });
 }
 
-test("all changes are there, page by page, by target and by kind", async () => {
+test("the history lists all changes in pages, by target and by kind", async () => {
   const first = await ask("create_link", { path: "first", name: "First" });
   for (let turn = 0; turn < 42; turn += 1) await ask("create_link", { path: `made-${turn}` });
-  // Of more than that a person would be asked.
+  // More updates than this would need an approval.
   for (let turn = 0; turn < 8; turn += 1) {
     await ask("update_link", { id: "first", name: `Name ${turn}` });
   }
@@ -54,20 +54,20 @@ test("all changes are there, page by page, by target and by kind", async () => {
   const ofFirst = await tab.open("/history?target=first&kind=link");
   expect(readButtons(ofFirst.text)).toHaveLength(9);
   expect((await tab.open("/history?target=nothing")).text).toContain("No changes yet.");
-  // The pages of what was changed show the last of them, and lead to all.
+  // The page of a changed item shows its recent changes and a link to all of them.
   const { text } = await tab.open(`/links/${first.link.id}`);
   expect(readButtons(text)).toHaveLength(6);
   expect(text).toContain(`href="/history?target=${first.link.id}"`);
   expect((await tab.open("/")).text).toContain('href="/history"');
 });
 
-test("an undo leads back to the page on which it was pressed", async () => {
+test("an undo returns to the page on which its button was pressed", async () => {
   await ask("update_link", { id: "first", name: "Here" });
   const { link } = await ask("get_link", { id: "first" });
   const at = `/links/${link.id}?from=sort%3Dname`;
   expect((await press(": Changed", at)).path).toBe(`${at}&done=undone`);
   const onward = await press(": Created", "/history?kind=link&page=2");
-  // What asks first says where it goes on, whichever is pressed.
+  // The confirmation page returns to the same page after either button.
   expect(onward.path).toBe("/history/undo");
   expect(onward.text).toContain('href="/history?kind=link&amp;page=2"');
   expect((await tab.submit({})).path).toBe("/history?kind=link&page=2&done=undone");
@@ -75,8 +75,8 @@ test("an undo leads back to the page on which it was pressed", async () => {
   const back = await press(": Changed", "/history?target=first&kind=link");
   expect(back.path).toBe("/history?target=first&kind=link&done=undone");
   expect(back.text).toContain("Undone.");
-  // An earlier note is not shown again, and no other place is led to.
-  await ask("update_link", { id: "first", name: "Once more" });
+  // An earlier notice is not repeated, and no other site is redirected to.
+  await ask("update_link", { id: "first", name: "Again and again" });
   const { text } = await tab.open("/?done=undone");
   const [{ change_id = "" } = {}] = readButtons(text);
   expect(/name="back" value="([^"]+)"/.exec(text)?.[1]).toBe("/");
@@ -89,7 +89,7 @@ test("an undo leads back to the page on which it was pressed", async () => {
   }
 });
 
-test("each kind is taken back; what cannot be has no button, and says why", async () => {
+test("every kind of change can be undone, or the history says why it cannot", async () => {
   await ask("save_template", { body: "<h1>Other</h1>{% store_buttons %}" });
   expect((await press(": Saved", "/history?kind=page_template")).path).toContain("done=undone");
   const rows = [{ path: "by-job", name: "By job" }];
@@ -107,7 +107,7 @@ test("each kind is taken back; what cannot be has no button, and says why", asyn
   expect(text).toMatch(
     /Created <a[^>]*><bdi>API key …[\da-f]{8}<|Created <bdi>API key …[\da-f]{8}</,
   );
-  // What was taken back once is not taken back again, and says so where it was pressed.
+  // A second undo does nothing and says so on the same page.
   await ask("update_link", { id: "first", name: "Twice" });
   const { text: before } = await tab.open("/history?kind=link");
   const [{ change_id = "" } = {}] = readButtons(before);
