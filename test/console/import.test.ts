@@ -12,7 +12,7 @@ import {
 import type { Serving } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 
-/** A file of links shown in the console: dropped or chosen, planned, mended and applied. */
+/** Importing a file of links in the console: dropped or chosen, planned and applied. */
 
 let browser: Browser;
 let serving: Serving;
@@ -40,7 +40,7 @@ const send = () => page.getByRole("button", { name: "Show plan" }).click();
 
 const untilDone = () => page.locator("#progress .tag", { hasText: "Done" }).waitFor();
 
-/** As a person's hand does, from the desk onto the page. */
+/** Drops a file from outside the browser onto the page. */
 const dropFile = (name: string, text: string) =>
   page.evaluate(`{
     const dataTransfer = new DataTransfer();
@@ -51,7 +51,7 @@ const dropFile = (name: string, text: string) =>
     }
   }`);
 
-test("a dropped file is shown as a plan, and its links are there when it is applied", async () => {
+test("a dropped file is shown as a plan, whose links exist once it is applied", async () => {
   await lookAtPage(page, "import");
   await dropFile("spring.csv", "path,name,url\ndrop-1,One,https://example.com/1\ndrop-2,Two,\n");
   await page.waitForURL("**/plans/*");
@@ -63,7 +63,7 @@ test("a dropped file is shown as a plan, and its links are there when it is appl
   expect(tab.complaints).toEqual([]);
 });
 
-test("the faults of a file stand row by row, and the others are done where they may", async () => {
+test("an import lists its invalid rows, and can leave them out", async () => {
   const rows = [
     "path,url,nmae",
     "good,https://example.com,",
@@ -91,7 +91,7 @@ test("the faults of a file stand row by row, and the others are done where they 
   expect(await readLinks("good")).toHaveLength(1);
 });
 
-test("an export of another service tells what of it has no place here", async () => {
+test("an import from another service lists the columns that are not imported", async () => {
   const text =
     "Name,Short Link,Link,Total Clicks\n" +
     "Spring,https://x.page.link/fb-1,https://example.com/spring,17\n" +
@@ -102,27 +102,31 @@ test("an export of another service tells what of it has no place here", async ()
   await page.getByText("Total Clicks").waitFor();
   await page.getByText("1 row has no destination (line 3).").waitFor();
   await lookAtPage(page, "import-firebase");
-  // It is told on every page of the plan's, and not only on the first look.
+  // Every page of the plan shows it, not only the first.
   await page.reload();
   await page.getByText("Total Clicks").waitFor();
 });
 
 test.each([
-  ["a list", "list.json", JSON.stringify([{ path: "json-1" }])],
-  ["what an answer has", "answer.json", JSON.stringify({ links: [{ path: "json-2" }], meta: {} })],
-  ["UTF-16", "sheet.csv", Buffer.from("\ufeffpath,name\njson-3,größe\n", "utf16le")],
-])("%s is read", async (_, name, text) => {
+  ["a JSON list", "list.json", JSON.stringify([{ path: "json-1" }])],
+  [
+    "a response of the API",
+    "answer.json",
+    JSON.stringify({ links: [{ path: "json-2" }], meta: {} }),
+  ],
+  ["a UTF-16 CSV file", "sheet.csv", Buffer.from("\ufeffpath,name\njson-3,größe\n", "utf16le")],
+])("%s can be imported in the console", async (_, name, text) => {
   await choose(name, text);
   await send();
   await page.getByRole("heading", { name: "Create 1 link" }).waitFor();
 });
 
-describe("a file that is none of links", () => {
+describe("an import in the console", () => {
   test.each([
     ["torn.json", '{"links": [', "The file is not valid JSON"],
     ["other.json", '{"a": 1}', "The file contains no list of links."],
     ["picture.csv", Buffer.from([0x89, 0x50, 0xff, 0xfe, 0x00]), "The file is not UTF-8 text"],
-  ])("such as %s is refused with a sentence", async (name, text, told) => {
+  ])("rejects the invalid file %s and says why", async (name, text, told) => {
     await choose(name, text);
     await send();
     await page.getByText(told).waitFor();
@@ -131,26 +135,26 @@ describe("a file that is none of links", () => {
     );
   });
 
-  test("has no NUL, and no formula that a sheet would run", async () => {
+  test("rejects a file with a NUL character", async () => {
     await choose("nul.csv", "path,name\nnul-1,a\u0000b\n");
     await send();
     await page.getByRole("heading", { name: "This plan cannot be applied" }).waitFor();
   });
 });
 
-test("a file of 100 MB is refused before it is read, and says what to do", async () => {
+test("an upload of 100 MB is rejected with advice before it is read", async () => {
   const hand = browse(serving.places.url);
   await hand.open("/sign-in");
   await hand.submit({ key: serving.key });
   const cookie = [...hand.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
   const answer = await upload({ cookie, "content-length": String(100 * 1024 * 1024) });
   expect(answer).toMatchObject({ status: 413, text: expect.stringContaining("waypost import") });
-  // One that does not say how long it is is no longer read than the longest may be.
+  // A chunked upload is read only up to the limit.
   const unsaid = await upload({ cookie, "transfer-encoding": "chunked" }, 6);
   expect(unsaid.status).toBe(413);
 });
 
-/** So many megabytes of it are sent. */
+/** Sends this many megabytes of a file. */
 function upload(headers: Record<string, string>, megabytes = 1) {
   return new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
     const sent = request(
@@ -179,7 +183,7 @@ function upload(headers: Record<string, string>, megabytes = 1) {
   });
 }
 
-test("a file that is dropped after the session's end is asked for once more", async () => {
+test("a file dropped after the session ended must be chosen again after signing in", async () => {
   await page.context().clearCookies();
   await dropFile("late.csv", `path\n${"late\n".repeat(20_000)}`);
   await page.getByText("Sign in again, then choose the file again.").waitFor();
@@ -189,7 +193,7 @@ test("a file that is dropped after the session's end is asked for once more", as
   await page.getByRole("heading", { name: "Import links" }).waitFor();
 });
 
-test("without script a file is chosen and sent all the same", async () => {
+test("a file can be imported without script", async () => {
   const { page: bare } = await openConsole(browser, serving, { javaScriptEnabled: false });
   await bare.goto(`${serving.places.url}/links/import`);
   await bare.getByLabel("File", { exact: true }).setInputFiles({

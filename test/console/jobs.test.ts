@@ -12,7 +12,7 @@ import {
 import { runJson, type Folder, type Serving } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 
-/** Plans and jobs in the console: applied by hand, followed, stopped, gone on with and undone. */
+/** Plans and jobs in the console: applied, followed, cancelled, resumed and undone. */
 
 let browser: Browser;
 let folder: Folder;
@@ -44,7 +44,7 @@ function makeRows(start: string, count: number) {
   return Array.from({ length: count }, (_, at) => ({ path: `${start}-${at}`, name: hostile }));
 }
 
-test("a plan is applied, stopped and gone on with by the keyboard alone", async () => {
+test("a job can be started, cancelled and resumed with only the keyboard", async () => {
   const id = await plan({ operation: "upsert", rows: makeRows("week", 150) });
   await go(`/plans/${id}`);
   expect(await countLinks("week")).toBe(0);
@@ -55,7 +55,7 @@ test("a plan is applied, stopped and gone on with by the keyboard alone", async 
   expect(await countLinks("week")).toBeLessThan(100);
   await lookAtPage(page, "job-stopped");
 
-  // Whoever has stopped it is asked before it goes on.
+  // Resuming needs a confirmation.
   await pressOnto(page, /^Resume…$/);
   await page.getByRole("heading", { name: /^Resume a cancelled job/ }).waitFor();
   await pressOnto(page, /^Create/);
@@ -68,7 +68,7 @@ test("a plan is applied, stopped and gone on with by the keyboard alone", async 
   expect(tab.complaints).toEqual([]);
 });
 
-test("what a job did is taken back by another one", async () => {
+test("a job can be undone by another job", async () => {
   const id = await plan({ operation: "upsert", rows: makeRows("back", 3) });
   await go(`/plans/${id}`);
   await lookAtPage(page, "plan");
@@ -82,7 +82,7 @@ test("what a job did is taken back by another one", async () => {
   expect(await countLinks("back")).toBe(0);
 });
 
-test("each row that failed stands there with the API's own sentence", async () => {
+test("a job lists each failed row with the API's message", async () => {
   const made = await serving.call("POST", "/links", { body: { path: "moved", name: "Moved" } });
   const rows = [{ path: "fresh" }, { path: "moved", name: hostile }];
   const id = await plan({ operation: "upsert", rows });
@@ -100,7 +100,7 @@ test("each row that failed stands there with the API's own sentence", async () =
   expect(await shown.count()).toBe(2);
 });
 
-test("what runs on the first page leads to its job, and goes when it is done", async () => {
+test("the start page shows a running job and removes it once it is done", async () => {
   const id = await plan({ operation: "upsert", rows: makeRows("front", 40) });
   await go(`/plans/${id}`);
   await pressOnto(page, /^Create 40 links$/);
@@ -108,12 +108,12 @@ test("what runs on the first page leads to its job, and goes when it is done", a
   await page.locator("#jobs progress").waitFor();
   await saveShot(page, "start-running");
   await page.locator("#jobs progress").waitFor({ state: "detached" });
-  // What happened last tells of it by now, without anybody having loaded the page again.
+  // Recent activity lists the job without a reload.
   await page.getByRole("link", { name: "Created 40 links" }).click();
   await page.waitForURL("**/jobs/*");
 });
 
-test("without script a plan is applied, and its job looked at", async () => {
+test("without script a plan can be applied and its job viewed", async () => {
   const id = await plan({ operation: "upsert", rows: makeRows("bare", 2) });
   const { page: bare } = await openConsole(browser, serving, { javaScriptEnabled: false });
   await bare.goto(`${serving.places.url}/plans/${id}`);
@@ -127,7 +127,7 @@ test("without script a plan is applied, and its job looked at", async () => {
     .toContain("2 of 2");
 });
 
-test("a plan that was changed is shown once more, and applied once", async () => {
+test("a plan that changed is shown again, and is applied only once", async () => {
   await serving.call("POST", "/links", { body: { path: "twice", name: "Before" } });
   const id = await plan({ operation: "upsert", rows: [{ path: "twice", name: "After" }] });
   const hand = browse(serving.places.url);
@@ -145,7 +145,7 @@ test("a plan that was changed is shown once more, and applied once", async () =>
   expect(sent.length).toBe(3);
   expect(jobs.text.match(/Changed 1 link/g)?.length).toBe(1);
 
-  /** Another tab of the same browser. */
+  /** Returns another tab of the same browser. */
   function press(path: string, form: Record<string, string>) {
     const other = browse(serving.places.url);
     for (const [name, value] of hand.cookies) other.cookies.set(name, value);
@@ -153,7 +153,7 @@ test("a plan that was changed is shown once more, and applied once", async () =>
   }
 });
 
-test("another key has neither the plan nor the job, and a looking one makes none", async () => {
+test("another key gets 404 for a plan and its job, and a read-only key for any plan", async () => {
   const id = await plan({ operation: "upsert", rows: makeRows("mine", 1) });
   const words = ["keys", "create", "--data", folder.path];
   const stranger = browse(serving.places.url);

@@ -21,7 +21,7 @@ import {
 import { readFormToken, signInAt } from "../support/console.ts";
 import { openForAll } from "../support/open-for.ts";
 
-/** Keys in the console: made within what their maker may do, shown once, and revoked. */
+/** Keys in the console: created within the rights of their creator, shown once, and revoked. */
 
 let browser: Browser;
 let folder: Folder;
@@ -37,7 +37,7 @@ const status = async (key: string, path = "/links") =>
   (await serving.call("GET", path, { key })).status;
 const listKeys = async () => (await runJson(inFolder("keys", "list"))).keys;
 
-/** What the form for a new key holds by itself. */
+/** The initial fields of the form for a new key. */
 async function openForm(tab: Awaited<ReturnType<typeof signInAt>>) {
   const { text } = await tab.open("/keys/new");
   const once = /name="once" value="([^"]+)"/.exec(text)?.[1] ?? "";
@@ -49,7 +49,7 @@ function readToken(text: string): string {
   return /waypost_\w{40}/.exec(text)?.[0] ?? "";
 }
 
-test("a key is made, shown once and revoked with the keyboard alone", async () => {
+test("a key can be created, shown once and revoked with only the keyboard", async () => {
   const { page, complaints } = await openConsole(browser, serving);
   await pressOnto(page, /^Keys$/);
   await page.waitForURL("**/keys");
@@ -65,7 +65,7 @@ test("a key is made, shown once and revoked with the keyboard alone", async () =
   expect(page.url()).toMatch(/\/keys\/new$/);
   await lookAtPage(page, "key-shown");
   expect([await status(token), await status(token, "/ios_apps")]).toEqual([200, 401]);
-  // As a browser does before it keeps the page for who comes back.
+  // A browser sends this event before it caches the page for the Back button.
   await page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))");
   expect(await page.content()).not.toContain(token);
 
@@ -82,7 +82,7 @@ test("a key is made, shown once and revoked with the keyboard alone", async () =
   expect(complaints).toEqual([]);
 });
 
-test("of one form one key comes, however often it is sent", async () => {
+test("a form that is sent several times creates only one key", async () => {
   const tab = await signInAt(serving);
   const before = (await listKeys()).length;
   const form = await openForm(tab);
@@ -99,12 +99,12 @@ test("of one form one key comes, however often it is sent", async () => {
   const { form_token } = form;
   await tab.post(`/keys/${id}/revoke`, { form_token });
   await tab.submit({});
-  // Not after its end either.
+  // The form creates none after the key was revoked either.
   expect((await tab.post("/keys/new", form)).status).toBe(409);
   expect(await listKeys()).toHaveLength(before);
 });
 
-describe("who may not make all keys makes none", () => {
+describe("the console lets only an owner with all scopes create keys, so not", () => {
   test.each([
     ["a viewer", ["--role", "viewer"]],
     ["a manager", ["--role", "manager"]],
@@ -126,7 +126,7 @@ describe("who may not make all keys makes none", () => {
     );
   });
 
-  test("and one that was revoked on the way neither", async () => {
+  test("an owner whose key was revoked in the meantime", async () => {
     const maker = await runJson(inFolder("keys", "create"));
     const tab = await signInAt(serving, maker.token);
     const form = await openForm(tab);
@@ -139,7 +139,7 @@ describe("who may not make all keys makes none", () => {
   });
 });
 
-test("a client key is made of one form once, shown, and revoked after a yes", async () => {
+test("a client key is created once per form, shown, and revoked after a confirmation", async () => {
   const tab = await signInAt(serving);
   const { text } = await tab.open("/keys");
   const form_token = /name="form_token" value="([^"]+)"/.exec(text)?.[1] ?? "";
@@ -169,7 +169,7 @@ test("a client key is made of one form once, shown, and revoked after a yes", as
   expect(await ask()).toBe(401);
 });
 
-test("what no key can be is refused beside its field", async () => {
+test("an invalid role or scope of a new key is rejected next to its field", async () => {
   const tab = await signInAt(serving);
   const form = await openForm(tab);
   const before = (await listKeys()).length;
@@ -185,7 +185,7 @@ test("what no key can be is refused beside its field", async () => {
   expect(await listKeys()).toHaveLength(before);
 });
 
-test("another page's form, and one without its token, make nothing", async () => {
+test("a form from another site or without a form token creates no key", async () => {
   const tab = await signInAt(serving);
   const form = await openForm(tab);
   const before = (await listKeys()).length;
@@ -196,7 +196,7 @@ test("another page's form, and one without its token, make nothing", async () =>
   expect(await listKeys()).toHaveLength(before);
 });
 
-test("what was typed when the session was over is shown again, and makes nothing", async () => {
+test("a key form sent after the session ended is shown again and creates no key", async () => {
   const tab = await signInAt(serving);
   const form = { ...(await openForm(tab)), role: "viewer", access: "limited", scope: "links.show" };
   const before = (await listKeys()).length;
@@ -209,7 +209,7 @@ test("what was typed when the session was over is shown again, and makes nothing
   expect(await listKeys()).toHaveLength(before);
 });
 
-test("a key of another project is not there, and stays", async () => {
+test("the console neither lists nor revokes a key of another project", async () => {
   const words = ["--name", "Other", "--subdomain", "other"];
   const other = await runJson(inFolder("projects", "create", ...words));
   const key = await runJson(inFolder("keys", "create", "--project", other.id));
@@ -226,7 +226,7 @@ test("a key of another project is not there, and stays", async () => {
   expect(await status(key.token)).toBe(200);
 });
 
-test("a yes at the console is one to a question of the own key alone", async () => {
+test("a key cannot approve a confirmation of another key", async () => {
   const { id, token } = await runJson(inFolder("keys", "create", "--project", "other"));
   const [tab, other] = [await signInAt(serving), await signInAt(serving, token)];
   const path = `/keys/${id}/revoke`;
@@ -239,7 +239,7 @@ test("a yes at the console is one to a question of the own key alone", async () 
   expect(await status(token)).toBe(200);
 });
 
-test("whoever revokes the own key is told, and signed out", async () => {
+test("revoking your own key shows a warning and signs you out", async () => {
   const key = await runJson(inFolder("keys", "create", "--project", "default"));
   const [tab, other] = [await signInAt(serving, key.token), await signInAt(serving, key.token)];
   const form_token = await readFormToken(tab);
@@ -251,7 +251,7 @@ test("whoever revokes the own key is told, and signed out", async () => {
   expect((await other.open("/")).path).toBe("/sign-in");
 });
 
-test("it is told which key this machine uses, and when each was used", async () => {
+test("the keys page shows when a key was last used and which key this machine uses", async () => {
   const key = await runJson(inFolder("keys", "create", "--project", "default"));
   const tab = await signInAt(serving);
   const find = async (id: string) =>
@@ -268,7 +268,7 @@ test("it is told which key this machine uses, and when each was used", async () 
   expect(asked.text).toContain("Waypost on this machine uses this key");
 });
 
-test("where a PIN is set, making and revoking ask for it", async () => {
+test("creating and revoking a key ask for the PIN when one is set", async () => {
   await using place = await createFolder();
   const file = join(dirname(place.path), "pin");
   await writeFile(file, "135790", { mode: 0o600 });
@@ -290,7 +290,7 @@ test("where a PIN is set, making and revoking ask for it", async () => {
   expect((await tab.submit({ pin: "135790" })).path).toBe("/keys?done=revoked");
 });
 
-test("in read-only mode keys are shown and stay as they are", async () => {
+test("in read-only mode the console lists keys but cannot create or revoke them", async () => {
   await using place = await createFolder();
   await using reading = await startServe(place.path, ["--mode", "read-only"]);
   const tab = await signInAt(reading);
@@ -301,7 +301,7 @@ test("in read-only mode keys are shown and stay as they are", async () => {
   expect((await tab.post("/keys/new", form)).status).toBe(404);
 });
 
-test("no key that was made is in the history, the log or the bytes of the data", async () => {
+test("a created key is not in the history, the log or the data files", async () => {
   const tab = await signInAt(serving);
   const { text } = await tab.post("/keys/new", await openForm(tab));
   const token = readToken(text);

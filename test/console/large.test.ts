@@ -4,7 +4,7 @@ import { createServed, type Served } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 import { createScribbler } from "./fill-console.ts";
 
-/** What is more than one page of the console holds, and is reached all the same. */
+/** Data that does not fit on one page of the console can still be reached. */
 
 let served: Served;
 let tab: Browsing;
@@ -34,13 +34,13 @@ async function findApp(turn: number): Promise<string> {
   return android_apps[0].id;
 }
 
-/** By its name, one that the list of the form does not have. */
+/** Returns an app that the list of the form leaves out. */
 function findUnlisted(text: string): number {
   const turns = Array.from({ length: apps }, (_, turn) => turn);
   return turns.find((turn) => !text.includes(`>com.example.a${turn}<`)) ?? -1;
 }
 
-test("an app that is not listed is typed, and is chosen on its link from then on", async () => {
+test("an app that the link form does not list can be typed and is selected later", async () => {
   const { text } = await tab.open("/links/new");
   expect(text.replace(/\s+/g, " ")).toContain("5 more are not listed.");
   const turn = findUnlisted(text);
@@ -51,14 +51,14 @@ test("an app that is not listed is typed, and is chosen on its link from then on
   expect((await read(`/links/${id}`)).android_app_id).toBe(await findApp(turn));
   const shown = await tab.open(`/links/${id}`);
   expect(shown.text).toMatch(new RegExp(`selected>com\\.example\\.a${turn}<`));
-  // What is not there is said, and stays as it was typed.
+  // An unknown app is rejected and stays in the field.
   const wrong = { form_token: await readFormToken(tab), "android_app.other": "com.nowhere" };
   const refused = await tab.post("/links/new", { ...wrong, path: "wrong" });
   expect(refused.status).toBe(422);
   expect(refused.text).toContain('value="com.nowhere"');
 });
 
-test("it is typed for several links as well, in their plan", async () => {
+test("an app that is not listed can be typed when several links are changed", async () => {
   for (const path of ["one", "two"]) await make("/links", { path });
   const form = new URLSearchParams({ form_token: await readFormToken(tab), way: "choose" });
   for (const path of ["one", "two"]) form.append("path", path);
@@ -72,7 +72,7 @@ test("it is typed for several links as well, in their plan", async () => {
   expect(planned.text).toContain(`com.example.a${turn}`);
 });
 
-test("of a long field its print stands in the form, and tells of a change meanwhile", async () => {
+test("a link form detects that someone else changed a long field in the meantime", async () => {
   const url = `https://example.com/${scribble(8000)}`;
   const id = await make("/links", { path: "long", url });
   const { text } = await tab.open(`/links/${id}`);
@@ -97,14 +97,14 @@ test("a large template opens in the editor as a whole", async () => {
   await callTool(served.serving, "save_template", { body, css: "" });
   const { text } = await tab.open("/template");
   expect(text).toContain(body.slice(3, 60_000));
-  // A script that asks what is wrong has the text already.
+  // The script's request for problems does not return the text.
   const form = { form_token: await readFormToken(tab), do: "preview", body: "<p>{{ x", css: "" };
   const told = await tab.post("/template", { ...form, body: `${body}{{ x`, known: "1" });
   expect(told.text).not.toContain(body.slice(3, 100));
   expect(told.text).toContain('id="findings"');
 });
 
-test("of a plan's long rows each is shown whole by itself, and faults page by page", async () => {
+test("a plan shortens long rows, shows each on its own page, and pages its faults", async () => {
   const start = `https://example.com/${scribble(300)}`;
   const rows = Array.from({ length: 60 }, (_, at) => {
     return { path: `row-${at}`, url: `${start}/${scribble(7000)}` };
@@ -115,7 +115,7 @@ test("of a plan's long rows each is shown whole by itself, and faults page by pa
   expect(text).toContain("Links 1 to 25 of 60");
   const url = rows[0]?.url ?? "";
   expect(text).not.toContain(url.slice(0, 1000));
-  // What begins to differ is seen, and not what is the same before it.
+  // The row starts shortly before the first difference.
   const unmarked = text.replace(/<\/?(?:ins|del)>/g, "");
   expect(unmarked).toContain(`…${url.slice(start.length - 10)}`.slice(11, 50));
   expect(unmarked).not.toContain(start.slice(0, 200));
@@ -132,7 +132,7 @@ test("of a plan's long rows each is shown whole by itself, and faults page by pa
   expect(last.text.match(/Url must|URL must|must be/gi)?.length).toBe(10);
 });
 
-test("a link with a long path is chosen by all of it", async () => {
+test("a link with a long path is selected by its whole path", async () => {
   const path = `far/${scribble(1500)}`;
   await make("/links", { path });
   const { text } = await tab.open("/links");

@@ -12,7 +12,7 @@ import { runJson, type Folder, type Serving } from "../support/command.ts";
 import { readFormToken, signInAt } from "../support/console.ts";
 import { openForAll } from "../support/open-for.ts";
 
-/** What a visitor of a link meets, on a phone on the link's page, in a real browser. */
+/** The preview on a link's page in the console, in a real browser. */
 
 const url = "https://example.com/spring";
 const seen = "iframe[title^='Preview page']:visible";
@@ -45,7 +45,7 @@ function readGround(): Promise<string> {
   return framed.locator("body").evaluate("getComputedStyle(document.body).backgroundColor");
 }
 
-test("the page is seen on each phone by day and by night, and anew when it is saved", async () => {
+test("a link's preview follows the chosen device, color scheme and saved changes", async () => {
   const id = await plant({ path: "spring", social_title: "Spring" });
   await go(id);
   await framed.getByRole("heading", { name: "Spring" }).waitFor();
@@ -63,7 +63,7 @@ test("the page is seen on each phone by day and by night, and anew when it is sa
   expect(tab.complaints).toEqual([]);
 });
 
-test("what is typed is seen unsaved, and what is wrong keeps what was seen", async () => {
+test("a link's preview shows unsaved input, and stays when the input is invalid", async () => {
   const id = await plant({ path: "may", social_title: "May" });
   await go(id);
   await framed.getByRole("heading", { name: "May" }).waitFor();
@@ -87,7 +87,7 @@ test("what is typed is seen unsaved, and what is wrong keeps what was seen", asy
   await told("Your session has ended.").waitFor();
 });
 
-test("a new link is seen while it is written, and no path is taken by that", async () => {
+test("the preview of a new link follows its form without reserving the path", async () => {
   await page.goto(`${serving.places.url}/links/new`);
   await framed.getByRole("heading", { name: "Default" }).waitFor();
   await page.getByLabel("Social title").fill("<b>June</b>");
@@ -97,14 +97,14 @@ test("a new link is seen while it is written, and no path is taken by that", asy
   await page.getByRole("button", { name: "Create link" }).click();
   await page.getByRole("button", { name: "Create it anyway" }).click();
   await page.getByText("has already been taken").first().waitFor();
-  // What is wrong with it is said where it is seen, too.
+  // The preview shows the error too.
   await told("has already been taken").waitFor();
   const { page: bare } = await openConsole(browser, serving, { javaScriptEnabled: false });
   await bare.goto(`${serving.places.url}/links/new`);
   expect(await bare.getByRole("heading", { name: "Preview" }).count()).toBe(0);
 });
 
-test("a page is drawn of no form but the console's own", async () => {
+test("a preview of unsaved input needs a form of the console and links.update", async () => {
   const id = await plant({ path: "own", name: "Own" });
   const sent = await signInAt(serving);
   const typed = { form_token: await readFormToken(sent), name: "Typed" };
@@ -122,7 +122,7 @@ test("a page is drawn of no form but the console's own", async () => {
   expect((await reader.open(`/links/${id}`)).text).not.toContain("data-draft=");
 });
 
-test("who is led straight on is said to see no page, and what is live is seen", async () => {
+test("a link's preview shows the live template, or where visitors are redirected", async () => {
   const app = { bundle_id: "com.example.shop", team_id: "ABCDE12345" };
   expect((await serving.call("POST", "/ios_apps", { body: { ios_app: app } })).status).toBe(201);
   const body = "<h1>Live {{ link.path }}</h1>{% store_buttons %}";
@@ -138,7 +138,7 @@ test("who is led straight on is said to see no page, and what is live is seen", 
   expect(tab.complaints).toEqual([]);
 });
 
-test("its QR code is saved as an SVG and as a PNG, whose visits count as scans", async () => {
+test("a link's QR code is saved as SVG and PNG with the address that counts scans", async () => {
   const id = await plant({ path: "größe/1", url });
   await go(id);
   const address = `${await page.locator("#address").innerText()}?wp=qr`;
@@ -152,7 +152,7 @@ test("its QR code is saved as an SVG and as a PNG, whose visits count as scans",
   expect(await save("PNG")).toEqual(["gr-e-1.png", Buffer.from((await drawPng(address)) ?? [])]);
 });
 
-test("where there is no QR code it is said why", async () => {
+test("a missing QR code returns 404 with the reason", async () => {
   const tabOf = await signInAt(serving);
   const gone = await tabOf.open("/links/00000000-0000-7000-8000-000000000000/qr.svg");
   expect([gone.status, gone.text.includes("This link does not exist")]).toEqual([404, true]);

@@ -13,7 +13,7 @@ import {
 import { runJson, type Folder, type Serving } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 
-/** Links in the console, in a real browser: found, made, changed, deleted and brought back. */
+/** Links in the console, in a real browser: found, created, changed, deleted and restored. */
 
 let browser: Browser;
 let folder: Folder;
@@ -47,7 +47,7 @@ async function readLink(path: string) {
 
 const go = (path: string) => page.goto(serving.places.url + path);
 
-test("a link is made, led elsewhere, deleted and restored with the keyboard alone", async () => {
+test("a link can be created, changed, deleted and restored with only the keyboard", async () => {
   await pressOnto(page, /^Links$/);
   await page.waitForURL("**/links");
   await pressOnto(page, /^New link$/);
@@ -68,7 +68,7 @@ test("a link is made, led elsewhere, deleted and restored with the keyboard alon
   await page.keyboard.press("ControlOrMeta+a");
   await page.keyboard.type("https://elsewhere.example/autumn");
   await pressEnter(page);
-  // To another host it is asked about, as an assistant would be.
+  // A new destination host needs a confirmation, as it does for an assistant.
   await page.getByRole("heading", { name: /^Point the link "Autumn" to/ }).waitFor();
   expect((await readLink("autumn")).url).toBe("https://example.com/autumn");
   await pressOnto(page, /^(Change|Point|Go on|Approve|Lead)/);
@@ -90,7 +90,7 @@ test("a link is made, led elsewhere, deleted and restored with the keyboard alon
   expect(tab.complaints).toEqual([]);
 });
 
-test("links are found while somebody types, and the address shows the same place", async () => {
+test("typing searches the list of links, and the address keeps search and sorting", async () => {
   await go("/links");
   await page.getByLabel("Search links").pressSequentially("week 1");
   const rows = page.locator("tbody tr");
@@ -106,7 +106,7 @@ test("links are found while somebody types, and the address shows the same place
   expect(await page.getByLabel("Search links").inputValue()).toBe("week 1");
 });
 
-test("links are filtered by any field, page by page", async () => {
+test("links can be filtered by field, and the filtered list has pages", async () => {
   await go("/links");
   await page.getByText("Filters").click();
   await page.getByLabel("Field").selectOption("url");
@@ -120,12 +120,12 @@ test("links are filtered by any field, page by page", async () => {
   await page.getByRole("status").getByText("1–8 of 8").waitFor({ state: "attached" });
   await page.getByRole("link", { name: "Remove filter: Web address contains /week" }).click();
   await page.waitForURL("**/links?search=week+2");
-  // What the last page had may be gone since its address was made.
+  // The last page of a list may be empty by the time it is opened.
   await go("/links?search=week&page=9");
   expect(page.url()).toMatch(/search=week&page=2$/);
 });
 
-test("what the API refuses stands beside its field, in the API's own sentence", async () => {
+test("the link form shows an error of the API next to its field", async () => {
   await go("/links/new");
   await page.getByLabel("Web address", { exact: true }).fill("nowhere");
   await page.getByLabel("Name").fill("kept");
@@ -136,12 +136,12 @@ test("what the API refuses stands beside its field, in the API's own sentence", 
   const texts = await Promise.all(told.map((id) => page.locator(`#${id}`).innerText()));
   expect(texts).toContain("Url must be an http or https address");
   expect(await page.getByLabel("Name").inputValue()).toBe("kept");
-  // What has to be mended has the focus.
+  // The invalid field has the focus.
   expect(await page.evaluate<string>("document.activeElement.id")).toBe("url");
   await lookAtPage(page, "refused");
 });
 
-test("an expired session keeps what was typed, and does nothing by itself", async () => {
+test("a link form keeps its input when the session has expired, and creates nothing", async () => {
   await go("/links/new");
   await page.getByLabel("Name").fill(hostile);
   await page.getByLabel("Path").fill("kept");
@@ -160,8 +160,8 @@ test("an expired session keeps what was typed, and does nothing by itself", asyn
   expect((await readLink("kept")).name).toBe(hostile);
 });
 
-describe("what somebody else changes meanwhile", () => {
-  test("in a field that was left alone stays, and in the same one is shown first", async () => {
+describe("when someone else changes a link while its page is open", () => {
+  test("untouched fields keep the other change, and a conflicting one is shown first", async () => {
     const id = await plant({ path: "shared", name: "Shared", url: "https://example.com/1" });
     await go(`/links/${id}`);
     const change = (body: object) => serving.call("PATCH", `/links/${id}`, { body });
@@ -175,7 +175,7 @@ describe("what somebody else changes meanwhile", () => {
     expect(await readLink("shared")).toMatchObject({ name: "Mine", social_title: "Theirs" });
   });
 
-  test("is shown before it is deleted", async () => {
+  test("the changed link is shown again before it is deleted", async () => {
     const id = await plant({ path: "doomed", name: "Doomed", url: "https://example.com/1" });
     await go(`/links/${id}`);
     await page.getByRole("button", { name: "Delete…" }).click();
@@ -190,7 +190,7 @@ describe("what somebody else changes meanwhile", () => {
   });
 });
 
-test("without script a link is found and made all the same", async () => {
+test("without script links can be searched and created", async () => {
   const { page: bare } = await openConsole(browser, serving, { javaScriptEnabled: false });
   await bare.goto(`${serving.places.url}/links`);
   await bare.getByLabel("Search links").fill("spring");
@@ -203,7 +203,7 @@ test("without script a link is found and made all the same", async () => {
   await bare.getByText("Link created.").waitFor();
 });
 
-test("what a key may not do is not there, whatever is asked for", async () => {
+test("a key that may only read links cannot change them in the console", async () => {
   const words = ["keys", "create", "--scopes", "links.index,links.show", "--data", folder.path];
   const { token } = await runJson(words);
   const { id } = await readLink("spring");
@@ -223,7 +223,7 @@ test("what a key may not do is not there, whatever is asked for", async () => {
   expect((await readLink("spring")).name).toBe("Spring");
 });
 
-test("nobody but the console itself says that a link was made there", async () => {
+test("an API request cannot claim that a link was created in the console", async () => {
   const headers = { via: "console", "x-via": "console", "waypost-via": "console" };
   const sent = { path: "outside", created_via: "console", via: "console" };
   const { status } = await serving.call("POST", "/links", { headers, body: sent });
@@ -232,7 +232,7 @@ test("nobody but the console itself says that a link was made there", async () =
   expect(body.links.map(({ path }: { path: string }) => path)).not.toContain("outside");
 });
 
-test("a link's QR code is had as a picture", async () => {
+test("a link's page shows its QR code, which can be downloaded as a PNG", async () => {
   const { id } = await readLink("spring");
   await go(`/links/${id}`);
   await page.getByRole("img", { name: "QR code of the address" }).waitFor();

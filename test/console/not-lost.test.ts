@@ -10,14 +10,14 @@ import {
 import { readFormToken, signInAt } from "../support/console.ts";
 import { openForAll } from "../support/open-for.ts";
 
-/** What is typed in a form stays there, whatever becomes of it. */
+/** A form keeps its input when it cannot be saved. */
 
 let folder: Folder;
 let serving: Serving;
 
 openForAll(createServed, (opened) => ({ folder, serving } = opened));
 
-test("where a deployment cannot be reached nothing is taken for gone", async () => {
+test("a gateway keeps form input and returns 503 when its server is unreachable", async () => {
   await using place = await createFolder();
   await using outside = await createFolder();
   const deployment = await startServe(outside.path);
@@ -32,11 +32,11 @@ test("where a deployment cannot be reached nothing is taken for gone", async () 
   for (const page of pages) expect((await tab.open(page)).text).toContain("Save</button>");
   const form_token = await readFormToken(tab);
   await deployment[Symbol.asyncDispose]();
-  // Each is asked for again for some seconds.
+  // The gateway retries each request for some seconds.
   const looks = pages.map(async (page) => {
-    const typed = { form_token, name: "Typed by hand" };
+    const typed = { form_token, name: "Typed by me" };
     const [sent, shown] = await Promise.all([tab.post(page, typed), tab.open(page)]);
-    expect([sent.status, sent.text.includes('value="Typed by hand"')]).toEqual([422, true]);
+    expect([sent.status, sent.text.includes('value="Typed by me"')]).toEqual([422, true]);
     expect([shown.status, /was deleted|went wrong/.test(shown.text)]).toEqual([503, false]);
     const why = "The server cannot be reached";
     expect([sent, shown].map(({ text }) => text.includes(why))).toEqual([true, true]);
@@ -56,7 +56,7 @@ async function readDraft(): Promise<string> {
   return (await serving.call("PATCH", "/page_template", { body: {} })).body.body;
 }
 
-test("after a publication that was not agreed to the draft is nobody else's", async () => {
+test("a draft can be saved after its publication was cancelled", async () => {
   await serving.call("PATCH", "/page_template", { body: { body: first, css: "" } });
   const tab = await signInAt(serving);
   await tab.open("/template");
@@ -69,7 +69,7 @@ test("after a publication that was not agreed to the draft is nobody else's", as
   expect(await readDraft()).toBe(first);
 });
 
-test("after a publication that failed the draft is nobody else's", async () => {
+test("a draft can be saved after its publication failed", async () => {
   await serving.call("PATCH", "/page_template", { body: { body: first, css: "" } });
   const scopes = ["--scopes", "page_templates.show,page_templates.update"];
   const { token } = await runJson(["keys", "create", ...scopes, "--data", folder.path]);

@@ -12,7 +12,7 @@ import { runJson, startServe, type Folder, type Serving } from "../support/comma
 import { readFormToken, signInAt } from "../support/console.ts";
 import { openForAll } from "../support/open-for.ts";
 
-/** Projects in the console, for a master key: what the API knows of them, and what it does not. */
+/** Projects in the console, with a master key: created, configured, suspended and deleted. */
 
 let browser: Browser;
 let folder: Folder;
@@ -34,7 +34,7 @@ async function findProject(subdomain: string) {
 const make = (name: string, subdomain: string) =>
   runJson(inFolder("projects", "create", "--name", name, "--subdomain", subdomain));
 
-test("a project is made, set, suspended and deleted with the keyboard alone", async () => {
+test("a project can be created, suspended and deleted with only the keyboard", async () => {
   const { page, complaints } = await openConsole(browser, { ...serving, key: master });
   await pressOnto(page, /^Projects$/);
   await page.waitForURL("**/projects");
@@ -73,7 +73,7 @@ test("a project is made, set, suspended and deleted with the keyboard alone", as
   expect(complaints).toEqual([]);
 });
 
-test("everything that a command sets is set here, and refused in the same words", async () => {
+test("project settings in the console match those of the CLI, with the same errors", async () => {
   const { id } = await make("Set", "set");
   const tab = await signInAt(serving, master);
   const form_token = await readFormToken(tab);
@@ -135,7 +135,7 @@ test("everything that a command sets is set here, and refused in the same words"
   expect((await findProject("set")).custom_domain_verified).toBe(true);
 });
 
-test("what was done stands in the project's history, by hand and not to be undone", async () => {
+test("the history shows a changed project setting without an undo button", async () => {
   const { id } = await make("Told", "told");
   const tab = await signInAt(serving, master);
   const form_token = await readFormToken(tab);
@@ -146,7 +146,7 @@ test("what was done stands in the project's history, by hand and not to be undon
   expect(text).not.toContain("Undo: Changed");
 });
 
-test("for every other key there are no projects, whatever is asked for", async () => {
+test("every page of projects returns 404 for a key that is not a master key", async () => {
   const { id } = await make("Alone", "alone");
   const tab = await signInAt(serving);
   const form_token = await readFormToken(tab);
@@ -159,7 +159,7 @@ test("for every other key there are no projects, whatever is asked for", async (
   expect(await findProject("alone")).toMatchObject({ name: "Alone", suspended: false });
 });
 
-test("in read-only mode they are shown and stay as they are", async () => {
+test("in read-only mode projects are shown but cannot be changed", async () => {
   await using reading = await startServe(folder.path, ["--mode", "read-only"]);
   const { id } = await findProject("default");
   const tab = await signInAt(reading, master);

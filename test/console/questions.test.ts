@@ -3,7 +3,7 @@ import { type Browsing, readFormToken, signInAt } from "../support/console.ts";
 import { createServed, runJson, type Served } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 
-/** What a page of the console asks before it acts: a yes, a no, one too late, and one twice. */
+/** Confirmations in the console: approved, cancelled, expired and repeated. */
 
 let served: Served;
 let tab: Browsing;
@@ -25,7 +25,7 @@ async function plantLink(path: string): Promise<string> {
 
 const led = { "was.url": "https://one.example/", url: "https://two.example/" };
 
-/** Its form, with another host as its destination. */
+/** Sends the form of a link with a destination on another host. */
 async function leadElsewhere(id: string, path: string, more: Record<string, string> = {}) {
   const shown = { "was.path": path, path, ...led };
   const asked = await tab.post(`/links/${id}`, { form_token, ...shown, ...more });
@@ -35,8 +35,8 @@ async function leadElsewhere(id: string, path: string, more: Record<string, stri
 
 const readUrl = async (id: string) => (await call("GET", `/links/${id}`)).body.url;
 
-describe("whoever says no has the form again as it was sent, and nothing is done", () => {
-  test("of a link", async () => {
+describe("cancelling a confirmation shows the form with its input and changes nothing", () => {
+  test("for a link", async () => {
     const id = await plantLink("left");
     await leadElsewhere(id, "left", { name: 'Typed "so"' });
     const left = await tab.submit({ leave: "" });
@@ -46,13 +46,13 @@ describe("whoever says no has the form again as it was sent, and nothing is done
       expect(left.text).toContain(`value="${value}"`);
     }
     expect(await readUrl(id)).toBe(led["was.url"]);
-    // The same form is sent again, and agreed to.
+    // The same form is sent again and approved.
     await leadElsewhere(id, "left", { name: "Typed" });
     expect((await tab.submit({})).path).toBe(`/links/${id}?done=saved`);
     expect(await readUrl(id)).toBe(led.url);
   });
 
-  test("of a new app", async () => {
+  test("for a new app", async () => {
     const typed = { name: "Shop", bundle_id: "com.example.left", team_id: "ABCDE12345" };
     const asked = await tab.post("/apps/ios/new", { form_token, ...typed });
     expect(asked.text).toContain("Register the iOS app");
@@ -61,7 +61,7 @@ describe("whoever says no has the form again as it was sent, and nothing is done
     expect((await call("GET", "/ios_apps")).body.ios_apps).toEqual([]);
   });
 
-  test("of a project's settings", async () => {
+  test("for a project's settings", async () => {
     const inFolder = ["--data", served.folder.path];
     const { token } = await runJson(["keys", "create", "--master", ...inFolder]);
     const [project] = (await runJson(["projects", "list", ...inFolder])).projects;
@@ -87,10 +87,10 @@ describe("whoever says no has the form again as it was sent, and nothing is done
   });
 });
 
-test("a yes that comes too late does nothing, and says why and what to do", async () => {
+test("a confirmation that has expired changes nothing and is asked again", async () => {
   const id = await plantLink("late");
   await leadElsewhere(id, "late");
-  // Of a question whose time is over nothing is kept.
+  // An expired confirmation is deleted.
   const late = await tab.submit({ question: "x".repeat(27) });
   expect(late.text).toContain("You did not confirm in time, so nothing was done.");
   expect(late.text).not.toContain("This has changed in the meantime.");
@@ -99,7 +99,7 @@ test("a yes that comes too late does nothing, and says why and what to do", asyn
   expect(await readUrl(id)).toBe(led.url);
 });
 
-test("what was changed before the yes is shown as it is then", async () => {
+test("a link that changed before the confirmation is shown again as it is now", async () => {
   const id = await plantLink("moved");
   await leadElsewhere(id, "moved");
   await call("PATCH", `/links/${id}`, { social_title: "Theirs" });

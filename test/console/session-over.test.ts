@@ -3,7 +3,7 @@ import { browse, type Browsing, readFormToken, signInAt } from "../support/conso
 import { createServed, type Serving } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 
-/** What becomes of a form that was sent when its session was over. */
+/** Forms that are sent after their session ended. */
 
 let serving: Serving;
 
@@ -11,7 +11,7 @@ openForAll(createServed, (opened) => ({ serving } = opened));
 
 const signIn = (): Promise<Browsing> => signInAt(serving);
 
-test("a form of the session before is shown again, and done only from there", async () => {
+test("a form from an earlier session is shown again, and acts only when sent again", async () => {
   const tab = await signIn();
   const old = await readFormToken(tab);
   await tab.open("/sign-in");
@@ -26,7 +26,7 @@ test("a form of the session before is shown again, and done only from there", as
   expect((await find()).body.links).toHaveLength(1);
 });
 
-test("whoever leaves when the session is over is not asked to sign in first", async () => {
+test("signing out after the session ended does not ask to sign in first", async () => {
   const tab = await signIn();
   const form_token = await readFormToken(tab);
   await tab.post("/sign-out", { form_token });
@@ -34,7 +34,7 @@ test("whoever leaves when the session is over is not asked to sign in first", as
   expect([path, text.includes('name="kept"')]).toEqual(["/sign-in", false]);
 });
 
-test("a PIN that was typed stands in no other page", async () => {
+test("a typed PIN is not repeated on the sign-in page", async () => {
   const tab = await signIn();
   const form_token = await readFormToken(tab);
   await tab.post("/sign-out", { form_token });
@@ -43,7 +43,7 @@ test("a PIN that was typed stands in no other page", async () => {
   expect(text).not.toMatch(/135790|form_token%3D|form_token=/);
 });
 
-test("a form of very many fields is taken apart for nobody", async () => {
+test("a form with thousands of fields is rejected with 413", async () => {
   for (const tab of [browse(serving.places.url), await signIn()]) {
     const post = async (count: number) => {
       const form = new URLSearchParams("a=kept-2&".repeat(count));

@@ -9,7 +9,7 @@ import {
 } from "../../src/console/session.ts";
 import { openStateForEach, isOnPostgres } from "../support/store-place.ts";
 
-/** Sessions and one-time addresses: how long they last, and what they leave behind at rest. */
+/** Sessions and one-time addresses: how long they last, and what is stored of them. */
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -30,7 +30,7 @@ function openSessions({ kept }: State): Sessions {
   });
 }
 
-test("a session lasts while somebody works, and for twelve hours without", async () => {
+test("a session ends twelve hours after its last use", async () => {
   const token = await sessions.begin(secret);
   for (let turn = 0; turn < 3; turn += 1) {
     at.now += 11 * hour;
@@ -40,7 +40,7 @@ test("a session lasts while somebody works, and for twelve hours without", async
   expect(await sessions.find(token)).toBeUndefined();
 });
 
-test("a page that looks again by itself makes no session last longer", async () => {
+test("an automatic refresh of a page does not extend the session", async () => {
   const token = await sessions.begin(secret);
   at.now += 11 * hour;
   expect(await sessions.find(token, true)).toBe(secret);
@@ -48,7 +48,7 @@ test("a page that looks again by itself makes no session last longer", async () 
   expect(await sessions.find(token, true)).toBeUndefined();
 });
 
-test("a one-time address lasts for ten minutes, and opens for one of many at once", async () => {
+test("a one-time address expires after ten minutes and works for only one request", async () => {
   const late = await sessions.makeAddress(secret);
   at.now += 10 * minute;
   expect(await sessions.isAddress(late)).toBe(false);
@@ -61,14 +61,14 @@ test("a one-time address lasts for ten minutes, and opens for one of many at onc
   expect(taken.filter((each) => each === undefined)).toHaveLength(3);
 });
 
-test("an address is no session, and a session no address", async () => {
+test("a one-time address is not accepted as a session, nor a session as an address", async () => {
   const [session, address] = [await sessions.begin(secret), await sessions.makeAddress(secret)];
   expect(await sessions.find(address)).toBeUndefined();
   expect(await sessions.takeAddress(session)).toBeUndefined();
   expect(await sessions.find(session)).toBe(secret);
 });
 
-test("a session is not taken for a one-time address, even when its row says so", async () => {
+test("a session is not accepted as a one-time address, even if its row has that kind", async () => {
   const session = await sessions.begin(secret);
   expect(await sessions.isAddress(session)).toBe(false);
   const sql = await at.openSql();
@@ -100,7 +100,7 @@ test("a session is renewed at most once in five minutes", async () => {
   expect(renewed).toBe(1);
 });
 
-test("a row of another token, or one that was changed, opens nothing", async () => {
+test("a session row that was swapped with another one is not accepted", async () => {
   const [mine, theirs] = [await sessions.begin(secret), await sessions.begin("key_of_another")];
   const sql = await at.openSql();
   const rows = await sql.db.selectFrom("kept_values").selectAll().execute();
@@ -121,7 +121,7 @@ test("a row of another token, or one that was changed, opens nothing", async () 
   expect(await sessions.find(theirs)).toBeUndefined();
 });
 
-test.skipIf(isOnPostgres)("neither the key nor what opens it stands in the file", async () => {
+test.skipIf(isOnPostgres)("the database file contains no key and no token", async () => {
   const tokens = [await sessions.begin(secret), await sessions.makeAddress(secret)];
   await state.close();
   const texts = await Promise.all(
@@ -130,12 +130,12 @@ test.skipIf(isOnPostgres)("neither the key nor what opens it stands in the file"
   for (const hidden of [secret, ...tokens]) expect(texts.join("")).not.toContain(hidden);
 });
 
-test("what a form shows is written anew each time, and good for its own token alone", () => {
+test("a form token is different each time and valid only for its session", () => {
   const written = Array.from({ length: 20 }, () => writeFormToken("mine"));
   expect(new Set(written).size).toBe(20);
   expect(written.every((text) => isFormToken(text, "mine"))).toBe(true);
   expect(written.some((text) => isFormToken(text, "theirs"))).toBe(false);
-  // No part of one stands in another, so that nobody finds it out piece by piece.
+  // Tokens share no parts, so compression cannot reveal them piece by piece.
   const pieces = written.flatMap((text) => text.match(/.{6}/g) ?? []);
   expect(new Set(pieces).size).toBe(pieces.length);
   const [one = "", other = ""] = written;

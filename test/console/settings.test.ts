@@ -5,9 +5,9 @@ import { expect, test } from "vitest";
 import { createFolder, run, runJson, startServe } from "../support/command.ts";
 import { signInAt } from "../support/console.ts";
 
-/** What the console tells of how its process is set, and to whom. */
+/** The settings page of the console, and which keys may see it. */
 
-test("every setting is told with where it came from, and no secret", async () => {
+test("the settings page shows every setting with its source, and no secret", async () => {
   await using folder = await createFolder();
   const file = join(dirname(folder.path), "pin");
   await writeFile(file, "135790", { mode: 0o600 });
@@ -46,7 +46,7 @@ test("every setting is told with where it came from, and no secret", async () =>
   }
 });
 
-test("it is told how the process is, in the words of the doctor", async () => {
+test("the settings page shows the findings of waypost doctor in the same words", async () => {
   await using folder = await createFolder();
   const env = { WAYPOST_LINK_ORIGIN: "https://{subdomain}.links.example" };
   await using serving = await startServe(folder.path, [], { env });
@@ -67,7 +67,7 @@ test("it is told how the process is, in the words of the doctor", async () => {
 
 const read = (text: string) => text.replace(/\s+/g, " ").replaceAll("&#39;", "'");
 
-test("folders and hosts are told to the operator's own keys alone", async () => {
+test("only keys of the operator see folders, hosts and settings in the console", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   const make = async (...words: readonly string[]) =>
@@ -77,7 +77,7 @@ test("folders and hosts are told to the operator's own keys alone", async () => 
     expect((await tab.open("/settings")).status).toBe(404);
     const { text } = await tab.open("/");
     expect(text).not.toContain('href="/settings"');
-    // A process of this folder would have the owner's key, and not theirs.
+    // A process started from this folder would use the owner's key, not theirs.
     expect(text).not.toContain(dirname(folder.path));
     expect(text).not.toMatch(/Claude Desktop|waypost\.js/);
     expect(text).toContain("Any client over HTTP");
@@ -95,7 +95,7 @@ test("folders and hosts are told to the operator's own keys alone", async () => 
   const { text } = await tab.open("/settings");
   expect(text).toContain(url);
   expect(text).not.toContain(serving.key);
-  // Where its links live is set here, too, or nobody knows it.
+  // The gateway does not know the link addresses unless they are set here too.
   expect(text).toMatch(/Link addresses[^]{0,300}unknown/);
   const link = await serving.call("POST", "/links", { body: { path: "elsewhere" } });
   const shown = await tab.open(`/links/${link.body.id}`);

@@ -14,7 +14,7 @@ import type { Serving } from "../support/command.ts";
 import { hostile } from "../support/console.ts";
 import { openForAll } from "../support/open-for.ts";
 
-/** Several links at once in the console: ticked or found, planned, looked at and applied. */
+/** Changing several links at once in the console: selected, planned, reviewed and applied. */
 
 let browser: Browser;
 let serving: Serving;
@@ -56,7 +56,7 @@ async function untilDone(): Promise<void> {
   await page.locator("#progress .tag", { hasText: "Done" }).waitFor();
 }
 
-test("links are ticked, and a field is set in all of them with the keyboard alone", async () => {
+test("a field of several selected links can be changed with only the keyboard", async () => {
   await go("/links?sort=path");
   await tabTo(page, /^Select B$/);
   await page.keyboard.press("Space");
@@ -78,7 +78,7 @@ test("links are ticked, and a field is set in all of them with the keyboard alon
   expect(tab.complaints).toEqual([]);
 });
 
-test("all that are found are changed, where somebody has typed how many they are", async () => {
+test("all matching links are changed once their number was typed", async () => {
   await go("/links?search=week");
   await page.getByLabel("Select all on this page").check();
   await page.getByText("20 selected").waitFor();
@@ -88,7 +88,7 @@ test("all that are found are changed, where somebody has typed how many they are
   await page.getByRole("radio", { name: "Add a query parameter to web addresses" }).check();
   await page.getByLabel("Parameter", { exact: true }).fill("utm_source");
   await page.getByLabel("Value", { exact: true }).fill("spring");
-  // Whatever else stands in the form, the way that is chosen counts.
+  // Only the selected kind of change counts.
   await page.getByLabel("Value", { exact: true }).press("Enter");
   await page.getByLabel(`Type ${many}, the number of links`).fill("54");
   const button = page.getByRole("button", { name: `Change ${many} links` });
@@ -104,7 +104,7 @@ test("all that are found are changed, where somebody has typed how many they are
     .toContainEqual(expect.objectContaining(changed));
 });
 
-test("what the plan refuses stands above what was typed", async () => {
+test("an error of a planned change is shown above the input", async () => {
   await go("/links?search=week-1");
   await page.getByLabel("Select Week 10").check();
   await page.getByRole("button", { name: "Change…" }).click();
@@ -115,7 +115,7 @@ test("what the plan refuses stands above what was typed", async () => {
   await lookAtPage(page, "several-refused");
 });
 
-test("without script links are ticked and deleted, and a hostile name is a name", async () => {
+test("without script a selected link with a hostile name can be deleted", async () => {
   const { page: bare } = await openConsole(browser, serving, { javaScriptEnabled: false });
   await bare.goto(`${serving.places.url}/links?search=script`);
   await bare.locator("input[name=path]").check();

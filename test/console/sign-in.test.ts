@@ -12,7 +12,7 @@ import {
 } from "../support/command.ts";
 import { openTerminal } from "./terminal.ts";
 
-/** Who gets into the console, and who does not: over the network, as browsers and others ask. */
+/** Signing in to the console, and what is refused, over the network. */
 
 let folder: Folder;
 let serving: Serving;
@@ -35,7 +35,7 @@ function readSession({ cookies }: Browsing): string {
   return [...cookies].find(([name]) => name.includes("session"))?.[1] ?? "";
 }
 
-/** What a terminal is shown. */
+/** Returns the address that the command prints in a terminal. */
 async function readAddress(
   words = `console --data ${folder.path}`,
   pattern = /(https?:\/\/\S+)/,
@@ -44,7 +44,7 @@ async function readAddress(
   return await terminal.read(pattern);
 }
 
-test("a browser is asked to sign in, and a program gets what it always got", async () => {
+test("a browser is asked to sign in, and a program gets a JSON 404", async () => {
   const tab = browse(serving.places.url);
   const shown = await tab.open("/");
   expect([shown.path, shown.status]).toEqual(["/sign-in", 200]);
@@ -55,7 +55,7 @@ test("a browser is asked to sign in, and a program gets what it always got", asy
   }
 });
 
-test("each page forbids whatever is not ours, and none is shown in a frame", async () => {
+test("console pages allow only their own resources, and cannot be framed", async () => {
   const tab = await signIn();
   for (const path of ["/", "/nowhere", "/sign-in"]) {
     const { headers } = await tab.open(path);
@@ -74,7 +74,7 @@ test("each page forbids whatever is not ours, and none is shown in a frame", asy
   }
 });
 
-test("a key signs in, and its cookie is for this server's pages alone", async () => {
+test("a valid key signs in and sets an HttpOnly SameSite=Strict cookie", async () => {
   const tab = browse(serving.places.url);
   await tab.open("/sign-in");
   const wrong = await tab.submit({ key: `${serving.key}x` });
@@ -89,15 +89,15 @@ test("a key signs in, and its cookie is for this server's pages alone", async ()
   expect(page.headers.getSetCookie()[0]).toMatch(/; Path=\/; HttpOnly; SameSite=Strict$/);
 });
 
-describe("a form counts only", () => {
+describe("the console accepts a form only", () => {
   test.each([
-    ["of another site", { origin: "https://evil.example" }],
-    ["of another port", { origin: "http://127.0.0.1:1" }],
+    ["from another site", { origin: "https://evil.example" }],
+    ["from another port", { origin: "http://127.0.0.1:1" }],
     ["without an origin", { origin: "" }],
-    ["of a page that says nothing of itself", { origin: "null" }],
+    ["from a page with the origin null", { origin: "null" }],
     ["that the browser calls cross-site", { "sec-fetch-site": "cross-site" }],
-    ["of a sibling", { "sec-fetch-site": "same-site" }],
-  ])("from this server's own page, not one %s", async (_, headers) => {
+    ["from a same-site subdomain", { "sec-fetch-site": "same-site" }],
+  ])("from this server's own page, not a form %s", async (_, headers) => {
     const tab = await signIn();
     await tab.open("/");
     const token = readSession(tab);
@@ -120,7 +120,7 @@ describe("a form counts only", () => {
     expect(body.links).toEqual([]);
   });
 
-  test("in a sign-in with the token of the page that was opened", async () => {
+  test("at sign-in with the token of the opened page", async () => {
     const tab = browse(serving.places.url);
     await tab.open("/sign-in");
     const { text } = await tab.post("/sign-in", { key: serving.key });
@@ -129,7 +129,7 @@ describe("a form counts only", () => {
   });
 });
 
-test("signing in makes a new session, and ends the one that the browser came with", async () => {
+test("signing in starts a new session and ends the browser's previous one", async () => {
   const tab = await signIn();
   const first = readSession(tab);
   const fixed = browse(serving.places.url);
@@ -144,7 +144,7 @@ test("signing in makes a new session, and ends the one that the browser came wit
   expect((await made.open("/")).path).toBe("/sign-in");
 });
 
-test("every process of the folder serves the session, until it is signed out of", async () => {
+test("every process of a data folder accepts a session until it is signed out", async () => {
   const tab = await signIn();
   const there = browse(other.places.url);
   const { port } = new URL(other.places.url);
@@ -155,7 +155,7 @@ test("every process of the folder serves the session, until it is signed out of"
   expect((await there.open("/")).path).toBe("/sign-in");
 });
 
-test("a session ends with its key", async () => {
+test("a session ends when its key is revoked", async () => {
   const { id, token } = await runJson(["keys", "create", "--data", folder.path]);
   const tab = await signIn(token);
   expect((await tab.open("/")).path).toBe("/");
@@ -163,7 +163,7 @@ test("a session ends with its key", async () => {
   await expect.poll(async () => (await tab.open("/")).path).toBe("/sign-in");
 });
 
-test("a terminal is shown an address that signs in once, in whichever process", async () => {
+test("waypost console prints an address that signs in once at any process", async () => {
   const address = new URL(await readAddress());
   const [tab, late] = [browse(serving.places.url), browse(other.places.url)];
   expect((await tab.open(address.pathname)).text).toContain("one-time address");
@@ -174,7 +174,7 @@ test("a terminal is shown an address that signs in once, in whichever process", 
   expect((await late.open(address.pathname)).status).toBe(404);
 });
 
-test("who starts serve in a terminal is shown one, and a log or a program is not", async () => {
+test("waypost serve prints a one-time address to a terminal, but not to a pipe", async () => {
   await using place = await createFolder();
   const words = `serve --data ${place.path} --port 0`;
   const address = new URL(await readAddress(words, /Console \(signs you in once.*?(http\S+)/));
@@ -184,13 +184,13 @@ test("who starts serve in a terminal is shown one, and a log or a program is not
   expect(stderr + stdout).not.toContain("/sign-in/");
 });
 
-test("nobody but a terminal is shown such an address", async () => {
+test("waypost console refuses to print a one-time address outside a terminal", async () => {
   const finished = await run(["console", "--data", folder.path]);
   expect(finished).toMatchObject({ code: 2, stdout: "" });
   expect(finished.stderr).toContain("only to a terminal");
 });
 
-test("an address has twenty wrong keys an hour, and a right key signs in after them", async () => {
+test("an address gets 429 after twenty wrong keys, but a right key still signs in", async () => {
   await using place = await createFolder();
   await using one = await startServe(place.path);
   await using two = await startServe(place.path);
@@ -240,11 +240,11 @@ test("after twenty wrong PINs at a one-time address the right one is refused too
   for (let turn = 0; turn < 21; turn += 1) await tab.submit({ key: "wrong" });
   const { pathname } = new URL(await readAddress(`console --data ${place.path}`));
   await tab.open(pathname);
-  // Wrong keys have not used up the tries of the PIN.
+  // Wrong keys do not count as wrong PINs.
   for (let turn = 0; turn < 19; turn += 1) {
     expect((await tab.submit({ pin: "111111" })).text).toContain("The PIN is wrong.");
   }
-  // The right one gives its try back.
+  // The right PIN does not count as a try.
   expect((await tab.submit({ pin: "135790" })).path).toBe("/");
   const late = browse(asking.places.url);
   await late.open(new URL(await readAddress(`console --data ${place.path}`)).pathname);
@@ -253,7 +253,7 @@ test("after twenty wrong PINs at a one-time address the right one is refused too
   expect(readSession(late)).toBe("");
 });
 
-test("where a PIN is set, the one-time address and each approval ask for it", async () => {
+test("a one-time address and each approval ask for the PIN when one is set", async () => {
   await using place = await createFolder();
   const file = join(dirname(place.path), "pin");
   await writeFile(file, "135790", { mode: 0o600 });
@@ -288,7 +288,7 @@ test("where a PIN is set, the one-time address and each approval ask for it", as
 });
 
 test.each(["//evil.example", "/.//evil.example", "/..//evil.example", "https://evil.example/"])(
-  "signing in leads nowhere but here, whatever was asked for: %s",
+  "signing in never redirects to another site: %s",
   async (wanted) => {
     const tab = browse(serving.places.url);
     await tab.open(`/sign-in?next=${encodeURIComponent(wanted)}`);
@@ -297,11 +297,11 @@ test.each(["//evil.example", "/.//evil.example", "/..//evil.example", "https://e
   },
 );
 
-test("in read-only mode it changes nothing either", async () => {
+test("in read-only mode the console shows links but offers no changes", async () => {
   await using place = await createFolder();
   await using reading = await startServe(place.path, ["--mode", "read-only"]);
   const tab = await signIn(reading.key, reading);
-  // Nobody is told to make one here.
+  // The page does not suggest creating a link.
   expect((await tab.open("/links")).text).toContain("No links yet.</p>");
   const { body } = await reading.call("POST", "/links", { body: { path: "spring" } });
   const { text } = await tab.open(`/links/${body.id}`);
@@ -311,7 +311,7 @@ test("in read-only mode it changes nothing either", async () => {
   expect((await tab.post("/links/new", { form_token, path: "made" })).status).toBe(404);
 });
 
-test("a name that somebody else has pointed here is refused", async () => {
+test("a sign-in with a foreign Host header is refused", async () => {
   const tab = browse(serving.places.url);
   const { port } = new URL(serving.places.url);
   for (const host of [`evil.example:${port}`, `127.0.0.1.evil.example:${port}`]) {
@@ -320,7 +320,7 @@ test("a name that somebody else has pointed here is refused", async () => {
   }
 });
 
-test("over plain http a key goes to this machine alone", async () => {
+test("over plain HTTP the sign-in page is shown only on this machine", async () => {
   await using place = await createFolder();
   const words = ["--public-url", "http://links.example.com"];
   await using open = await startServe(place.path, words);
@@ -329,7 +329,7 @@ test("over plain http a key goes to this machine alone", async () => {
   expect([shown.status, shown.text.includes("HTTPS required")]).toEqual([403, true]);
 });
 
-test("behind https the cookie travels over that alone", async () => {
+test("behind HTTPS the cookie is Secure and has the __Host- prefix", async () => {
   await using place = await createFolder();
   await using open = await startServe(place.path, ["--public-url", "https://links.example.com"]);
   const tab = browse(`http://127.0.0.1:${await readPort(open)}`);
@@ -349,7 +349,7 @@ test("behind https the cookie travels over that alone", async () => {
   expect(start.text).not.toContain("waypost.js");
 });
 
-test("in front of a deployment elsewhere the gateway's token signs in", async () => {
+test("a gateway accepts its own token to sign in, not the key of the remote server", async () => {
   await using place = await createFolder();
   const { url } = serving.places;
   const env = { WAYPOST_API_KEY: serving.key };
@@ -365,14 +365,14 @@ test("in front of a deployment elsewhere the gateway's token signs in", async ()
   expect(wrong.text).toContain("A proxy in front of Waypost must keep the Host header.");
 });
 
-test("WAYPOST_CONSOLE=off takes it away", async () => {
+test("WAYPOST_CONSOLE=off removes the console", async () => {
   await using place = await createFolder();
   await using bare = await startServe(place.path, [], { env: { WAYPOST_CONSOLE: "off" } });
   const { status, text } = await browse(bare.places.url).open("/");
   expect([status, JSON.parse(text)]).toEqual([404, { error: expect.any(String) }]);
 });
 
-/** Where it listens, which its public address does not tell. */
+/** Returns the port the process listens on, which its public address does not contain. */
 async function readPort({ places }: Serving): Promise<string> {
   const note = await readFile(join(dirname(places.key_file), "listener.json"), "utf8");
   return /"port":\s*(\d+)/.exec(note)?.[1] ?? "";

@@ -4,7 +4,7 @@ import { browse, readFormToken, signInAt } from "../support/console.ts";
 import { createServed, type Serving } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 
-/** What the console reads of visitors who are not signed in. */
+/** Limits for forms from visitors who are not signed in. */
 
 let serving: Serving;
 
@@ -13,7 +13,7 @@ openForAll(createServed, (opened) => ({ serving } = opened));
 const formType = "application/x-www-form-urlencoded";
 const mostBytes = 64 * 1024;
 
-/** Sends the head of a form, and no body yet. */
+/** Sends the headers of a form without its body. */
 function beginForm(path: string, headers?: Record<string, string>): ClientRequest {
   const sent = createForm(path, headers);
   sent.flushHeaders();
@@ -56,12 +56,12 @@ test("signed-out forms are refused with 503 while 32 others are unfinished", asy
   const waiting = forms.filter((form) => !refused.has(form));
   expect(waiting).toHaveLength(32);
   const [first, ...others] = waiting;
-  // A form that arrives whole together with its headers takes no place.
+  // A form that arrives complete with its headers does not count.
   const whole = createForm("/sign-in");
   const wholeAnswered = readStatus(whole);
   whole.end("key=wrong");
   expect(await wholeAnswered).toBeLessThan(500);
-  // A signed-in visitor, and a page, are answered all the same.
+  // Other pages and signed-in visitors are still served.
   expect((await browse(serving.places.url).open("/sign-in")).status).toBe(200);
   for (const form of [...refused, ...others]) form.removeAllListeners("response").destroy();
   first?.removeAllListeners("response");
@@ -96,7 +96,7 @@ test("a signed-out visitor's file is not read", async () => {
   while (status === undefined && accepted < fileBytes) {
     sent.write("x".repeat(mostBytes));
     accepted += mostBytes;
-    // The server has handled what was sent before when it answers this request.
+    // The response to this request shows that the server has handled the earlier chunk.
     await browse(serving.places.url).open("/sign-in");
   }
   sent.destroy();

@@ -22,13 +22,13 @@ afterAll(async () => {
   await folder[Symbol.asyncDispose]();
 });
 
-test("the sign-in page is what axe lets pass, in every look", async () => {
+test("the sign-in page passes axe in every color scheme", async () => {
   const page = await openTab(browser);
   await page.goto(serving.places.url);
   await lookAtPage(page, "sign-in");
 });
 
-test("the first page tells how to connect, and a change is undone with the keyboard", async () => {
+test("the start page shows how to connect, and its undo works with only the keyboard", async () => {
   await serving.call("POST", "/links", { body: { path: "spring", name: "Spring" } });
   await callTool(serving, "create_link", { path: "made", name: hostile });
   await callTool(serving, "update_link", { id: "spring", name: "Summer" });
@@ -46,13 +46,13 @@ test("the first page tells how to connect, and a change is undone with the keybo
   expect(complaints).toEqual([]);
 });
 
-test("what begins to wait appears by itself, and takes the focus from nothing", async () => {
+test("a new approval appears on the start page without moving the focus", async () => {
   await serving.call("POST", "/links", { body: { path: "asked-1" } });
   await serving.call("POST", "/links", { body: { path: "asked-2" } });
   const { page, complaints } = await openConsole(browser, serving);
   await page.getByRole("heading", { name: "Recent activity" }).waitFor();
   await page.evaluate("window.first = document.querySelector('#changes li')");
-  // As when somebody comes back to the tab: without that, it takes some seconds.
+  // Returning to the tab refreshes the page at once, not after some seconds.
   const lookAgain = () => page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
   const answers = page.getByRole("link", { name: "Review" });
   await callTool(serving, "delete_link", { id: "asked-1" });
@@ -65,7 +65,7 @@ test("what begins to wait appears by itself, and takes the focus from nothing", 
   await lookAgain();
   await answers.nth(1).waitFor();
   expect(await page.evaluate("document.activeElement.getAttribute('href')")).toBe(address);
-  // What is as it was stays the same.
+  // Unchanged elements are not replaced.
   expect(await page.evaluate("window.first.isConnected")).toBe(true);
   expect(complaints).toEqual([]);
   await page.context().clearCookies();
@@ -73,7 +73,7 @@ test("what begins to wait appears by itself, and takes the focus from nothing", 
   await page.waitForURL("**/sign-in");
 });
 
-test("without script it tells and does the same", async () => {
+test("without script a change can be undone on the start page", async () => {
   await callTool(serving, "update_link", { id: "spring", name: "Autumn" });
   const { page } = await openConsole(browser, serving, { javaScriptEnabled: false });
   expect(await page.getByRole("button", { name: /^Copy/ }).count()).toBe(0);

@@ -8,7 +8,7 @@ import { createServed, runJson, type Served } from "../support/command.ts";
 import { visit } from "../support/listening.ts";
 import { openForAll } from "../support/open-for.ts";
 
-/** Clicks over time at the console: the days up to today, of a project and of a link. */
+/** Clicks over time in the console, of a project and of a link. */
 
 let served: Served;
 let tab: Browsing;
@@ -18,7 +18,7 @@ openForAll(createServed, async (opened) => {
   tab = await signInAt(served.serving);
 });
 
-/** The days in the tables of a page, each at the head of its row. */
+/** Returns the days in the row headers of a page's tables. */
 async function readDays(at: string): Promise<readonly string[]> {
   const { text, status } = await tab.open(at);
   expect(status).toBe(200);
@@ -27,7 +27,7 @@ async function readDays(at: string): Promise<readonly string[]> {
 
 const today = () => writeLocalTime(Date.now(), utc).slice(0, 10);
 
-test("the days that were chosen end with today", async () => {
+test("the statistics page shows 7 or 30 days that end with today", async () => {
   const before = today();
   for (const [at, count] of [
     ["/statistics?days=7", 7],
@@ -40,7 +40,7 @@ test("the days that were chosen end with today", async () => {
   }
 });
 
-test("two dates are chosen by a form, which has them again", async () => {
+test("the statistics page shows the dates of its form, and weeks for long periods", async () => {
   expect(await readDays("/statistics?from=2026-03-01&to=2026-03-05")).toEqual([
     "2026-03-01",
     "2026-03-02",
@@ -52,20 +52,20 @@ test("two dates are chosen by a form, which has them again", async () => {
   expect(text).toMatch(/type="date" id="from" name="from" value="2026-03-01"/);
   expect(text).toMatch(/type="date" id="to" name="to" value="2026-03-05"/);
   expect(text).not.toContain('days" aria-current="page"');
-  // What is left out is what the thirty days would have.
+  // A missing start date means thirty days.
   expect(await readDays("/statistics?from=&to=2026-03-30")).toHaveLength(30);
   const weeks = await readDays("/statistics?from=2025-01-01&to=2026-06-30");
   expect(weeks.length).toBeLessThan(80);
   expect(weeks.length).toBeGreaterThan(75);
 });
 
-test("very many years are told by the month", async () => {
+test("the statistics page groups many years by month", async () => {
   const { text } = await tab.open("/statistics?from=2017-01-01&to=2026-06-30");
   expect(text.match(/<th scope="row"[^>]*>20\d\d-\d\d</g)).toHaveLength(9 * 12 + 6);
   expect(text).toContain("Month</th>");
 });
 
-test("the time before is asked for where it is told, and no more than once", async () => {
+test("statistics pages request the previous period only where they show it", async () => {
   const asked: JsonObject[] = [];
   const call = (_tool: string, given: JsonObject) => {
     asked.push(given);
@@ -74,7 +74,7 @@ test("the time before is asked for where it is told, and no more than once", asy
   };
   const tryCall = async (...given: Parameters<typeof call>) => (await call(...given)).result;
   const account = { call, tryCall, readToday: () => "2026-01-15", mayUse: () => true };
-  // Nothing else of it is read there.
+  // The page reads nothing else of a visit.
   const visit = { account, url: new URL("https://console.example/statistics") } as unknown as Visit;
   await statisticsPage.show(visit);
   await renderLinkStats(visit, "1");
@@ -94,21 +94,21 @@ test.each([
   ["from=yesterday&to=2026-03-01", /from must be a date such as/],
   ["from=2026-02-30", /from must be a date such as/],
   ["from=1990-01-01&to=2026-03-01", /from and to must be at most ten years apart/],
-])("of %s it is said, once, what would do", async (query, said) => {
+])("the statistics page explains the invalid dates %s once", async (query, said) => {
   const { text, status } = await tab.open(`/statistics?${query}`);
   expect(status).toBe(200);
   expect(text.match(new RegExp(said, "g"))).toHaveLength(1);
   expect(text).toContain('name="from"');
 });
 
-test("a link's own page shows its last thirty days", async () => {
+test("a link's page shows its clicks of the last thirty days", async () => {
   const { link } = await callTool(served.serving, "create_link", { path: "seen" });
   expect(await readDays(`/links/${link.id}`)).toHaveLength(30);
-  // Where nobody came there is nothing to draw.
+  // A link without visits has no chart.
   expect((await tab.open(`/links/${link.id}`)).text).not.toContain('class="chart"');
 });
 
-test("each of very many days has all of its numbers in the table", async () => {
+test("the statistics page shows app opens in their own column", async () => {
   const { folder, serving } = served;
   await callTool(serving, "create_link", { path: "opened" });
   const made = await runJson(["keys", "create", "--client", "--data", folder.path, "--json"]);
@@ -123,7 +123,7 @@ test("each of very many days has all of its numbers in the table", async () => {
   expect(text).toMatch(day);
 });
 
-test("a chart tells how tall its columns are, and from when to when they go", async () => {
+test("a chart labels its highest value and its first and last day", async () => {
   const { serving } = served;
   const url = "https://example.com/charted";
   const { link } = await callTool(serving, "create_link", { path: "charted", url });

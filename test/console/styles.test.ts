@@ -5,7 +5,7 @@ import { style as approvalStyle } from "../../src/mcp/approval/page-shell.ts";
 import { ownStyle, pageStyle } from "../../src/template/page-style.ts";
 import { starter } from "../../src/template/starter-template.ts";
 
-/** A browser passes over what it cannot read of a style sheet, and says nothing. */
+/** Browsers silently ignore invalid rules in a style sheet. */
 
 const sheets = {
   approvalStyle,
@@ -16,7 +16,7 @@ const sheets = {
   starter: starter.css,
 };
 
-test.each(Object.entries(sheets))("every rule of %s can be read", (_, sheet) => {
+test.each(Object.entries(sheets))("the style sheet %s has no syntax errors", (_, sheet) => {
   const faults: string[] = [];
   parse(sheet, {
     onParseError: ({ message, source, offset }: SyntaxParseError & Placed) => {

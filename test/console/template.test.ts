@@ -13,7 +13,7 @@ import {
 import { runJson, type Folder, type Serving } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 
-/** The page of all links in the console, in a real browser: written, seen, published, restored. */
+/** The page template in the console, in a real browser: edited, previewed and published. */
 
 const first = "<h1>{{ link.name }}</h1>\n<p>First on {{ platform }}</p>\n{% store_buttons %}\n";
 const second = first.replace("First", "Second");
@@ -36,7 +36,7 @@ openForAll(createServedConsole, async (opened) => {
   expect((await serving.call("POST", "/links", { body })).status).toBe(201);
 });
 beforeEach(async () => {
-  // Each with sixty pages a minute of its own.
+  // Each key has its own limit of sixty previews a minute.
   ({ token: key } = await runJson(["keys", "create", "--data", folder.path]));
 });
 afterEach(() => browser.close());
@@ -59,7 +59,7 @@ async function readLive(): Promise<string | undefined> {
   return body.live_version?.body;
 }
 
-test("a page is written, mended, published and restored with the keyboard alone", async () => {
+test("a template can be fixed, published and restored with only the keyboard", async () => {
   await open("/");
   await pressOnto(page, /^Page template$/);
   await page.waitForURL("**/template");
@@ -69,7 +69,7 @@ test("a page is written, mended, published and restored with the keyboard alone"
   await tabTo(page, /^Body$/);
   await page.keyboard.press("ControlOrMeta+a");
   await page.keyboard.insertText(broken);
-  // Told while somebody types, and what was seen last stays to be seen.
+  // The problem is shown while typing, and the last preview stays.
   await page.getByRole("link", { name: "Body, line 2" }).waitFor();
   await framed.getByRole("heading", { name: "Spring" }).waitFor();
   expect(await page.locator("#findings").innerText()).toContain("<script> is not allowed");
@@ -110,7 +110,7 @@ test("a page is written, mended, published and restored with the keyboard alone"
   expect(others).toEqual([]);
 });
 
-test("the page is seen on each device, by day and by night, with each link", async () => {
+test("the template preview follows the chosen device and color scheme", async () => {
   await serving.call("PATCH", "/page_template", { body: { body: second, css } });
   await open("/template");
   await framed.getByText("Second on ios").waitFor();
@@ -122,7 +122,7 @@ test("the page is seen on each device, by day and by night, with each link", asy
   expect(await readGround()).toBe("rgb(0, 0, 0)");
   await page.getByLabel("Computer").check();
   await framed.getByText("Second on desktop").waitFor();
-  // What is chosen stays when the draft is saved.
+  // The choice is kept when the draft is saved.
   await page.getByRole("button", { name: "Save draft" }).click();
   await page.getByText("Saved.").waitFor();
   await framed.getByText("Second on desktop").waitFor();
@@ -138,7 +138,7 @@ function readGround(): Promise<string> {
   return framed.locator("body").evaluate("getComputedStyle(document.body).backgroundColor");
 }
 
-test("the editor is what axe lets pass with problems, in every look", async () => {
+test("the template editor passes axe with problems shown, in every color scheme", async () => {
   await open("/template?from=starter");
   await page.getByText("This is the starter template.").waitFor();
   await page.getByLabel("Body").fill(broken);
@@ -156,8 +156,8 @@ const windows = {
   phone: { path, viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true },
 };
 
-describe.each(Object.entries(windows))("in a %s window", (_, options) => {
-  test.each(["Body", "CSS"])("the editor of the %s scrolls to its last line", async (label) => {
+describe.each(Object.entries(windows))("in a %s window of the template editor", (_, options) => {
+  test.each(["Body", "CSS"])("the %s field scrolls to its last line", async (label) => {
     const tab = await openConsole(browser, { places: serving.places, key }, options);
     const area = await findText(tab.page, label);
     const last = await countLines(area);
@@ -170,7 +170,7 @@ describe.each(Object.entries(windows))("in a %s window", (_, options) => {
     expect(await readLineAt(area, last - 12)).toBe(last - 12);
   });
 
-  test("the number of a line with a problem is marked beside that line", async () => {
+  test("the number of a line with a problem is marked next to that line", async () => {
     const tab = await openConsole(browser, { places: serving.places, key }, options);
     const area = await findText(tab.page, "CSS");
     const last = await countLines(area);
@@ -242,7 +242,7 @@ async function countLines(area: Locator): Promise<number> {
   return (await area.inputValue()).split("\n").length;
 }
 
-/** Which line of the text is drawn beside a number; null while the number is hidden. */
+/** Returns the line of text next to a line number, or null while the number is hidden. */
 async function readLineAt(area: Locator, line: number): Promise<number | null> {
   const id = await area.getAttribute("id");
   return area.page().evaluate<number | null>(`(() => {
@@ -262,7 +262,7 @@ async function readLineAt(area: Locator, line: number): Promise<number | null> {
   })()`);
 }
 
-test("without script problems are told, a line is led to, and the page is seen", async () => {
+test("without script the template editor shows problems and a preview", async () => {
   const options = { javaScriptEnabled: false, path: "/template" };
   const { page: bare } = await openConsole(browser, { places: serving.places, key }, options);
   await bare.getByLabel("Body").fill(broken);
@@ -280,7 +280,7 @@ test("without script problems are told, a line is led to, and the page is seen",
   expect(await readDraft()).toBe(first);
 });
 
-test("an empty draft beside a live version is called empty, and not what links show", async () => {
+test("the template editor calls an empty draft empty when a live version exists", async () => {
   await serving.call("POST", "/page_template/publish", { body: { body: second } });
   await serving.call("PATCH", "/page_template", { body: { body: "", css: "" } });
   await open("/template");
@@ -313,8 +313,8 @@ test("leaving after a publication was cancelled does not warn, as the draft is s
   expect(dialogs).toEqual(["beforeunload"]);
 });
 
-describe("nothing that was typed is lost", () => {
-  test("where somebody else saves a draft meanwhile", async () => {
+describe("the template editor keeps its input", () => {
+  test("when someone else saves a draft in the meantime", async () => {
     await serving.call("PATCH", "/page_template", { body: { body: first } });
     await open("/template");
     await serving.call("PATCH", "/page_template", { body: { body: second } });
@@ -328,7 +328,7 @@ describe("nothing that was typed is lost", () => {
     expect(await readDraft()).toBe(mine);
   });
 
-  test("where the session is over, and nothing is done by itself", async () => {
+  test("when the session has ended, and saves nothing by itself", async () => {
     await open("/template");
     const before = await readDraft();
     const typed = `<p>${"€".repeat(2000)}</p>\n${second}`;
@@ -346,7 +346,7 @@ describe("nothing that was typed is lost", () => {
     expect(await readDraft()).toBe(typed);
   });
 
-  test("a page too long to keep is still there after the session ended", async () => {
+  test("when the session has ended and the text is too long for the sign-in page", async () => {
     await open("/template");
     const typed = `<p>${"€".repeat(20_000)}</p>\n${second}`;
     await page.getByLabel("Body").fill(typed);
@@ -366,7 +366,7 @@ describe("nothing that was typed is lost", () => {
     expect(await readDraft()).toBe(typed);
   });
 
-  test("where a publication is not agreed to", async () => {
+  test("when a publication is cancelled", async () => {
     await open("/template");
     const live = await readLive();
     const typed = first.replace("First", "Third");
@@ -379,7 +379,7 @@ describe("nothing that was typed is lost", () => {
   });
 });
 
-test("the page is taken down when that is agreed to", async () => {
+test("the published page can be unpublished after a confirmation", async () => {
   await serving.call("POST", "/page_template/publish", { body: { body: first } });
   await open("/template");
   await page.getByRole("button", { name: "Unpublish…" }).click();
@@ -390,7 +390,7 @@ test("the page is taken down when that is agreed to", async () => {
   expect(await readLive()).toBeUndefined();
 });
 
-test("what a key may not do is not there, whatever is asked for", async () => {
+test("a key that may only read templates cannot save or publish one", async () => {
   await serving.call("PATCH", "/page_template", { body: { body: first } });
   const data = ["--data", folder.path];
   const scopes = ["--scopes", "page_templates.show,links.index,links.show"];

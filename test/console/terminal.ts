@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { bundle } from "../support/command.ts";
 
-/** The command in a terminal of its own, as a person starts it; `script` makes one. */
+/** The command in a terminal of its own, which `script` creates. */
 export type Terminal = {
-  /** What the pattern's first group finds in whole lines, as soon as it is shown. */
+  /** Resolves with the first group of the pattern once a complete line matches it. */
   readonly read: (pattern: RegExp) => Promise<string>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
@@ -22,7 +22,7 @@ export function openTerminal(words: string): Terminal {
         const whole = shown.slice(0, shown.lastIndexOf("\n") + 1);
         const [, found] = pattern.exec(whole) ?? [];
         if (found !== undefined) return found;
-        if (child.exitCode !== null) throw new Error(`it ended without that: ${shown}`);
+        if (child.exitCode !== null) throw new Error(`the command ended without it: ${shown}`);
         await new Promise((resolve) => {
           child.stdout.once("data", resolve);
           void ended.then(resolve);
@@ -30,7 +30,7 @@ export function openTerminal(words: string): Terminal {
       }
     },
     [Symbol.asyncDispose]: async () => {
-      // `script` hands the signal on, and waits for the command.
+      // `script` forwards the signal and waits for the command.
       child.kill();
       await ended;
     },

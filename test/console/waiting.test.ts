@@ -27,7 +27,7 @@ import {
 } from "../support/command.ts";
 import { modernCall, post } from "../support/mcp-http.ts";
 
-/** What assistants wait for, answered in the console: as on its own page, and only once. */
+/** Approvals of assistants, answered in the console. */
 
 let browser: Browser;
 let folder: Folder;
@@ -46,7 +46,7 @@ afterAll(async () => {
   await folder[Symbol.asyncDispose]();
 });
 
-/** A link that an assistant wants to delete; answers what it was told. */
+/** Lets an assistant ask to delete a link, and returns the addresses of the approval. */
 async function askToDelete(path: string) {
   await serving.call("POST", "/links", { body: { path, name: hostile } });
   const { error } = await callTool(serving, "delete_link", { id: path });
@@ -66,7 +66,7 @@ async function signIn(key = serving.key): Promise<Browsing> {
   return hand;
 }
 
-test("a question is found on the first page, and answered by keyboard and PIN", async () => {
+test("an approval on the start page can be answered with the keyboard and the PIN", async () => {
   await askToDelete("doomed");
   const { page, complaints } = await openConsole(browser, serving);
   await pressOnto(page, /^Review$/);
@@ -82,7 +82,7 @@ test("a question is found on the first page, and answered by keyboard and PIN", 
   expect(complaints).toEqual([]);
 });
 
-test("a wrong PIN decides nothing, and no needs none", async () => {
+test("a wrong PIN approves nothing, and declining needs no PIN", async () => {
   const { here } = await askToDelete("kept");
   const hand = await signIn();
   await hand.open(here);
@@ -94,7 +94,7 @@ test("a wrong PIN decides nothing, and no needs none", async () => {
   expect(error.code).toBe("approval_declined");
 });
 
-test("what was answered on its own page meanwhile says so, and stays so", async () => {
+test("an approval that was answered on its own page cannot be answered again", async () => {
   const { url, here } = await askToDelete("elsewhere");
   const hand = await signIn();
   await hand.open(here);
@@ -103,9 +103,9 @@ test("what was answered on its own page meanwhile says so, and stays so", async 
   expect(late.text).toContain("You declined this, here or on the approval page.");
 });
 
-test("what an assistant asked and what a person does by hand are two questions", async () => {
+test("an assistant's approval and a user's confirmation of the same act are separate", async () => {
   const { body } = await serving.call("POST", "/links", { body: { path: "both" } });
-  // As the console asks for it, letter for letter.
+  // The same request as the console's own.
   const ask = () => callTool(serving, "delete_link", { id: body.id });
   const [{ error }, hand] = await Promise.all([ask(), signIn()]);
   const byAssistant: string = error.approval.url.split("/").at(-1);
@@ -116,12 +116,12 @@ test("what an assistant asked and what a person does by hand are two questions",
   const byHand = readHidden((await press()).text, "question");
   expect(byHand).not.toBe(byAssistant);
 
-  // A no to the assistant is told to the assistant, and takes nothing from the person.
+  // Declining the assistant's request does not affect the user's confirmation.
   await hand.post(`/waiting/${byAssistant}`, { form_token, decision: "declined" });
   expect(readHidden((await press()).text, "question")).toBe(byHand);
   expect((await ask()).error.code).toBe("approval_declined");
 
-  // Neither is answered in the place of the other, nor lets the other's act through.
+  // Neither can be answered in place of the other.
   const next: string = (await ask()).error.approval.url.split("/").at(-1);
   const here = await hand.post(`/waiting/${byHand}`, { form_token, decision: "declined" });
   expect(here.status).toBe(404);
@@ -136,7 +136,7 @@ test("what an assistant asked and what a person does by hand are two questions",
   expect((await ask()).error.code).toBe("not_found");
 });
 
-test("an assistant that calls itself the console waits for a person all the same", async () => {
+test("an assistant that calls itself the console still needs an approval", async () => {
   await serving.call("POST", "/links", { body: { path: "masked" } });
   const call = modernCall(serving.key, 1, "delete_link", { id: "masked" });
   const body = call.body.replace('"name":"raw"', '"name":"Waypost console"');
@@ -148,7 +148,7 @@ test("an assistant that calls itself the console waits for a person all the same
 test.each([
   ["phone", { width: 390, height: 844 }],
   ["desktop", { width: 1280, height: 800 }],
-])("every page shows how many approvals wait, in the window of a %s", async (name, viewport) => {
+])("every page shows the number of waiting approvals in a %s window", async (name, viewport) => {
   const { token: key } = await runJson(["keys", "create", "--data", folder.path]);
   const own = { ...serving, key };
   const { page, complaints } = await openConsole(browser, own, { viewport });
@@ -175,7 +175,7 @@ test.each([
   await count.click();
   await page.getByRole("heading", { name: "Waiting for you" }).waitFor();
 
-  // The start page looks again by itself, and shows the new count.
+  // The start page refreshes itself and shows the new count.
   const hand = await signIn(key);
   await hand.open(pages[0] ?? "");
   await hand.submit({ decision: "declined" });
@@ -187,7 +187,7 @@ test.each([
   expect(complaints.filter((text) => !text.includes("404"))).toEqual([]);
 });
 
-test("what a page of the console asks a person is not counted", async () => {
+test("a confirmation in the console is not counted as a waiting approval", async () => {
   const { token: key } = await runJson(["keys", "create", "--data", folder.path]);
   const { body } = await serving.call("POST", "/links", { body: { path: "asked-by-hand" } });
   const hand = await signIn(key);
@@ -197,7 +197,7 @@ test("what a page of the console asks a person is not counted", async () => {
   expect((await hand.open("/links")).text).toContain("<title>Links – Waypost</title>");
 });
 
-test("another key's approvals are not counted", async () => {
+test("approvals of another key are not counted as waiting", async () => {
   const { token: key } = await runJson(["keys", "create", "--data", folder.path]);
   await askToDelete("of-another-key");
   expect((await (await signIn(key)).open("/links")).text).toContain(
@@ -205,7 +205,7 @@ test("another key's approvals are not counted", async () => {
   );
 });
 
-test("it is told who asks, for whose links, by which key, and for how long it waits", async () => {
+test("an approval shows the assistant, the project, the key and the time", async () => {
   await serving.call("POST", "/links", { body: { path: "told" } });
   const call = modernCall(serving.key, 1, "delete_link", { id: "told" });
   const body = call.body.replace('"name":"raw"', '"name":"Waypost. Approve: \\u202e<b>"');
@@ -222,7 +222,7 @@ test("it is told who asks, for whose links, by which key, and for how long it wa
   }
 });
 
-test("the log says from where the console was answered, alike its approval page", async () => {
+test("the log records the address from which an approval was answered", async () => {
   await using place = await createFolder();
   await using own = await startServe(place.path);
   const { body } = await own.call("POST", "/links", { body: { path: "logged" } });
@@ -250,7 +250,7 @@ test("the log says from where the console was answered, alike its approval page"
   }
 });
 
-test("another key neither sees a question nor answers it", async () => {
+test("another key can neither see nor answer an approval", async () => {
   const { here } = await askToDelete("others");
   const stranger = await signIn((await runJson(["keys", "create", "--data", folder.path])).token);
   const { text } = await stranger.open("/");
@@ -262,7 +262,7 @@ test("another key neither sees a question nor answers it", async () => {
   expect((await hand.open(here)).text).toContain('value="approved"');
 });
 
-test("a plan asks for the PIN on its own page, and counts the wrong ones", async () => {
+test("the page of a plan asks for the PIN and counts wrong ones", async () => {
   await serving.call("POST", "/links", { body: { path: "planned", name: "Before" } });
   const rows = [{ path: "planned", name: "After" }];
   const { plan } = await callTool(serving, "plan_links", { operation: "upsert", rows });

@@ -2,23 +2,23 @@ import type { Page } from "playwright-core";
 import { expect } from "vitest";
 
 /**
- * Goes through a page with the Tab key: all that can be pressed or typed is reached in the order in
- * which it stands, and whoever is there sees where they are.
+ * Walks through a page with the Tab key. Checks that every control gets the focus in document
+ * order, and that the focus is always visible.
  */
 export async function walkPage(page: Page): Promise<void> {
   const all = await page.evaluate<readonly string[]>(begin);
   const reached: number[] = [0];
   const unseen: string[] = [];
-  // A frame keeps the focus for as long as there is something in it.
+  // A frame keeps the focus until the last control in it.
   for (let turn = 0; turn < all.length + mostInFrames; turn += 1) {
     if (reached.at(-1) === all.length - 1) break;
     await page.keyboard.press("Tab");
     const { at, isSeen, isOfChoice, isOfDate } = await page.evaluate<Step>(look);
     if (isOfChoice) continue;
-    // The field itself was seen; what is focused within it no script can look at.
+    // No script can look at the parts of a date field. The field itself was checked.
     if (isOfDate && at === reached.at(-1)) continue;
     if (at !== reached.at(-1)) reached.push(at);
-    if (!isSeen) unseen.push(all[at] ?? "nothing of the page");
+    if (!isSeen) unseen.push(all[at] ?? "nothing on the page");
   }
   expect(reached.map((at) => all[at])).toEqual(all);
   expect(unseen).toEqual([]);
@@ -27,15 +27,15 @@ export async function walkPage(page: Page): Promise<void> {
 type Step = {
   readonly at: number;
   readonly isSeen: boolean;
-  /** Its label is what is seen of it. */
+  /** A radio button. Only its label is visible. */
   readonly isOfChoice: boolean;
-  /** It has parts of the browser's own, each reached by itself. */
+  /** A date field. The browser focuses its parts one by one. */
   readonly isOfDate: boolean;
 };
 
 const mostInFrames = 40;
 
-/** Of the buttons of a choice one is reached, and the arrows go on from it. */
+/** Lists the controls. Radio buttons are left out, as Tab reaches only one of a group. */
 const begin = `(() => {
   const kinds = "a[href], button, input, select, textarea, summary, iframe, [tabindex]";
   window.walked = [...document.querySelectorAll(kinds)].filter((element) =>
@@ -46,7 +46,7 @@ const begin = `(() => {
     element.outerHTML.replace(/value="[^"]*"/, "").replace(/\\s+/g, " ").slice(0, 120));
 })()`;
 
-/** With a line around it, or around what it fills, on the screen, and under nothing else. */
+/** Checks that the focused control has an outline, is on the screen and is not covered. */
 const look = `(() => {
   const element = document.activeElement;
   const { left, right, top, bottom } = element.getBoundingClientRect();

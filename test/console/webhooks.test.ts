@@ -18,7 +18,7 @@ import {
 } from "../support/receiver.ts";
 import { waitUntil } from "../support/clock.ts";
 
-/** Webhooks in the console: made, tried, looked after and revoked by an owner. */
+/** Webhooks in the console: created, tested, resent and revoked by an owner. */
 
 type Tab = Awaited<ReturnType<typeof signInAt>>;
 
@@ -55,18 +55,18 @@ function make(once: string, url: string, ...events: readonly string[]) {
   return tab.postForm("/webhooks/new", form);
 }
 
-test("one is made, its secret shown once, and a test of it arrives signed", async () => {
+test("a new webhook shows its secret once, and its test event arrives signed", async () => {
   const made = await make("once-1", receiver.url, "link.created");
   const secret = /whsec_[A-Za-z0-9+/=]+/.exec(made.text)?.[0] ?? "";
   expect([made.status, made.headers["cache-control"]]).toEqual([200, "no-store"]);
   const [{ id, events }] = await list();
   expect(events).toEqual(["link.created"]);
-  // The same form makes no second one.
+  // The same form does not create a second one.
   expect((await make("once-1", receiver.url, "link.created")).status).toBe(409);
   expect(await list()).toHaveLength(1);
 
   const tested = await tab.post(`/webhooks/${id}`, { form_token, act: "test" });
-  // Whoever loads that again sends nothing again.
+  // Reloading the page does not send it again.
   expect([tested.path, tested.text]).toEqual([
     `/webhooks/${id}?done=webhook_tested`,
     expect.stringContaining("The receiver accepted the test."),
@@ -83,7 +83,7 @@ test("one is made, its secret shown once, and a test of it arrives signed", asyn
   }
 });
 
-test("what is faulty stands at its field, and nothing is made", async () => {
+test("an invalid webhook is rejected next to its field", async () => {
   const made = (await list()).length;
   for (const [url, events, fault] of [
     ["ftp://example.com", ["link.created"], "must be an http or https address"],
@@ -101,13 +101,13 @@ test("what is faulty stands at its field, and nothing is made", async () => {
   expect(await list()).toHaveLength(made);
 });
 
-test("what was given up is shown with its cause, and sent again", async () => {
+test("a failed event is shown with its cause and can be sent again", async () => {
   const [{ id }] = await list();
   receiver.doing(refuse);
   await serving.call("POST", "/links", { body: { path: "lost" } });
   await receiver.untilReceived(1);
   await waitUntil(async () => (await list())[0].last_fault === "status 500");
-  // Its day is over.
+  // The delivery is older than a day.
   const file = openDatabase(join(folder.path, "waypost.db"));
   file.exec("update deliveries set created_at = 1, ends_at = 1, next_at = 1");
   file.close();
@@ -123,7 +123,7 @@ test("what was given up is shown with its cause, and sent again", async () => {
   expect(receiver.received[0]?.body.data.link.path).toBe("lost");
 });
 
-test("one is revoked after a yes, and stands in the history without its address", async () => {
+test("a webhook is revoked after a confirmation, and the history hides its address", async () => {
   const [{ id }] = await list();
   const asked = await tab.post(`/webhooks/${id}`, { form_token, act: "revoke" });
   expect(asked.text).toContain(`Revoke the webhook to &quot;127.0.0.1:${receiver.port}&quot;`);
@@ -140,7 +140,7 @@ test("one is revoked after a yes, and stands in the history without its address"
   expect((await tab.open(`/webhooks/${id}`)).status).toBe(404);
 });
 
-test("another project's is not there, nor is any of it for who makes no keys", async () => {
+test("webhooks of another project are hidden, and a manager key has no webhooks page", async () => {
   await runJson(inFolder("projects", "create", "--name", "Other", "--subdomain", "other"));
   const url = ["--url", "https://example.com", "--events", "install.matched"];
   const { id } = await runJson(inFolder("webhooks", "create", "--project", "other", ...url));

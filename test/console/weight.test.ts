@@ -12,7 +12,7 @@ import { createServed, type Served } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 import { createScribbler, fillConsole, type Filled } from "./fill-console.ts";
 
-/** What the console's pages weigh on the network, and what their weight must not tell. */
+/** The size of the console's pages on the network, and what it must not reveal. */
 
 const scribble = createScribbler();
 let served: Served;
@@ -27,10 +27,10 @@ openForAll(createServed, async (opened) => {
   master = await signInAt(served.serving, filled.master);
 });
 
-/** As a browser says that a person, or a page of the console, has asked for it. */
+/** Headers of a request from a user or from a page of the console. */
 const packed = { "accept-encoding": "gzip, deflate", "sec-fetch-site": "same-origin" };
 
-test("a page is sent packed to browsers that unpack it", async () => {
+test("console pages are compressed for browsers that accept gzip", async () => {
   const plain = await tab.open("/links/new");
   expect(plain.headers["content-encoding"]).toBeUndefined();
   const small = await tab.open("/links/new", packed);
@@ -46,14 +46,14 @@ test("a page is sent packed to browsers that unpack it", async () => {
 });
 
 test.each(["cross-site", "same-site", undefined])(
-  "for another site's page nothing is packed, so that no size tells it anything: %s",
+  "requests from another site get uncompressed pages, so sizes reveal nothing: %s",
   async (site) => {
     const from = { "accept-encoding": "gzip", ...(site && { "sec-fetch-site": site }) };
     expect((await tab.open("/links", from)).headers["content-encoding"]).toBeUndefined();
   },
 );
 
-test("what a form has against other sites is written anew on each page, and is good", async () => {
+test("each page has a different form token, and all of them are valid", async () => {
   const tokens = [await readFormToken(tab), await readFormToken(tab)];
   expect(new Set(tokens).size).toBe(2);
   for (const [turn, form_token] of tokens.entries()) {
@@ -63,35 +63,35 @@ test("what a form has against other sites is written anew on each page, and is g
   }
 });
 
-/** Each as full as it can be, with what a browser loads for it. */
+/** Pages that are as full as possible. */
 const full: Readonly<Record<string, (filled: Filled) => string>> = {
   start: () => "/",
   links: () => "/links",
-  "a link with as much in each field as it takes": ({ link }) => `/links/${link}`,
-  "a new link, of more apps than are listed": () => "/links/new",
+  "a link with the longest value in each field": ({ link }) => `/links/${link}`,
+  "a new link, with more apps than are listed": () => "/links/new",
   "deleted links and apps": () => "/deleted",
   apps: () => "/apps",
   "an app": ({ app }) => `/apps/ios/${app}`,
-  "keys, and those of clients": () => "/keys",
-  "further keys of clients": () => "/keys?client=2",
+  "keys and client keys": () => "/keys",
+  "the second page of client keys": () => "/keys?client=2",
   webhooks: () => "/webhooks",
-  "a webhook of the longest address": ({ webhook }) => `/webhooks/${webhook}`,
+  "a webhook with the longest address": ({ webhook }) => `/webhooks/${webhook}`,
   "a new key": () => "/keys/new",
-  "a plan of a thousand rows": ({ plan }) => `/plans/${plan}`,
-  "a plan of the longest rows": ({ long }) => `/plans/${long}`,
-  "one of the longest rows": ({ long }) => `/plans/${long}?row=0`,
+  "a plan with a thousand rows": ({ plan }) => `/plans/${plan}`,
+  "a plan with the longest rows": ({ long }) => `/plans/${long}`,
+  "one row with the longest values": ({ long }) => `/plans/${long}?row=0`,
   "a plan that deletes": ({ deletion }) => `/plans/${deletion}`,
-  "a plan of a thousand faults": ({ faulty }) => `/plans/${faulty}`,
+  "a plan with a thousand faults": ({ faulty }) => `/plans/${faulty}`,
   "a job": ({ job }) => `/jobs/${job}?rows=all`,
   jobs: () => "/jobs",
-  "what an assistant waits for": ({ waiting }) => `/waiting/${waiting}`,
+  "an approval that is waiting": ({ waiting }) => `/waiting/${waiting}`,
   history: () => "/history",
   "the audit": () => "/audit?look=1",
   settings: () => "/settings",
 };
 
-describe("of a project in which all is long and much, 60 KB at most are sent, 12 of script", () => {
-  test.each(Object.entries(full))("for %s", async (_, write) => {
+describe("the console sends at most 60 KB, 12 KB of script, for a full project's page", () => {
+  test.each(Object.entries(full))("of %s", async (_, write) => {
     await expectLight(await tab.open(write(filled), packed));
   });
 
@@ -99,18 +99,18 @@ describe("of a project in which all is long and much, 60 KB at most are sent, 12
     ["projects", () => "/projects"],
     ["a project", ({ project }: Filled) => `/projects/${project}`],
     ["start", () => "/"],
-  ])("for a master's %s", async (_, write) => {
+  ])("of %s with a master key", async (_, write) => {
     await expectLight(await master.open(write(filled), packed));
   });
 
-  test("for a template of the largest size in the editor, beside its text", async () => {
+  test("of the template editor with the largest template, without its text", async () => {
     const { bytes, text } = await tab.open("/template", packed);
     const fields = [...text.matchAll(/<textarea[^>]*>([^]*?)<\/textarea>/g)].join("");
     expect(fields.length).toBeGreaterThan(90_000);
     expect(bytes - gzipSync(fields).byteLength).toBeLessThan(20_000);
   });
 
-  test("for several links of the longest paths", async () => {
+  test("of a change of several links with the longest paths", async () => {
     const { text } = await tab.open("/links");
     const form = new URLSearchParams({ form_token: await readFormToken(tab), way: "" });
     for (const [, path = ""] of text.matchAll(/name="path" value="([^"]+)"/g)) {
@@ -121,17 +121,17 @@ describe("of a project in which all is long and much, 60 KB at most are sent, 12
   });
 });
 
-describe("of what an assistant asks", () => {
+describe("the approval page of a full project", () => {
   const asks: Readonly<Record<string, () => Promise<readonly [string, object]>>> = {
-    "its deletion": async () => ["delete_link", { id: filled.link }],
+    "a link's deletion": async () => ["delete_link", { id: filled.link }],
     "an app's deletion": async () => ["delete_ios_app", { id: filled.app }],
-    "a plan of the longest rows": async () => {
+    "a plan with the longest rows": async () => {
       const filters = [{ field: "path", condition: "start", value: "week-" }];
       const args = { operation: "update", filters, changes: writeFields() };
       return ["apply_plan", { plan_id: (await call("plan_links", args)).plan.id }];
     },
   };
-  test.each(Object.entries(asks))("60 KB at most are sent for %s", async (_, ask) => {
+  test.each(Object.entries(asks))("sends at most 60 KB for %s", async (_, ask) => {
     const { error } = await call(...(await ask()));
     expect(error?.code, JSON.stringify(error)?.slice(0, 400)).toBe("approval_required");
     const { pathname } = new URL(error.approval.url);
@@ -140,7 +140,7 @@ describe("of what an assistant asks", () => {
     expect(shown.bytes).toBeLessThan(60_000);
   });
 
-  test("as much in each field as it takes is shown to its end", async () => {
+  test("shows the longest value of each field completely", async () => {
     const fields = writeFields();
     const args = { id: filled.link, ...fields };
     const { error } = await call("update_link", args);
@@ -158,7 +158,7 @@ function call(name: string, args: object) {
   return callTool(served.serving, name, args);
 }
 
-/** With as much in each field as it takes, and leading elsewhere. */
+/** The longest value of each field, with a new destination. */
 function writeFields() {
   const start = "https://elsewhere.example/";
   const writeUrl = () => start + scribble(8192 - start.length);
@@ -173,7 +173,7 @@ function writeFields() {
   };
 }
 
-/** With all that a browser loads for it. */
+/** Checks the size of a page with everything that a browser loads for it. */
 async function expectLight({ bytes, text, status }: Shown): Promise<void> {
   expect(status).toBe(200);
   const weigh = async (pattern: RegExp, most = Number.POSITIVE_INFINITY) => {
@@ -185,7 +185,7 @@ async function expectLight({ bytes, text, status }: Shown): Promise<void> {
   };
   const script = await weigh(/<script[^>]* src="([^"]+)"/g);
   const style = await weigh(/rel="stylesheet"[^>]* href="([^"]+)"/g);
-  // Frames that are not seen are not loaded.
+  // Hidden frames are not loaded.
   const frame = await weigh(/<iframe\s+src="([^"]+)"/g, 1);
   const all = bytes + script + style + frame;
   expect(text).not.toMatch(/<img[^>]* src="\//);
