@@ -1,5 +1,4 @@
 import { createClientKey, createKey, revokeClientKey, revokeKey } from "../admin/keys.ts";
-import { withKnownEmbedded } from "../app/process/embedded.ts";
 import { requireProject } from "../app/process/find-project.ts";
 import { readTimeZone } from "../app/process/time-zone.ts";
 import { withOperator } from "../app/process/with-operator.ts";
@@ -79,7 +78,7 @@ async function create({ config, flags }: KeyInvocation): Promise<void> {
 }
 
 async function list({ config, flags: { project: name, json } }: KeyInvocation): Promise<void> {
-  const [listed, clientKeys] = await withKnownEmbedded(config, async ({ db }) => {
+  const [listed, clientKeys] = await withOperator(config, async ({ store: { db } }) => {
     const project = name === undefined ? undefined : await requireProject(db, name);
     return Promise.all([listKeys(db, project?.id), listClientKeys(db, project?.id)]);
   });

@@ -2,7 +2,6 @@ import { compareRecords, type Operator } from "../admin/operator.ts";
 import { createProject, readProjectSettings, updateProject } from "../admin/projects.ts";
 import { listLinkOrigins } from "../app/http/addresses.ts";
 import { findRecordFault, writeDomainRecord } from "../app/process/domain-record.ts";
-import { withKnownEmbedded } from "../app/process/embedded.ts";
 import { requireProject } from "../app/process/find-project.ts";
 import { withOperator } from "../app/process/with-operator.ts";
 import { UsageFault } from "../config.ts";
@@ -164,7 +163,7 @@ function showValue(value: unknown): string {
 }
 
 async function list({ config, flags }: ProjectInvocation): Promise<void> {
-  const { items } = await withKnownEmbedded(config, ({ db }) => listProjects(db, everyProject));
+  const { items } = await withOperator(config, ({ store }) => listProjects(store.db, everyProject));
   if (flags.json === true) return printJson({ projects: items });
   printTable(
     ["ID", "SUBDOMAIN", "NAME", "LINKS", "SETTINGS"],

@@ -1,6 +1,6 @@
 import type { Operator } from "../admin/operator.ts";
 import { createWebhook, readEventNames, revokeWebhook, testWebhook } from "../admin/webhooks.ts";
-import { clock, setAlarm, withKnownEmbedded } from "../app/process/embedded.ts";
+import { clock, setAlarm } from "../app/process/embedded.ts";
 import { requireProject } from "../app/process/find-project.ts";
 import { findStatement } from "../app/listening/ask-listener.ts";
 import { readDatabaseUrl } from "../app/data/secrets.ts";
@@ -97,7 +97,7 @@ function readEvents(text: string | undefined): readonly WebhookEvent[] {
 
 async function list({ config, flags }: WebhookInvocation): Promise<void> {
   refuseCreateFlags(flags);
-  const listed = await withKnownEmbedded(config, ({ db }) => findWebhooks(db, flags.project));
+  const listed = await withOperator(config, ({ store }) => findWebhooks(store.db, flags.project));
   if (listed.some(({ waiting }) => waiting > 0)) await sayWhoDelivers(config);
   for (const fault of new Set(listed.map(({ last_fault }) => last_fault))) {
     const next = findFix(fault);

@@ -93,7 +93,7 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
   await warnOfSharedOrigin(config, store.db, warn).catch(closeAndThrow);
   const isWatching = embedded.stateTables !== undefined && options.isLook !== true;
   const stopWatching = isWatching
-    ? await watchDatabase(config, store, { setAlarm, warn, report }).catch(closeAndThrow)
+    ? await watchDatabase(config, store, { warn, report }).catch(closeAndThrow)
     : () => {};
   // They wait until the store answers again.
   const writing = { store, setAlarm, report: tellOutages(report, warn) };

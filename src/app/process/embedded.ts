@@ -114,20 +114,8 @@ export function refuseOtherVersions({ data }: DataPlace): void {
   }
 }
 
-/** As `withEmbedded`, but a folder without a store is a mistyped one. */
-export async function withKnownEmbedded<Result>(
-  place: CommandPlace,
-  work: (store: Store) => Promise<Result>,
-): Promise<Result> {
-  requireOwn(place);
-  requireData(place);
-  return withEmbedded(place, work);
-}
-
-type CommandPlace = DataPlace & Partial<Pick<Config, "base_url">>;
-
 /** A deployment elsewhere would know nothing of what is made here. */
-export function requireOwn({ base_url }: Pick<CommandPlace, "base_url">): void {
+export function requireOwn({ base_url }: Pick<Config, "base_url">): void {
   if (base_url === undefined) return;
   throw new UsageFault(
     "this command cannot be used with a remote server (--base-url, WAYPOST_BASE_URL); run it on " +
@@ -140,18 +128,4 @@ export function requireData(place: DataPlace): void {
   if (readDatabaseUrl(place) !== undefined || hasDatabase(data)) return;
   checkDataFolder(data);
   throw new UsageFault(`the folder ${data} has no Waypost data; choose another with --data`);
-}
-
-/** Runs a command on the embedded store and closes it, whatever happens. */
-export async function withEmbedded<Result>(
-  place: CommandPlace,
-  work: (store: Store) => Promise<Result>,
-): Promise<Result> {
-  requireOwn(place);
-  const { store } = await openEmbedded(place);
-  try {
-    return await work(store);
-  } finally {
-    await store.close();
-  }
 }

@@ -11,7 +11,7 @@ import type { Store } from "../../store/store.ts";
 import { listSlow } from "../../store/trigram-index.ts";
 import { listDueWebhooks, listWebhooks, type Webhook } from "../../store/webhooks.ts";
 import { findFix } from "../../webhooks/reach.ts";
-import { findClockFault } from "./compare-clocks.ts";
+import { findClockFault } from "./watch-clock.ts";
 import { findRecordFault, writeDomainRecord } from "./domain-record.ts";
 import { readTimeZone } from "./time-zone.ts";
 import type { ServedBy } from "../http/watch-proxies.ts";

@@ -1,28 +1,26 @@
-import type { Kysely } from "kysely";
-import type { SetAlarm } from "../../contract/clock.ts";
-import { findClockFault } from "./compare-clocks.ts";
-import { explainStoreFault } from "./explain-store-fault.ts";
+import { sql, type Kysely } from "kysely";
+import { mostSkew_ms } from "../../contract/clock-skew.ts";
+import { clock } from "./embedded.ts";
+import { explainStoreFault, type Warn } from "./explain-store-fault.ts";
+
+/** This machine's clock beside that of a PostgreSQL database, which all its machines share. */
 
 type Options = {
-  readonly setAlarm: SetAlarm;
   /** Tells the operator. */
-  readonly warn: (facts: object, message: string) => unknown;
+  readonly warn: Warn;
   readonly report: (error: unknown) => unknown;
 };
 
-/** More often than an idle connection is closed: by it others see that this process is there. */
+/** More often than an idle connection is closed: by it others see that this process runs. */
 const lookEvery_ms = 10_000;
 
-/** Compares the clock with the database's until it is stopped. */
+/** Compares the clocks until it is stopped. */
 export async function watchClock(
   db: Kysely<unknown>,
-  { setAlarm, warn, report }: Options,
+  { warn, report }: Options,
 ): Promise<() => void> {
   let isWarned = false;
-  let isOver = false;
-  let stopAlarm: (() => void) | undefined;
-
-  async function look(): Promise<void> {
+  const look = async () => {
     try {
       const fault = await findClockFault(db);
       if (fault !== undefined && !isWarned) warn({}, fault);
@@ -31,12 +29,40 @@ export async function watchClock(
       // Whatever needs a database that does not answer reports that.
       if (explainStoreFault(error) === undefined) report(error);
     }
-    if (!isOver) stopAlarm = setAlarm(lookEvery_ms, () => void look());
-  }
-
-  await look();
-  return () => {
-    isOver = true;
-    stopAlarm?.();
   };
+  await look();
+  const timer = setInterval(() => void look(), lookEvery_ms).unref();
+  return () => clearInterval(timer);
+}
+
+/** Of two machines that are no further off, none differs by too much from the other. */
+const most_ms = mostSkew_ms / 2;
+
+/** What is wrong with this machine's clock. */
+export async function findClockFault(db: Kysely<unknown>): Promise<string | undefined> {
+  const ahead_ms = await compareClocks(db);
+  if (Math.abs(ahead_ms) <= most_ms) return undefined;
+  const side = ahead_ms > 0 ? "ahead of" : "behind";
+  return (
+    `This machine's clock is ${writeSeconds(Math.abs(ahead_ms))} seconds ${side} the database's ` +
+    `clock; at most ${writeSeconds(most_ms)} are allowed. Jobs, approvals and rate limits shared ` +
+    "by several machines would end too early or too late. Synchronize all clocks with NTP"
+  );
+}
+
+/** By how much it is surely ahead: the time that the answer was on its way may be either's. */
+async function compareClocks(db: Kysely<unknown>): Promise<number> {
+  const before = clock.now();
+  const { rows } = await selectTime.execute(db);
+  const after = clock.now();
+  const now = rows[0]?.now ?? before;
+  return now < before ? before - now : Math.min(0, after - now);
+}
+
+const selectTime = sql<{ readonly now: number }>`
+  select (extract(epoch from clock_timestamp()) * 1000)::bigint as now
+`;
+
+function writeSeconds(milliseconds: number): string {
+  return (milliseconds / 1000).toFixed(1);
 }

@@ -1,9 +1,8 @@
 import type { Operator } from "../../admin/operator.ts";
 import type { Config } from "../../config.ts";
 import { operatorPrint } from "../../state/history.ts";
-import { embeddedOrigin } from "./deployment.ts";
-import { clock, random, withEmbedded, withKnownEmbedded } from "./embedded.ts";
-import { createLazyState } from "./lazy-state.ts";
+import { withDeployment } from "./deployment.ts";
+import { clock, random, requireData, requireOwn } from "./embedded.ts";
 import { createLog, createReport } from "./log.ts";
 
 type OperatorOptions = {
@@ -12,26 +11,25 @@ type OperatorOptions = {
 };
 
 /** Runs a command as the operator, whose changes are recorded in the history. */
-export function withOperator<Result>(
+export async function withOperator<Result>(
   config: Config,
   work: (operator: Operator) => Promise<Result>,
   { mayCreate = false }: OperatorOptions = {},
 ): Promise<Result> {
-  return (mayCreate ? withEmbedded : withKnownEmbedded)(config, async (store) => {
-    const { open, close } = createLazyState(config);
-    try {
-      return await work({
-        store,
-        clock,
-        random,
-        origin: embeddedOrigin,
-        openHistory: async () => (await open()).history,
-        report: createReport(createLog(config)),
-        key_print: operatorPrint,
-        client: null,
-      });
-    } finally {
-      await close();
-    }
+  requireOwn(config);
+  if (!mayCreate) requireData(config);
+  const report = createReport(createLog(config));
+  return withDeployment({ config, report }, ({ own, origin, state }) => {
+    if (own === undefined) throw new Error("only a remote server has no store here");
+    return work({
+      store: own.store,
+      clock,
+      random,
+      origin,
+      openHistory: async () => (await state.open()).history,
+      report,
+      key_print: operatorPrint,
+      client: null,
+    });
   });
 }
