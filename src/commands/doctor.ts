@@ -20,7 +20,7 @@ import { findStatement } from "../app/listening/ask-listener.ts";
 import { createLog, createReport } from "../app/process/log.ts";
 import { checkPinFile } from "../app/data/pin-file.ts";
 import { fetchPublicFile } from "../app/process/public-files.ts";
-import { readApiKey, readDatabaseUrl, readGivenToken } from "../app/data/secrets.ts";
+import { readApiKey, readDatabaseUrl, readGivenSecret } from "../app/data/secrets.ts";
 import { UsageFault, type Config } from "../config.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { nobodyLeaves } from "../contract/leaving.ts";
@@ -58,7 +58,7 @@ async function run({ config, flags, host }: Invocation<typeof doctorFlags>): Pro
   const { approval_pin_file: pin } = config.secrets;
   await attempt("tools", note, () => chooseTools(config));
   await attempt("pin", note, () => (pin === undefined ? undefined : checkPinFile(pin)));
-  await attempt("token", note, () => readGivenToken(config));
+  await attempt("token", note, () => readGivenSecret(config, "http_token"));
   // A start would be refused for each of these faults.
   if (!isGood()) return false;
   await noteCountries(config, note);

@@ -25,7 +25,7 @@ import { clock, setAlarm } from "../app/process/embedded.ts";
 import { findOnlyProject } from "../app/process/find-project.ts";
 import { openGatewayToken } from "../app/process/gateway-token.ts";
 import { createLog, createReport, type Log } from "../app/process/log.ts";
-import { openMetrics, readSources } from "../app/process/open-metrics.ts";
+import { openMetrics } from "../app/process/open-metrics.ts";
 import { watchWork } from "../app/process/watch-work.ts";
 import { openDeliverer } from "../app/process/webhooks.ts";
 import type { Config } from "../config.ts";
@@ -138,10 +138,7 @@ async function serveDeployment(deployment: Deployment, parts: Parts): Promise<vo
     mcp,
     watchMcp: parts.watchMcp,
     readUnready: readiness.readUnready,
-    answerScrape: metrics?.createAnswers(
-      () => readSources({ deployment, assistant, connections: mcp.measure(), deliverer }),
-      report,
-    ),
+    answerScrape: metrics?.createAnswers({ deployment, assistant, mcp, deliverer, report }),
     answerTlsAsk: createTlsAsk({ host: inBrowser.links, publicUrl: config.public_url, report }),
     lookAtFirst: proxies.look,
     answerProcess: own && prepareAnswers(parts, () => ({ ...listening, ...readServedBy() })),

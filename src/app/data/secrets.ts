@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { UsageFault, type Config } from "../../config.ts";
 import { databaseUrlRule, isAddress, isDatabaseUrl } from "../../network/database-url.ts";
 import { isPlainPath } from "../../text/quote-word.ts";
-import { findHttpTokenFile, findOwnerKeyFile, keepToken } from "./data-folder.ts";
+import { findOwnerKeyFile } from "./data-folder.ts";
 
 /** Where secrets come from: a variable, a file that a variable names, or a file of our own. */
 
@@ -13,25 +13,21 @@ export type DataPlace = Pick<Config, "data"> & {
 };
 
 /** The key that calls are made with. A remote deployment never gets the embedded one's. */
-export function readApiKey({ data, base_url, secrets }: Config): string | undefined {
-  const { api_key, api_key_file } = secrets;
-  if (api_key !== undefined) return checkSecret(api_key, "WAYPOST_API_KEY");
-  if (api_key_file !== undefined) return readSecretFile(api_key_file, "WAYPOST_API_KEY_FILE");
-  return base_url === undefined ? readIfThere(findOwnerKeyFile(data)) : undefined;
+export function readApiKey(config: Config): string | undefined {
+  const { data, base_url } = config;
+  const own = () => (base_url === undefined ? readIfThere(findOwnerKeyFile(data)) : undefined);
+  return readGivenSecret(config, "api_key") ?? own();
 }
 
-/** The token that callers of a gateway have to send; made on its first start. */
-export function readHttpToken(config: Config, createToken: () => string): string {
-  const path = findHttpTokenFile(config.data);
-  return readGivenToken(config) ?? readIfThere(path) ?? keepToken(path, createToken());
-}
-
-/** The token that the operator has set; undefined where there is none. */
-export function readGivenToken({ secrets }: Config): string | undefined {
-  const { http_token, http_token_file } = secrets;
-  if (http_token !== undefined) return checkSecret(http_token, "WAYPOST_HTTP_TOKEN");
-  if (http_token_file === undefined) return undefined;
-  return readSecretFile(http_token_file, "WAYPOST_HTTP_TOKEN_FILE");
+/** A secret that the operator has set in a variable, or in a file that a variable names. */
+export function readGivenSecret(
+  { secrets }: Pick<Config, "secrets">,
+  name: "api_key" | "http_token" | "metrics_token",
+): string | undefined {
+  const variable = `WAYPOST_${name.toUpperCase()}`;
+  const [secret, file] = [secrets[name], secrets[`${name}_file`]];
+  if (secret !== undefined) return checkSecret(secret, variable);
+  return file === undefined ? undefined : readSecretFile(file, `${variable}_FILE`);
 }
 
 /** The address of the database, password and all; undefined where everything is in the folder. */
@@ -41,14 +37,6 @@ export function readDatabaseUrl({ secrets }: DataPlace): string | undefined {
   const url = readSecretFile(database_url_file, "WAYPOST_DATABASE_URL_FILE");
   if (isDatabaseUrl(url)) return url;
   throw new UsageFault(`the address read from WAYPOST_DATABASE_URL_FILE ${databaseUrlRule}`);
-}
-
-/** What those show who read the metrics; undefined where nobody may. */
-export function readMetricsToken({ secrets }: Pick<Config, "secrets">): string | undefined {
-  const { metrics_token, metrics_token_file } = secrets;
-  if (metrics_token !== undefined) return checkSecret(metrics_token, "WAYPOST_METRICS_TOKEN");
-  if (metrics_token_file === undefined) return undefined;
-  return readSecretFile(metrics_token_file, "WAYPOST_METRICS_TOKEN_FILE");
 }
 
 export function readIfThere(path: string): string | undefined {

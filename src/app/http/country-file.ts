@@ -70,11 +70,20 @@ export async function openCountryFile(path: string): Promise<CountryFile> {
     }
   };
   const find = (address: string) => lookUp(address).country;
-  // Vendors name their files differently, so look for a country in it.
-  for (const address of listFileNetworks((each) => lookUp(each).prefix, mostNetworks)) {
-    if (find(address) !== undefined) return { kind, madeAt, find };
+  // Vendors name their files differently, so look for a country in the first networks.
+  let at = 0;
+  for (let count = 0; count < mostNetworks && at < 2 ** 32; count += 1) {
+    const { country, prefix } = lookUp(writeAddress(at));
+    if (country !== undefined) return { kind, madeAt, find };
+    const size = 2 ** (32 - Math.min(32, prefix));
+    at = (Math.floor(at / size) + 1) * size;
   }
   throw refuse(path, `(${kind}) has no countries; use a country or city database`);
+}
+
+/** An address of IPv4, by its number. */
+function writeAddress(at: number): string {
+  return [24, 16, 8, 0].map((shift) => Math.floor(at / 2 ** shift) % 256).join(".");
 }
 
 async function openReader(path: string) {
@@ -122,35 +131,4 @@ async function readMark(path: string): Promise<string> {
   } catch {
     return "";
   }
-}
-
-/** How long the prefix is that a file tells one thing of, this address among them. */
-type ReadPrefix = (address: string) => number;
-
-/** The first address of each network in the file, at most `most` for each family. */
-function* listFileNetworks(readPrefix: ReadPrefix, most: number): Generator<string> {
-  for (const { start, end, bits, write } of families) {
-    let at = start;
-    for (let count = 0; count < most && at < end; count += 1) {
-      const address = write(at);
-      yield address;
-      const size = 1n << BigInt(bits - Math.min(bits, readPrefix(address)));
-      at = (at / size + 1n) * size;
-    }
-  }
-}
-
-const families = [
-  { start: 0n, end: 1n << 32n, bits: 32, write: writeShort },
-  // All of it that has been given to anybody: 2000::/3.
-  { start: 1n << 125n, end: 1n << 126n, bits: 128, write: writeLong },
-] as const;
-
-function writeShort(at: bigint): string {
-  return [24n, 16n, 8n, 0n].map((shift) => (at >> shift) & 255n).join(".");
-}
-
-function writeLong(at: bigint): string {
-  const groups = Array.from({ length: 8 }, (_, index) => (at >> BigInt(112 - 16 * index)) & 65535n);
-  return groups.map((group) => group.toString(16)).join(":");
 }

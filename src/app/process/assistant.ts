@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import type { JobMeasures } from "../../bulk/apply/job-runner.ts";
+import type { FindOwner, JobMeasures } from "../../bulk/apply/job-runner.ts";
 import { createBulk, type Bulk } from "../../bulk/bulk.ts";
 import { UsageFault, type Config } from "../../config.ts";
 import type { KnownKey } from "../../contract/access.ts";
@@ -9,6 +9,7 @@ import type { WatchCall } from "../../contract/watch.ts";
 import {
   createKeyContext,
   nobodyListens,
+  printKey,
   type KeyContext,
   type SaveFile,
   type VisibleListeners,
@@ -35,12 +36,12 @@ import { once } from "../../mcp/schemas/once.ts";
 import { createToolbox, UnknownTool, type Toolbox } from "../../mcp/tools/toolbox.ts";
 import { createFastCalls, type FastCalls } from "../../mcp/transport/fast-path/fast-calls.ts";
 import { isUnusable } from "../../sql/faults.ts";
-import type { State } from "../../state/state.ts";
 import { isClientToken } from "../../text/client-token.ts";
+import { readRequestId } from "../../text/request-id.ts";
+import { readApiKey } from "../data/secrets.ts";
 import type { Deployment } from "./deployment.ts";
 import { clock, random } from "./embedded.ts";
 import { explainStoreFault } from "./explain-store-fault.ts";
-import { createFindOwner } from "./find-job-owner.ts";
 import { openClient, sleep } from "./open-client.ts";
 import { checkPin, openOwnPin } from "../data/pin-file.ts";
 import { openPublicFiles } from "./public-files.ts";
@@ -107,10 +108,8 @@ export function createAssistant(options: AssistantOptions): Assistant {
   const life = new AbortController();
   // Node warns about more than ten listeners, and more calls than that may run at once.
   setMaxListeners(0, life.signal);
-  const memory = openAccessMemory(openState, options.isLook ?? false);
   const bulk = createBulk({ openState, clock, random, sleep, report });
-  const readKnown = (key: string) => readKnownKey(config, deployment, key);
-  const createContext = prepareContexts(options, { life: life.signal, memory, bulk });
+  const createContext = prepareContexts(options, life.signal, bulk);
   return {
     createKeyContext: createContext,
     createServer: (keyContext, onCall) => createServer({ ...serving, keyContext }, onCall),
@@ -131,9 +130,8 @@ export function createAssistant(options: AssistantOptions): Assistant {
       });
     },
     resumeRecent: () => {
-      const finding = { ...options, bulk, readKnown, createKeyContext: createContext };
       // Looking for jobs creates no state.
-      if (state.exists()) bulk.resumeRecent(createFindOwner(finding));
+      if (state.exists()) bulk.resumeRecent(createFindOwner(options, bulk, createContext));
     },
     measure: () => ({ jobs: bulk.measure(), decisions: measure() }),
     stop: () => {
@@ -143,22 +141,15 @@ export function createAssistant(options: AssistantOptions): Assistant {
     close: async (most_ms) => {
       await bulk.close(most_ms);
       life.abort();
-      await memory.finish();
     },
   };
 }
 
-type ContextParts = {
-  /** Ends the calls of all keys. */
-  readonly life: AbortSignal;
-  readonly memory: ReturnType<typeof openAccessMemory>;
-  readonly bulk: Bulk;
-};
-
-/** What each key sees, and how its calls travel. */
+/** What each key sees, and how its calls travel. The signal ends the calls of all keys. */
 function prepareContexts(
   options: AssistantOptions,
-  { life, memory, bulk }: ContextParts,
+  life: AbortSignal,
+  bulk: Bulk,
 ): Assistant["createKeyContext"] {
   const { config, toolbox, deployment, report, isLook = false } = options;
   const { own, state } = deployment;
@@ -166,6 +157,10 @@ function prepareContexts(
   const openState = state.open;
   const timeZone = readTimeZone(config);
   const hasMemory = own === undefined && (!isLook || state.exists());
+  const openMemory = async (): Promise<KeptAccess> => {
+    const { kept } = await openState();
+    return isLook ? { list: kept.list, save: () => Promise.resolve() } : kept;
+  };
   return ({ key, known, via }, listeners) =>
     createKeyContext({
       client: openClient(deployment, { key, via, life, openState, report }),
@@ -187,7 +182,7 @@ function prepareContexts(
       lookUp: createLookUp(deployment, key, report),
       probe: config.probe,
       // Of a key that our own service knows nothing has to be learned.
-      openMemory: hasMemory && key !== undefined ? memory.open : undefined,
+      openMemory: hasMemory && key !== undefined ? openMemory : undefined,
       timeZone,
       clock,
       sleep,
@@ -314,27 +309,30 @@ function describeRefused(own: Deployment["own"] | undefined, key: string): Known
 }
 
 /**
- * Keeps in the state what was learned about keys. `finish` waits until it is saved, because the
- * state may be closed soon after. Commands that only look save nothing.
+ * As whose calls a job is resumed that an earlier process began. In front of a remote server all
+ * calls have the one configured key. Our own service lets its process act for a key by the key's
+ * id: each call checks whether the key still exists, and what it may do.
  */
-function openAccessMemory(openState: () => Promise<Pick<State, "kept">>, isLook: boolean) {
-  const writing = new Set<Promise<void>>();
-  const track = async (write: () => Promise<void>): Promise<void> => {
-    if (isLook) return;
-    const written = write();
-    writing.add(written);
-    await written.finally(() => writing.delete(written));
-  };
-  return {
-    open: async (): Promise<KeptAccess> => {
-      const { kept } = await openState();
-      return {
-        list: kept.list,
-        save: (...saved) => track(() => kept.save(...saved)),
-      };
-    },
-    finish: async (): Promise<void> => {
-      await Promise.allSettled(writing);
-    },
+function createFindOwner(
+  { config, deployment, toolbox }: AssistantOptions,
+  bulk: Bulk,
+  createContext: Assistant["createKeyContext"],
+): FindOwner {
+  const { origin, own } = deployment;
+  return async (plan, job, key_id) => {
+    if (plan.origin !== origin) return undefined;
+    const key = own === undefined ? readApiKey(config) : own.lendToken(key_id);
+    // The operator may have set another key since.
+    const isOther = own === undefined && printKey(key) !== job.key_print;
+    if (key === undefined || isOther) return undefined;
+    const known = await readKnownKey(config, deployment, key);
+    const { access, call, linkHost } = createContext({ key, known }, nobodyListens);
+    // Which call has applied the plan is not written down.
+    const requestId = readRequestId(undefined);
+    const owner = { key_print: job.key_print, key_id, origin, call, linkHost, requestId };
+    // The job itself reports a key that no longer exists.
+    if (own !== undefined && known.facts === undefined) return owner;
+    const summary = await bulk.summarize(plan, owner, { job });
+    return toolbox.mayApply(summary, access) ? owner : undefined;
   };
 }

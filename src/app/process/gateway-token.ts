@@ -1,11 +1,13 @@
 import type { Config } from "../../config.ts";
 import { createToken } from "../../service/ids.ts";
-import { prepareDataFolder } from "../data/data-folder.ts";
+import { findHttpTokenFile, keepToken, prepareDataFolder } from "../data/data-folder.ts";
+import { readGivenSecret, readIfThere } from "../data/secrets.ts";
 import { random } from "./embedded.ts";
-import { readHttpToken } from "../data/secrets.ts";
 
-/** What callers of a gateway show: the operator's own, or the folder's, made on the first start. */
+/** What callers of a gateway send: the operator's token, or the folder's, made when first needed. */
 export function openGatewayToken(config: Config): string {
   prepareDataFolder(config.data);
-  return readHttpToken(config, () => createToken(random));
+  const path = findHttpTokenFile(config.data);
+  const given = readGivenSecret(config, "http_token") ?? readIfThere(path);
+  return given ?? keepToken(path, createToken(random));
 }

@@ -1,6 +1,7 @@
+import { setTimeout } from "node:timers/promises";
 import type { Config } from "../../config.ts";
+import type { McpHttp } from "../../mcp/transport/http.ts";
 import type { AnswerScrape } from "../../metrics/answer-scrape.ts";
-import type { WorkCounts } from "../../metrics/metrics.ts";
 import type { MetricSources } from "../../metrics/pulled.ts";
 import type { State } from "../../state/state.ts";
 import type { Store } from "../../store/store.ts";
@@ -8,19 +9,11 @@ import { listWebhooks, type Webhook } from "../../store/webhooks.ts";
 import type { Deliverer } from "../../webhooks/deliverer.ts";
 import type { Assistant } from "./assistant.ts";
 import type { Deployment } from "./deployment.ts";
-import { setAlarm } from "./embedded.ts";
-import { readMetricsToken } from "../data/secrets.ts";
+import { readGivenSecret } from "../data/secrets.ts";
 
-/** What is measured, and shown to who has the token; undefined where there is none. */
-export type OpenMetrics = WorkCounts & {
-  readonly createAnswers: (
-    readSources: () => Promise<MetricSources>,
-    report: (error: unknown) => unknown,
-  ) => AnswerScrape;
-};
-
-export async function openMetrics(config: Config): Promise<OpenMetrics | undefined> {
-  const token = readMetricsToken(config);
+/** What is measured, and shown to callers with the token; undefined where none is set. */
+export async function openMetrics(config: Config) {
+  const token = readGivenSecret(config, "metrics_token");
   if (token === undefined) return undefined;
   // Most processes are measured by nobody, and need not load what does it.
   const { createMetrics } = await import("../../metrics/metrics.ts");
@@ -28,9 +21,9 @@ export async function openMetrics(config: Config): Promise<OpenMetrics | undefin
   const { contentType, write, ...counts } = createMetrics();
   return {
     ...counts,
-    createAnswers: (readSources, report) => {
-      const writeOwn = async () => write(await readSources());
-      return createScrapeAnswers({ token, contentType, write: writeOwn, report });
+    createAnswers: (parts: Parts): AnswerScrape => {
+      const writeAll = async () => write(await readSources(parts));
+      return createScrapeAnswers({ token, contentType, write: writeAll, report: parts.report });
     },
   };
 }
@@ -38,16 +31,21 @@ export async function openMetrics(config: Config): Promise<OpenMetrics | undefin
 type Parts = {
   readonly deployment: Deployment;
   readonly assistant: Assistant;
-  readonly connections: MetricSources["connections"];
+  readonly mcp: Pick<McpHttp, "measure">;
   readonly deliverer: Pick<Deliverer, "measure"> | undefined;
+  readonly report: (error: unknown) => unknown;
 };
 
-/** A store that is away keeps nobody from the rest. */
+/** A store that does not answer delays no other figure. */
 const countWithin_ms = 500;
 
-export async function readSources(parts: Parts): Promise<MetricSources> {
-  const { assistant, connections, deliverer } = parts;
-  const { own, state } = parts.deployment;
+async function readSources({
+  deployment,
+  assistant,
+  mcp,
+  deliverer,
+}: Parts): Promise<MetricSources> {
+  const { own, state } = deployment;
   const opened = state.peek();
   const { jobs, decisions } = assistant.measure();
   const asked = opened?.approvals.measure() ?? { asked: 0, expired: 0 };
@@ -57,7 +55,7 @@ export async function readSources(parts: Parts): Promise<MetricSources> {
     clicks: own?.clicks.measure(),
     jobs,
     approvals: { ...asked, ...decisions },
-    connections,
+    connections: mcp.measure(),
     deliveries: deliverer?.measure(),
     events: own && (await countEvents(own.store)),
   };
@@ -74,14 +72,8 @@ function countCommits(own: Deployment["own"], opened: State | undefined): Metric
 
 /** Undefined where the store does not tell in time. */
 async function countEvents({ db }: Pick<Store, "db">): Promise<MetricSources["events"]> {
-  let stopAlarm: (() => void) | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    stopAlarm = setAlarm(countWithin_ms, () => resolve(undefined));
-  });
-  const counted = listWebhooks(db)
-    .then(sumEvents)
-    .catch(() => undefined);
-  return Promise.race([counted, late]).finally(stopAlarm);
+  const late = setTimeout(countWithin_ms, undefined, { ref: false });
+  return Promise.race([late, listWebhooks(db).then(sumEvents, () => undefined)]);
 }
 
 function sumEvents(webhooks: readonly Webhook[]): NonNullable<MetricSources["events"]> {

@@ -30,6 +30,7 @@ test("a network that is only registered somewhere, and one of nowhere, have none
   await writeCountries(path, {
     "203.0.113.0/25": { registered_country: { iso_code: "US" } },
     "203.0.113.128/25": { country_code: "ZZ" },
+    "203.0.114.0/24": { country_code: "AU" },
     "2001:db8::/32": { country_code: "NZ" },
   });
   const { find } = await openCountryFile(path);
