@@ -61,7 +61,7 @@ export type DeploymentOptions = EmbeddedOptions & {
 };
 
 /** A name that is never looked up: requests to it are answered in this process. */
-export const embeddedOrigin = "http://waypost.invalid";
+const embeddedOrigin = "http://waypost.invalid";
 
 /** Opens the deployment that the configuration names, and closes it, whatever happens. */
 export async function withDeployment<Result>(
