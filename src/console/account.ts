@@ -17,8 +17,15 @@ export type Account = {
   readonly connection: Connection;
   /** Whether the key, the operator and the mode allow a tool, as far as is known. */
   readonly mayUse: (tool: string) => boolean;
-  /** Calls a tool that asks no person, by the same rules as for an assistant. */
-  readonly call: <Name extends ToolName>(tool: Name, args: JsonObject) => ToolAnswer<Name>;
+  /**
+   * Calls a tool that asks no person, by the same rules as for an assistant. `more` are arguments
+   * that the tool takes and offers to no assistant.
+   */
+  readonly call: <Name extends ToolName>(
+    tool: Name,
+    args: JsonObject,
+    more?: JsonObject,
+  ) => ToolAnswer<Name>;
   /** The same; undefined if it fails, or if the key may not use the tool. */
   readonly tryCall: <Name extends ToolName>(
     tool: Name,
@@ -26,14 +33,6 @@ export type Account = {
   ) => Promise<ToolResults[Name] | undefined>;
   /** Calls a tool that changes something, perhaps after a person's approval. */
   readonly act: (tool: string, args: JsonObject) => Promise<Answer<Written>>;
-  /** `list_links`, which counts no more links than these. */
-  readonly listLinks: (args: JsonObject, mostCounted: number) => ToolAnswer<"list_links">;
-  /** `list_changes`, where `target` may also be a name that the target had at the time. */
-  readonly listChanges: (search: {
-    readonly target?: string;
-    readonly kind?: string;
-    readonly page: number;
-  }) => ToolAnswer<"list_changes">;
   readonly timeZone: TimeZone;
   /** Today's date in the time zone of statistics. */
   readonly readToday: () => string;
@@ -49,8 +48,6 @@ export type Account = {
     readonly drawSvg: (address: string) => Promise<string | undefined>;
     readonly drawPng: (address: string) => Promise<Uint8Array | undefined>;
   };
-  /** `preview_template` of a link with these fields; only where `isOwn`. */
-  readonly previewDraft: (args: JsonObject, fields: JsonObject) => ToolAnswer<"preview_template">;
   /** A page that `preview_template` has made, by the end of its address, while it is kept. */
   readonly findPreview: (token: string) => Promise<string | undefined>;
   /** Approves a question; returns why the approval does not count. */
@@ -64,7 +61,7 @@ export type Account = {
   /** One of them, also after its end; undefined for a question of another key. */
   readonly readAsked: (id: string, part: ShownPart) => Promise<AskedByAssistant | undefined>;
   /** Answers one of them; returns why an approval does not count. The first answer stays. */
-  readonly decide: (id: string, decision: Decision, typed: Typed) => Promise<string | undefined>;
+  readonly decide: (id: string, decision: Decision, typed: Typed) => Promise<NoYes | undefined>;
   readonly admin: Administration;
 };
 

@@ -38,7 +38,7 @@ const mostInCard = 6;
 export async function renderHistory(visit: Visit, target: string, empty?: string): Promise<Part> {
   const { account } = visit;
   if (!account.mayUse("list_changes")) return "";
-  const answer = await account.listChanges({ target, page: 1 });
+  const answer = await account.call("list_changes", {}, { target, page: 1 });
   if (answer.kind === "failed") return "";
   const { changes } = answer.result;
   const all = `${historyAddress}?${String(new URLSearchParams({ target }))}`;

@@ -29,7 +29,7 @@ import { createAdministration, listRights } from "./admin.ts";
 import { describeConsole } from "./facts.ts";
 import { consoleName, type Acting } from "./parts.ts";
 import { readPlan } from "./plans.ts";
-import { approve, decideAsked, listWaiting, readAsked, readQuestion } from "./questions.ts";
+import { answer, listWaiting, readAsked, readQuestion } from "./questions.ts";
 import { clock } from "../process/embedded.ts";
 import { readLinksFile } from "./read-links-file.ts";
 
@@ -46,32 +46,28 @@ export function createAccount(parts: Acting): Account {
     host: known.linkHost,
     ...describeConsole(parts),
     mayUse: (tool) => visible.has(tool),
-    call: (name, args) => read(call(name, args, parts)),
+    call: (name, args, more) => read(call(name, args, parts, more)),
     tryCall: async (name, args) => {
       if (!visible.has(name)) return undefined;
       const answer = await call<ToolResults[typeof name]>(name, args, parts);
       return answer.kind === "done" ? answer.result : undefined;
     },
     act: (name, args) => call(name, args, parts),
-    listChanges: (wanted) => read(call("list_changes", {}, parts, wanted)),
-    listLinks: (args, most) =>
-      read(call(index.tool, args, { ...parts, keyContext: countLess(keyContext, most) })),
     timeZone: keyContext.timeZone ?? utc,
     readToday: () => writeLocalTime(clock.now(), chooseZone(keyContext) ?? utc).slice(0, 10),
     isOwn: parts.deployment.own !== undefined,
     qr: parts.deployment.own === undefined ? { drawSvg, drawPng } : ownPictures,
     readRecord: (kind, id) => readRecord(kind, id, keyContext),
-    previewDraft: (args, link_fields) => read(call(preview.tool, args, parts, { link_fields })),
     findPreview: async (token) => (await keyContext.openPreviews()).find(token),
 
-    approve: (id, typed) => approve(id, typed, parts),
+    approve: (id, typed) => answer(id, "approved", typed, { ...parts, isByHand: true }),
+    decide: (id, decision, typed) => answer(id, decision, typed, { ...parts, isByHand: false }),
     planFile: (file) => planFile(file, parts),
     readPlan: (id, page) => readPlan(id, page, parts),
     listRows: (jobId, wanted) => listRows(jobId, wanted, keyContext),
 
     listWaiting: () => listWaiting(parts),
     readAsked: (id, page) => readAsked(id, page, parts),
-    decide: (id, decision, typed) => decideAsked(id, decision, typed, parts),
     admin: createAdministration(parts, (work) => carryOut(work, parts)),
   };
 }
@@ -115,7 +111,6 @@ async function listRows(jobId: string, wanted: WantedRows, keyContext: KeyContex
   return rows as readonly JobRow[];
 }
 
-/** `more` is what a person chooses, and no assistant is offered: the tool's schema has it not. */
 async function call<Result>(
   name: string,
   args: JsonObject,
@@ -170,22 +165,6 @@ async function explain(failure: ToldFailure, parts: Acting): Promise<Answer<neve
   const id = failure.code === "approval_required" ? failure.approval?.url : undefined;
   const question = id === undefined ? undefined : await readQuestion(id, parts);
   return question === undefined ? { kind: "failed", failure } : { kind: "asks", question };
-}
-
-const { index } = contract.links;
-const { preview } = contract.pageTemplate;
-
-/** To count what very many links have takes long. */
-function countLess(keyContext: KeyContext, count_to: number): KeyContext {
-  const { call: ask, checksConditions } = keyContext;
-  if (!checksConditions) return keyContext;
-  return {
-    ...keyContext,
-    call: (endpoint, input, ...more) => {
-      const counted = Object.assign({}, input, { count_to });
-      return ask(endpoint, endpoint.tool === index.tool ? counted : input, ...more);
-    },
-  };
 }
 
 type ToldFailure = Failure & {

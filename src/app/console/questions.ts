@@ -1,5 +1,4 @@
 import type {
-  Account,
   AskedByAssistant,
   Decision,
   NoYes,
@@ -25,36 +24,23 @@ type Asking = Pick<Acting, "deployment" | "address" | "onDecided" | "onRefused">
   readonly keyContext: Pick<KeyContext, "key_print">;
 };
 
-/** Approves a question that a page of the console has asked. */
-export function approve(id: string, typed: Typed, asking: Asking): Promise<NoYes | undefined> {
-  return answer(id, "approved", typed, { ...asking, isByHand: true });
-}
-
-/** Answers a question that an assistant has asked. */
-export async function decideAsked(
-  ...[id, decision, typed, asking]: readonly [...Parameters<Account["decide"]>, Asking]
-): Promise<string | undefined> {
-  const no = await answer(id, decision, typed, { ...asking, isByHand: false });
-  return no?.kind === "fault" ? no.text : undefined;
-}
-
-type QuestionScope = Asking & {
+type OfKind = Asking & {
   /** Whether a page of the console has asked, and not an assistant. */
   readonly isByHand: boolean;
 };
 
-async function answer(
+export async function answer(
   id: string,
   decision: Decision,
   typed: Typed,
-  scope: QuestionScope,
+  asking: OfKind,
 ): Promise<NoYes | undefined> {
-  const approval = await find(id, scope);
+  const approval = await find(id, asking);
   if (approval === undefined) {
-    scope.onRefused("This approval has expired.", scope.address);
+    asking.onRefused("This approval has expired.", asking.address);
     return { kind: "over" };
   }
-  const options = { ...scope, openState: scope.deployment.state.open, checkPin };
+  const options = { ...asking, openState: asking.deployment.state.open, checkPin };
   const { fault: text } = await decide(approval, decision, typed, options);
   return text === undefined ? undefined : { kind: "fault", text };
 }
@@ -62,7 +48,7 @@ async function answer(
 /** Undefined for the question of another key, as if it did not exist. */
 async function find(
   id: string,
-  { keyContext, deployment: { state }, isByHand }: QuestionScope,
+  { keyContext, deployment: { state }, isByHand }: OfKind,
 ): Promise<Approval | undefined> {
   const { approvals } = await state.open();
   const approval = await approvals.findPage(id);

@@ -53,11 +53,12 @@ async function show(visit: Visit): Promise<Reply> {
   const { account, url } = visit;
   const target = (url.searchParams.get("target") ?? "").trim();
   const kind = kinds.find((name) => name === url.searchParams.get("kind")) ?? "";
-  const answer = await account.listChanges({
+  const more = {
     ...(target !== "" && { target }),
     ...(kind !== "" && { kind }),
     page: readPage(url),
-  });
+  };
+  const answer = await account.call("list_changes", {}, more);
   const past = goToLast(url, answer);
   if (past !== undefined) return past;
   const pages = writeListAddress(historyAddress, { target, kind }, { page: "" });

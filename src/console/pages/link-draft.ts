@@ -46,7 +46,8 @@ async function drawDraft(account: Account, id: string, platform: Platform, form:
   // As when saving, unchanged fields are left out.
   const fields = writeChanges(typed, listChanged(linkFields, was, typed));
   const link = isNew ? {} : { link_id: id };
-  const answer = await account.previewDraft({ ...text, ...link, platform }, fields);
+  const args = { ...text, ...link, platform };
+  const answer = await account.call("preview_template", args, { link_fields: fields });
   if (answer.kind === "failed") return `No preview yet: ${answer.failure.message}`;
   const page = findKept(answer.result);
   if (page === undefined) return tooLong;

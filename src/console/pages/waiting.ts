@@ -71,7 +71,7 @@ async function answer(visit: Visit, form: Form): Promise<Reply> {
   const decision = form.read("decision");
   if (decision !== "approved" && decision !== "declined") return show(visit);
   const typed = { pin: form.read("pin"), count: form.read("count") };
-  const fault = await account.decide(id, decision, typed);
-  if (fault !== undefined) return show(visit, fault);
+  const no = await account.decide(id, decision, typed);
+  if (no?.kind === "fault") return show(visit, no.text);
   return { kind: "go", to: `/waiting/${encodeURIComponent(id)}` };
 }
