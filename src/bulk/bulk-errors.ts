@@ -24,7 +24,7 @@ export class LineBusy extends Error {
   }
 }
 
-/** Nobody waits for the work any more. */
+/** The caller no longer waits for the work. */
 export class WorkCancelled extends Error {
   override readonly name = "WorkCancelled";
 

@@ -18,29 +18,29 @@ export type Owner = {
   /** Its history holds recent writes. Without a realm, no one sees what is planned. */
   readonly realm?: string | undefined;
   readonly call: Client["call"];
-  /** By what the request is known in logs for which the work is done. */
+  /** The id by which logs name the request that the work belongs to. */
   readonly requestId?: string | undefined;
-  /** What leads where links may not lead; left out, they may lead anywhere. */
+  /** Finds destinations that are not allowed; left out, every destination is. */
   readonly checkDestinations?: CheckDestinations;
-  /** Where the project's links live, where that is known. */
+  /** The host of the project's links, if known. */
   readonly linkHost?: string | undefined;
-  /** Whether deleted links rest in a bin, from which they return as they were. */
+  /** Whether the server keeps deleted links in a bin and can restore them unchanged. */
   readonly keepsBin?: boolean;
-  /** Whether its ids may be others than UUIDs, as those of a deployment elsewhere may be. */
+  /** Whether ids may have other forms than UUIDs, as on a remote server. */
   readonly takesAnyId?: boolean;
-  /** What our own service tells of the key's project and its pricing plan. */
+  /** The project and pricing plan of the key, if the service is our own. */
   readonly known?: Pick<KnownKey, "facts" | "linkLimit"> | undefined;
   /** Throws for an endpoint that the key is known to have no right to. */
   readonly requireRight?: ((endpoint: Endpoint) => void) | undefined;
 };
 
-/** What of a link's fields leads to a host that is not allowed, and did not before. */
+/** Lists the fields that would newly redirect to a host that is not allowed. */
 export type CheckDestinations = (
   fields: LinkFields,
   before?: Readonly<Record<string, unknown>>,
 ) => readonly FieldProblem[];
 
-/** How the deployment is asked for an owner, until the signal is aborted. */
+/** How the server is called for an owner, until the signal is aborted. */
 export type Asking = Pick<Owner, "linkHost"> & {
   /** Our own service resolves each path below this origin. */
   readonly ownOrigin?: string | undefined;
@@ -48,7 +48,7 @@ export type Asking = Pick<Owner, "linkHost"> & {
   readonly signal: Leaving;
 };
 
-/** Another key does not even learn that the plan or job exists. */
+/** A plan or job of another key is reported as missing. */
 export function onlyOwn<Saved extends { readonly key_print: string }>(
   saved: Saved | undefined,
   { key_print }: Owner,

@@ -8,8 +8,8 @@ import { describeRow } from "./plan/describe-row.ts";
 import { writeWhat } from "./plan/word-request.ts";
 
 /**
- * Plans, jobs and receipts as plain records, for the assistant and for the terminal. How to go on
- * from there each of them says in its own words: a tool and an address, or a command.
+ * Plans, jobs and receipts as plain records, for the assistant and for the terminal. Each adds the
+ * next step in its own words: a tool and an address, or a command.
  */
 
 const sampled = ["create", "update", "delete", "conflict", "invalid"] as const;

@@ -31,7 +31,7 @@ export type RunContext = Asking & {
 };
 
 const pageRows = 200;
-/** A distant server takes longer for a row than the spacing between two rows. */
+/** A remote server may take longer for a row than the spacing between two rows. */
 const mostAtOnce = 8;
 /** Includes rows whose results are being saved. */
 const mostInHand = 2 * mostAtOnce;
@@ -42,14 +42,14 @@ const mostInHand = 2 * mostAtOnce;
 const waits_ms = [2000, 5000, 15_000];
 
 /**
- * Passes over the open rows until none is left. Answers the state in which it leaves the job; what
- * throws leaves it interrupted.
+ * Passes over the open rows until none is left. Returns the state in which it leaves the job; an
+ * error leaves it interrupted.
  */
 export async function runJob(context: RunContext): Promise<"done" | "interrupted"> {
   for (let tries = 0; ; tries += 1) {
     const { isStopped, ended, unknown, failure } = await applyRows(context);
     if (failure !== undefined && !isTemporary(failure)) throw failure;
-    // Where it was cancelled, the job says so by itself.
+    // A cancelled job has that state already.
     if (isStopped) return "interrupted";
     if (unknown === 0 && failure === undefined) return "done";
     if (ended > 0) tries = 0;
@@ -218,7 +218,7 @@ function findChange(
 
 type WrittenLink = CallAnswer<typeof links.update>;
 
-/** Throws what is not about this row alone. */
+/** Throws a failure that would also concern other rows. */
 async function sendRow(asking: Asking, row: PlanRow, condition: WriteCondition): Promise<RowEnd> {
   try {
     return describeDone(row, await write(asking, row, condition));
@@ -272,7 +272,7 @@ function write(
   const options = { condition, isPatient: true };
   switch (row.action) {
     case "create":
-      // A link that was there has its id already, and returns from the bin.
+      // A row with an id restores that link from the bin.
       if (row.link_id !== null) return call(links.restore, { id }, signal, { isPatient: true });
       return call(links.upsert, { ...fields, path: row.path ?? "" }, signal, options);
     case "delete":

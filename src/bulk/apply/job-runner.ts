@@ -40,17 +40,14 @@ type RunnerState = RunnerOptions & {
   readonly ended: Partial<Record<Job["state"], number>>;
 };
 
-/**
- * Whose calls the job's rows are; undefined where this process cannot make them, or may not do what
- * is left of the plan.
- */
+/** Undefined if this process cannot call the server for the job, or may not apply its open rows. */
 export type FindOwner = (plan: Plan, job: Job, keyId: string) => Promise<Owner | undefined>;
 
 /** Jobs of this process; those that wait do so until another process has let go of them. */
 export type JobMeasures = {
   readonly running: number;
   readonly waiting: number;
-  /** By the state in which a run left its job. */
+  /** How many runs left their job in each state. */
   readonly ended: Readonly<Partial<Record<Job["state"], number>>>;
 };
 
@@ -77,7 +74,7 @@ export function createRunner(options: RunnerOptions, life: AbortController) {
   const { running, starting, stopped } = runner;
   let resuming = Promise.resolve();
   return {
-    /** The job that applies the plan; where there is none, the plan must not be too old for one. */
+    /** The job that applies the plan. Throws if none exists and the plan has expired. */
     findJobOf: (plan: Plan, owner: Owner) => findJobOf(runner, plan, owner),
     /**
      * Applies a plan, or resumes its job; returns as soon as the job runs. A cancelled job is only

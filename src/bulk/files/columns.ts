@@ -34,11 +34,11 @@ export type Column = {
 
 type Kind = "text" | "flag" | "list";
 
-/** An answer names the app of a link by its id alone. */
+/** The API shows only the id of a link's app. */
 const appIds = { ios_app_id: "ios_app", android_app_id: "android_app" } as const;
-/** What an export has beside the fields that can be written. */
+/** Exported fields that cannot be written. */
 export const readOnly = ["shortened_path", "clicks"] as const;
-/** What the tools add to a link. */
+/** Fields that the tools add to a link. */
 const added = ["address", "short_address"] as const;
 
 const columns: ReadonlyMap<string, Column> = new Map(
@@ -119,12 +119,12 @@ function explainUnknown(what: "column" | "field", name: string): string {
 
 function findMeant(name: string): string | undefined {
   if (name === "") return undefined;
-  // Without the app before it, the name is still that of one column alone.
+  // Even without the app in front, the name belongs to one column only.
   const inside = [...columns.keys()].find((known) => known.endsWith(`.${name}`));
   return inside ?? findNearest(name, columns.keys());
 }
 
-/** A column that is not there leaves its field alone; an empty cell clears it. */
+/** A missing column leaves its field as it is; an empty cell clears it. */
 export function readCells(
   header: readonly (Column | undefined)[],
   cells: readonly string[],
@@ -152,7 +152,7 @@ function parseCell(kind: Kind, cell: string): unknown {
   return kind === "list" ? cell.split(/\s+/).filter((part) => part !== "") : cell;
 }
 
-/** Undefined for what is no flag. */
+/** Undefined if the text is not a flag. */
 export function readFlag(text: string): boolean | undefined {
   if (/^(true|1|yes)$/i.test(text)) return true;
   return /^(false|0|no)$/i.test(text) ? false : undefined;
@@ -174,8 +174,8 @@ export function setField(
 }
 
 /**
- * Of an app, empty cells say nothing beside one that is filled; where all are empty and one of
- * them could have named an app, the link is to have none.
+ * Drops the empty cells of an app that has a filled one. If all are empty and one of them could
+ * name an app, the app is removed from the link.
  */
 function completeApp(fields: Record<string, unknown>, app: string): void {
   const given = fields[app];
@@ -193,7 +193,7 @@ const containers = new Set(
   [...columns.values()].flatMap(({ place }) => (place[1] ? place[0] : [])),
 );
 
-/** A member that is not there leaves its field alone; null or an empty text clears it. */
+/** A missing member leaves its field as it is; null or an empty text clears it. */
 export function readObject(item: unknown): GivenRow {
   if (!isObject(item)) {
     return { fields: {}, problems: [{ field: "", message: `The row must be ${anObject}` }] };
@@ -204,7 +204,7 @@ export function readObject(item: unknown): GivenRow {
   for (const [name, value] of given) {
     const found = findProblems(name, value);
     problems.push(...found);
-    // Of an app that is half read, false things would be told.
+    // Problems of a partly read app would be misleading.
     if (found.length === 0 && columns.get(name)?.role !== "known") fields[name] = value;
   }
   for (const [name, app] of Object.entries(appIds)) {

@@ -19,7 +19,7 @@ export type Format = {
   readonly addresses: readonly string[];
   /** Where the campaign goes: into the destination, or to Google Play as the referrer. */
   readonly campaign?: "url" | "referrer";
-  /** Data of an app's own, which only looks like the service's. */
+  /** Names of an app's own data, which may look like the service's. */
   readonly foreign?: RegExp;
 };
 
@@ -83,7 +83,7 @@ export const formats: readonly Format[] = [
     ),
   },
   {
-    // The link data that its API takes and answers, alone or under `data`, and tables of it.
+    // The link data of its API, with or without `data` around it, and tables of that data.
     title: "Branch",
     signs: [
       list(
@@ -232,7 +232,7 @@ function readFields(
   return fields;
 }
 
-/** Of `https://example.page.link/m9Mm` and `bit.ly/3abc`; empty for a host alone. */
+/** The path of `https://example.page.link/m9Mm` or `bit.ly/3abc`; empty for only a host. */
 function readShortPath(text: string): string | undefined {
   // Of several addresses none is better than the others.
   if (/\s/.test(text)) return undefined;

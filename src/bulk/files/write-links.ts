@@ -52,7 +52,7 @@ export async function* writeWhole(
   if (format === "json") yield "]\n";
 }
 
-/** The links of the parts, while they are counted, and what is not known of them. */
+/** Passes the links on, and counts them and what is unknown about them. */
 export async function* countEach(
   parts: AsyncIterable<SelectedPart>,
   counted: ExportCount,
@@ -73,7 +73,7 @@ export type ExportCount = {
   links: number;
   /** Links that could not be read, and are not in the file. */
   unread: number;
-  /** Columns of which some link did not tell. */
+  /** Columns that some link did not show. */
   readonly unknown: Set<string>;
 };
 
@@ -81,7 +81,7 @@ export function startCount(): ExportCount {
   return { links: 0, unread: 0, unknown: new Set() };
 }
 
-/** What whoever reads the file has to know of it. */
+/** What readers of the file have to know. */
 export function listLacks({ unread, unknown }: ExportCount): readonly string[] {
   const many = unread === 1 ? "1 link" : `${unread} links`;
   const columns = [...unknown].join(", ");

@@ -12,9 +12,8 @@ import { readUrl } from "../../contract/rules/web-address.ts";
 import type { PlanRule } from "../../state/plans.ts";
 
 /**
- * Changes that are the same rule for every link, and another value for each: what a link has is
- * rewritten here, and nothing is read or sent. Applied to what came of it, a rule for a host, a
- * query or a prefix changes nothing more, so that a plan may be made again.
+ * Changes by one rule that gives each link its own value. Applied to its own result, a rule for a
+ * host, a query or a prefix changes nothing more, so that a plan may be made again.
  */
 
 /** The fields that a rule may change. */
@@ -61,7 +60,7 @@ export type Replacement = {
 
 type QueryRule = { readonly field: string; readonly values: Readonly<Record<string, string>> };
 
-/** The rules one by one, in the order in which they are applied. */
+/** The rules in the order of their application. */
 export function listRules({ replace = [], add_query, path_prefix }: RuleArguments): PlanRule[] {
   const values = Object.entries(add_query?.values ?? {});
   const field = add_query?.field ?? "";
@@ -78,7 +77,7 @@ export function listRuledFields(rules: readonly PlanRule[]): ReadonlySet<string>
   return new Set(rules.flatMap(({ field }) => (isStoreToken(field) ? storeTokens : [field])));
 }
 
-/** What is wrong with the rules themselves, whichever links they meet. */
+/** Problems of the rules themselves, for any link. */
 export function findRuleFaults(rules: RuleArguments): readonly FieldProblem[] {
   const { replace = [], add_query, path_prefix } = rules;
   const faults: readonly Fault[] = [
@@ -108,7 +107,7 @@ function findReplacementFaults(
   ];
 }
 
-/** Of an address alone a port is a part of the host, and a star is one that no host has. */
+/** A port belongs to the host. A star does not. */
 function findHostFault(host: string): string | undefined {
   if (host.includes("://")) return "is a whole address; give only its host, such as example.com";
   if (/[/?#\\@%*\s\p{Cc}]/u.test(host)) return "is not a host such as example.com";
@@ -154,9 +153,8 @@ const rewriters: Readonly<Record<PlanRule["kind"], Rewrite>> = {
 };
 
 /**
- * Only the host and its port are written anew; all else stays as it stands, letter by letter. A
- * host without a port is one on the port of its scheme; however a host is written, in any case, by
- * its letters or in punycode, with a dot at its end, it is the same.
+ * Replaces only the host and its port, and leaves every other character unchanged. Hosts are equal
+ * in any case, in letters or punycode, with or without a final dot or their scheme's own port.
  */
 function moveHost(address: string, from: string, to: string): string {
   const [, scheme = "", login = "", host = "", rest = ""] = webAddress.exec(address) ?? [];

@@ -27,7 +27,7 @@ function isUnset(value: unknown): boolean {
   return value === null || value === "" || value === false;
 }
 
-/** Of the fields of a row, those that change something; the store's tokens travel together. */
+/** The fields of a row that change something; the store's tokens are sent together. */
 export function pickChanged(fields: LinkFields, changed: readonly string[]): LinkFields {
   const hasToken = changed.some(isStoreToken);
   const picked = Object.entries(fields).filter(
@@ -39,10 +39,7 @@ export function pickChanged(fields: LinkFields, changed: readonly string[]): Lin
   return Object.fromEntries(picked);
 }
 
-/**
- * Which fields of a link are not what they were; visits come by themselves. A field that is not
- * shown any more may have any value.
- */
+/** The fields of a link that changed, without its clicks; a hidden field may have any value. */
 export function listEdits(before: JsonObject, now: ReadLink): readonly string[] {
   return linkFields.filter((field) =>
     now[field] === undefined ? before[field] !== undefined : (before[field] ?? null) !== now[field],

@@ -1,7 +1,7 @@
 import type { PlanRow } from "../../state/plans.ts";
 import { quote } from "../../text/show-hidden.ts";
 
-/** A planned row as every reader of it is told: assistant, form, page and terminal. */
+/** A planned row as assistant, form, page and terminal show it. */
 
 /** What is not known of a link has an undefined `from`; of a new link every old value is null. */
 type Change = { readonly from: unknown; readonly to: unknown };
@@ -10,7 +10,7 @@ export type RowText = {
   /** The link by its path, or else by its id. */
   readonly target: string;
   readonly name: string | undefined;
-  /** What an existing link has to lose: its name and its clicks. */
+  /** The name and clicks that an existing link has. */
   readonly about: readonly string[];
   readonly changes: Readonly<Record<string, Change>>;
 };
@@ -19,7 +19,7 @@ export function describeRow({ path, link_id, fields, before }: PlanRow): RowText
   const { name: called, clicks } = { name: null, clicks: null, ...before };
   const name = typeof called === "string" && called !== "" ? called : undefined;
   const changes = Object.entries(fields ?? {}).flatMap(([field, to]) => {
-    // A link tells of its app by the app's id.
+    // A link shows only the id of its app.
     const from = before === null ? null : (before[field] ?? before[`${field}_id`]);
     return from === (to === "" ? null : to) ? [] : [[field, { from, to }] as const];
   });

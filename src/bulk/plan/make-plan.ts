@@ -13,13 +13,13 @@ import { planRows, type Planning, type PlannedRow } from "./plan-rows.ts";
 import { planUndo, type Undoing } from "./plan-undo.ts";
 import { wordChanges, wordFile } from "./word-request.ts";
 
-/** Plans what is wanted, whatever it comes from, and saves the plan. */
+/** Makes a plan from rows, filters or a job's undo, and saves it. */
 
 export type PlanWanted = (
   | {
       readonly operation: PlanOperation;
       readonly source: RowSource;
-      /** What the file is called that the rows come from. */
+      /** The name of the file that the rows come from. */
       readonly file?: string;
       /**
        * Where the project's links live. Given where rows may name links and apps in every way that
@@ -45,7 +45,7 @@ type Planner = {
 const pathBytes = 6;
 /** Limits the memory that the problems of a completely broken file take. */
 const mostProblems = 1000;
-/** Parameters may be many, and are told of in the links that they change. */
+/** More rules are only shown in the links that they change. */
 const mostRules = 100;
 
 export async function makePlan(

@@ -20,16 +20,16 @@ import {
   type SettledRow,
 } from "./plan-rows.ts";
 
-/** What would become of the links that filters name: all get the same, or the same rules. */
+/** Plans the same changes, or the same rules, for all links that filters match. */
 
 export type FilterWanted = {
   readonly operation: "update" | "delete";
   readonly filters: readonly FilterInput[];
-  /** A text that is searched for beside the filters. */
+  /** A text to search for, in addition to the filters. */
   readonly search?: string | undefined;
   /** What every link gets. */
   readonly changes: LinkFields;
-  /** What is another value for each, of other fields than the changes. */
+  /** Rules that give each link its own value; they change other fields than `changes`. */
   readonly rules?: readonly PlanRule[];
 };
 
@@ -53,14 +53,14 @@ export async function* planFilters(
   }
 }
 
-/** What filters name is told of also where nobody can say which link it is. */
+/** A matching link is reported even if it could not be read. */
 const noteUnread = planRefusal(
   "conflict",
   emptyRow,
   "A link that matches the filters could not be read",
 );
 
-/** With each problem's place, so that it need not be read out of the sentence. */
+/** Names each problem's field, which readers need not take from the sentence. */
 export function refuseChanges(problems: readonly FieldProblem[]): Problem {
   const message = toSentence(problems.map((problem) => problem.message));
   const placed = problems.map(({ field, ...rest }) => {
@@ -94,12 +94,12 @@ async function* planRuled(
   }
 }
 
-/** One after the other: of all links at once the new values would be held beside the old ones. */
+/** One by one, so that the new values of all links are not in memory at the same time. */
 function* ruleEach(links: readonly ReadLink[], { row, rules }: Ruling): Generator<RuledRow> {
   for (const link of links) {
     const ruled = applyRules(link, rules);
     const { values, problems } = checkLink(ruled.fields, "update");
-    // A path has one form, in which it is looked for and sent.
+    // Paths are looked up and sent in their normal form.
     const path = values.path === undefined ? {} : { path: values.path };
     const fields = { ...row.fields, ...ruled.fields, ...path };
     yield { ...row, link, link_id: link.id, fields, problems: [...ruled.problems, ...problems] };

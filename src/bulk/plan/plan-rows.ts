@@ -155,7 +155,7 @@ export function planChange(row: SettledRow, link: ReadLink): PlannedRow {
   return planLink(row, link, { action: "update", fields, before: link });
 }
 
-/** What cannot be read cannot be put back, and nobody was shown what would be overwritten. */
+/** An unreadable value could neither be shown to a person nor put back. */
 export function planUnread(row: Row, link: ReadLink, unread: readonly string[]): PlannedRow {
   const message = `The link's ${toSentence(unread)} could not be read`;
   return planLink(row, link, { action: "conflict", message });

@@ -12,7 +12,7 @@ import type { Asking } from "../owner.ts";
 import { askOwn } from "../select/own-filters.ts";
 import { readIfAllowed } from "../select/read-if-allowed.ts";
 
-/** Which hosts no link leads to that has not changed for a day, as far as a few requests show. */
+/** Finds hosts to which no link redirects that has been unchanged for a day. */
 
 export type Looked = {
   /** How many links of the project were looked at. */
@@ -36,7 +36,7 @@ const mostPaths = paging.max_limit;
  */
 const newest_ms = 24 * 60 * 60_000;
 
-/** The paths are those of links of the plan that lead to a host already. */
+/** `hosts` has paths of links in the plan that already redirect to each host. */
 export async function findUnseenHosts(
   looking: Looking,
   hosts: ReadonlyMap<string, readonly string[]>,
@@ -104,7 +104,7 @@ function isLastPage(page: { readonly meta: ReceivedMeta }): boolean {
 
 const destinations = ["url", "ios_fallback_url", "android_fallback_url"] as const;
 
-/** The hosts that a link's addresses lead to, each once, as a browser asks for them. */
+/** The hosts of a link's destinations, each once, as browsers request them. */
 export function listHosts(link: JsonObject): ReadonlySet<string> {
   const hosts = destinations.flatMap((field) => {
     const address = link[field];

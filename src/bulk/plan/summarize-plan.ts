@@ -22,7 +22,7 @@ import { findUnseenHosts, listHosts, type Looking } from "./seen-hosts.ts";
 
 export type PlanSummary = Awaited<ReturnType<typeof summarizePlan>>;
 
-/** Of the links that lead to a host already. */
+/** The most paths that are kept for each current host. */
 const mostPaths = 3;
 const mostRows = 60;
 
@@ -56,7 +56,7 @@ export async function summarizePlan(
     clicksLost,
     /** How many links of the project were looked at for hosts, and whether these were all. */
     looked,
-    /** Where links would lead that lead elsewhere now: new hosts first, then by their links. */
+    /** The hosts to which links would newly redirect: unseen hosts first, then by their links. */
     hosts: counted.toSorted(
       (one, other) => Number(other.isNew) - Number(one.isNew) || other.links - one.links,
     ),
@@ -80,7 +80,7 @@ function createTally() {
   return {
     counts: { create: 0, update: 0, delete: 0 },
     hosts: new Map<string, number>(),
-    /** Hosts that links of the plan lead to already, with the paths of some of these. */
+    /** Current hosts of the plan's links, with the paths of some of these links. */
     before: new Map<string, string[]>(),
     /**
      * For existing links: how often each field changes, and up to two of its new values, by their

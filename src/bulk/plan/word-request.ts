@@ -9,7 +9,7 @@ import {
   type PlanRule,
 } from "../../state/plans.ts";
 
-/** What many links were changed for, in the words by which a person finds the job again. */
+/** Describes a job in the words of the request, by which a person finds it again. */
 
 /** Around the number of its links: "set url on", 17 links. */
 export type Words = NonNullable<PlanRequest["words"]>;
@@ -34,7 +34,7 @@ export function writeWhat(work: Work): string {
   return after === undefined ? `${before} ${links}` : `${before} ${links} ${after}`;
 }
 
-/** Of rows that came from a file. */
+/** For rows of a file. */
 export function wordFile(operation: PlanOperation, file: string): Words {
   const name = shorten(file);
   if (operation === "upsert") return { before: "imported", after: `from ${name}` };
@@ -42,7 +42,7 @@ export function wordFile(operation: PlanOperation, file: string): Words {
   return { before, after: `listed in ${name}` };
 }
 
-/** Of the same changes of many links, and of the rules by which they change. */
+/** For changes by filters. */
 export function wordChanges(changes: LinkFields, rules: readonly PlanRule[] = []): Words {
   const fields = Object.keys(changes);
   if (rules.length > 0) {
@@ -94,7 +94,7 @@ function writeEach(planned: Work["planned"]): string {
   return toSentence(told);
 }
 
-/** Of what is done in part, nobody counted which of it. */
+/** A partly done job does not count its rows by kind. */
 function writeVerb({ planned }: Work): string {
   const verbs = acts.filter(([action]) => planned[action] > 0).map(([, verb]) => verb);
   return verbs.join(" or ");

@@ -8,7 +8,7 @@ import { isBlank } from "../../contract/text.ts";
 import type { PlanOperation, PlanProblem, PlanRow } from "../../state/plans.ts";
 import type { GivenRow } from "../files/columns.ts";
 
-/** The rules of one row and of the rows beside each other, before anything is read or sent. */
+/** Checks each row, and the rows against each other, before anything is read or sent. */
 
 /** What rows are counted in: the lines of a text, or the places in a list, both from 1. */
 export type Unit = "line" | "row";
@@ -16,7 +16,7 @@ export type Unit = "line" | "row";
 /** A row from its source to its plan, which gives it an action and a position. */
 export type Row = Omit<PlanRow, "position" | "action" | "fields"> & {
   /**
-   * `link_id` is the link that is meant. An upsert is matched by path; an id beside it must agree.
+   * `link_id` is the link that is meant. An upsert is matched by path, and its id must agree.
    * `path` is in its one form. An upsert without one gets one chosen. An update or a deletion has
    * one where the link is named by it; an update by id has a path among its fields, to move to.
    */
@@ -40,7 +40,7 @@ export const emptyRow: Row = {
   problems: [],
 };
 
-/** The text by which the row names its link, and where it stood. */
+/** The text by which the row names its link, and the column of that text. */
 type RowName = NamedLink & { readonly by: "id" | "path"; readonly text: string };
 
 /** Which row came first with an id or a path. */
@@ -138,7 +138,7 @@ function pickWritten(
   path: string | undefined,
 ): LinkFields {
   if (operation === "delete") return {};
-  // A link that an update names by its path alone keeps it; a blank path is no path at all.
+  // An update that names its link only by path keeps that path. A blank path is no path.
   const hasPath = path !== undefined && (operation === "upsert" || isMove);
   return hasPath ? { ...others, path } : others;
 }
@@ -211,7 +211,7 @@ function copyText(text: string): string {
   return Buffer.from(text).toString();
 }
 
-/** How to mend what the API's own sentences only name, by how they end. */
+/** What to do about a problem, by the end of the API's own sentence. */
 const hints: readonly (readonly [ending: string, hint: string])[] = [
   [
     "must be an http or https address",

@@ -21,12 +21,12 @@ import {
 } from "../files/foreign.ts";
 import { checkRow, createSeenRows, type Row, type Seen } from "./check-rows.ts";
 
-/** Checked rows from CSV or JSON, ours or another service's, and what was found out on the way. */
+/** Reads rows from CSV or JSON, ours or another service's, and what is left over from them. */
 
 export type RowSource = { readonly csv: TextSource } | { readonly rows: unknown };
 
 export type Findings = {
-  /** Whose export it is; undefined for columns and members of ours. */
+  /** The service whose export it is; undefined for our own columns. */
   readonly format: string | undefined;
   /** What is wrong with the source; each row has its own problems. */
   readonly problems: readonly PlanProblem[];
@@ -157,7 +157,7 @@ function readOwn({ line, cells: names }: CsvRecord, reading: Reading): ReadRow {
   };
 }
 
-/** What cannot be written is told of, unless an id beside it says that it comes from an export. */
+/** Lists a value that cannot be written, unless the row has an id and so comes from an export. */
 function noteLeft(reading: Reading, field: string, value: unknown): void {
   const text = typeof value === "string" ? value.trim() : JSON.stringify(value ?? "");
   if (text !== "" && text !== '""') countUnmapped(reading, field, text);
@@ -172,7 +172,7 @@ function refuseFormat(format: Format | undefined, reading: Reading): PlanProblem
   };
 }
 
-/** A list is of one kind, so its first members tell of which. */
+/** All members of a list have one format, so only the first ones are examined. */
 const mostLookedAt = 20;
 
 function* readList(given: unknown, reading: Reading): Generator<SourceRow> {
@@ -209,7 +209,7 @@ function readOwnObject(item: unknown, reading: Reading): GivenRow {
 export function listItems(given: unknown): readonly unknown[] | undefined {
   if (Array.isArray(given)) return given;
   if (!isObject(given)) return undefined;
-  // `links` is what we, Bitly and Short.io call it, whatever else is beside it.
+  // We, Bitly and Short.io call it `links`.
   if ("links" in given && Array.isArray(given.links)) return given.links;
   const lists = Object.values(given).filter(isListOfObjects);
   return lists.length === 1 ? lists[0] : undefined;

@@ -5,9 +5,9 @@ import { fold, isStorable } from "../../contract/text.ts";
 /** Links by their own name: in this case, or else in any. */
 
 /**
- * `rows` are those with this whole name: of more than one nobody knows which is meant. Where there
- * is none, `near` are those that have the text in their names. `listPage` reads the first page, as
- * long as it may be, of the links that filters name; `hasMore` is whether the list goes on.
+ * `rows` are the links with exactly this name; if several have it, the name is ambiguous. If none
+ * has it, `near` are those whose names contain the text. `listPage` reads the first page of the
+ * links that match filters; `hasMore` is whether more pages follow.
  */
 export async function findCalled<Link extends Named>(
   given: string,

@@ -24,7 +24,7 @@ export type Known = Taken & {
 export type Taken = {
   readonly byPath: ReadonlyMap<string, ReadLink>;
   readonly byShort: ReadonlyMap<string, ReadLink>;
-  /** Whether more links were found, of which it cannot be told which they are. */
+  /** Whether more links were found that could not be read. */
   readonly isPartial: boolean;
 };
 
@@ -98,14 +98,14 @@ async function findOwnName({ call, signal }: Asking, name: string): Promise<read
   return rows;
 }
 
-/** The links that a row means: of more than one, nobody knows which. */
+/** The links that a row may mean; several are ambiguous. */
 export function pickMeant(
   { link_id, path, fields, named }: Row,
   known: Known,
 ): readonly ReadLink[] {
   const { byPath, byShort, byId, byOwnName } = known;
   if (named === undefined) {
-    // The id says which, where there is one; the path beside it may be where the link is to go.
+    // The id identifies the link, if given. The path may be where the link is to move.
     const atPath = byPath.get(path ?? fields.path ?? "");
     const link = link_id === null || atPath?.id === link_id ? atPath : byId.get(link_id);
     return link === undefined ? [] : [link];
@@ -151,7 +151,7 @@ export async function findTaken(
 
 type Naming = Pick<Row, "path" | "fields" | "named">;
 
-/** The paths that are looked up for a row, whatever is found. */
+/** The paths that are looked up for a row. */
 function listPaths({ path, fields, named }: Naming): readonly string[] {
   const paths = [path ?? fields.path ?? "", ...(named ? listNamedPaths(named) : [])];
   return [...new Set(paths.filter((each) => each !== ""))];

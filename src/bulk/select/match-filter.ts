@@ -56,7 +56,7 @@ const orders: Readonly<Partial<Record<FilterCondition, (difference: number) => b
   lteq: (difference) => difference <= 0,
 };
 
-/** Undefined for an order of texts that nobody knows. */
+/** Undefined for texts if their order is unknown. */
 function createTest(
   kind: FieldKind,
   condition: FilterCondition,
@@ -79,7 +79,7 @@ function createTest(
     case "start":
       return (held) => fold(String(held)).startsWith(folded);
     case "not_eq":
-      // A value that could not be read differs from everything that is there.
+      // An unreadable value differs from every value.
       return (held) => held !== wanted;
     default:
       return (held) => held !== null && known.has(held);

@@ -21,7 +21,7 @@ import type { Asking } from "../owner.ts";
 import { createMatcher, type Matcher } from "./match-filter.ts";
 import { appKinds, appMembers, readApps, readIdentifier } from "./project-apps.ts";
 
-/** What is ours alone of a question for links: whether a deployment understands it. */
+/** Filters that only our own service has: asks for them, or applies them here. */
 
 const isOwn = ({ field }: FilterInput) => isOwnField(links.index.list, field);
 
@@ -113,7 +113,7 @@ async function readNamed<Apps>({ scope }: Endpoint, read: () => Promise<Apps>): 
   }
 }
 
-/** Each with its app's name, null without an app; one that nobody knows is not told. */
+/** Adds the names of a link's apps: null without an app, undefined if unknown. */
 function nameApps(link: ReadLink, apps: AppNames): JsonObject {
   const name = (id: string | null | undefined) =>
     typeof id === "string" ? apps?.get(normalizeId(id)) : id;
@@ -124,7 +124,7 @@ function matchAny({ tests }: Filter): Matcher {
   const matchers = tests.flatMap(({ field, condition, value }) => {
     const texts = [value].flat().filter((item) => typeof item === "string");
     const wanted = condition === "in" ? texts : (texts[0] ?? "");
-    // Of a link elsewhere no other addresses are known than its two paths.
+    // Only two paths of a remote link are known.
     const fields = field === addressField ? ["path", "shortened_path"] : [field];
     return fields.map((each): FilterInput => ({ field: each, condition, value: wanted }));
   });

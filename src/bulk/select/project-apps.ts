@@ -7,7 +7,7 @@ import type { Asking } from "../owner.ts";
 import { readIfAllowed } from "./read-if-allowed.ts";
 import { collectList, readList, type ListPart } from "./read-list.ts";
 
-/** The apps of a project. They are few beside its links, so each kind is read once and whole. */
+/** The apps of a project. A project has few, so each kind is read once and completely. */
 export type ProjectApps = {
   /** Undefined where the key may not read them. */
   readonly list: (member: AppMember) => Promise<AppList | undefined>;
@@ -72,7 +72,7 @@ export function isWhole({ rows, unread }: AppList): boolean {
   return unread === 0 && rows.every((app) => readIdentifier(app) !== undefined);
 }
 
-/** The apps that a person's word names: of several, nobody knows which one is meant. */
+/** The apps that a person may mean by a name; several are ambiguous. */
 export function pickNamedApps(apps: readonly App[], text: string): readonly App[] {
   return pickNamed(apps, text, {
     unique: (app) => readIdentifier(app) ?? "",

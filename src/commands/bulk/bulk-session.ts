@@ -92,7 +92,7 @@ export function refuseReadOnly({ mode }: Config, words: string): void {
   );
 }
 
-/** The embedded service tells what the key may do; of other keys nothing is known before. */
+/** Only the embedded service shows in advance what a key may do. */
 function createRequireRight(facts: KeyFacts | undefined): NonNullable<Owner["requireRight"]> {
   return (endpoint) => {
     const refusal = facts && findRefusal(endpoint, facts);

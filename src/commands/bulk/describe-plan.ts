@@ -53,7 +53,7 @@ export function describeDuration(plan: Plan): string {
   return describeSeconds(estimateSeconds(plan.counts));
 }
 
-/** Of a file with nothing right in it, only the first problems are kept. */
+/** A plan keeps only the first problems of a completely broken file. */
 function describeRest({ counts, problems }: Plan): readonly string[] {
   const more = counts.invalid - new Set(problems.map(({ row }) => row)).size;
   return more > 0 ? [`and ${more} more invalid rows`] : [];

@@ -7,12 +7,12 @@ import type { BulkSession } from "./bulk-session.ts";
 /** Longer than any job; a person who wants to stop presses Ctrl-C. */
 const mostWait_ms = 24 * 60 * 60_000;
 
-/** Applies a plan, or goes on with it, and shows how far it is, until it ends or is to stop. */
+/** Applies a plan or resumes its job, and shows the progress until it ends or is stopped. */
 export async function followJob(
   { bulk, owner, writer, signal }: BulkSession,
   plan: Plan,
   screen: Screen,
-  /** The job as it was when the person chose to go on with it. */
+  /** The job as it was when the person chose to resume it. */
   seen?: Job,
 ): Promise<Job> {
   const tool = plan.undoes === null ? "waypost import" : "waypost jobs undo";

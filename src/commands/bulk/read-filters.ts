@@ -27,7 +27,7 @@ export function readFilters(texts: readonly string[]): readonly FilterInput[] {
 
 const fields: FilterFields = { ...linkFilters, ...ownLinkFilters };
 
-/** Every field with every condition: which of them go together is told by the contract. */
+/** Every field with every condition; the contract checks which of them fit together. */
 const names: ReadonlyMap<string, Pick<FilterInput, "field" | "condition">> = new Map(
   Object.keys(fields).flatMap((field) =>
     offeredConditions.map((condition) => [`${field}_${condition}`, { field, condition }] as const),

@@ -48,7 +48,7 @@ export function createPlanLinks(): Tool {
     effect: "read",
     preparesWriting: true,
     like: { what: "Filters", tool: links.index.tool },
-    // The fields of a link stand in the tools that write one.
+    // The tools that write one link describe its fields.
     fields: listSources,
     checkedFields: () => ({
       ...listSources(false),
@@ -212,7 +212,7 @@ function readFilterSource(
   return { operation, filters, search, changes, ...(hasRules && { rules }) };
 }
 
-/** Chance would decide whether a rule meets what a link has, or what it gets. */
+/** It would be unclear whether a rule applies to the old value or to the new one. */
 function findTwice(rules: readonly PlanRule[], changes: LinkFields): readonly FieldProblem[] {
   const twice = [...listRuledFields(rules)].filter((field) => field in changes);
   return twice.map((field) => {
@@ -245,7 +245,7 @@ async function readSource(tool: string, { rows = [], csv }: Given) {
   return { csv };
 }
 
-/** One that is no CSV from some line on is told so by the plan. */
+/** The plan reports a line that is not valid CSV. */
 async function hasMoreRecords(csv: string): Promise<boolean> {
   let left = mostRows + 1;
   try {
@@ -258,7 +258,7 @@ async function hasMoreRecords(csv: string): Promise<boolean> {
 
 function isLargerList(rows: readonly object[]): boolean {
   let bytes = 0;
-  // One after the other: the text of all of them together would be held beside them.
+  // One by one, so that the text of all rows is not in memory as well.
   return rows.some((row) => (bytes += Buffer.byteLength(JSON.stringify(row))) > mostBytes);
 }
 

@@ -19,7 +19,7 @@ import { writePlanUri } from "./show-plan.ts";
 
 /** Of hosts, fields and apps so many are named. */
 const mostNamed = 20;
-/** Of the most clicked links so many stand above the page's list. */
+/** How many of the most clicked links the page shows above its list. */
 const mostBest = 10;
 /** Whole: what an address ends with decides where it leads. */
 const mostShown = limits.web_address_characters;
@@ -209,7 +209,7 @@ function previewRow(row: PlanRow, names: Names, isShared: boolean): Fact {
   return { name: named, text: [...about, ...changes].join("; "), isRow: true };
 }
 
-/** The page lists rows in the plan's order, and names these before: rows come by their clicks. */
+/** The page shows these rows first, and then all rows in the plan's order. */
 function listBest({ rows }: PlanSummary): readonly number[] {
   const clicked = rows.filter(({ before }) => Number(before?.["clicks"] ?? 0) > 0);
   return clicked.slice(0, mostBest).map(({ position }) => position);

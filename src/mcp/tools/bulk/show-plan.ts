@@ -37,8 +37,8 @@ function describeNext(plan: Plan): string {
     const isAsked = request.skips_invalid === true;
     const helps = !isAsked && counts.invalid > 0 && countPlannedWrites(counts) > 0;
     const leaveOut = helps ? ", or leave the invalid rows out with skip_invalid" : "";
-    const mend = `fix its problems with the user${leaveOut}`;
-    return `This plan cannot be applied: ${mend}, then plan again.`;
+    const fix = `fix its problems with the user${leaveOut}`;
+    return `This plan cannot be applied: ${fix}, then plan again.`;
   }
   if (countPlannedWrites(plan.counts) === 0) return "There is nothing to apply.";
   const { conflict, invalid } = plan.counts;

@@ -95,7 +95,7 @@ export async function journal(
   }
   const ended = { ...change, ...outcome, effects: done, state: "done" } as const;
   const noting = history.note(change, ended);
-  // An undo that is not noted as done could be made once more.
+  // An undo that is not noted as done could be repeated.
   await (isUndo ? noting : noting.catch(report));
   return { change: ended, bodies };
 }
@@ -105,10 +105,10 @@ type Known = {
   readonly kind: ResourceKind;
   /** Left out where it is about to be made. */
   readonly id?: string | undefined;
-  /** Null where there is none, undefined where the key may not read it. */
+  /** Null if none exists, undefined if the key may not read it. */
   readonly before: Reading;
   readonly condition?: WriteCondition | undefined;
-  /** Apps that it registers besides. */
+  /** Apps that it also registers. */
   readonly registered?: readonly NewApp[];
 };
 
@@ -117,7 +117,7 @@ export type Written = {
   readonly body: JsonObject;
   /** Its id and what it changed, for the result. */
   readonly change: JsonObject;
-  /** The apps that it registered besides, where they could be read. */
+  /** The apps that it also registered, if they could be read. */
   readonly registered: readonly JsonObject[];
 };
 

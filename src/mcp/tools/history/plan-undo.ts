@@ -3,7 +3,7 @@ import {
   planStep,
   type UndoStep,
   type UndoSteps,
-} from "../../../bulk/plan/undo-step.ts";
+} from "../../../bulk/plan/plan-undo.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { findKindNamed, type ResourceKind } from "../../../contract/resource-kind.ts";
@@ -108,7 +108,7 @@ async function followApps(record: JsonObject, follow: Follow): Promise<JsonObjec
   return followed;
 }
 
-/** The response was never seen: what exists now tells whether the change was made. */
+/** The response was never received, so the current record shows whether the change was made. */
 async function settleEffect(
   kind: ResourceKind,
   effect: Effect,
