@@ -43,58 +43,76 @@ export const emptyRow: Row = {
 /** The text by which the row names its link, and the column of that text. */
 type RowName = NamedLink & { readonly by: "id" | "path"; readonly text: string };
 
-/** Which row came first with an id or a path. */
-export type Seen = {
+export type RowRules = {
+  readonly operation: PlanOperation;
   readonly unit: Unit;
-  /** Where the project's links live, where rows may name them in every way that a person does. */
-  readonly linkHosts: readonly string[] | undefined;
-  /** Whether ids may be others than UUIDs, as those of another deployment than ours may be. */
-  readonly takesAnyId: boolean;
-  readonly ids: Map<string, number>;
-  readonly paths: Map<string, number>;
+  /** Whether ids may be others than UUIDs. */
+  readonly takesAnyId?: boolean | undefined;
+  /** Given if rows may name links in every way that a person does. */
+  readonly linkHosts?: readonly string[] | undefined;
 };
 
-export function createSeenRows(
-  unit: Unit,
-  takesAnyId = false,
-  linkHosts?: readonly string[],
-): Seen {
-  return { unit, takesAnyId, linkHosts, ids: new Map(), paths: new Map() };
-}
-
-/** Every rule that the row breaks, all at once. `seen` remembers it for the rows to come. */
-export function checkRow(operation: PlanOperation, row: number, given: GivenRow, seen: Seen): Row {
-  const id = normalizeId(given.id?.trim() ?? "");
-  const isMove = operation === "update" && id !== "";
-  // A blank path asks for a generated one, but not where the link is there already.
-  const named = operation === "upsert" ? undefined : readName(id, given.fields, seen);
-  const fields = named?.by === "path" ? dropQuery(given.fields, named.text) : given.fields;
-  const { values, problems: faults } = checkLink(fields, isMove ? "update" : "create");
-  const pathFaults = faults.filter(({ field }) => field === "path");
-  // A path with a fault is one all the same, and a row that was not understood may have had one.
-  const isNamed = values.path !== undefined || pathFaults.length > 0 || given.problems.length > 0;
-  const takesAnyId = seen.takesAnyId || named?.by === "id";
-  const problems = [
-    ...given.problems,
-    ...checkKeys(operation, id, values.path, { isNamed, takesAnyId }),
-    ...(operation === "upsert" || isMove ? checkScheme(given.fields.path) : []),
-    ...(operation === "delete" ? [...pathFaults, ...checkDeletion(given.fields)] : faults),
-    ...(operation === "update" ? checkShortening(given.fields) : []),
-    ...findDuplicates(row, id, values.path, seen),
-  ];
-  return {
-    ...emptyRow,
-    row,
-    link_id: id !== "" && isId(id, seen) ? id : null,
-    named,
-    path: isMove ? null : (values.path ?? null),
-    fields: pickWritten(operation, isMove, given.fields, values.path),
-    problems: problems.map((problem) => placeProblem(row, problem)),
+/** The check finds every rule that a row breaks, and remembers the row for later ones. */
+export function createRowCheck({ operation, unit, takesAnyId = false, linkHosts }: RowRules) {
+  const ids = new Map<string, number>();
+  const paths = new Map<string, number>();
+  return (row: number, given: GivenRow): Row => {
+    const id = normalizeId(given.id?.trim() ?? "");
+    const isMove = operation === "update" && id !== "";
+    // A blank path asks for a generated one, but not where the link is there already.
+    const named = operation === "upsert" ? undefined : readName(id, given.fields, linkHosts);
+    const fields = named?.by === "path" ? dropQuery(given.fields, named.text) : given.fields;
+    const { values, problems: faults } = checkLink(fields, isMove ? "update" : "create");
+    const pathFaults = faults.filter(({ field }) => field === "path");
+    // A path with a fault is one all the same, and a row that was not understood may have had one.
+    const isNamed = values.path !== undefined || pathFaults.length > 0 || given.problems.length > 0;
+    const isUuid = uuidPattern.test(id);
+    const isId = isUuid || takesAnyId || named?.by === "id";
+    // A text of another form can only be a name.
+    const isIdForm = linkHosts === undefined || isUuid || (takesAnyId && anyIdPattern.test(id));
+    const problems = [
+      ...given.problems,
+      ...checkKeys(operation, id, values.path, { isNamed, isId }),
+      ...(operation === "upsert" || isMove ? checkScheme(given.fields.path) : []),
+      ...(operation === "delete" ? [...pathFaults, ...checkDeletion(given.fields)] : faults),
+      ...(operation === "update" ? checkShortening(given.fields) : []),
+      ...(id === "" ? [] : noteKey(ids, "id", id, row)),
+      ...(values.path === undefined ? [] : noteKey(paths, "path", values.path, row)),
+    ];
+    return {
+      ...emptyRow,
+      row,
+      link_id: id !== "" && isIdForm ? id : null,
+      named,
+      path: isMove ? null : (values.path ?? null),
+      fields: pickWritten(operation, isMove, given.fields, values.path),
+      problems: problems.map((problem) => placeProblem(row, problem)),
+    };
   };
+
+  /** If two rows had one link, it would be unclear which of them is applied last. */
+  function noteKey(
+    seen: Map<string, number>,
+    field: string,
+    key: string,
+    row: number,
+  ): readonly FieldProblem[] {
+    const first = seen.get(key);
+    if (first === undefined) {
+      // A text that is cut out of a chunk of a file keeps the whole chunk in memory; a copy does not.
+      seen.set(Buffer.from(key).toString(), row);
+      return [];
+    }
+    const both = `${unit}s ${first} and ${row}`;
+    return [{ field, message: `The same ${field} is in ${both}; keep one of them` }];
+  }
 }
 
-function readName(id: string, { path }: LinkFields, seen: Seen): RowName | undefined {
-  const { linkHosts } = seen;
+function readName(
+  id: string,
+  { path }: LinkFields,
+  linkHosts: readonly string[] | undefined,
+): RowName | undefined {
   if (linkHosts === undefined || uuidPattern.test(id)) return undefined;
   if (id !== "") return { ...readNamedLink(id, linkHosts), by: "id", text: id };
   if (path === undefined || path === null || isBlank(path)) return undefined;
@@ -104,12 +122,6 @@ function readName(id: string, { path }: LinkFields, seen: Seen): RowName | undef
 /** A link may be named by an address with parameters, which no path has. */
 function dropQuery(fields: LinkFields, text: string): LinkFields {
   return { ...fields, path: text.replace(/[?#].*/s, "") };
-}
-
-/** What no deployment has for an id is only a name. */
-function isId(id: string, { linkHosts, takesAnyId }: Seen): boolean {
-  if (linkHosts === undefined || uuidPattern.test(id)) return true;
-  return takesAnyId && anyIdPattern.test(id);
 }
 
 /** Every rule that the same changes of many links would break. */
@@ -147,11 +159,9 @@ function checkKeys(
   operation: PlanOperation,
   id: string,
   path: string | undefined,
-  { isNamed, takesAnyId }: { readonly isNamed: boolean; readonly takesAnyId: boolean },
+  { isNamed, isId }: { readonly isNamed: boolean; readonly isId: boolean },
 ): readonly FieldProblem[] {
-  if (id !== "") {
-    return takesAnyId || uuidPattern.test(id) ? [] : [{ field: "id", message: "Id is not a UUID" }];
-  }
+  if (id !== "") return isId ? [] : [{ field: "id", message: "Id is not a UUID" }];
   if (path !== undefined && !isFindable(path)) {
     const way = operation === "upsert" ? "" : ", or name the link by its ID";
     return [{ field: "path", message: `Path starts or ends with a space; remove it${way}` }];
@@ -182,33 +192,6 @@ function checkDeletion(fields: LinkFields): readonly FieldProblem[] {
   if (others.length === 0) return [];
   const message = `A row to delete can have only id or path; remove ${others.join(", ")}`;
   return [{ field: others[0] ?? "", message }];
-}
-
-/** Of two rows for one link, chance would decide which one is applied last. */
-function findDuplicates(
-  row: number,
-  id: string,
-  path: string | undefined,
-  { unit, ids, paths }: Seen,
-): readonly FieldProblem[] {
-  const problems: FieldProblem[] = [];
-  const noteKey = (seen: Map<string, number>, field: string, key: string) => {
-    const first = seen.get(key);
-    if (first === undefined) {
-      seen.set(copyText(key), row);
-      return;
-    }
-    const both = `${unit}s ${first} and ${row}`;
-    problems.push({ field, message: `The same ${field} is in ${both}; keep one of them` });
-  };
-  if (id !== "") noteKey(ids, "id", id);
-  if (path !== undefined) noteKey(paths, "path", path);
-  return problems;
-}
-
-/** What was cut out of a chunk of a file keeps the whole chunk in memory; a copy does not. */
-function copyText(text: string): string {
-  return Buffer.from(text).toString();
 }
 
 /** What to do about a problem, by the end of the API's own sentence. */

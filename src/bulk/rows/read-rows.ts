@@ -19,7 +19,7 @@ import {
   type Leftover,
   type Unmapped,
 } from "../files/foreign.ts";
-import { checkRow, createSeenRows, type Row, type Seen } from "./check-rows.ts";
+import { createRowCheck, type Row, type RowRules } from "./check-rows.ts";
 
 /** Reads rows from CSV or JSON, ours or another service's, and what is left over from them. */
 
@@ -33,12 +33,6 @@ export type Findings = {
   readonly unmapped: readonly Unmapped[];
   /** What another service's rows become that may not be expected, as sentences. */
   readonly warnings: readonly string[];
-};
-
-type RowOptions = {
-  /** Whether ids may be others than UUIDs. */
-  readonly takesAnyId?: boolean;
-  readonly linkHosts?: readonly string[] | undefined;
 };
 
 type Reading = Leftover & {
@@ -59,33 +53,34 @@ type SourceRow = GivenRow & { readonly row: number };
 export function readRows(
   source: RowSource,
   operation: PlanOperation,
-  { takesAnyId = false, linkHosts }: RowOptions = {},
+  { takesAnyId, linkHosts }: Pick<RowRules, "takesAnyId" | "linkHosts"> = {},
 ) {
-  const seen = createSeenRows("csv" in source ? "line" : "row", takesAnyId, linkHosts);
+  const unit = "csv" in source ? "line" : "row";
+  const check = createRowCheck({ operation, unit, takesAnyId, linkHosts });
   const found = { problems: [], unmapped: new Map(), warnings: new Map(), format: undefined };
   const reading: Reading = { operation, ...found };
   const given = "csv" in source ? readTable(source.csv, reading) : readList(source.rows, reading);
   return {
-    rows: checkEach(given, reading, seen),
+    rows: checkEach(given, reading, check),
     listFindings: (): Findings => ({
       format: reading.format?.title,
       problems: [...reading.problems],
       unmapped: [...reading.unmapped.values()],
-      warnings: describeWarnings(reading, seen.unit),
+      warnings: describeWarnings(reading, unit),
     }),
   };
 }
 
 async function* checkEach(
   rows: AsyncIterable<SourceRow> | Iterable<SourceRow>,
-  { operation, problems }: Reading,
-  seen: Seen,
+  { problems }: Reading,
+  check: ReturnType<typeof createRowCheck>,
 ): AsyncGenerator<Row> {
   let isEmpty = true;
   try {
     for await (const { row, ...given } of rows) {
       isEmpty = false;
-      yield checkRow(operation, row, given, seen);
+      yield check(row, given);
     }
   } catch (error) {
     if (!(error instanceof CsvFault)) throw error;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { checkRow, createSeenRows, emptyRow, type Row } from "../../../src/bulk/rows/check-rows.ts";
+import { createRowCheck, emptyRow, type Row } from "../../../src/bulk/rows/check-rows.ts";
 import type { LinkFields } from "../../../src/contract/links.ts";
 import { planOperations } from "../../../src/state/plans.ts";
 import type { PlanOperation } from "../../../src/state/plans.ts";
@@ -200,11 +200,11 @@ describe("a shortened path", () => {
 
 describe("two rows for one link", () => {
   test("are refused by path, however it is written, and both are named", () => {
-    const seen = createSeenRows("line");
+    const checkRow = createRowCheck({ operation: "upsert", unit: "line" });
     const first = { fields: { path: "café" }, problems: [] };
     const second = { fields: { path: "/cafe%CC%81" }, problems: [] };
-    expect(checkRow("upsert", 2, first, seen).problems).toEqual([]);
-    expect(checkRow("upsert", 7, second, seen).problems).toEqual([
+    expect(checkRow(2, first).problems).toEqual([]);
+    expect(checkRow(7, second).problems).toEqual([
       {
         row: 7,
         field: "path",
@@ -212,39 +212,35 @@ describe("two rows for one link", () => {
       },
     ]);
     const other = { fields: { path: "Café" }, problems: [] };
-    expect(checkRow("upsert", 8, other, seen).problems).toEqual([]);
+    expect(checkRow(8, other).problems).toEqual([]);
   });
 
   test("are refused by id, in any case", () => {
-    const seen = createSeenRows("row");
+    const checkRow = createRowCheck({ operation: "delete", unit: "row" });
     const upper = one.replace("f", "F");
-    expect(checkRow("delete", 1, { id: upper, fields: {}, problems: [] }, seen).problems).toEqual(
-      [],
-    );
-    expect(checkRow("delete", 2, { id: two, fields: {}, problems: [] }, seen).problems).toEqual([]);
-    expect(checkRow("delete", 3, { id: one, fields: {}, problems: [] }, seen).problems).toEqual([
+    expect(checkRow(1, { id: upper, fields: {}, problems: [] }).problems).toEqual([]);
+    expect(checkRow(2, { id: two, fields: {}, problems: [] }).problems).toEqual([]);
+    expect(checkRow(3, { id: one, fields: {}, problems: [] }).problems).toEqual([
       { row: 3, field: "id", message: "The same id is in rows 1 and 3; keep one of them" },
     ]);
   });
 
   test("are refused where one would move to the path of the other", () => {
-    const seen = createSeenRows("row");
-    checkRow("update", 1, { fields: { path: "a", name: "A" }, problems: [] }, seen);
+    const checkRow = createRowCheck({ operation: "update", unit: "row" });
+    checkRow(1, { fields: { path: "a", name: "A" }, problems: [] });
     const moved = { id: one, fields: { path: "/a" }, problems: [] };
-    expect(checkRow("update", 2, moved, seen).problems).toMatchObject([{ row: 2, field: "path" }]);
+    expect(checkRow(2, moved).problems).toMatchObject([{ row: 2, field: "path" }]);
   });
 
   test("that have no path yet are two links", () => {
-    const seen = createSeenRows("row");
-    checkRow("upsert", 1, { fields: { name: "A" }, problems: [] }, seen);
-    expect(checkRow("upsert", 2, { fields: { name: "A" }, problems: [] }, seen).problems).toEqual(
-      [],
-    );
+    const checkRow = createRowCheck({ operation: "upsert", unit: "row" });
+    checkRow(1, { fields: { name: "A" }, problems: [] });
+    expect(checkRow(2, { fields: { name: "A" }, problems: [] }).problems).toEqual([]);
   });
 });
 
-type Given = Partial<Parameters<typeof checkRow>[2]>;
+type Given = Partial<Parameters<ReturnType<typeof createRowCheck>>[1]>;
 
 function check(operation: PlanOperation, given: Given): Row {
-  return checkRow(operation, 2, { fields: {}, problems: [], ...given }, createSeenRows("line"));
+  return createRowCheck({ operation, unit: "line" })(2, { fields: {}, problems: [], ...given });
 }
