@@ -200,27 +200,22 @@ export function readObject(item: unknown): GivenRow {
   }
   const fields: Record<string, unknown> = {};
   const problems: FieldProblem[] = [];
-  const given = new Map(Object.entries(item));
-  for (const [name, value] of given) {
+  let id: unknown;
+  for (const [name, value] of Object.entries(item)) {
     const found = findProblems(name, value);
     problems.push(...found);
+    const { role, place } = columns.get(name) ?? { role: "field", place: [name, undefined] };
+    const [field, member] = place;
     // Problems of a partly read app would be misleading.
-    if (found.length === 0 && columns.get(name)?.role !== "known") fields[name] = value;
+    if (found.length > 0 || role === "known" || value === undefined) continue;
+    if (role === "id") id = value;
+    else if (fields[field] !== undefined) {
+      const message = `${field} and ${field}_id mean the same thing; keep only one`;
+      problems.push({ field, message });
+    } else if (member === undefined) fields[field] = value;
+    else fields[field] = value ? { [member]: value } : null;
   }
-  for (const [name, app] of Object.entries(appIds)) {
-    const { [name]: id } = fields;
-    delete fields[name];
-    if (id === undefined) continue;
-    const message = `${app} and ${name} mean the same thing; keep only one`;
-    if (fields[app] !== undefined) problems.push({ field: app, message });
-    else fields[app] = id ? { id } : null;
-  }
-  const { id, ...others } = fields;
-  return {
-    ...(typeof id === "string" && id !== "" && { id }),
-    fields: others,
-    problems,
-  };
+  return { ...(typeof id === "string" && id !== "" && { id }), fields, problems };
 }
 
 const anObject = "an object of link fields";
