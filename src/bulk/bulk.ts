@@ -1,5 +1,4 @@
 import type { ClockAndRandom } from "../contract/clock.ts";
-import type { Meta } from "../contract/fields.ts";
 import type { FilterInput } from "../contract/filters.ts";
 import { toSignal, type Leaving } from "../contract/leaving.ts";
 import type { ReadLink } from "../contract/links.ts";
@@ -29,11 +28,6 @@ import { readWithin, selectParts } from "./select/select-links.ts";
 /** Many changes at once: planned, approved, applied at the budget's pace, and resumed. */
 
 export type Bulk = ReturnType<typeof createBulk>;
-
-export type JobPage = {
-  readonly jobs: readonly Job[];
-  readonly meta: Pick<Meta, "page" | "limit" | "count" | "last" | "next">;
-};
 
 type ExportWanted = {
   readonly filters: readonly FilterInput[];
@@ -104,7 +98,7 @@ export function createBulk(options: RunnerOptions) {
   };
 }
 
-async function listJobs({ jobs }: State, key_print: string, page: number): Promise<JobPage> {
+async function listJobs({ jobs }: State, key_print: string, page: number) {
   const found = await jobs.list(key_print, (page - 1) * jobsPerPage, jobsPerPage);
   const count = await jobs.count(key_print);
   const last = Math.max(1, Math.ceil(count / jobsPerPage));

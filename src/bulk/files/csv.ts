@@ -143,42 +143,31 @@ export function findEncoding([first, second]: Uint8Array): "utf-8" | "utf-16le" 
   return first === 0xfe && second === 0xff ? "utf-16be" : "utf-8";
 }
 
-/** Where the bytes are no text, it ends with a sign for what is lost. */
+/** Bytes that are not text end it, with a sign in their place. */
 async function* readText(source: TextSource, noteCut: () => void): AsyncGenerator<string> {
   let decoder: TextDecoder | undefined;
-  try {
-    for await (const chunk of typeof source === "string" ? [source] : source) {
-      if (typeof chunk === "string") yield chunk;
-      else {
-        decoder ??= new TextDecoder(findEncoding(chunk), { fatal: true });
-        yield decode(decoder, chunk);
-      }
+  for await (const chunk of typeof source === "string" ? [source] : source) {
+    if (typeof chunk === "string") {
+      yield chunk;
+      continue;
     }
-    if (decoder !== undefined) yield decode(decoder);
-  } catch (error) {
-    if (!(error instanceof NotUtf8)) throw error;
-    noteCut();
-    yield error.readable;
+    decoder ??= new TextDecoder(findEncoding(chunk), { fatal: true });
+    const text = decode(decoder, chunk);
+    if (text === undefined) noteCut();
+    yield text ?? `${new TextDecoder(decoder.encoding).decode(chunk).split("\ufffd")[0]}\ufffd`;
+    if (text === undefined) return;
   }
+  if (decoder === undefined || decode(decoder) !== undefined) return;
+  noteCut();
+  yield "\ufffd";
 }
 
-class NotUtf8 extends Error {
-  override readonly name = "NotUtf8";
-  readonly readable: string;
-
-  constructor(readable: string) {
-    super(notUtf8);
-    this.readable = readable;
-  }
-}
-
-/** Without a chunk, decodes the bytes that are left over from the last one. */
-function decode(decoder: TextDecoder, chunk?: Uint8Array): string {
+/** Without a chunk, decodes what is left of the last one. Undefined if the bytes are not text. */
+function decode(decoder: TextDecoder, chunk?: Uint8Array): string | undefined {
   try {
-    return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });
+    return decoder.decode(chunk, { stream: chunk !== undefined });
   } catch {
-    const [readable = ""] = new TextDecoder(decoder.encoding).decode(chunk).split("\ufffd");
-    throw new NotUtf8(`${readable}\ufffd`);
+    return undefined;
   }
 }
 

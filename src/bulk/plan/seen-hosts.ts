@@ -44,21 +44,22 @@ export async function findUnseenHosts(
   const unseen = new Set(hosts.keys());
   let looked = { links: 0, isWhole: false };
   const readOlder = createReadOlder(looking);
-  const drop = (found: readonly ReadLink[]) => {
-    for (const link of found) for (const host of listHosts(link)) unseen.delete(host);
-  };
   const sort = { field: "clicks", direction: "desc" } as const;
   for (let page = 1; page <= mostPages && unseen.size > 0 && !looked.isWhole; page += 1) {
-    const found = await readIfAllowed(() => readOlder({ page, sort }));
+    const found = await look({ page, sort });
     if (found === undefined) return { unseen, looked };
-    drop(found.links);
     looked = { links: looked.links + found.links.length, isWhole: found.isLast };
   }
   const paths = [...unseen].flatMap((host) => hosts.get(host) ?? []).slice(0, mostPaths);
-  if (looked.isWhole || paths.length === 0) return { unseen, looked };
   const filters = [{ field: "path", condition: "in", value: paths } as const];
-  drop((await readIfAllowed(() => readOlder({ filters })))?.links ?? []);
+  if (!looked.isWhole && paths.length > 0) await look({ filters });
   return { unseen, looked };
+
+  async function look(input: ListInput): Promise<Older | undefined> {
+    const found = await readIfAllowed(() => readOlder(input));
+    for (const link of found?.links ?? []) for (const host of listHosts(link)) unseen.delete(host);
+    return found;
+  }
 }
 
 type Older = { readonly links: readonly ReadLink[]; readonly isLast: boolean };
