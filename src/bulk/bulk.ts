@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ClockAndRandom } from "../contract/clock.ts";
 import type { FilterInput } from "../contract/filters.ts";
 import { toSignal, type Leaving } from "../contract/leaving.ts";
@@ -63,6 +64,9 @@ export function createBulk(options: RunnerOptions) {
     findPlan: async (id: string, owner: Owner) =>
       isStorable(id) ? onlyOwn(await (await openState()).plans.find(id), owner) : undefined,
     listRows: async ({ id }: Plan, page: RowPage) => (await openState()).plans.listRows(id, page),
+    readWrites: async function* (plan: Plan) {
+      yield* readWrites(await openState(), plan);
+    },
     /** What the whole plan would do; for a job, what is left of it. */
     summarize: (
       plan: Plan,
@@ -123,21 +127,20 @@ async function saveExport(
   return { ...saved, count: counting.links, lacks: listLacks(counting) };
 }
 
-/** The rows that write, in batches; for a job, only the unfinished ones. */
-async function* readWrites(
-  { plans, jobs }: State,
-  plan: Plan,
-  job: Job | undefined,
-): AsyncGenerator<readonly PlanRow[]> {
+/** The rows that write; for a job, only the unfinished ones. */
+async function* readWrites({ plans, jobs }: State, plan: Plan, job?: Job): AsyncGenerator<PlanRow> {
   for (let from = 0; ;) {
-    const rows =
+    const page = { from, limit: rowsTogether };
+    const rows: readonly PlanRow[] =
       job === undefined
-        ? await plans.listRows(plan.id, { actions: writeActions, from, limit: rowsTogether })
-        : await jobs.listReceipts(job, { from, limit: rowsTogether, only: "open" });
-    yield rows;
+        ? await plans.listRows(plan.id, { actions: writeActions, ...page })
+        : await jobs.listReceipts(job, { only: "open", ...page });
+    yield* rows;
     const last = rows.at(-1);
     if (last === undefined || rows.length < rowsTogether) return;
     from = last.position + 1;
+    // Rows are read at once, and other work needs the event loop as well.
+    await nextTurn();
   }
 }
 

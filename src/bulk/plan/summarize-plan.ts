@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import { bringsNewApp } from "../../contract/rules/app-rules.ts";
 import type { Plan, PlanRow } from "../../state/plans.ts";
@@ -29,14 +28,10 @@ const mostRows = 60;
 export async function summarizePlan(
   asking: Looking,
   { undoes }: Pick<Plan, "undoes">,
-  batches: AsyncIterable<readonly PlanRow[]>,
+  rows: AsyncIterable<PlanRow>,
 ) {
   const tally = createTally();
-  for await (const batch of batches) {
-    for (const row of batch) countRow(tally, row);
-    // Rows of a file are there at once, and other work needs the event loop as well.
-    await nextTurn();
-  }
+  for await (const row of rows) countRow(tally, row);
   const { hosts, before, counts, clicksLost } = tally;
   // What an undo puts back are the hosts that the undone change has replaced.
   const judged = undoes === null ? [...hosts.keys()] : [];

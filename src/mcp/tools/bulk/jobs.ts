@@ -6,7 +6,7 @@ import { presentJob, presentReceipt, shortenTexts } from "../../../bulk/present.
 import type { JsonObject } from "../../../contract/json.ts";
 import { unauthorized, type FieldProblem } from "../../../contract/problem.ts";
 import type { Job } from "../../../state/jobs.ts";
-import { isFaulty, writeActions, type Plan, type PlanRow } from "../../../state/plans.ts";
+import { isFaulty, type Plan } from "../../../state/plans.ts";
 import { showHiddenIn } from "../../../text/show-hidden.ts";
 import { refuseForeign } from "../../access/limit-destinations.ts";
 import { describeTask } from "../../results/job-task.ts";
@@ -197,8 +197,6 @@ function createCancelJob(): Tool {
   });
 }
 
-const pageRows = 500;
-
 /**
  * A plan may be older than the rules for its rows: where links may point, and what the project's
  * pricing plan allows. A plan with a row that would be refused is refused before anyone is asked.
@@ -207,26 +205,15 @@ async function refuseForbiddenRows(plan: Plan, call: Call, tool: string): Promis
   const { keyContext, signal } = call;
   const findFault = createPricingCheck(keyContext, { ...keyContext, signal });
   const problems: FieldProblem[] = [];
-  for await (const planned of listRows(plan, keyContext)) {
-    const { row, position, fields, before } = planned;
-    const fault = await findFault(planned);
+  for await (const row of keyContext.bulk.readWrites(plan)) {
+    const fault = await findFault(row);
     if (fault !== undefined) throw explainEnd({ tool }, unauthorized(fault.message));
-    const place = `Row ${row ?? position + 1}: `;
-    for (const { field, message } of keyContext.checkDestinations(fields ?? {}, before ?? {})) {
-      if (problems.length < mostProblems) problems.push({ field, message: `${place}${message}` });
-    }
+    const place = `Row ${row.row ?? row.position + 1}: `;
+    const found = keyContext.checkDestinations(row.fields ?? {}, row.before ?? {});
+    const placed = found.map(({ field, message }) => ({ field, message: `${place}${message}` }));
+    problems.push(...placed.slice(0, mostProblems - problems.length));
   }
   refuseForeign(problems);
-}
-
-async function* listRows(plan: Plan, { bulk }: Call["keyContext"]): AsyncGenerator<PlanRow> {
-  for (let from = 0; ;) {
-    const rows = await bulk.listRows(plan, { from, limit: pageRows, actions: writeActions });
-    yield* rows;
-    const last = rows.at(-1);
-    if (last === undefined) return;
-    from = last.position + 1;
-  }
 }
 
 /** A job as an assistant reads it: the record, and what to do next. */
