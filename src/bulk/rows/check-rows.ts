@@ -99,7 +99,7 @@ export function createRowCheck({ operation, unit, takesAnyId = false, linkHosts 
   ): readonly FieldProblem[] {
     const first = seen.get(key);
     if (first === undefined) {
-      // A text that is cut out of a chunk of a file keeps the whole chunk in memory; a copy does not.
+      // A text cut out of a chunk of a file keeps the whole chunk in memory; a copy does not.
       seen.set(Buffer.from(key).toString(), row);
       return [];
     }

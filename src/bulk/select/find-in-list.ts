@@ -1,5 +1,6 @@
 import { CallFailure } from "../../client/call-failure.ts";
 import { describePage } from "../../contract/describe-page.ts";
+import type { ReadMeta } from "../../contract/fields.ts";
 import type { ListInput } from "../../contract/filters.ts";
 import { paging } from "../../contract/limits.ts";
 import { links, type ReadLink } from "../../contract/links.ts";
@@ -18,15 +19,22 @@ export type FindInput = ListInput & {
   readonly after?: number | undefined;
 };
 
-export type FoundPage = Awaited<ReturnType<typeof findInList>>;
+export type FoundPage = {
+  readonly links: readonly ReadLink[];
+  /** Includes how far the search came, if it did not reach the end. */
+  readonly meta: ReadMeta & {
+    readonly checked?: number;
+    readonly of?: number | undefined;
+    readonly complete?: false;
+  };
+};
 
 /** The most links that are checked for one answer. */
 const mostLinks = 10_000;
 /** As our own service orders a list. */
 const newestFirst = { field: "created_at", direction: "desc" } as const;
 
-/** `meta` includes how far the search came, if it did not reach the end. */
-export async function findInList(finding: InTime, input: FindInput) {
+export async function findInList(finding: InTime, input: FindInput): Promise<FoundPage> {
   const { page = 1, limit = paging.default_limit, sort = newestFirst, after = 0 } = input;
   const apps = await readAppNames(finding, input);
   const matches = createOwnMatch(input, apps, finding.linkHost);

@@ -72,6 +72,24 @@ export async function collectList<Item>(
 
 type ListQuery = { readonly filters?: readonly FilterInput[]; readonly sort: Sort };
 
+type PlacedPage<Item> = {
+  readonly rows: readonly Item[];
+  /** The place of the page's first row in the list. */
+  readonly start: number;
+  /** How far the list was read. */
+  readonly reached: number;
+  /** The places of unreadable rows, counted from the page's first row. */
+  readonly unreadRows: readonly number[];
+  /** How many rows were seen so far, and how many of them could not be read. */
+  readonly known: number;
+  readonly unread: number;
+  /** The server's count of the list's rows, if it gives one. */
+  readonly count: number | undefined;
+  /** Whether no row before this page can have been missed. */
+  readonly isJoined: boolean;
+  readonly isLast: boolean;
+};
+
 /**
  * Reads page after page, from a given place to the last page or to one that does not advance.
  * Deleted rows move the later ones forward, past the page that is read next. So each page begins
@@ -82,7 +100,7 @@ export async function* readPages<Item extends Row>(
   index: Endpoint,
   query: ListQuery,
   from = 0,
-) {
+): AsyncGenerator<PlacedPage<Item>> {
   const known = new Set<string | number>();
   let unread = 0;
   let begin = from;
@@ -115,22 +133,8 @@ export async function* readPages<Item extends Row>(
     const isAll = (meta.limit ?? undefined) === undefined && begin + known.size === count;
     const isLast = isAll || ((meta.next ?? undefined) === undefined && isEnd);
     const end = start + shown;
-    yield {
-      rows,
-      /** The place of the page's first row in the list, and how far the list was read. */
-      start,
-      reached: Math.max(end, reached),
-      /** The places of unreadable rows, counted from the page's first row. */
-      unreadRows,
-      /** How many rows were seen so far, and how many of them could not be read. */
-      known: known.size,
-      unread,
-      /** The server's count of the list's rows, if it gives one. */
-      count,
-      /** Whether no row before this page can have been missed. */
-      isJoined,
-      isLast,
-    };
+    const total = { known: known.size, unread, count, reached: Math.max(end, reached) };
+    yield { rows, start, unreadRows, ...total, isJoined, isLast };
     // A server that ignores the page number returns the same page every time.
     if (isLast || known.size === before || (end <= reached && !isSmaller)) return;
     reached = Math.max(end, reached);
