@@ -1,6 +1,6 @@
 import { CallFailure } from "../../client/call-failure.ts";
 import { describePage } from "../../contract/describe-page.ts";
-import type { ReadMeta } from "../../contract/fields.ts";
+import type { ReceivedMeta } from "../../contract/fields.ts";
 import type { ListInput } from "../../contract/filters.ts";
 import { paging } from "../../contract/limits.ts";
 import { links, type ReadLink } from "../../contract/links.ts";
@@ -22,7 +22,7 @@ export type FindInput = ListInput & {
 export type FoundPage = {
   readonly links: readonly ReadLink[];
   /** Includes how far the search came, if it did not reach the end. */
-  readonly meta: ReadMeta & {
+  readonly meta: ReceivedMeta & {
     readonly checked?: number;
     readonly of?: number | undefined;
     readonly complete?: false;
