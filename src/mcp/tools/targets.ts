@@ -142,10 +142,10 @@ export async function findLink(given: string, call: NamingCall): Promise<readonl
  * Our own service looks for paths and short paths at once. Others are asked for one at a time, and
  * not for the short one if a link has an exact path.
  */
-async function listAtPaths(
+export async function listAtPaths(
   paths: readonly string[],
   exact: readonly string[],
-  call: NamingCall,
+  call: Pick<Call, "ask" | "keyContext">,
 ): Promise<readonly JsonObject[]> {
   const read = (field: string) => {
     const [only = "", ...more] = paths;
@@ -227,7 +227,7 @@ async function listPage(
   }
 }
 
-export async function listRows(
+async function listRows(
   index: Endpoint,
   wanted: ListInput,
   call: Pick<Call, "ask">,

@@ -108,7 +108,7 @@ export function findWrittenProblems(
   if (fields !== links.create.body || typeof written["id"] !== "string") return [];
   const { ios_app: _ios, android_app: _android, ...plain } = sent;
   // The client read the response by the entry's schema, and the arguments were checked by another.
-  const link = { ...before, ...plain, ...pickLinkFields(written) } as VisitedLink;
+  const link = { ...before, ...plain, ...written } as VisitedLink;
   // A field that the server does not show may have a value.
   if (destinations.some((field) => link[field] === undefined)) return [];
   const visited: VisitedApps = {
@@ -126,11 +126,4 @@ function listWarning(
   fix: string,
 ): readonly CallProblem[] {
   return warning === undefined ? [] : [{ field, message: `${warning}.`, fix }];
-}
-
-/** A remote server may add fields to a link, with names that other things have here. */
-function pickLinkFields(body: JsonObject): JsonObject {
-  const names = Object.keys(contract.links.show.response.shape);
-  const shown = names.filter((name) => body[name] !== undefined);
-  return Object.fromEntries(shown.map((name) => [name, body[name]]));
 }

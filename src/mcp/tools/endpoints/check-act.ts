@@ -18,7 +18,7 @@ import { checkLink } from "../../../contract/rules/link-rules.ts";
 import { checkProject } from "../../../contract/rules/project-rules.ts";
 import { isBlank } from "../../../contract/text.ts";
 import { explainEnd, readIfPossible } from "../../results/tool-failure.ts";
-import { findRecord, listProjects, listRows } from "../targets.ts";
+import { findRecord, listAtPaths, listProjects } from "../targets.ts";
 import type { Call } from "../tool.ts";
 import type { Act } from "./act.ts";
 
@@ -138,15 +138,11 @@ async function listAtPath(path: string, call: CheckCall): Promise<readonly unkno
     const url = writeAddress(known.linkHost, path);
     return [(await call.ask(shortLinks.resolve, { url })).id];
   }
-  const found = [];
-  for (const field of ["path", "shortened_path"]) {
-    const filters = [{ field, condition: "eq", value: path } as const];
-    for (const row of await listRows(links.index, { filters }, call)) {
-      const other = row[field];
-      if (typeof other === "string" && normalizeForSearch(other) === path) found.push(row);
-    }
-  }
-  return listIds(found);
+  const isAt = (row: JsonObject) =>
+    [row["path"], row["shortened_path"]].some(
+      (other) => typeof other === "string" && normalizeForSearch(other) === path,
+    );
+  return listIds((await listAtPaths([path], [], call)).filter(isAt));
 }
 
 function listIds(records: readonly JsonObject[]): readonly unknown[] {

@@ -20,10 +20,12 @@ export function deriveTools(): readonly Tool[] {
   return listToolEndpoints().map(deriveTool);
 }
 
-/** For the model that chooses: what a tool does, when to use it and when not. */
+/**
+ * For the model that chooses: what a tool does, when to use it and when not. A tool that is not here
+ * has the summary of its endpoint.
+ */
 const descriptions: Readonly<Record<string, string>> = {
   list_links: "List links, filtered, sorted and paged.",
-  get_link: "Read one link.",
   create_link: "Create a link. Fails if the path is taken.",
   upsert_link: "Create a link, or overwrite the given fields of the one at this path.",
   update_link:
@@ -33,14 +35,11 @@ const descriptions: Readonly<Record<string, string>> = {
   shorten_link:
     "Make a short path for a link's address and query (irreversible) or any web address. " +
     "Needs the Pro plan.",
-  resolve_short_link: "Find the link at a short or full address. Needs no key.",
   list_ios_apps: "List the iOS apps.",
-  get_ios_app: "Read one iOS app.",
   register_ios_app: "Register an iOS app so links can open it.",
   update_ios_app: "Change an iOS app's fields. All but the name need approval.",
   delete_ios_app: "Delete an iOS app. Its links stay but stop opening it.",
   list_android_apps: "List the Android apps.",
-  get_android_app: "Read one Android app.",
   register_android_app: "Register an Android app so links can open it.",
   update_android_app: "Change an Android app's fields. All but the name need approval.",
   delete_android_app: "Delete an Android app. Its links stay but stop opening it.",
