@@ -13,7 +13,7 @@ import type { Clock } from "../../src/contract/clock.ts";
 import type { Scope } from "../../src/contract/scopes-and-roles.ts";
 import { createKeyContext, type SaveFile } from "../../src/mcp/access/key-context.ts";
 import type { Mode } from "../../src/mcp/approval/mode.ts";
-import { uncounted } from "../../src/mcp/approval/approve-overwrite.ts";
+import type { ApproveOverwrite } from "../../src/mcp/approval/approve-overwrite.ts";
 import { createRequireApproval } from "../../src/mcp/approval/require-approval.ts";
 import { createPreviews } from "../../src/mcp/access/saved-previews.ts";
 import { createClientMemory } from "../../src/mcp/protocol/client-memory.ts";
@@ -107,7 +107,7 @@ const self = { name: "waypost-tests", version: "1.0.0" };
 const origin = "http://deployment.example";
 
 /** There is no count of overwrites here, so each is treated as one of the first. */
-const approveOverwrite = () => Promise.resolve(uncounted);
+const approveOverwrite: ApproveOverwrite = (_, { carryOut }) => carryOut();
 /** No approvals and no plans here. */
 const noState = () => Promise.reject<State>(new Error("there is no state here"));
 

@@ -6,7 +6,6 @@ import { nobodyLeaves } from "../../contract/leaving.ts";
 import { utc, writeLocalTime } from "../../contract/local-time.ts";
 import { Problem } from "../../contract/problem.ts";
 import type { KeyContext } from "../../mcp/access/key-context.ts";
-import { uncounted } from "../../mcp/approval/approve-overwrite.ts";
 import { nobodyToAsk } from "../../mcp/approval/person.ts";
 import { explainEnd, ToolFailure } from "../../mcp/results/tool-failure.ts";
 import { callTool } from "../../mcp/tools/call-tool.ts";
@@ -128,7 +127,7 @@ async function call<Result>(
     keyContext: keepPreviewsApart(keyContext),
     requireApproval,
     // A person does it by hand, one at a time.
-    approveOverwrite: () => Promise.resolve(uncounted),
+    approveOverwrite: (_, { carryOut }) => carryOut(),
     person: { ...nobodyToAsk, client: consoleName },
     leaving: nobodyLeaves,
     // A job has a page on which it is followed, so that no form waits for its end.

@@ -30,7 +30,7 @@ type Shared = {
   readonly publicFiles: PublicFiles;
   /** What was written, by this key and by others. */
   readonly openHistory: () => Promise<History>;
-  /** The pages that a person looks at in a browser, where `pageOrigin` is. */
+  /** The pages that a person looks at in a browser, where `readListening` says. */
   readonly openPreviews: () => Promise<Previews>;
   /** Writes a file for a client on the same machine; undefined if that fails. */
   readonly saveFile?: SaveFile | undefined;
@@ -71,8 +71,6 @@ export type KeyContext = Shared &
     readonly mayAsk: (endpoint: Endpoint) => boolean;
     /** The list of tools was shown as it is now: whoever saw it is told of changes. */
     readonly noteListed: () => void;
-    /** Where pages for a person open, such as previews; undefined where nothing listens. */
-    readonly pageOrigin: () => Promise<string | undefined>;
     /** What is to be said of the addresses of links where some are shown, unless it was said. */
     readonly takeAddressNote: (areShown: () => boolean) => string | undefined;
     /** Takes over what the embedded service knows of the key by now. */
@@ -119,7 +117,7 @@ export const nobodyListens: VisibleListeners = { onChange: () => {}, onListed: (
 
 export function createKeyContext(options: KeyContextOptions): KeyContext {
   const { client, key, scopes, destinations, isOffered, lookUp, ...shared } = options;
-  const { origin, checksConditions, readListening } = shared;
+  const { origin, checksConditions } = shared;
   let { known } = options;
   const key_print = printKey(key);
   const { access, exploration, call, noteListed } = exploreAccess(options, key_print);
@@ -154,7 +152,6 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     get known() {
       return known;
     },
-    pageOrigin: async () => (await readListening())?.url,
     takeAddressNote: sayOnce(shared.describeAddresses),
     mayAsk: (endpoint) => isOffered(endpoint) && access.read(endpoint).state !== "denied",
     renew: async () => {

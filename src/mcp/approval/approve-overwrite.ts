@@ -1,5 +1,6 @@
 import { unaskedOverwrites } from "../../contract/approval-rules.ts";
 import type { State } from "../../state/state.ts";
+import { isRefused } from "../results/tool-failure.ts";
 import type { ApprovalRequest, Fact } from "./question.ts";
 import type { Mode } from "./mode.ts";
 
@@ -7,20 +8,20 @@ import type { Mode } from "./mode.ts";
  * Lets the first overwrites of a key through, and then asks: what a plan would be asked for is not
  * done unasked by many single calls (design.md, "Approval").
  */
-export type ApproveOverwrite = (
+export type ApproveOverwrite = <Result>(
   keyPrint: string,
-  describe: () => Promise<ApprovalRequest>,
-  approve: (request: ApprovalRequest) => Promise<void>,
-) => Promise<ApprovedOverwrite>;
-
-/** How it ended: what was refused was no overwrite, and a yes for it lets no others through. */
-export type ApprovedOverwrite = { readonly end: (isDone: boolean) => Promise<void> };
+  overwrite: {
+    readonly describe: () => Promise<ApprovalRequest>;
+    readonly approve: (request: ApprovalRequest) => Promise<void>;
+    readonly carryOut: () => Promise<Result>;
+  },
+) => Promise<Result>;
 
 type Options = { readonly mode: Mode; readonly openState: () => Promise<State> };
 
 export function createApproveOverwrite({ mode, openState }: Options): ApproveOverwrite {
-  return async (keyPrint, describe, approve) => {
-    if (mode === "full") return uncounted;
+  return async (keyPrint, { describe, approve, carryOut }) => {
+    if (mode === "full") return carryOut();
     const { counters, kept } = await openState();
     const grant = await kept.find("overwrite_grant", keyPrint);
     const taken = await counters.take(
@@ -28,19 +29,24 @@ export function createApproveOverwrite({ mode, openState }: Options): ApproveOve
         ? { overwrite: keyPrint }
         : { approved_overwrite: `${keyPrint} ${grant.saved_at}` },
     );
-    if (taken !== undefined) {
-      return { end: async (isDone) => (isDone ? undefined : taken.giveBack()) };
+    if (taken === undefined) {
+      const { question, ...request } = await describe();
+      const facts = [alsoAllowed, ...question.facts];
+      await approve({ ...request, question: { ...question, facts } });
     }
-    const { question, ...request } = await describe();
-    const facts = [alsoAllowed, ...question.facts];
-    await approve({ ...request, question: { ...question, facts } });
-    return {
-      end: async (isDone) => (isDone ? kept.save("overwrite_grant", keyPrint, true) : undefined),
-    };
+    // What was refused was no overwrite, and its approval lets no others through.
+    let isDone = true;
+    try {
+      return await carryOut();
+    } catch (error) {
+      isDone = !isRefused(error);
+      throw error;
+    } finally {
+      if (taken !== undefined && !isDone) await taken.giveBack();
+      if (taken === undefined && isDone) await kept.save("overwrite_grant", keyPrint, true);
+    }
   };
 }
-
-export const uncounted: ApprovedOverwrite = { end: () => Promise.resolve() };
 
 const { most, granted, window_ms } = unaskedOverwrites;
 const minutes = window_ms / 60_000;

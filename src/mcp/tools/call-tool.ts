@@ -159,7 +159,8 @@ function makeCall(tool: string, context: CallContext, warnings: Set<string>): Ca
     acted,
     writer: { realm, key_print, client: person.client ?? null },
     approve,
-    approveOverwrite: (describe) => approveOverwrite(key_print, describe, approve),
+    approveOverwrite: (describe, carryOut) =>
+      approveOverwrite(key_print, { describe, approve, carryOut }),
     problems: [],
     extras: { pictures: [], views: [] },
     showsViews: context.showsViews === true,

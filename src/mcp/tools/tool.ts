@@ -9,7 +9,6 @@ import type { ChangeAuthor } from "../../state/history.ts";
 import type { Access, Reading } from "../access/key-access.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import type { ApprovalRequest } from "../approval/question.ts";
-import type { ApprovedOverwrite } from "../approval/approve-overwrite.ts";
 import type { CallProblem } from "../results/call-problem.ts";
 import type { Task } from "../results/job-task.ts";
 import type { Acted } from "../results/tool-failure.ts";
@@ -87,10 +86,11 @@ export type Call = {
   readonly writer: ChangeAuthor;
   /** Throws until a person has approved of this very request. */
   readonly approve: (request: ApprovalRequest) => Promise<void>;
-  /** As `approve`, but only where the key has overwritten many things without being asked. */
-  readonly approveOverwrite: (
+  /** Carries out an overwrite, approved where the key has overwritten many things unasked. */
+  readonly approveOverwrite: <Result>(
     describe: () => Promise<ApprovalRequest>,
-  ) => Promise<ApprovedOverwrite>;
+    carryOut: () => Promise<Result>,
+  ) => Promise<Result>;
   /** What is wrong although the call succeeds. */
   readonly problems: CallProblem[];
   readonly extras: Extras;

@@ -1,8 +1,7 @@
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import { digestOf } from "../../../text/digest.ts";
 import type { ApprovalRequest, Question } from "../../approval/question.ts";
-import { uncounted, type ApprovedOverwrite } from "../../approval/approve-overwrite.ts";
-import { explainEnd, isChanged, isRefused, refuseChanged } from "../../results/tool-failure.ts";
+import { explainEnd, isChanged, refuseChanged } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 
 /** What a call of a tool that writes is about to do, which a person may have to approve. */
@@ -27,32 +26,22 @@ export async function actAsShown<Result>(
   call: ActCall,
 ): Promise<Result> {
   for (let tries = 1; ; tries += 1) {
-    const act = await prepare();
-    let overwrite = uncounted;
     try {
-      overwrite = await requireApproval(act, call);
-      // A server that checks no conditions is read once more right before the act. A change between
-      // this read and the act goes unnoticed there.
-      if (act.asks === "always" && !call.keyContext.checksConditions) {
-        const { state } = await prepare();
-        if (digestOf(state) !== digestOf(act.state)) throw refuseChanged(act.tool);
-      }
-      const result = await act.carryOut();
-      await overwrite.end(true);
-      return result;
+      return await actOnce(prepare, call);
     } catch (error) {
-      await overwrite.end(!isRefused(error));
       // The target changed since it was shown. This would be another act, so it starts again.
       if (!isChanged(error) || tries === mostTries) throw error;
     }
   }
 }
 
-async function requireApproval(
-  { asks, describe, endpoints, tool, args, target, state }: PreparedAct<unknown>,
+async function actOnce<Result>(
+  prepare: () => Promise<PreparedAct<Result>>,
   { approve, approveOverwrite, keyContext }: ActCall,
-): Promise<ApprovedOverwrite> {
-  if (asks === "never") return uncounted;
+): Promise<Result> {
+  const { asks, describe, carryOut, endpoints, ...prepared } = await prepare();
+  const { tool, state } = prepared;
+  if (asks === "never") return carryOut();
   const request = async () => {
     const question = await describe();
     for (const endpoint of new Set(endpoints)) {
@@ -60,9 +49,14 @@ async function requireApproval(
         throw explainEnd({ tool, endpoint }, error);
       });
     }
-    return { tool, args, target, state, question };
+    return { ...prepared, question };
   };
-  if (asks === "after_many") return approveOverwrite(request);
+  if (asks === "after_many") return approveOverwrite(request, carryOut);
   await approve(await request());
-  return uncounted;
+  // A server that checks no conditions is read once more right before the act. A change between
+  // this read and the act goes unnoticed there.
+  const isStale =
+    !keyContext.checksConditions && digestOf((await prepare()).state) !== digestOf(state);
+  if (isStale) throw refuseChanged(tool);
+  return carryOut();
 }

@@ -251,7 +251,7 @@ type Page = { readonly html: string; readonly problems?: readonly CallProblem[] 
 
 /** Undefined where nothing listens, and for a page that is too long to be saved. */
 async function openInBrowser(html: string, { keyContext }: Call): Promise<string | undefined> {
-  const origin = await keyContext.pageOrigin();
+  const origin = (await keyContext.readListening())?.url;
   if (origin === undefined) return undefined;
   const previews = await keyContext.openPreviews();
   const token = await previews.save(keyContext.key_print, html);
