@@ -22,8 +22,6 @@ import type { Call } from "../tool.ts";
 export type Act = {
   readonly endpoint: Endpoint;
   readonly kind: ResourceKind;
-  /** The arguments as they came: an approval is bound to them. */
-  readonly given: JsonObject;
   /** What is sent. */
   readonly input: JsonObject;
   /** The id of its target, where that exists and is known. */
@@ -76,7 +74,7 @@ export async function prepareAct(
   const touched = isEnd ? await readTouched(kind, before, call) : undefined;
   const beside = chosen.map(pickLasting);
   const known = { ...target, isFresh, registered, beside, missing, touched };
-  return completeAct({ endpoint, kind, given, input, ...known });
+  return completeAct({ endpoint, kind, input, ...known });
 }
 
 /** What follows from what is sent and from what exists. */

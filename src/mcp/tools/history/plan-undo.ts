@@ -74,7 +74,6 @@ async function addAct(step: UndoStep, call: Asking): Promise<StepAct> {
   const act = completeAct({
     endpoint,
     kind,
-    given: input,
     input,
     id: now === null ? undefined : id,
     before: now,
