@@ -26,7 +26,7 @@ export type Access = {
   readonly read: (endpoint: Endpoint) => Reading;
   /** Whether a remote server's answer could show more than is known without it. */
   readonly isWorthAsking: (endpoint: Endpoint) => boolean;
-  /** Whether there is a key of which the embedded service knows nothing. */
+  /** Whether a remote server's key is used, so that only its answers show what it may do. */
   readonly canLearn: () => boolean;
   /** Takes over what the embedded service knows of the key. */
   readonly setFacts: (facts: KeyFacts) => void;

@@ -59,17 +59,17 @@ export type KeyContext = Shared &
     readonly linkHost: string | undefined;
     /** The project, or else the deployment: what one key has changed others of it may be shown. */
     readonly realm: string;
-    /** Whose changes the key is shown: its own, or all of the project's. */
+    /** Which changes the key may see: its own, or all of the project's. */
     readonly readers: Readers;
     /** Tells keys apart without naming them. */
     readonly key_print: string;
-    /** The embedded service's own id of the key; empty where a deployment elsewhere keeps it. */
+    /** The embedded service's own id of the key; empty for a remote server's key. */
     readonly key_id: string;
     /** As of the last `renew`. */
     readonly known: KnownKey;
     /** Whether the operator and the key allow the endpoint's own tool, as far as is known. */
     readonly mayAsk: (endpoint: Endpoint) => boolean;
-    /** The list of tools was shown as it is now: whoever saw it is told of changes. */
+    /** The list of tools was shown as it is now: from here on, clients are notified of changes. */
     readonly noteListed: () => void;
     /** What is to be said of the addresses of links where some are shown, unless it was said. */
     readonly takeAddressNote: (areShown: () => boolean) => string | undefined;
@@ -104,7 +104,7 @@ export type KeyContextOptions = Shared &
     readonly report: (error: unknown) => unknown;
   } & VisibleListeners;
 
-/** Whoever tells clients that their list of tools has changed. */
+/** What notifies clients that their list of tools has changed. */
 export type VisibleListeners = {
   /** More is known of the key than before. */
   readonly onChange: () => void;

@@ -12,7 +12,7 @@ export type LearnedAccess = {
   readonly find: (endpoint: Endpoint) => KnownTool | undefined;
   /** Another endpoint's denial that holds for this one as well. */
   readonly findImplied: (endpoint: Endpoint) => KnownTool | undefined;
-  /** The kinds of endpoint for which the key has turned out to be made. */
+  /** The kinds of endpoint that the key has been found to be for. */
   readonly listKinds: () => ReadonlySet<Endpoint["auth"]>;
   readonly noteGranted: (endpoint: Endpoint) => void;
   /** An answer that decides nothing, and would be the same the next time. */

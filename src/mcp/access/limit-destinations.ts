@@ -89,7 +89,7 @@ export function refuseForeign(problems: readonly PlacedProblem[]): void {
   throw new Problem(422, toSentence(messages), { problems });
 }
 
-/** A field that two lists refuse is told of once. */
+/** A field that two lists refuse is reported once. */
 function keepFirst(problems: readonly FieldProblem[]): readonly FieldProblem[] {
   const fields = problems.map(({ field }) => field);
   return problems.filter(({ field }, at) => fields.indexOf(field) === at);

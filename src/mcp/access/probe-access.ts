@@ -42,7 +42,7 @@ const nothing = Promise.resolve();
 
 /** Counted from a client's first message, so that its list comes in time. */
 const longestWait_ms = 1500;
-/** What was not answered is asked again beside a later call, and no sooner. */
+/** A probe without an answer is repeated after this time, next to a later call. */
 const pause_ms = 60_000;
 
 export function createExploration(options: ExplorationOptions): Exploration {
@@ -80,7 +80,7 @@ export function createExploration(options: ExplorationOptions): Exploration {
 
   function start(age_ms?: number): Promise<void> {
     if (running !== undefined) return running;
-    // This is looked at beside every call.
+    // This runs next to every call.
     if (!access.canLearn() || (isRecalled && listDue(age_ms).length === 0)) return nothing;
     const end = new AbortController();
     const round = runRound(age_ms)

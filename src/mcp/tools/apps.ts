@@ -258,7 +258,7 @@ function nameChange(
   return Object.fromEntries(members) as JsonObject;
 }
 
-/** Null without an app, and undefined for one that nobody could read. */
+/** Null without an app, and undefined for an app that could not be read. */
 function findName(
   app: unknown,
   member: AppMember,

@@ -45,7 +45,7 @@ export type CallContext = Pick<Call, "keyContext" | "tellProgress" | "report"> &
 /** Warnings of the server that a result shows, and their characters. */
 const mostWarnings = 5;
 const mostCharacters = 500;
-/** Enough to tell a few keys apart. */
+/** Enough to distinguish a few keys. */
 const shownCharacters = 8;
 
 /**
@@ -68,7 +68,7 @@ export async function callTool(
     return toCallResult(result, call.extras);
   } catch (error) {
     if (error instanceof PersonAsked) {
-      // The call begins anew with the answer.
+      // The client repeats the call with the answer.
       endWatch?.("asked");
       throw error;
     }
@@ -173,7 +173,7 @@ function makeCall(tool: string, context: CallContext, warnings: Set<string>): Ca
 /** Where the links of a key live, as far as that is known, or else the deployment. */
 function describePlace({ known, origin }: KeyContext): string | undefined {
   const { host } = new URL(known.linkHost ?? origin);
-  // The service in this process has a name that stands for no place.
+  // The name of the service in this process is not a real host.
   return host.endsWith(".invalid") ? undefined : host;
 }
 

@@ -163,7 +163,7 @@ async function readShortened(given: string, call: Call): Promise<string> {
   return writeAddress(linkHost, readPathOf(link)) + query.trimEnd();
 }
 
-/** Nobody means a path that begins with a host: it is that of the link at the address. */
+/** A path that begins with one of our hosts is an address: its link's path is meant. */
 async function readPath(given: string, call: Call, { tool }: Endpoint): Promise<string> {
   const address = readAddress(given, call);
   if (address?.isOurs === true) {

@@ -243,7 +243,7 @@ function refuseSearch(index: Endpoint, error: unknown): unknown {
   return new ToolFailure({ ...error.failure, next });
 }
 
-/** A record; null where none exists, undefined where the key may not read it or nobody can. */
+/** A record; null if it does not exist, undefined if it cannot be read. */
 export type Reading = JsonObject | null | undefined;
 
 export async function readRecord(

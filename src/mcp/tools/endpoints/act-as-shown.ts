@@ -53,8 +53,8 @@ async function actOnce<Result>(
   };
   if (asks === "after_many") return approveOverwrite(request, carryOut);
   await approve(await request());
-  // A server that checks no conditions is read once more right before the act. A change between
-  // this read and the act goes unnoticed there.
+  // A server that checks no conditions is read again right before the act. A change between this
+  // read and the act is not noticed there.
   const isStale =
     !keyContext.checksConditions && digestOf((await prepare()).state) !== digestOf(state);
   if (isStale) throw refuseChanged(tool);

@@ -40,7 +40,7 @@ export type Act = {
   readonly missing: readonly ResourceKind[];
   /** The links that a deletion would touch. */
   readonly touched?: TouchedLinks | undefined;
-  /** Why a person has to approve of it; none where nobody is asked. */
+  /** Why a person has to approve it; empty if no approval is needed. */
   readonly reasons: readonly ApprovalReason[];
 };
 

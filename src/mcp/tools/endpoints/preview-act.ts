@@ -136,7 +136,7 @@ export async function previewWrite(act: Subject, call: PreviewCall): Promise<Que
   };
 }
 
-/** In the words of whoever asked for it, where only one thing changes. */
+/** In the user's own words, where only one thing changes. */
 function writeHeadline(act: Subject): Pick<Question, "title" | "button"> {
   const { label } = act.kind;
   if (act.before === null) return { title: `Create a ${label}`, button: `Create ${label}` };
