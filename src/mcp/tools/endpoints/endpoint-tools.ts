@@ -21,8 +21,8 @@ export function deriveTools(): readonly Tool[] {
 }
 
 /**
- * For the model that chooses: what a tool does, when to use it and when not. A tool that is not here
- * has the summary of its endpoint.
+ * For the model that chooses: what a tool does, when to use it and when not. Other tools have the
+ * summary of their endpoint.
  */
 const descriptions: Readonly<Record<string, string>> = {
   list_links: "List links, filtered, sorted and paged.",
