@@ -12,13 +12,7 @@ import { writeActions, type Plan, type PlanRow, type RowPage } from "../state/pl
 import type { State } from "../state/state.ts";
 import { createRunner, type RunnerOptions } from "./apply/job-runner.ts";
 import { LineBusy, throwIfCancelled, WorkCancelled } from "./bulk-errors.ts";
-import {
-  countEach,
-  listLacks,
-  startCount,
-  writePages,
-  type ExportFormat,
-} from "./files/write-links.ts";
+import { createExportCount, writePages, type ExportFormat } from "./files/write-links.ts";
 import { onlyOwn, type Owner } from "./owner.ts";
 import { makePlan, type PlanWanted } from "./plan/make-plan.ts";
 import { listWrittenLinks } from "./plan/seen-hosts.ts";
@@ -116,15 +110,15 @@ async function saveExport(
   { key_print, call, linkHost }: Owner,
   signal: AbortSignal,
 ) {
-  const counting = startCount();
+  const counting = createExportCount();
   const parts = selectParts({ call, signal, linkHost }, filters, search);
   // A key that may not read links is refused before anything is opened or saved.
-  const counted = await readAhead(countEach(parts, counting));
+  const counted = await readAhead(counting.pass(parts));
   const type = format === "csv" ? "text/csv" : "application/json";
   const file = { type, texts: writePages(counted, format, pageBytes) };
   const { kept } = await options.openState();
   const saved = await saveExportPages(kept, file, key_print, options);
-  return { ...saved, count: counting.links, lacks: listLacks(counting) };
+  return { ...saved, count: counting.readCount(), lacks: counting.listLacks() };
 }
 
 /** The rows that write; for a job, only the unfinished ones. */

@@ -2,10 +2,8 @@ import { stat } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import {
-  countEach,
+  createExportCount,
   exportFormats,
-  listLacks,
-  startCount,
   writeWhole,
   type ExportFormat,
 } from "../bulk/files/write-links.ts";
@@ -53,10 +51,10 @@ async function run({ config, flags, host }: ExportInvocation): Promise<void> {
   const counted = await withKnownBulk(options, async ({ owner: { call, linkHost }, signal }) => {
     // Nothing is written before the server accepts the key.
     await call(contract.links.index, { limit: 1 }, signal);
-    const counting = startCount();
+    const counting = createExportCount();
     const failed = new AbortController();
     const asking = { call, linkHost, signal: AbortSignal.any([signal, failed.signal]) };
-    const parts = countEach(selectParts(asking, filters, search), counting);
+    const parts = counting.pass(selectParts(asking, filters, search));
     try {
       await write(Readable.from(writeWhole(parts, format)), flags, signal);
     } finally {
@@ -66,8 +64,8 @@ async function run({ config, flags, host }: ExportInvocation): Promise<void> {
     }
     return counting;
   });
-  const count = counted.links;
-  for (const lack of listLacks(counted)) say(`${lack}.`);
+  const count = counted.readCount();
+  for (const lack of counted.listLacks()) say(`${lack}.`);
   if (json === true) return printJson({ export: { file, count, format } });
   const links = count === 1 ? "1 link" : `${count} links`;
   say(`${links}${file === undefined ? "" : ` in ${quote(file, 200)}`}.`);

@@ -52,50 +52,40 @@ export async function* writeWhole(
   if (format === "json") yield "]\n";
 }
 
-/** Passes the links on, and counts them and what is unknown about them. */
-export async function* countEach(
-  parts: AsyncIterable<SelectedPart>,
-  counted: ExportCount,
-): AsyncGenerator<readonly ReadLink[]> {
-  for await (const { rows, unread } of parts) {
-    counted.links += rows.length;
-    counted.unread += unread;
-    for (const link of rows) {
-      for (const name of exportColumns) if (link[name] === undefined) counted.unknown.add(name);
-    }
-    yield rows;
-  }
-}
-
 type SelectedPart = { readonly rows: readonly ReadLink[]; readonly unread: number };
 
-export type ExportCount = {
-  links: number;
-  /** Links that could not be read, and are not in the file. */
-  unread: number;
-  /** Columns that some link did not show. */
-  readonly unknown: Set<string>;
-};
-
-export function startCount(): ExportCount {
-  return { links: 0, unread: 0, unknown: new Set() };
-}
-
-/** What readers of the file have to know. */
-export function listLacks({ unread, unknown }: ExportCount): readonly string[] {
-  const many = unread === 1 ? "1 link" : `${unread} links`;
-  const columns = [...unknown].join(", ");
-  return [
-    ...(unread > 0
-      ? [`${many} could not be read, and ${unread === 1 ? "is" : "are"} not in the file`]
-      : []),
-    ...(unknown.size > 0
-      ? [
-          `The server did not return ${columns} for every link. Before you import a CSV file ` +
-            "again, remove these columns, because an empty cell clears its field",
-        ]
-      : []),
-  ];
+/** Passes links on to a file, and counts them and what the file lacks. */
+export function createExportCount() {
+  let links = 0;
+  let unread = 0;
+  const unknown = new Set<string>();
+  return {
+    pass: async function* (parts: AsyncIterable<SelectedPart>) {
+      for await (const part of parts) {
+        links += part.rows.length;
+        unread += part.unread;
+        for (const link of part.rows) {
+          for (const name of exportColumns) if (link[name] === undefined) unknown.add(name);
+        }
+        yield part.rows;
+      }
+    },
+    readCount: () => links,
+    /** What readers of the file have to know, as sentences without a full stop. */
+    listLacks: (): readonly string[] => {
+      const lost =
+        unread === 1
+          ? "1 link could not be read, and is"
+          : `${unread} links could not be read, and are`;
+      const left =
+        `The server did not return ${[...unknown].join(", ")} for every link. Before you import ` +
+        "a CSV file again, remove these columns, because an empty cell clears its field";
+      return [
+        ...(unread > 0 ? [`${lost} not in the file`] : []),
+        ...(unknown.size > 0 ? [left] : []),
+      ];
+    },
+  };
 }
 
 function writeItem(link: ReadLink, format: ExportFormat): string {
