@@ -1,7 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { beforeEach, describe, expect, test } from "vitest";
 import { messages } from "../../../src/contract/messages.ts";
-import { quoteAnswer } from "../../../src/contract/server-answer.ts";
 import { createGate, createTestClock, waitUntil } from "../../support/clock.ts";
 import { openForEach } from "../../support/open-for.ts";
 import {
@@ -138,17 +137,6 @@ describe("the next process", () => {
     expect(await stage.listNames()).toEqual(names);
   });
 
-  test("says since when a reason is known", async () => {
-    pass(hour_ms);
-    await using stage = await start({ probe: "off" });
-    expect((await explainAccess(stage)).tools).toContainEqual({
-      tool: "update_link",
-      state: "denied",
-      reason: quoteAnswer("deployment.example", messages.scope_missing("links.update")),
-      since: "2026-01-15T12:00:00.000Z",
-    });
-  });
-
   test("reports new and lost rights of a key with one notice", async () => {
     await change(["links.index", "links.update", "ios_apps.show"]);
     await using stage = await start();
@@ -162,25 +150,18 @@ describe("the next process", () => {
     expect(await third.listNames()).toEqual(names);
   });
 
-  test("keeps the tools of an account that is suspended for a while", async () => {
+  test.each([
+    ["the account is suspended", answering(401, { error: messages.account_suspended })],
+    ["the remote server fails", answering(500, { error: "Oops" })],
+  ])("keeps the tools while %s", async (_, send) => {
     await using first = await start({ probe: "off" });
     const names = await first.listNames();
-    const error = messages.account_suspended;
-    await using stage = await start({ send: answering(401, { error }) });
+    await using stage = await start({ send });
     expect(await stage.listNames()).toEqual(names);
     await stage.settle();
     await stage.callTool("explain_access");
     expect(await stage.listNames()).toEqual(names);
     expect(stage.countChanges()).toBe(0);
-  });
-
-  test("keeps the tools while the remote server fails", async () => {
-    await using first = await start({ probe: "off" });
-    const names = await first.listNames();
-    await using stage = await start({ send: answering(500, { error: "Oops" }) });
-    expect(await stage.listNames()).toEqual(names);
-    await stage.settle();
-    expect(await stage.listNames()).toEqual(names);
     await using third = await start({ probe: "off" });
     expect(await third.listNames()).toEqual(names);
   });
@@ -236,18 +217,6 @@ describe("a process that runs for days", () => {
     expect(stage.countChanges()).toBe(1);
     expect(await stage.listNames()).toContain("update_link");
   });
-
-  test("probes for explain_access at most once a minute", async () => {
-    await using stage = await start();
-    await stage.listNames();
-    await change(["links.index", "links.show", "links.update"]);
-    pass(59_999);
-    await stage.callTool("explain_access");
-    expect(await stage.listNames()).not.toContain("update_link");
-    pass(1);
-    await stage.callTool("explain_access");
-    expect(await stage.listNames()).toContain("update_link");
-  });
 });
 
 describe("the refusal of a call", () => {
@@ -291,25 +260,6 @@ describe("two processes at once", () => {
     await using three = await start();
     expect(await three.listNames()).toEqual(names);
     expect(three.asked).toEqual([]);
-  });
-
-  test("each notice changes, and the later answer is remembered", async () => {
-    await using one = await start();
-    await one.listNames();
-    await one.settle();
-    pass(hour_ms);
-    await change(["links.show"]);
-    await using two = await start();
-    await two.listNames();
-    await two.callTool("explain_access");
-    expect(await two.listNames()).not.toContain("list_links");
-    expect(await one.listNames()).toContain("list_links");
-    pass(hour_ms);
-    await change(["links.index", "links.show"]);
-    await one.callTool("list_links");
-    await one.settle();
-    await using three = await start({ probe: "off" });
-    await waitUntil(async () => (await three.listNames()).includes("list_links"));
   });
 });
 

@@ -1,15 +1,19 @@
 import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { createPageServer, type PageServer } from "../../../src/mcp/approval/page-server.ts";
-import { approvalPath } from "../../../src/mcp/approval/approval-page.ts";
-import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
-import { launchBrowser, openTab, lookAtPage, sizes } from "../../support/browser.ts";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import type { AssistantWorld } from "../../support/assistant-world.ts";
+import {
+  createPagedWorld,
+  launchBrowser,
+  lookAtPage,
+  openTab,
+  sizes,
+} from "../../support/browser.ts";
+import { openForEach } from "../../support/open-for.ts";
 
-/** Every act that asks, as a person meets it on the page, whose states are in states.test.ts. */
+/** The approval page of every act that asks. The states of the page are in states.test.ts. */
 
 let browser: Browser;
 let assistant: AssistantWorld;
-let listener: PageServer;
 
 beforeAll(async () => {
   browser = await launchBrowser();
@@ -19,16 +23,10 @@ afterAll(async () => {
   await browser.close();
 });
 
-beforeEach(async () => {
-  assistant = await createAssistantWorld({ openPage: (id) => listener.open(approvalPath, id) });
-  listener = createPageServer(assistant.fetchPage);
-});
+openForEach(createPagedWorld, (opened) => (assistant = opened));
 
 afterEach(async () => {
   for (const context of browser.contexts()) await context.close();
-  listener.close();
-  expect(assistant.reported).toEqual([]);
-  await assistant[Symbol.asyncDispose]();
 });
 
 type Args = Readonly<Record<string, unknown>>;
@@ -41,7 +39,7 @@ async function ask(tool: string, args: Args, { callTool }: Caller = assistant): 
   return structured.error.approval.url;
 }
 
-/** A call that a person lets happen, where it asks. */
+/** Calls a tool, and approves the call if it asks. */
 async function act(tool: string, args: Args) {
   const first = await assistant.callTool(tool, args);
   const url = first.structured.error?.approval?.url;
@@ -49,11 +47,6 @@ async function act(tool: string, args: Args) {
   await assistant.press(url, "approve");
   return (await assistant.callTool(tool, args)).structured;
 }
-
-async function connect(scopes: Parameters<AssistantWorld["world"]["addKey"]>[0]) {
-  return assistant.connect({ key: await assistant.world.addKey(scopes) });
-}
-
 async function setClicks(id: string, clicks: number): Promise<void> {
   await assistant.world.store.write((db) =>
     db.updateTable("links").set({ clicks }).where("id", "=", id).execute(),
@@ -116,14 +109,7 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
     'Delete the link "Spring sale"',
     async () => ask("delete_link", { id: (await plantLink()).id }),
   ],
-  "delete a link unread": [
-    "Delete the link that this API key cannot read",
-    async () => {
-      const { id } = await plantLink();
-      return ask("delete_link", { id }, await connect({ scopes: ["links.destroy"] }));
-    },
-  ],
-  "point a link elsewhere": [
+  "point a link at another host": [
     "seconds ago by this key. Before that: web address",
     async () => {
       const { id } = await plantLink();
@@ -131,10 +117,6 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
       assistant.advance(20_000);
       return ask("update_link", { id, url: "https://\u0430pple.com/spring?utm_source=mail" });
     },
-  ],
-  "move a link": [
-    "Move the link",
-    async () => ask("update_link", { id: (await plantLink()).id, path: "summer-sale/ü" }),
   ],
   "change much of a link": [
     'Change the link "Spring sale"',
@@ -166,36 +148,12 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
         android_app: { package_name: "com.example.shop", fingerprints: [print("A")] },
       }),
   ],
-  "register an app": ["Register the Android app", () => ask("register_android_app", androidApp)],
   "change an iOS app": [
     "Links that open this app",
     async () => {
       const { id } = await assistant.plant("ios_app", iosApp);
       await plantLink({ ios_app: { bundle_id: iosApp.bundle_id } });
       return ask("update_ios_app", { id, team_id: "NEWTEAM123", app_store_id: "123456789" });
-    },
-  ],
-  "change an Android app": [
-    "SHA-256 fingerprints",
-    async () => {
-      const { id } = await assistant.plant("android_app", androidApp);
-      return ask("update_android_app", { id, fingerprints: [print("A"), print("C")] });
-    },
-  ],
-  "delete an app": [
-    "Delete the iOS app",
-    async () => {
-      const { id } = await assistant.plant("ios_app", iosApp);
-      await plantLink({ ios_app: { bundle_id: iosApp.bundle_id } });
-      return ask("delete_ios_app", { id });
-    },
-  ],
-  "delete a project": [
-    'Delete the project "Default" permanently',
-    async () => {
-      await plantLink();
-      const { master, project } = assistant.world;
-      return ask("delete_project", { id: project.id }, await assistant.connect({ key: master }));
     },
   ],
   "change a domain": [
@@ -223,7 +181,7 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
       return ask("update_link", { id, name: "Spring and summer sale" });
     },
   ],
-  "point many links elsewhere": [
+  "point many links at another host": [
     'Point 24 links to "example.org/new"',
     async () => {
       const paths = await plantMany(24);
@@ -302,15 +260,6 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
       return ask("publish_template", { body: writeBody("Summer sale"), css: `${css}\n` });
     },
   ],
-  "publish a page half read": [
-    "This API key cannot read it",
-    async () => {
-      await act("publish_template", { body: writeBody("Spring sale"), css });
-      const scopes = ["page_templates.publish", "links.show"] as const;
-      const client = await connect({ scopes });
-      return ask("publish_template", { body: writeBody("Summer sale"), css }, client);
-    },
-  ],
   "take a page down": [
     "Unpublish the project's page",
     async () => {
@@ -328,13 +277,16 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
   ],
 };
 
-test.each(Object.entries(acts))("%s", async (name, [says, make]) => {
-  const page = await open(await make());
-  const text = await page.getByRole("main").innerText();
-  expect(text).toContain(says);
-  expect(text).not.toMatch(/\{"|\[object|undefined|NaN/);
-  await lookAtPage(page, `act ${name}`);
-});
+test.each(Object.entries(acts))(
+  "the page for %s is complete and accessible",
+  async (name, [says, make]) => {
+    const page = await open(await make());
+    const text = await page.getByRole("main").innerText();
+    expect(text).toContain(says);
+    expect(text).not.toMatch(/\{"|\[object|undefined|NaN/);
+    await lookAtPage(page, `act ${name}`);
+  },
+);
 
 async function open(url: string): Promise<Page> {
   const page = await openTab(browser, { viewport: sizes.desktop });

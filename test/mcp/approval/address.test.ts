@@ -12,7 +12,7 @@ import type { Reply, ToolResult } from "../../support/mcp-clients.ts";
 import { openForEach } from "../../support/open-for.ts";
 import type { RawCall, RawResult } from "../../support/mcp-http.ts";
 
-/** A client that opens the approval page: the call waits, and goes on by itself. */
+/** A client that opens the approval page: the call waits for the answer, and then continues. */
 
 const opens = { elicitation: { url: {} } };
 const agree: Reply = { action: "accept" };
@@ -21,7 +21,7 @@ const patience_ms = 50_000;
 
 let assistant: AssistantWorld;
 let id: string;
-/** The pages that the client was asked to open, one after the other. */
+/** The pages that the client was asked to open. */
 let pages: string[];
 
 openForEach(createAssistantWorld, async (opened) => {
@@ -34,7 +34,7 @@ afterEach(() => {
   expect(assistant.reported).toEqual([]);
 });
 
-/** A person who takes a second for the question whether to open the page. */
+/** A client whose person takes a second to answer whether to open the page. */
 function connect(era: Era, answer: Elicit = () => agree, capabilities: object = opens) {
   const elicit: Elicit = (message, address) => {
     pages.push(address.url ?? "no page");
@@ -48,7 +48,7 @@ function remove({ callTool }: AssistantClient): Promise<ToolResult> {
   return callTool("delete_link", { id });
 }
 
-/** The call has looked at the page, and looks again after this. */
+/** Answers the page while the call waits, and lets the call notice it. */
 async function decide(decision: "approve" | "decline"): Promise<void> {
   await assistant.untilAsleep();
   await assistant.press(pages.at(-1) ?? "", decision);
@@ -65,8 +65,8 @@ async function rename(name: string): Promise<void> {
   expect(reply.status).toBe(200);
 }
 
-describe.each(eras)("before a %s client that opens addresses", (era) => {
-  test("the call waits for the page, and goes on once it is approved", async () => {
+describe.each(eras)("for a %s client that opens addresses", (era) => {
+  test("a call waits for the page, and continues once it is approved", async () => {
     const asked: unknown[] = [];
     const client = await connect(era, (message, { url = "", elicitationId }) => {
       asked.push(message.split("\n")[0], new URL(url).pathname, elicitationId);
@@ -81,13 +81,13 @@ describe.each(eras)("before a %s client that opens addresses", (era) => {
     expect((await call).structured.deleted.id).toBe(id);
     expect(assistant.writes).toEqual([`DELETE /api/v1/links/${id}`]);
     const [, approval] = /\/([\w-]{27})$/.exec(pages[0] ?? "") ?? [];
-    // The revision of 2026 knows neither the id nor the notice: there the result is the notice.
+    // The revision of 2026 has neither the id nor the notice.
     const named = era === "modern" ? undefined : approval;
     expect(asked).toEqual(['Delete the link "Spring"', `/approve/${approval}`, named]);
     expect(client.completed).toEqual(named === undefined ? [] : [named]);
   });
 
-  test("a page that is declined ends the call, and the next one asks anew", async () => {
+  test("a declined page ends the call, and the next call asks again", async () => {
     const client = await connect(era);
     const call = remove(client);
     await decide("decline");
@@ -111,7 +111,7 @@ describe.each(eras)("before a %s client that opens addresses", (era) => {
     expect((await call).structured.deleted.id).toBe(id);
   });
 
-  test("a page that was answered before the client was is an answer as well", async () => {
+  test("a page answered before the client replies counts", async () => {
     const client = await connect(era, async (_, { url = "" }) => {
       await assistant.press(url, "approve");
       return agree;
@@ -119,7 +119,7 @@ describe.each(eras)("before a %s client that opens addresses", (era) => {
     expect((await remove(client)).structured.deleted.id).toBe(id);
   });
 
-  test("what changed meanwhile is asked about again, on a page of its own", async () => {
+  test("a changed target is asked about again on a new page", async () => {
     const client = await connect(era);
     const call = remove(client);
     await assistant.untilAsleep();
@@ -133,8 +133,7 @@ describe.each(eras)("before a %s client that opens addresses", (era) => {
     expect(assistant.writes).toHaveLength(1);
   });
 
-  // Over a wire nothing tells when the second one has come so far.
-  test("two calls that wait for one page are one act", async () => {
+  test("two calls that wait for one page act once", async () => {
     const client = await connect(era);
     const calls = [remove(client), remove(client)];
     // Both share one look at the page.
@@ -144,13 +143,13 @@ describe.each(eras)("before a %s client that opens addresses", (era) => {
     const results = await Promise.all(calls);
     const codes = results.map(({ structured }) => structured.error?.code);
     expect(codes.filter((code) => code === undefined)).toHaveLength(1);
-    // The other finds its approval used, or the link gone.
+    // The other call finds its approval used, or the link deleted.
     expect(codes.join("")).toMatch(/^(approval_declined|not_found)$/);
     expect(assistant.writes).toHaveLength(1);
     expect(new Set(pages).size).toBe(1);
   });
 
-  test("a caller that leaves is waited for no longer, and nothing is done for it", async () => {
+  test("a cancelled call ends, and its approval is kept for the next one", async () => {
     const client = await connect(era);
     const leaving = new AbortController();
     const call = client.callTool("delete_link", { id }, {}, { signal: leaving.signal });
@@ -162,7 +161,7 @@ describe.each(eras)("before a %s client that opens addresses", (era) => {
     await assistant.press(pages[0] ?? "", "approve");
     assistant.advance(look_ms);
     await expectUntouched();
-    // The yes is kept for whoever makes the same call again.
+    // The same call made again uses the approval.
     expect((await remove(client)).structured.deleted.id).toBe(id);
     expect(pages).toHaveLength(1);
   });
@@ -170,16 +169,16 @@ describe.each(eras)("before a %s client that opens addresses", (era) => {
   test.each<[string, Reply, string]>([
     ["does not want the page opened", { action: "decline" }, "approval_declined"],
     ["closes the question", { action: "cancel" }, "approval_required"],
-  ])("a person who %s is no yes", async (_, reply, code) => {
+  ])("a person who %s does not approve", async (_, reply, code) => {
     const client = await connect(era, () => reply);
     const { error } = (await remove(client)).structured;
     expect(error.code).toBe(code);
-    // Whoever closed it may still want to open it.
+    // A person who closed the question may still open the page.
     expect(error.approval?.url).toBe(code === "approval_required" ? pages[0] : undefined);
     await expectUntouched();
   });
 
-  test("to agree and tick a box that nobody showed is no yes either", async () => {
+  test("a ticked box that was not shown approves nothing", async () => {
     const client = await connect(era, () => ({ action: "accept", content: { approve: true } }));
     const call = remove(client);
     await assistant.untilAsleep();
@@ -189,7 +188,7 @@ describe.each(eras)("before a %s client that opens addresses", (era) => {
     await expectUntouched();
   });
 
-  test("a short question is still asked in the form, where it has one", async () => {
+  test("a client that also has forms is asked in the form", async () => {
     const both = { elicitation: { form: {}, url: {} } };
     const ticked: Reply = { action: "accept", content: { approve: true } };
     const client = await connect(era, () => ticked, both);
@@ -197,10 +196,10 @@ describe.each(eras)("before a %s client that opens addresses", (era) => {
     expect(pages).toEqual(["no page"]);
   });
 
-  test("is told of a wait where it asked to be", async () => {
-    const told: (string | undefined)[] = [];
+  test("a waiting call reports its progress on request", async () => {
+    const messages: (string | undefined)[] = [];
     const client = await connect(era);
-    const onprogress = ({ message }: { message?: string | undefined }) => told.push(message);
+    const onprogress = ({ message }: { message?: string | undefined }) => messages.push(message);
     const call = client.callTool("delete_link", { id }, {}, { onprogress });
     for (let waited = 0; waited < 3; waited += 1) {
       await assistant.untilAsleep();
@@ -208,12 +207,12 @@ describe.each(eras)("before a %s client that opens addresses", (era) => {
     }
     await decide("approve");
     expect((await call).isError).toBe(false);
-    expect(told).toContain("Waiting for an answer on the approval page");
+    expect(messages).toContain("Waiting for an answer on the approval page");
   });
 });
 
-describe("a page that nobody answers", () => {
-  test("keeps a modern client's call until it is over, a round at a time", async () => {
+describe("an unanswered page", () => {
+  test("keeps a modern client's call waiting until it expires", async () => {
     const client = await connect("modern");
     const call = remove(client);
     for (let round = 0; round < 6; round += 1) {
@@ -228,7 +227,7 @@ describe("a page that nobody answers", () => {
   });
 
   test.each(legacyEras)(
-    "is given to a %s client's assistant, and its next call waits without asking again",
+    "is returned to a %s client, and its next call waits without asking again",
     async (era) => {
       const client = await connect(era);
       const first = remove(client);
@@ -245,7 +244,51 @@ describe("a page that nobody answers", () => {
   );
 });
 
-test.each(eras)("a PIN leaves a %s client the page alone", async (era) => {
+test("twenty calls of a key may wait, and a further one gets the address", async () => {
+  const other = await assistant.plant("link", { path: "summer" });
+  const open = async (asked: string, key = assistant.world.key) => {
+    const call = { name: "delete_link", arguments: { id: asked }, key, capabilities: opens };
+    const { requestState, inputRequests } = await assistant.callRaw(call);
+    const agreed = { approval_page: agree };
+    const { url } = inputRequests.approval_page.params;
+    return {
+      url,
+      wait: () => assistant.callRaw({ ...call, requestState, inputResponses: agreed }),
+    };
+  };
+  const page = await open(id);
+  const calls = Array.from({ length: 21 }, page.wait);
+
+  const refused = await Promise.race(calls);
+  expect(refused.structuredContent.error).toMatchObject({
+    code: "approval_required",
+    effect: "none",
+    approval: { url: page.url },
+  });
+  // Another key's calls may wait too.
+  const others = await open(other.id, await assistant.world.addKey({ role: "owner" }));
+  const patient = others.wait();
+  await assistant.untilAsleep();
+  await assistant.press(others.url, "approve");
+  assistant.advance(look_ms);
+  expect((await patient).structuredContent.deleted.id).toBe(other.id);
+
+  await assistant.press(page.url, "approve");
+  assistant.advance(look_ms);
+  const results = (await Promise.all(calls)).map((result) => result.structuredContent);
+  expect(results.filter(({ deleted }) => deleted !== undefined)).toHaveLength(1);
+  const codes = results.flatMap(({ error }) => error?.code ?? []);
+  expect(codes.filter((code) => code === "approval_required")).toHaveLength(1);
+  // An ended call leaves its place to others.
+  const next = await open((await assistant.plant("link", { path: "autumn" })).id);
+  const last = next.wait();
+  await assistant.untilAsleep();
+  await assistant.press(next.url, "decline");
+  assistant.advance(look_ms);
+  expect((await last).structuredContent.error.code).toBe("approval_declined");
+});
+
+test.each(eras)("a PIN must be typed on the page for a %s client too", async (era) => {
   await using locked = await createAssistantWorld({ beside: assistant.world, pin: "246810" });
   const asked: (string | undefined)[] = [];
   const client = await locked.connect({
@@ -278,10 +321,10 @@ function call(extra: Partial<RawCall> = {}): Promise<RawResult> {
   });
 }
 
-describe("by hand, a client of 2026-07-28", () => {
+describe("a raw client of 2026-07-28", () => {
   const byPage = { capabilities: opens };
 
-  test("is asked to open the page, with a state of ours", async () => {
+  test("is asked to open the page, with a sealed state", async () => {
     expect(await call(byPage)).toMatchObject({
       resultType: "input_required",
       requestState: expect.any(String),
@@ -299,7 +342,7 @@ describe("by hand, a client of 2026-07-28", () => {
     ["a state of its own", () => "eyJpZCI6IngifQ.c2lnbmF0dXJl"],
     ["the state of another approval", async () => (await ask("summer")).requestState],
     ["the state of a form", async () => (await call()).requestState],
-  ])("that says it has opened the page, with %s, is asked again", async (_, readState) => {
+  ])("that claims to have opened the page with %s is asked again", async (_, readState) => {
     await call(byPage);
     const again = await call({
       ...byPage,
@@ -310,7 +353,7 @@ describe("by hand, a client of 2026-07-28", () => {
     await expectUntouched();
   });
 
-  test("that answers the page's question as if it were a form's does not approve", async () => {
+  test("that answers the page's question like a form does not approve", async () => {
     const { requestState } = await call(byPage);
     const ticked = { action: "accept", content: { approve: true } };
     const result = await call({ inputResponses: { approval: ticked }, requestState });
@@ -318,14 +361,14 @@ describe("by hand, a client of 2026-07-28", () => {
     await expectUntouched();
   });
 
-  test("that answers a form as if it had opened a page is shown the form again", async () => {
+  test("that answers a form like a page is shown the form again", async () => {
     const { requestState } = await call();
     const again = await call({ inputResponses: { approval_page: agree }, requestState });
     expect(again.inputRequests.approval.params.mode).toBe("form");
     await expectUntouched();
   });
 
-  test("whose call has waited long enough is asked for patience, with the same state", async () => {
+  test("is asked to wait again with the same state after a long wait", async () => {
     const { requestState } = await call(byPage);
     const waiting = call({
       ...byPage,

@@ -3,8 +3,8 @@ import { createAssistantWorld, type AssistantWorld } from "../../support/assista
 import { openForEach } from "../../support/open-for.ts";
 
 /**
- * Another writer comes between what an act was decided on and the act. Our own service refuses the
- * write then; before another deployment the target is read once more after the yes.
+ * Another writer changes the target between the approval and the act. Our own service refuses the
+ * write then. On a remote server the target is read again after the approval.
  */
 
 type Args = Readonly<Record<string, unknown>>;
@@ -12,11 +12,11 @@ type Written = { readonly status: number; readonly body: Structured };
 // oxlint-disable-next-line typescript/no-explicit-any
 type Structured = any;
 
-/** An act on something that was just planted, and the other writer of it. */
+/** An act on a new record, and its other writer. */
 type Scene = {
   readonly args: Args;
   readonly edit: () => Promise<Written>;
-  /** The target as it is, for whoever may read it. */
+  /** The current target. */
   readonly read: () => Promise<Written>;
 };
 
@@ -30,7 +30,7 @@ async function call(tool: string, args: Args): Promise<Structured> {
 }
 
 const there = "https://example.com/spring";
-const elsewhere = "https://other.example/";
+const otherHost = "https://other.example/";
 const meanwhile = "meanwhile";
 const print = Array.from({ length: 32 }, () => "AB").join(":");
 
@@ -58,7 +58,7 @@ function plantProject(args: Args) {
   };
 }
 
-/** The other writer gives it another name. */
+/** The other writer renames the target. */
 function sceneOf(path: string, args: Args, wrapper = "", key = assistant.world.key): Scene {
   const name = { name: meanwhile };
   const body = wrapper === "" ? name : { [wrapper]: name };
@@ -81,13 +81,13 @@ function plantTemplate(edited: "save" | "publish", args: Args = {}, restores = f
     return {
       args: restores ? { id: body.live_version.id } : args,
       edit: () => request(method ?? "", path ?? "", { body: page(meanwhile) }),
-      // To save nothing changes nothing, and answers with all of it.
+      // An empty save returns the draft.
       read: () => request("PATCH", "/page_template", { body: {} }),
     };
   };
 }
 
-/** The other writer is the first one of all. */
+/** The other writer creates the template. */
 async function plantNothing(): Promise<Scene> {
   return {
     args: page("mine"),
@@ -96,7 +96,7 @@ async function plantNothing(): Promise<Scene> {
   };
 }
 
-/** What is taken back is a link that was just made. */
+/** The undo of a new link. */
 async function plantUndo(): Promise<Scene> {
   const { link, change } = await call("create_link", { path: "spring", url: there });
   return sceneOf(`/links/${link.id}`, { change_id: change.id });
@@ -105,8 +105,8 @@ async function plantUndo(): Promise<Scene> {
 type Row = readonly [string, () => Promise<Scene>];
 
 const asked: readonly Row[] = [
-  ["update_link", plantLink({ url: elsewhere })],
-  ["upsert_link", plantLink({ path: "spring", url: elsewhere })],
+  ["update_link", plantLink({ url: otherHost })],
+  ["upsert_link", plantLink({ path: "spring", url: otherHost })],
   ["delete_link", plantLink({})],
   ["update_ios_app", plantApp("ios_app", { team_id: "OTHER12345" })],
   ["update_android_app", plantApp("android_app", { package_name: "com.other" })],
@@ -132,10 +132,10 @@ const unasked: readonly Row[] = [
 ];
 
 describe.each([
-  ["before our own service", false, "write"],
-  ["before our own service", false, "approved"],
-  ["before another deployment", true, "approved"],
-] as const)("%s (remote: %s) what changes once it is: %s", (_, isRemote, moment) => {
+  ["our own service", false, "write"],
+  ["our own service", false, "approved"],
+  ["a remote server", true, "approved"],
+] as const)("on %s (remote: %s) a target changed at the moment: %s", (_, isRemote, moment) => {
   openForEach(
     () => createAssistantWorld({ isRemote }),
     (opened) => (assistant = opened),
@@ -156,71 +156,74 @@ describe.each([
   });
 });
 
-describe("what nobody is asked about", () => {
+describe("an act without a question", () => {
   openForEach(createAssistantWorld, (opened) => (assistant = opened));
 
-  test.each(unasked)("is prepared anew by %s", async (tool, plant) => {
+  test.each(unasked)("is prepared again by %s if the target changed", async (tool, plant) => {
     const { args, edit, read } = await plant();
     interruptOnce("write", edit, read);
     const { change } = await call(tool, args);
     expect(change.fields).toEqual({ name: { from: meanwhile, to: "mine" } });
   });
 
-  test("is prepared anew by save_template", async () => {
+  test("is prepared again by save_template if the draft changed", async () => {
     const { args, edit, read } = await plantTemplate("save", page("mine"))();
     interruptOnce("write", edit, read);
     const { change } = await call("save_template", args);
-    // The history has what became of it, of which the result says no more than that it changed.
+    // The history has the replaced text, and the result only says that it changed.
     expect(change.fields.body).toBe("changed");
     await assistant.callTool("undo", { change_id: change.id });
     expect((await read()).body.body).toBe(page(meanwhile).body);
   });
 
-  test("is asked about once it leads a link elsewhere", async () => {
+  test("asks if it now replaces a destination", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     const { read } = sceneOf(`/links/${id}`, {});
-    const edit = () => request("PATCH", `/links/${id}`, { body: { url: elsewhere } });
+    const edit = () => request("PATCH", `/links/${id}`, { body: { url: otherHost } });
     const changed = interruptOnce("write", edit, read);
-    expect((await ask("update_link", { id, url: there })).preview).toContain(elsewhere);
+    expect((await ask("update_link", { id, url: there })).preview).toContain(otherHost);
     expect((await read()).body).toEqual(changed());
   });
 
-  test("is asked about where the path has a link by now that leads elsewhere", async () => {
+  test("asks if the path now has a link with another destination", async () => {
     const changed = interruptOnce("write", createMeanwhile, readAtPath);
     const { preview } = await ask("upsert_link", { path: "spring", url: there });
-    expect(preview).toContain(elsewhere);
+    expect(preview).toContain(otherHost);
     expect((await readAtPath()).body).toEqual(changed());
   });
 });
 
 describe.each([
-  ["before our own service", false, "write", "the link changed just now"],
-  ["before another deployment", true, "approved", "name changed after the plan was made"],
-] as const)("a plan %s (remote: %s), interrupted once it is: %s", (_, isRemote, moment, why) => {
-  openForEach(
-    () => createAssistantWorld({ isRemote }),
-    (opened) => (assistant = opened),
-  );
+  ["our own service", false, "write", "the link changed just now"],
+  ["a remote server", true, "approved", "name changed after the plan was made"],
+] as const)(
+  "a plan on %s (remote: %s) with a link changed at the moment: %s",
+  (_, isRemote, moment, why) => {
+    openForEach(
+      () => createAssistantWorld({ isRemote }),
+      (opened) => (assistant = opened),
+    );
 
-  test.each([
-    ["update", { url: elsewhere }],
-    ["upsert", { url: elsewhere }],
-    ["delete", {}],
-  ])("does not %s a link that was not shown so", async (operation, fields) => {
-    const { edit, read } = await plantLink({})();
-    const plan_id = await plan(operation, { path: "spring", ...fields });
-    const { url } = await ask("apply_plan", { plan_id });
-    await assistant.press(url, "approve");
-    const changed = interruptOnce(moment, edit, read);
-    await expectRejected(plan_id, why);
-    expect((await read()).body).toEqual(changed());
-  });
-});
+    test.each([
+      ["update", { url: otherHost }],
+      ["upsert", { url: otherHost }],
+      ["delete", {}],
+    ])("does not %s the changed link", async (operation, fields) => {
+      const { edit, read } = await plantLink({})();
+      const plan_id = await plan(operation, { path: "spring", ...fields });
+      const { url } = await ask("apply_plan", { plan_id });
+      await assistant.press(url, "approve");
+      const changed = interruptOnce(moment, edit, read);
+      await expectRejected(plan_id, why);
+      expect((await read()).body).toEqual(changed());
+    });
+  },
+);
 
 describe("a plan of new links", () => {
   openForEach(createAssistantWorld, (opened) => (assistant = opened));
 
-  test("overwrites none that came just now", async () => {
+  test("does not overwrite a link that was created just now", async () => {
     const plan_id = await plan("upsert", { path: "spring", url: there });
     const changed = interruptOnce("write", createMeanwhile, readAtPath);
     await expectRejected(plan_id, "the link changed just now");
@@ -229,7 +232,7 @@ describe("a plan of new links", () => {
 });
 
 async function createMeanwhile(): Promise<Written> {
-  return request("POST", "/links", { body: { path: "spring", url: elsewhere } });
+  return request("POST", "/links", { body: { path: "spring", url: otherHost } });
 }
 
 async function readAtPath(): Promise<Written> {
@@ -242,7 +245,7 @@ async function ask(tool: string, args: Args): Promise<{ url: string; preview: st
   return error.approval;
 }
 
-/** Answers what the target was once the other writer was done; whoever asks expects that. */
+/** Lets the other writer come at the moment, and returns how the target was after it. */
 function interruptOnce(
   moment: "approved" | "write",
   edit: Scene["edit"],

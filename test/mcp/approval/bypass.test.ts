@@ -10,14 +10,14 @@ import {
 import type { RawCall, RawResult } from "../../support/mcp-http.ts";
 
 /**
- * Ways round an approval (security-reliability.md §1, 16): whatever is forged, replayed, swapped,
- * stale, late or done at once, nothing happens that nobody approved of, counted in the real store.
+ * Attempts to bypass an approval: forged, replayed, swapped, stale, late or simultaneous answers.
+ * Nothing happens without an approval, counted in the real store.
  */
 
 const minute = 60_000;
 const yes = { action: "accept", content: { approve: true } } as const;
 
-/** Acts of whatever a client could send, and a deployment could answer. */
+/** An act from anything that a client sends and a server answers. */
 function makeAct(
   given: Pick<ApprovalRequest, "tool" | "target"> & { args: unknown; state: unknown },
 ): ApprovalRequest {
@@ -26,7 +26,7 @@ function makeAct(
 }
 
 describe("an act's digest", () => {
-  test("is the same in whatever order a client sends the fields", () => {
+  test("does not depend on the order of the fields", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(canonize(reverse(value))).toBe(canonize(value));
@@ -36,7 +36,7 @@ describe("an act's digest", () => {
     );
   });
 
-  test("is another one for another key, deployment, tool, argument, target or state", () => {
+  test("differs for another key, server, tool, argument, target or state", () => {
     const part = fc.oneof(fc.jsonValue(), fc.string());
     const parts = fc.record({ tool: fc.string(), args: part, target: fc.string(), state: part });
     const keys = fc.record({ key_print: fc.string(), realm: fc.string() });
@@ -45,23 +45,23 @@ describe("an act's digest", () => {
         const isSame = JSON.stringify([one, key]) === JSON.stringify([other, otherKey]);
         fc.pre(!isSame && canonize([one, key]) !== canonize([other, otherKey]));
         expect(digestRequest(makeAct(one), key)).not.toBe(digestRequest(makeAct(other), otherKey));
-        // One part at a time, for two random acts differ in everything.
+        // Two random acts differ in every part, so one part is swapped at a time.
         for (const name of ["tool", "args", "target", "state"] as const) {
           const swapped = { ...one, [name]: other[name] };
           const isEqual = canonize(swapped) === canonize(one);
           const digest = digestRequest(makeAct(swapped), key);
           expect(digest === digestRequest(makeAct(one), key)).toBe(isEqual);
         }
-        const elsewhere = digestRequest(makeAct(one), { ...key, realm: otherKey.realm });
-        const isThere = key.realm === otherKey.realm;
-        expect(elsewhere === digestRequest(makeAct(one), key)).toBe(isThere);
+        const otherRealm = digestRequest(makeAct(one), { ...key, realm: otherKey.realm });
+        const isSameRealm = key.realm === otherKey.realm;
+        expect(otherRealm === digestRequest(makeAct(one), key)).toBe(isSameRealm);
       }),
       { numRuns: 500 },
     );
   });
 });
 
-/** How an approved call is changed before it is sent. */
+/** A change of an approved call before it is sent. */
 type Twist = {
   readonly name: string;
   readonly change: (sealed: string) => Promise<Partial<Sent>> | Partial<Sent>;
@@ -100,12 +100,12 @@ describe("a sealed approval", () => {
     await assistant[Symbol.asyncDispose]();
   });
 
-  /** Asks for an approval of deleting the link, and gives it: the rest is to use it. */
+  /** Asks for the approval to delete the link. */
   function obtain(): Promise<string> {
     return ask({ name: "delete_link", arguments: { id: link } });
   }
 
-  /** Each time as another client: one that leaves its questions open gets a page. */
+  /** Asks as a new client each time, because a client that leaves questions open gets a page. */
   async function ask(call: RawCall): Promise<string> {
     clients += 1;
     const clientInfo = { name: "waypost-tests", version: String(clients) };
@@ -172,7 +172,7 @@ describe("a sealed approval", () => {
     })),
   );
 
-  test("goes through for nothing but its own act", async () => {
+  test("approves only its own act", async () => {
     await fc.assert(
       fc.asyncProperty(twist, async ({ change }) => {
         const sealed = await obtain();
@@ -188,7 +188,7 @@ describe("a sealed approval", () => {
     expect(await recall(assistant)).toEqual(rows);
   });
 
-  test("is used up by an answer that came while its target was another one", async () => {
+  test("is used up by an answer to a changed target", async () => {
     const sealed = await obtain();
     const sent = { sealed, tool: "delete_link", args: { id: link }, key: assistant.world.key };
     await rename("Changed");
@@ -208,7 +208,7 @@ describe("a sealed approval", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("goes through in whatever order the fields come, and once", async () => {
+  test("approves its act in any order of the fields, and once", async () => {
     const fields = ["id", "team_id", "name", "custom_scheme"];
     const order = fc.shuffledSubarray(fields, { minLength: 4 });
     await fc.assert(
@@ -225,7 +225,6 @@ describe("a sealed approval", () => {
         const results = await Promise.all(Array.from({ length: times }, () => use(again)));
         const done = results.filter((result) => result.structuredContent?.ios_app !== undefined);
         const changes = done.map((result) => Object.keys(result.structuredContent.change.fields));
-        // Over a wire some find the change made: where nothing is left, nobody need say yes.
         const changing = changes.filter((names) => names.length > 0).length;
         expect([changing, done.length]).toEqual([1, 1]);
         expect(assistant.writes).toHaveLength(before + done.length);
@@ -267,7 +266,7 @@ describe("an approval page", () => {
 
   type Attempt = typeof right & { readonly token: string; readonly decision: string };
 
-  /** One thing about it is wrong, or two: more would hide which of them was noticed. */
+  /** Attempts with one or two mistakes, so that each mistake is noticed. */
   function attempts(token: string): fc.Arbitrary<Attempt> {
     const wrong = fc.record({
       token: fc.oneof(forge(token), fc.string()).filter((made) => made !== token),
@@ -278,7 +277,7 @@ describe("an approval page", () => {
     });
     const names = ["token", "host", "origin", "type", "decision"] as const;
     const chosen = fc.subarray([...names], { minLength: 1, maxLength: 2 });
-    // A no from elsewhere is none either: somebody waits for the act.
+    // A forged decline must not count either.
     const meant = fc.constantFrom("approve", "decline");
     return fc.tuple(wrong, chosen, meant).map(([made, mistakes, decision]) => ({
       token,
@@ -288,7 +287,7 @@ describe("an approval page", () => {
     }));
   }
 
-  test("takes no press from elsewhere, and a refused one spends nothing", async () => {
+  test("refuses a forged answer, which uses nothing up", async () => {
     const call = () => assistant.callTool("delete_link", { id: link });
     const { url } = (await call()).structured.error.approval;
     const token = readToken((await assistant.visit(url)).html);
@@ -309,7 +308,7 @@ describe("an approval page", () => {
     expect((await call()).structured.deleted.id).toBe(link);
   });
 
-  test("lets one of many calls through, whoever comes at once", async () => {
+  test("lets exactly one of many simultaneous calls act", async () => {
     const calls = fc.integer({ min: 2, max: 10 });
     await fc.assert(
       fc.asyncProperty(calls, calls, async (times, presses) => {
@@ -333,7 +332,7 @@ describe("an approval page", () => {
     );
   });
 
-  test("does what the first of two contrary presses said", async () => {
+  test("counts the first of two opposite answers", async () => {
     for (let round = 0; round < 10; round += 1) {
       const { id } = await assistant.plant("link", {});
       const call = () => assistant.callTool("delete_link", { id });
@@ -347,7 +346,7 @@ describe("an approval page", () => {
   });
 });
 
-/** A text that is nearly the one given: bits turned, parts cut, added, doubled or swapped. */
+/** A text that is almost the given one: bits flipped, parts cut, added, doubled or swapped. */
 function forge(text: string): fc.Arbitrary<string> {
   const at = fc.nat({ max: text.length - 1 });
   const [payload = "", mark = ""] = text.split(".");
@@ -374,7 +373,7 @@ function reverse(value: unknown): unknown {
   return Object.fromEntries(members.toReversed());
 }
 
-/** All that an approval could change, but for when it was touched. */
+/** Every record that an approval could change, without its time of change. */
 async function recall({ world }: AssistantWorld): Promise<unknown> {
   const { db } = world.store;
   const links = await db.selectFrom("links").selectAll().orderBy("id").execute();

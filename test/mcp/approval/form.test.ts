@@ -10,11 +10,11 @@ import { createGate } from "../../support/clock.ts";
 import { openForEach } from "../../support/open-for.ts";
 import type { RawCall, RawResult } from "../../support/mcp-http.ts";
 
-/** The client's own form: what is a yes, what is a no, and what is no answer of ours at all. */
+/** The client's own form: which answers approve, and which do not. */
 
 const yes = { action: "accept", content: { approve: true } } as const;
 
-/** A client that loses the form while its person looks at it. */
+/** A client that fails while the form is shown. */
 const fail: Elicit = () => {
   think(yes);
   return Promise.reject(new Error("the window is gone"));
@@ -32,7 +32,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A person takes a second at least; what comes back at once, nobody saw. */
+/** A person takes at least a second; an answer at once counts as unseen. */
 const think: (reply: Awaited<ReturnType<Elicit>>) => Awaited<ReturnType<Elicit>> = (reply) => {
   assistant.advance(1000);
   return reply;
@@ -48,34 +48,34 @@ async function expectUntouched(): Promise<void> {
   expect((await assistant.world.call("GET", `/links/${id}`)).status).toBe(200);
 }
 
-/** One call of 2026-07-28, by hand. */
+/** A raw call of 2026-07-28. */
 function call(extra: Partial<RawCall> = {}): Promise<RawResult> {
   return assistant.callRaw({ name: "delete_link", arguments: { id }, ...extra });
 }
 
-/** The same with a yes to a question that may be ours. */
+/** The same call with an approval. */
 function answer(requestState: unknown, extra: Partial<RawCall> = {}): Promise<RawResult> {
   return call({ inputResponses: { approval: yes }, requestState, ...extra });
 }
 
-/** What is deleted can be put back as it was, behind the API's back. */
+/** Returns a function that puts the deleted link back into the store. */
 async function keepLink(): Promise<() => Promise<void>> {
   const { db, write } = assistant.world.store;
   const row = await db.selectFrom("links").selectAll().where("id", "=", id).executeTakeFirst();
-  if (row === undefined) throw new Error("the link is not there");
+  if (row === undefined) throw new Error("the link is missing");
   return async () => {
     await write((writing) => writing.insertInto("links").values(row).execute());
   };
 }
 
-describe.each(eras)("in front of a %s client", (era) => {
-  const noes: readonly (readonly [string, ReturnType<Elicit>])[] = [
+describe.each(eras)("in a %s client", (era) => {
+  const declines: readonly (readonly [string, ReturnType<Elicit>])[] = [
     ["a form that was sent without its tick", { action: "accept", content: { approve: false } }],
     ["a declined form", { action: "decline" }],
     ["a form that was closed", { action: "cancel" }],
   ];
 
-  test.each(noes)("%s is a no", async (_, reply) => {
+  test.each(declines)("%s declines", async (_, reply) => {
     const { callTool } = await assistant.connect({ era, elicit: async () => think(await reply) });
     const result = await callTool("delete_link", { id });
     expect(result.structured.error).toMatchObject({
@@ -86,7 +86,7 @@ describe.each(eras)("in front of a %s client", (era) => {
     await expectUntouched();
   });
 
-  test("a form accepted without the tick says so, and how to approve", async () => {
+  test("a form accepted without the tick declines, and the error says how to approve", async () => {
     const reply = { action: "accept", content: { approve: false } } as const;
     const { callTool } = await assistant.connect({ era, elicit: async () => think(reply) });
     const { error } = (await callTool("delete_link", { id })).structured;
@@ -97,7 +97,7 @@ describe.each(eras)("in front of a %s client", (era) => {
     );
   });
 
-  test("a target that changed meanwhile is asked about again, as it is now", async () => {
+  test("a changed target is asked about again", async () => {
     const asked: string[] = [];
     const elicit: Elicit = async (message) => {
       if (asked.push(message) === 1) await rename("Summer");
@@ -115,7 +115,7 @@ describe.each(eras)("in front of a %s client", (era) => {
     expect(assistant.writes).toHaveLength(1);
   });
 
-  test("a no to the second question is a no, whatever was said to the first", async () => {
+  test("declining the second question declines, whatever the first answer was", async () => {
     let questions = 0;
     const elicit: Elicit = async () => {
       questions += 1;
@@ -129,7 +129,7 @@ describe.each(eras)("in front of a %s client", (era) => {
     await expectUntouched();
   });
 
-  test("visits that come meanwhile change nothing about the question", async () => {
+  test("visits in the meantime do not change the question", async () => {
     let questions = 0;
     const elicit: Elicit = async () => {
       questions += 1;
@@ -143,7 +143,7 @@ describe.each(eras)("in front of a %s client", (era) => {
     expect(questions).toBe(1);
   });
 
-  test("an answer that took too long is asked for again", async () => {
+  test("an expired answer is asked for again", async () => {
     let questions = 0;
     const elicit: Elicit = () => {
       questions += 1;
@@ -156,7 +156,7 @@ describe.each(eras)("in front of a %s client", (era) => {
     expect(assistant.writes).toHaveLength(1);
   });
 
-  test("one yes is for one act: the next one is asked about by itself", async () => {
+  test("one approval covers one act, and the next act asks again", async () => {
     const other = await assistant.plant("link", { path: "summer" });
     const asked: string[] = [];
     const elicit: Elicit = (message) => {
@@ -171,7 +171,7 @@ describe.each(eras)("in front of a %s client", (era) => {
     expect(assistant.writes).toEqual([`DELETE /api/v1/links/${id}`]);
   });
 
-  test("that has no form at all, the page is the way", async () => {
+  test("without forms, the page asks", async () => {
     const { callTool } = await assistant.connect({ era, capabilities: {} });
     const { error } = (await callTool("delete_link", { id })).structured;
     expect(error).toMatchObject({ code: "approval_required", approval: { url: /approve/ } });
@@ -179,23 +179,23 @@ describe.each(eras)("in front of a %s client", (era) => {
   });
 
   test.each([
-    ["before there were two ways of asking", { elicitation: {} }],
-    ["with both ways", { elicitation: { form: {}, url: {} } }],
-  ])("that said it can ask %s, the form is the way", async (_, capabilities) => {
+    ["forms", { elicitation: {} }],
+    ["forms and pages", { elicitation: { form: {}, url: {} } }],
+  ])("that declares %s, the form asks", async (_, capabilities) => {
     const { callTool } = await assistant.connect({ era, capabilities, elicit: () => yes });
     expect((await callTool("delete_link", { id })).structured.deleted.id).toBe(id);
   });
 });
 
-describe.each(legacyEras)("a %s client that says it can ask", (era) => {
-  test("and then fails is a no", async () => {
+describe.each(legacyEras)("a %s client with forms", (era) => {
+  test("declines by failing", async () => {
     const { callTool } = await assistant.connect({ era, elicit: fail });
     const { error } = (await callTool("delete_link", { id })).structured;
     expect(error.code).toBe("approval_declined");
     await expectUntouched();
   });
 
-  test("and then stays silent is a no after five minutes", async () => {
+  test("declines by not answering for five minutes", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const ends: string[] = [];
     const asked = createGate();
@@ -216,7 +216,7 @@ describe.each(legacyEras)("a %s client that says it can ask", (era) => {
     await expectUntouched();
   });
 
-  test("about a target that never stands still is asked so often and no more", async () => {
+  test("is asked at most three times about a target that keeps changing", async () => {
     let questions = 0;
     const elicit: Elicit = async () => {
       questions += 1;
@@ -230,7 +230,7 @@ describe.each(legacyEras)("a %s client that says it can ask", (era) => {
     await expectUntouched();
   });
 
-  test("cannot bring an answer along that nobody asked for", async () => {
+  test("cannot send an answer without a question", async () => {
     const { callTool } = await assistant.connect({
       era,
       elicit: () => think({ action: "decline" }),
@@ -243,7 +243,7 @@ describe.each(legacyEras)("a %s client that says it can ask", (era) => {
 });
 
 describe("a modern client", () => {
-  test("is asked with a form of one box, and nothing happens until it answers", async () => {
+  test("is asked with a form of one box, and nothing happens before the answer", async () => {
     const asked = await call();
     expect(asked).toMatchObject({
       resultType: "input_required",
@@ -265,7 +265,7 @@ describe("a modern client", () => {
     await expectUntouched();
   });
 
-  test("that fails to show the form is a no", async () => {
+  test("that fails to show the form does not approve", async () => {
     const { callTool } = await assistant.connect({ elicit: fail });
     await callTool("delete_link", { id }).catch(() => undefined);
     await expectUntouched();
@@ -275,7 +275,7 @@ describe("a modern client", () => {
     ["nothing", undefined],
     ["an empty list", {}],
     ["another name", { other: yes }],
-    ["a yes in another's clothes", { approval: { method: "elicitation/create", result: yes } }],
+    ["a nested approval", { approval: { method: "elicitation/create", result: yes } }],
     ["a word", { approval: { action: "accept", content: { approve: "true" } } }],
     ["a number", { approval: { action: "accept", content: { approve: 1 } } }],
     ["no content", { approval: { action: "accept" } }],
@@ -290,10 +290,10 @@ describe("a modern client", () => {
   });
 
   test.each([
-    ["without our state", undefined],
+    ["without a state", undefined],
     ["with a state of its own", "eyJpZCI6IngifQ.c2lnbmF0dXJl"],
     ["with an empty state", ""],
-    ["with a state that is no text", { id: "x" }],
+    ["with an object for a state", { id: "x" }],
     ["with a number for a state", 7],
   ])("that answers %s is refused", async (_, requestState) => {
     await call();
@@ -302,7 +302,7 @@ describe("a modern client", () => {
     await expectUntouched();
   });
 
-  test("that brings its question back without an answer is asked again", async () => {
+  test("that returns the state without an answer is asked again", async () => {
     const { requestState } = await call();
     expect((await call({ requestState })).resultType).toBe("input_required");
     await expectUntouched();
@@ -310,7 +310,7 @@ describe("a modern client", () => {
 
   test("cannot use one answer twice", async () => {
     const { requestState } = await call();
-    // The record is there again, as it was: only the approval is gone.
+    // The restored link is unchanged; only the approval is used.
     const restore = await keepLink();
     expect((await answer(requestState)).structuredContent.deleted.id).toBe(id);
     await restore();
@@ -320,7 +320,7 @@ describe("a modern client", () => {
     expect(assistant.writes).toHaveLength(1);
   });
 
-  test("cannot make a yes of what was a no", async () => {
+  test("cannot approve after it has declined", async () => {
     const { requestState } = await call();
     const no = { inputResponses: { approval: think({ action: "decline" }) }, requestState };
     expect((await call(no)).structuredContent.error.code).toBe("approval_declined");
@@ -328,17 +328,17 @@ describe("a modern client", () => {
     await expectUntouched();
   });
 
-  test("cannot take one question's answer for another act, tool or key", async () => {
+  test("cannot use an answer for another act, tool or key", async () => {
     const other = await assistant.plant("link", { path: "summer" });
     const app = await assistant.plant("ios_app", { bundle_id: "com.a", team_id: "ABCDE12345" });
     const key = await assistant.world.addKey();
-    const elsewhere: readonly Partial<RawCall>[] = [
+    const others: readonly Partial<RawCall>[] = [
       { arguments: { id: other.id } },
       { arguments: { id: "spring" } },
       { name: "delete_ios_app", arguments: { id: app.id } },
       { key },
     ];
-    for (const changed of elsewhere) {
+    for (const changed of others) {
       const { requestState } = await call();
       expect((await answer(requestState, changed)).resultType).toBe("input_required");
     }

@@ -7,11 +7,11 @@ import {
 import { isOnPostgres } from "../../support/store-place.ts";
 
 /**
- * An act, the person who approves of it, and others who write meanwhile, in orders drawn from
- * seeds: what happens is always what the person was shown.
+ * An act, its approval and other writers in random orders: what happens is always what the approval
+ * has shown.
  */
 
-/** Fewer where a template is drawn for each preview, or a job waited for. */
+/** Fewer orders for slow acts. */
 const seeds = isOnPostgres
   ? { template: 4, plan: 10, other: 8 }
   : { template: 10, plan: 20, other: 40 };
@@ -31,19 +31,16 @@ afterAll(async () => {
 
 type Args = Readonly<Record<string, unknown>>;
 
-/** What one kind of act is about, in a project that other seeds use as well. */
+/** The target of one act, in a project that all seeds share. */
 type Scene = {
   readonly call: () => Promise<Structured>;
-  /**
-   * Another writer changes the target, so that its preview has this mark; whether the act had not
-   * happened yet then.
-   */
+  /** Another writer marks the target. Returns whether that was before the act. */
   readonly edit: (mark: string) => Promise<boolean>;
-  /** Whether the call of the act has done it. */
+  /** Whether the call has done the act. */
   readonly isDone: (structured: Structured) => boolean;
-  /** Whether a second call would be another act, and not the same once more. */
+  /** Whether a repeated call would be a second act. */
   readonly isOnce: boolean;
-  /** What the act met, where its answer tells: a text that a preview must have had. */
+  /** The mark of the target that the act has changed, if the result shows it. */
   readonly readMet?: (structured: Structured) => Promise<string>;
 };
 
@@ -86,7 +83,7 @@ const publishDraft: SetUp = async (seed) => {
   };
 };
 
-/** Of what is live its preview tells the time, so that each edit has a minute of its own. */
+/** The preview shows only the time of publishing, so each edit has its own minute. */
 const takePageDown: SetUp = async (seed) => {
   const times = new Map<string, string>();
   const publish = async (mark: string) => {
@@ -122,7 +119,7 @@ const restoreVersion: SetUp = async (seed) => {
   };
 };
 
-/** The body tells whether the draft is still the one that was to be replaced. */
+/** The body shows whether the draft is still the one to be replaced. */
 async function saveStyle(mark: string): Promise<boolean> {
   const body = { css: `/* ${mark} */` };
   return (await request("PATCH", "/page_template", { body })).body.body.includes("draft");
@@ -185,7 +182,7 @@ const overwriteLink: SetUp = async (seed) => {
   return { ...(await plantLink(path)), call: () => act("upsert_link", { path, url }) };
 };
 
-/** A row that was refused is planned again. */
+/** A rejected row is planned again. */
 const applyPlan: SetUp = async (seed) => {
   const path = `plan-${seed}`;
   const link = await plantLink(path);
@@ -214,30 +211,30 @@ const scenes: readonly (readonly [string, SetUp, number])[] = [
   ["delete an app", deleteApp, seeds.other],
   ["change an app's team", changeTeam, seeds.other],
   ["move a project", moveProject, seeds.other],
-  ["lead a link elsewhere", moveLink, seeds.other],
+  ["point a link at another host", moveLink, seeds.other],
   ["overwrite a link by its path", overwriteLink, seeds.other],
   ["apply a plan", applyPlan, seeds.plan],
 ];
 
 describe.each(scenes)("to %s", (_, setUp, count) => {
-  test(`is done as it was shown, in ${count} orders`, async () => {
+  test(`is done as shown, in ${count} orders`, async () => {
     let done = 0;
     let changed = 0;
     for (let seed = 0; seed < count; seed += 1) {
-      // No budget is spent for the next seed.
+      // The next seed has a full budget.
       for (const clock of [assistant, assistant.world]) clock.advance(10 * 60_000);
       const scene = await setUp(seed);
       const { acts, edits } = await play(scene, createDice(seed));
       done += acts;
       changed += edits;
     }
-    // Orders in which nothing happens prove nothing.
+    // Enough orders must have acts and edits.
     expect(done).toBeGreaterThan(count / 8);
     expect(changed).toBeGreaterThan(count / 4);
   });
 });
 
-/** Plays one order: rounds of what happens side by side, until the act is done or given up. */
+/** Plays rounds of simultaneous steps until the act is done or given up. */
 async function play(scene: Scene, dice: Dice): Promise<{ acts: number; edits: number }> {
   const approved: string[] = [];
   let shown = readShown(await scene.call());
@@ -275,14 +272,14 @@ async function play(scene: Scene, dice: Dice): Promise<{ acts: number; edits: nu
         }
       }),
     );
-    // Nobody comes later than in this round.
+    // No interruption outlives its round.
     for (const moment of ["approved", "write"] as const) {
       assistant.interrupt(moment, () => Promise.resolve());
     }
   }
-  // Whatever the target was when it was acted on, a person has approved of just that.
+  // An approval has shown the target as it was at the act.
   if (acts > 0 && scene.readMet === undefined) expectApproved(approved, lastBefore);
-  // What is as it was asked for already changes nothing, and asks nobody.
+  // A repeated act that changes nothing needs no approval.
   if (scene.isOnce) expect(acts).toBeLessThanOrEqual(approved.length);
   return { acts, edits };
 }
@@ -299,7 +296,7 @@ function plantApp(bundle_id: string) {
   return assistant.plant("ios_app", { bundle_id, team_id: "ABCDE12345", name: "first" });
 }
 
-/** A link that somebody renames while it is to be led elsewhere. */
+/** A link that another writer renames during the act. */
 async function plantLink(path: string): Promise<Omit<Scene, "call"> & { readonly id: string }> {
   const { id } = await assistant.plant("link", { path, name: "first", url: old });
   return {
@@ -317,7 +314,7 @@ function readShown({ error }: Structured): Shown | undefined {
   return url === undefined ? undefined : { url, preview };
 }
 
-/** Lets so many turns of the event loop pass. */
+/** Lets these turns of the event loop pass. */
 async function pass(turns: number): Promise<void> {
   for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -10,7 +10,7 @@ const other = "https://other.example/spring";
 const iosApp = { bundle_id: "com.example.shop", team_id: "ABCDE12345" };
 const print = Array.from({ length: 32 }, () => "AB").join(":");
 const androidApp = { package_name: "com.example.shop", fingerprints: [print] };
-const nobody = "00000000-0000-4000-8000-000000000000";
+const unknownId = "00000000-0000-4000-8000-000000000000";
 
 let assistant: AssistantWorld;
 
@@ -110,7 +110,7 @@ describe.each([
 
   test("a link chooses no app that does not exist", async () => {
     const { id } = await assistant.plant("link", { path: "spring", url: there });
-    const apps = { ios_app: { id: nobody }, android_app: { id: nobody } };
+    const apps = { ios_app: { id: unknownId }, android_app: { id: unknownId } };
     const message = "iOS app not found and Android app not found";
     expect(await readApiError("PATCH", `/links/${id}`, apps)).toBe(message);
     await expectRefused("update_link", { id, url: other, ...apps }, message);

@@ -6,10 +6,7 @@ import { connectV1, connectV2, type Connecting, type Reply } from "../../support
 import { openGround, type Ground, type Tenant } from "../../support/mcp-http.ts";
 import { openForAll } from "../../support/open-for.ts";
 
-/**
- * The built command and official clients that open the page in a real browser: nobody has to say
- * "go on".
- */
+/** The built command and official clients that open the page in a real browser. */
 
 let browser: Browser;
 let ground: Ground;
@@ -23,9 +20,9 @@ afterAll(() => browser.close());
 
 const clients = {
   "the 1.x client": connectV1,
-  "the 2.x client, 2026-07-28": (given: Connecting) => connectV2({ ...given, era: "modern" }),
+  "the 2.x client": (given: Connecting) => connectV2({ ...given, era: "modern" }),
 };
-// The keys of an object that is written out above.
+// The keys of the object above.
 const names = Object.keys(clients) as (keyof typeof clients)[];
 
 const ways = {
@@ -49,7 +46,7 @@ async function decide(url: string, decision: "approve" | "decline"): Promise<voi
 }
 
 describe.each(["stdio", "HTTP"] as const)("over %s", (way) => {
-  test.each(names)("%s goes on once the page is answered, as it was answered", async (name) => {
+  test.each(names)("%s continues as the page is answered", async (name) => {
     const tenant = await ground.addTenant();
     const decisions = ["decline", "approve"] as const;
     const opened: string[] = [];
@@ -57,7 +54,7 @@ describe.each(["stdio", "HTTP"] as const)("over %s", (way) => {
     const open = (url: string): Reply => {
       const decision = decisions[opened.length] ?? "decline";
       opened.push(url);
-      // The person reads while the client has long said that the page is open.
+      // The client replies while the person still reads.
       pressed.push(decide(url, decision));
       return { action: "accept" };
     };
@@ -73,7 +70,7 @@ describe.each(["stdio", "HTTP"] as const)("over %s", (way) => {
     expect(new Set(opened).size).toBe(2);
   });
 
-  test.each(names)("%s that leaves while it waits leaves nothing behind", async (name) => {
+  test.each(names)("%s can disconnect while a call waits", async (name) => {
     const tenant = await ground.addTenant();
     const opened = createGate();
     const open = (): Reply => {
@@ -84,7 +81,7 @@ describe.each(["stdio", "HTTP"] as const)("over %s", (way) => {
     await client.callTool("create_link", { path: "spring" });
     const left = expect(client.callTool("delete_link", { id: "spring" })).rejects.toThrow();
     await opened.opened;
-    // Over stdio this ends with the process, which would last as long as the call's wait.
+    // Over stdio the process ends too.
     await client.close();
     await left;
   });

@@ -1,10 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Browser, Page } from "playwright-core";
-import { contract } from "../../../src/contract/index.ts";
-import { findKind } from "../../../src/contract/resource-kind.ts";
 import { writeQuestion } from "../../../src/mcp/approval/question-text.ts";
 import type { Question } from "../../../src/mcp/approval/question.ts";
-import { previewWrite } from "../../../src/mcp/tools/endpoints/preview-act.ts";
 import { hashToken } from "../../../src/service/ids.ts";
 import { findKeyHolder } from "../../../src/store/keys.ts";
 import { starter } from "../../../src/template/starter-template.ts";
@@ -12,7 +9,7 @@ import { createAssistantWorld, eras, type AssistantWorld } from "../../support/a
 import { launchBrowser, openTab, createPagedWorld } from "../../support/browser.ts";
 import { openForEach } from "../../support/open-for.ts";
 
-/** What the approval page shows of an act: who asks, what changes, and how a page looks. */
+/** The approval page shows who asks, what changes, and how a page template looks. */
 
 let assistant: AssistantWorld;
 
@@ -26,8 +23,8 @@ async function show(preview: object): Promise<string> {
   return (await assistant.visit(`http://127.0.0.1:8787/approve/${asked.waits.id}`)).html;
 }
 
-describe("who asks", () => {
-  test.each(eras)("is told by a %s client's name", async (era) => {
+describe("the client that asks", () => {
+  test.each(eras)("is shown by the name of the %s client", async (era) => {
     await assistant.plant("link", { path: "spring" });
     const { callTool } = await assistant.connect({ era });
     const { error } = (await callTool("delete_link", { id: "spring" })).structured;
@@ -41,7 +38,7 @@ describe("who asks", () => {
     expect(html).not.toContain(key);
   });
 
-  test("is told by a print of the key where a deployment elsewhere keeps it", async () => {
+  test("is shown with a print of its key for a remote server", async () => {
     await assistant.plant("link", { path: "spring" });
     const { world } = assistant;
     await using remote = await createAssistantWorld({ isRemote: true, beside: world });
@@ -51,7 +48,7 @@ describe("who asks", () => {
     expect(html).not.toContain(world.key);
   });
 
-  test("is quoted, and cut where it is long", async () => {
+  test("is quoted, and cut if it is long", async () => {
     const client = `<b>Bank</b> approved" ${"x".repeat(70)}`;
     const html = await show({ title: "Delete it", facts: [], asker: { client } });
     expect(html).toContain("&quot;&lt;b&gt;Bank&lt;/b&gt; approved\\&quot; xxx");
@@ -59,7 +56,7 @@ describe("who asks", () => {
   });
 });
 
-describe("what changes", () => {
+describe("a change", () => {
   const preview: Question = {
     title: "Change it",
     recent: {
@@ -96,7 +93,7 @@ describe("what changes", () => {
     );
   });
 
-  test("is told in a text as well", () => {
+  test("is also written as text", () => {
     expect(writeQuestion(preview).split("\n")).toEqual([
       "Change it",
       '- changed: 2026-01-15T12:59:40+01:00 by this key; before that: "https://a.example"',
@@ -112,81 +109,67 @@ describe("what changes", () => {
   });
 });
 
-describe("of a link that changes", () => {
-  const kind = findKind(contract.links.show);
-  const known = {
-    facts: undefined,
-    linkHost: "https://go.example.com",
-    hasSecondHost: false,
-    linkInReferrer: false,
-  };
-  const apps = [
-    { id: "0190a000-0000-7000-8000-000000000001", name: "Example", bundle_id: "com.example.app" },
-    { id: "0190a000-0000-7000-8000-000000000002", name: "Other", bundle_id: "com.other.app" },
-  ];
-  const [app, other] = apps;
-  const record = {
-    id: "0190a000-0000-7000-8000-000000000009",
-    name: "Spring",
-    path: "spring",
-    url: "https://example.com/old",
-    clicks: 7,
-    ios_app_id: app?.id,
-    android_app_id: null,
-  };
+describe("the question of a changed link", () => {
+  const url = "https://other.example/new";
+  let id: string;
+  let otherApp: string;
 
-  const list = () => Promise.resolve({ rows: apps, unread: 0 });
-
-  function write(changes: Readonly<Record<string, unknown>>): Promise<Question> {
-    // It takes only the project's apps from a call, and the host of the links.
-    const call = { apps: { list }, keyContext: { known } } as unknown as Parameters<
-      typeof previewWrite
-    >[1];
-    return previewWrite({ kind, id: record.id, before: record, changes }, call);
-  }
-
-  test("the headline and the button are in the user's words", async () => {
-    expect(await write({ url: "https://example.com/new" })).toMatchObject({
-      title: 'Point the link "Spring" to "https://example.com/new"',
-      button: "Change link",
-    });
-    expect(await write({ path: "summer" })).toMatchObject({
-      title: 'Move the link "Spring" to the path "summer"',
-      button: "Move link",
-    });
-    expect(await write({ path: "summer", url: "https://example.com/new" })).toMatchObject({
-      title: 'Change the link "Spring"',
-    });
+  beforeEach(async () => {
+    const app = (name: string, bundle_id: string) =>
+      assistant.plant("ios_app", { name, bundle_id, team_id: "ABCDE12345" });
+    const ios_app = { id: (await app("Example", "com.example.app")).id };
+    otherApp = (await app("Other", "com.other.app")).id;
+    const fields = { name: "Spring", path: "spring", url: "https://example.com/old", ios_app };
+    ({ id } = await assistant.plant("link", fields));
+    await assistant.world.store.write((db) => db.updateTable("links").set({ clicks: 7 }).execute());
   });
 
-  test("apps are told by name, and never by a UUID", async () => {
-    const text = writeQuestion(await write({ ios_app: { id: other?.id } }));
+  async function ask(changes: Readonly<Record<string, unknown>>): Promise<string> {
+    const { error } = (await assistant.callTool("update_link", { id, ...changes })).structured;
+    expect(error).toMatchObject({ code: "approval_required" });
+    const button = /<button name="decision" value="approve"[^>]*>([^<]*)</;
+    const { html } = await assistant.visit(error.approval.url);
+    return `${error.approval.preview}\nbutton: ${button.exec(html)?.[1]}`;
+  }
+
+  test("has a headline and a button in the user's words", async () => {
+    const pointed = await ask({ url });
+    expect(pointed).toMatch(/^Point the link "Spring" to "https:\/\/other\.example\/new"\n/);
+    expect(pointed).toMatch(/\nbutton: Change link$/);
+    const moved = await ask({ path: "summer" });
+    expect(moved).toMatch(/^Move the link "Spring" to the path "summer"\n/);
+    expect(moved).toMatch(/\nbutton: Move link$/);
+    expect(await ask({ path: "summer", url })).toMatch(/^Change the link "Spring"\n/);
+  });
+
+  test("shows apps by their names, and never by a UUID", async () => {
+    const text = await ask({ ios_app: { id: otherApp } });
     expect(text).toContain('- iOS app: "Example" ("com.example.app") → "Other" ("com.other.app")');
     expect(text).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}/);
     expect(text).not.toContain("{");
-    const none = writeQuestion(await write({ ios_app: null }));
-    expect(none).toContain('- iOS app: "Example" ("com.example.app") → none');
-    const fresh = writeQuestion(await write({ ios_app: { bundle_id: "com.new.app" } }));
-    expect(fresh).toContain('→ "com.new.app"');
+    expect(await ask({ ios_app: null })).toContain('"Example" ("com.example.app") → none');
+    const fresh = { bundle_id: "com.new.app", team_id: "ABCDE12345" };
+    expect(await ask({ ios_app: fresh })).toContain('→ "com.new.app"');
   });
 
-  test("what visitors will see is told for each system", async () => {
-    const text = writeQuestion(await write({ url: "https://example.com/new", ios_app: null }));
-    expect(text).toContain('iPhone: a redirect to "https://example.com/new"');
-    expect(text).toContain('Computer: a redirect to "https://example.com/new"');
-    const kept = writeQuestion(await write({ url: "https://example.com/new" }));
-    expect(kept).toContain('iPhone: the preview page, then "https://example.com/new"');
+  test("shows what visitors will see on each system", async () => {
+    const text = await ask({ url, ios_app: null });
+    expect(text).toContain(`iPhone: a redirect to "${url}"`);
+    expect(text).toContain(`Computer: a redirect to "${url}"`);
+    expect(await ask({ url })).toContain(
+      `iPhone: the app; without the app, the preview page, then "${url}"`,
+    );
   });
 
-  test("a host that reads like another is warned of", async () => {
-    const text = writeQuestion(await write({ url: "https://\u0430pple.com/" }));
+  test("warns of a host that looks like another one", async () => {
+    const text = await ask({ url: "https://\u0430pple.com/" });
     expect(text).toContain('(host "xn--pple-43d.com") (warning: "\u0430pple" in the host mixes');
   });
 
-  test("the old address is told to lead nowhere", async () => {
-    const text = writeQuestion(await write({ path: "summer" }));
-    expect(text).toContain("- address: https://go.example.com/spring");
-    expect(text).toContain("- new address: https://go.example.com/summer");
+  test("says that the old address will not be found", async () => {
+    const text = await ask({ path: "summer" });
+    expect(text).toContain("- address: http://default.localhost:8787/spring");
+    expect(text).toContain("- new address: http://default.localhost:8787/summer");
     expect(text).toContain("- old address: visitors will get a 404 page");
   });
 });
@@ -195,7 +178,7 @@ function writeBody(title: string): string {
   return `<h1>${title}</h1>\n{% store_buttons %}\n`;
 }
 
-/** The page on which the publication waits. */
+/** The approval page of a publication. */
 async function publish(text: Readonly<Record<string, string>>): Promise<string> {
   const { error } = (await assistant.callTool("publish_template", text)).structured;
   return error.approval.url;
@@ -212,14 +195,14 @@ describe("a page template", () => {
     await browser.close();
   });
 
-  test("is shown before and after, in frames that load nothing and run nothing", async () => {
+  test("is shown before and after, in frames that load and run nothing", async () => {
     await assistant.press(await publish({ body: writeBody("Before"), css: "" }), "approve");
     await assistant.callTool("publish_template", { body: writeBody("Before"), css: "" });
     const picture = '<img src="https://evil.example/x.png" alt="">';
     const url = await publish({ body: writeBody("After") + picture, css: "h1 { color: teal }" });
     const page = await openTab(browser, { viewport: { width: 1280, height: 3000 } });
     const hosts = new Set<string>();
-    // What is refused by the policy never leaves the browser, and is no request at all.
+    // A request that the policy refuses never finishes.
     page.on("requestfinished", (request) => hosts.add(new URL(request.url()).host));
     await page.goto(url);
     await page.waitForLoadState();
@@ -239,7 +222,7 @@ describe("a page template", () => {
   test.each([
     [{ width: 1280, height: 800 }, 2],
     [{ width: 390, height: 844 }, 1],
-  ])("is compared side by side in a window of %j, its text folded", async (viewport, columns) => {
+  ])("is compared in a window of %j, with its text folded", async (viewport, columns) => {
     const body = starter.body.replace('class="page"', 'class="page new"');
     const page = await openTab(browser, { viewport });
     await page.goto(await publish({ body, css: starter.css }));
@@ -263,13 +246,13 @@ describe("a page template", () => {
     await page.close();
   });
 
-  test("is shown as each device is sent it", async () => {
+  test("is shown as each device receives it", async () => {
     const url = await publish({ body: "<h1>{{ platform }}</h1>{% store_buttons %}", css: "" });
     expect((await assistant.visit(`${url}?frame=1-phone`)).html).toContain("<h1>ios</h1>");
     expect((await assistant.visit(`${url}?frame=1-desktop`)).html).toContain("<h1>desktop</h1>");
   });
 
-  test("has frames of their own policy, which no other page may hold", async () => {
+  test("has frames with a policy of their own, which no other page may embed", async () => {
     const url = await publish({ body: "<h1>After</h1>{% store_buttons %}", css: "" });
     const { headers, html, status } = await assistant.visit(`${url}?frame=1-phone`);
     expect([status, html]).toEqual([200, expect.stringContaining("After")]);
@@ -282,13 +265,13 @@ describe("a page template", () => {
     for (const frame of ["2-phone", "0", "0-watch", "-1", "x", "__proto__", ""]) {
       expect((await assistant.visit(`${url}?frame=${frame}`)).status).toBe(404);
     }
-    const elsewhere = { host: "evil.example" };
-    expect((await assistant.visit(`${url}?frame=1-phone`, undefined, elsewhere)).status).toBe(403);
+    const otherHost = { host: "evil.example" };
+    expect((await assistant.visit(`${url}?frame=1-phone`, undefined, otherHost)).status).toBe(403);
     await assistant.press(url, "decline");
     expect((await assistant.visit(`${url}?frame=1-phone`)).html).not.toContain("After");
   });
 
-  test("is left out with a sentence where the key may not ask for it", async () => {
+  test("is left out with a sentence if the key may not render it", async () => {
     const key = await assistant.world.addKey({ scopes: ["page_templates.publish"] });
     const { callTool } = await assistant.connect({ key });
     const text = { body: "<h1>After</h1>{% store_buttons %}", css: "" };
@@ -299,7 +282,7 @@ describe("a page template", () => {
   });
 });
 
-/** How many frames of each device stand side by side, all of them inside the window. */
+/** How many frames of each device are in a row, all of them inside the window. */
 function readPlaces(page: Page): Promise<{ readonly phone: number; readonly desktop: number }> {
   return page.evaluate(`(() => {
     const count = (device) => {

@@ -13,7 +13,7 @@ import {
 import { createGate } from "../../support/clock.ts";
 import { openForEach } from "../../support/open-for.ts";
 
-/** The approval page as it answers over HTTP: what it says, and what it takes. */
+/** The approval page over HTTP: its responses, and the answers that it accepts. */
 
 let assistant: AssistantWorld;
 let url: string;
@@ -36,7 +36,7 @@ function readTitle({ html }: Page): string {
   return /<h1>(.*?)<\/h1>/.exec(html)?.[1] ?? "";
 }
 
-/** No frame, no script, no store, no other host: whatever is answered. */
+/** Every response forbids frames, scripts, caches and other hosts. */
 function expectGuarded({ headers }: Pick<Page, "headers">): void {
   const policy = headers.get("content-security-policy") ?? "";
   expect(policy).toMatch(/^default-src 'none'; style-src 'sha256-[\w+/=]{44}'; /);
@@ -53,7 +53,7 @@ function expectGuarded({ headers }: Pick<Page, "headers">): void {
   expect(headers.get("set-cookie")).toBeNull();
 }
 
-describe("a page that waits", () => {
+describe("a waiting page", () => {
   test("is one form: a hidden token and two buttons named decision", async () => {
     const page = await assistant.visit(url);
     expect(page.status).toBe(200);
@@ -69,7 +69,7 @@ describe("a page that waits", () => {
     expect(page.html).not.toMatch(/<script|<a |<img|<iframe|https?:\/\/(?!default\.localhost)/);
   });
 
-  test("shows what the assistant was told, with strangers' markup as text", async () => {
+  test("shows the same preview as the assistant, with markup as text", async () => {
     const { preview } = (await call()).error.approval;
     const { html } = await assistant.visit(url);
     expect(html).not.toContain("<b onclick");
@@ -89,7 +89,7 @@ describe("a page that waits", () => {
     expect(later).toContain("asked 1 minute ago");
   });
 
-  test("spends nothing by being opened, however often and by whatever method", async () => {
+  test("is not used up by any request that only opens it", async () => {
     for (const method of ["GET", "HEAD", "GET", "PUT", "DELETE", "PATCH", "OPTIONS"]) {
       const headers = { host: "127.0.0.1:8787" };
       const response = await assistant.fetchPage(new Request(url, { method, headers }));
@@ -114,7 +114,7 @@ describe("a page that waits", () => {
     expect(await ask()).toBe(url);
   });
 
-  test("has a token that nothing else of the folder is signed like", async () => {
+  test("has a token that no other secret of the folder can sign", async () => {
     const { state } = assistant;
     const id = url.split("/").at(-1) ?? "";
     const sign = async (name: string) =>
@@ -124,14 +124,14 @@ describe("a page that waits", () => {
     const rights = [await assistant.visit(url), await assistant.visit(url)].map(({ html }) =>
       readToken(html),
     );
-    // In other letters each time: the page is sent packed.
+    // The token is masked differently each time, because the page is compressed.
     expect(new Set(rights).size).toBe(2);
     const secret = await sign("approval-pages");
     expect(rights.map((right) => isMasked(right, secret))).toEqual([true, true]);
     for (const other of [`.${rights[0]}`, `${rights[0]}=`, `${rights[0]} `, ""]) {
       expect(isMasked(other, secret)).toBe(false);
     }
-    // Sealed approvals go through clients, who see texts of their own choice signed.
+    // Clients see signatures of sealed approvals.
     const page = await assistant.visit(url, {
       token: maskSecret(await sign("approvals")),
       decision: "approve",
@@ -140,7 +140,7 @@ describe("a page that waits", () => {
     expect(await ask()).toBe(url);
   });
 
-  test("takes no form that is longer than its own", async () => {
+  test("refuses a form that is longer than its own", async () => {
     const token = readToken((await assistant.visit(url)).html);
     const form = { token, decision: "approve", more: "x".repeat(5000) };
     expect((await assistant.visit(url, form)).status).toBe(403);
@@ -155,7 +155,7 @@ describe("a page that waits", () => {
   test.each([
     ["another host's name", { host: "evil.example" }],
     ["another page's origin", { origin: "http://evil.example" }],
-    ["an origin that is none", { origin: "null" }],
+    ["the origin null", { origin: "null" }],
   ])("shows nothing to %s", async (_, headers) => {
     const page = await assistant.visit(url, undefined, headers);
     expect(page.status).toBe(403);
@@ -165,8 +165,8 @@ describe("a page that waits", () => {
   });
 });
 
-describe("a page that is over", () => {
-  test("tells how it ended, before and after the assistant has gone on", async () => {
+describe("an answered page", () => {
+  test("says how it was answered, before and after the act", async () => {
     expect(readTitle(await assistant.press(url, "approve"))).toBe("Approved");
     const approved = await assistant.visit(url);
     expect([approved.status, readTitle(approved)]).toEqual([200, "Approved"]);
@@ -177,14 +177,14 @@ describe("a page that is over", () => {
     expect(used.html).toContain("has used this approval");
   });
 
-  test("stays declined, also when the assistant was told", async () => {
+  test("stays declined after the assistant's next call", async () => {
     expect(readTitle(await assistant.press(url, "decline"))).toBe("Declined");
     expect(readTitle(await assistant.visit(url))).toBe("Declined");
     expect((await call()).error.code).toBe("approval_declined");
     expect(readTitle(await assistant.visit(url))).toBe("Declined");
   });
 
-  test("cannot be answered once more", async () => {
+  test("cannot be answered again", async () => {
     const token = readToken((await assistant.visit(url)).html);
     await assistant.press(url, "decline");
     const page = await assistant.visit(url, { token, decision: "approve" });
@@ -193,7 +193,7 @@ describe("a page that is over", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("says that it expired, and takes no answer any more", async () => {
+  test("says that it has expired, and accepts no answer", async () => {
     const token = readToken((await assistant.visit(url)).html);
     assistant.advance(5 * 60_000);
     for (const form of [undefined, { token, decision: "approve" }]) {
@@ -205,26 +205,26 @@ describe("a page that is over", () => {
     expect(await ask()).not.toBe(url);
   });
 
-  test("looks like one that never was", async () => {
+  test("looks like an unknown page after it has expired", async () => {
     const sealed = await assistant.callRaw({ name: "delete_link", arguments: { id: "spring" } });
     const others = ["x", "", sealed.requestState, `${url.split("/").at(-1)}/`, "..", "%00"];
     for (const other of others) {
       const page = await assistant.visit(`http://127.0.0.1:8787/approve/${other}`);
       expect([page.status, readTitle(page)]).toEqual([404, "This approval has expired"]);
     }
-    const elsewhere = await assistant.visit(url.replace("/approve/", "/another/"));
-    expect(elsewhere.status).toBe(404);
+    const otherPath = await assistant.visit(url.replace("/approve/", "/another/"));
+    expect(otherPath.status).toBe(404);
   });
 });
 
-test("the caller is told what was decided, once, and why other answers were refused", async () => {
-  const told: unknown[] = [];
+test("the server reports each decision once, and why other answers were refused", async () => {
+  const reports: unknown[] = [];
   const { fetch } = createApprovalPages({
     openState: () => Promise.resolve(assistant.state),
     hostnames: ["127.0.0.1"],
     checkPin: () => Promise.resolve(true),
-    onDecided: (...decided) => told.push(decided),
-    onRefused: (...refused) => told.push(refused),
+    onDecided: (...decided) => reports.push(decided),
+    onRefused: (...refused) => reports.push(refused),
     clock: { now: () => Date.UTC(2026, 0, 15, 12) },
     report: String,
   });
@@ -236,27 +236,27 @@ test("the caller is told what was decided, once, and why other answers were refu
     return (await fetch(new Request(url, { method: "POST", headers, body }), from)).status;
   };
   await fetch(new Request(url, { headers: { host: "127.0.0.1" } }), from);
-  expect(told).toEqual([]);
+  expect(reports).toEqual([]);
 
   const foreign = "The answer did not come from this page. Press one of its buttons.";
   expect(await press({ decision: "maybe" })).toBe(403);
   expect(await press({ decision: "decline", token: "x" })).toBe(403);
-  expect(told.splice(0)).toEqual([
+  expect(reports.splice(0)).toEqual([
     [foreign, from],
     [foreign, from],
   ]);
   expect(await press({ decision: "approve" }, { origin: "http://evil.example" })).toBe(403);
-  expect(told.splice(0)).toEqual([["The answer came from another page.", from]]);
+  expect(reports.splice(0)).toEqual([["The answer came from another page.", from]]);
   expect(await press({ decision: "decline" })).toBe(200);
-  expect(told.splice(0)).toEqual([[url.split("/").at(-1), "declined", from]]);
+  expect(reports.splice(0)).toEqual([[url.split("/").at(-1), "declined", from]]);
   expect(await press({ decision: "approve" })).toBe(200);
-  expect(told.splice(0)).toEqual([["This was already answered.", from]]);
+  expect(reports.splice(0)).toEqual([["This was already answered.", from]]);
   assistant.advance(5 * 60_000);
   expect(await press({ decision: "approve" })).toBe(404);
-  expect(told.splice(0)).toEqual([["This approval has expired.", from]]);
+  expect(reports.splice(0)).toEqual([["This approval has expired.", from]]);
 });
 
-test("a person who leaves while the form is on its way has answered nothing", async () => {
+test("a form that breaks off on its way answers nothing", async () => {
   const answered = createGate();
   const server = createPageServer((request) => assistant.fetchPage(request).finally(answered.open));
   const at = new URL(await server.open("/approve/", url.split("/").at(-1) ?? ""));
@@ -273,7 +273,7 @@ test("a person who leaves while the form is on its way has answered nothing", as
   expect(await ask()).toBe(url);
 });
 
-test("a fault is told by its reference and nothing else", async () => {
+test("a fault shows only its reference", async () => {
   const { fetch } = createApprovalPages({
     openState: () => Promise.reject(new Error("/secret/path/state.db is locked")),
     hostnames: ["127.0.0.1"],

@@ -30,10 +30,10 @@ async function makeLinks(name: string): Promise<void> {
   await assistant.callTool("apply_plan", { plan_id: await plan(rows) });
 }
 
-/** Of 230 links most lead within their host afterwards, and the last ones elsewhere. */
+/** A plan of 230 links, whose last ones get another host. */
 async function planChange(): Promise<string> {
   const rows = Array.from({ length: count }, (_, index) => {
-    const host = index < 200 ? "old.example" : "elsewhere.example";
+    const host = index < 200 ? "old.example" : "other-host.example";
     return { path: `row/${index}`, url: `https://${host}/new/${index}` };
   });
   return plan(rows);
@@ -53,7 +53,7 @@ async function open(plan_id: string, names = {}): Promise<string> {
   return `http://127.0.0.1:8787/approve/${asked.waits.id}`;
 }
 
-/** Follows the page's own links from the first page to the last. */
+/** Follows the links from the first page to the last. */
 async function readAll(url: string): Promise<readonly string[]> {
   const pages: string[] = [];
   for (let next: string | undefined = ""; next !== undefined;) {
@@ -70,7 +70,7 @@ function listPaths(html: string): readonly string[] {
 }
 
 describe("every row of a plan", () => {
-  test("is reached by the page's links, in its order, with the form on each page", async () => {
+  test("is listed in order over all pages, each with the form", async () => {
     await makeLinks("Spring");
     const url = await open(await planChange());
     const pages = await readAll(url);
@@ -84,11 +84,11 @@ describe("every row of a plan", () => {
       expect(html).toContain('name="decision" value="approve"');
       expect(html).toContain(`Change ${count} links`);
     }
-    expect(pages[9]).toContain("elsewhere");
+    expect(pages[9]).toContain("other-host");
     expect(pages[9]).toContain("Page 10 of 10");
   });
 
-  test("has its name, its clicks and what changes, with strangers' markup as text", async () => {
+  test("shows its name, its clicks and its changes, with markup as text", async () => {
     await makeLinks('<b onclick="x">');
     const html = (await assistant.visit(await open(await planChange()))).html;
     expect(html).not.toContain("<b onclick");
@@ -97,7 +97,7 @@ describe("every row of a plan", () => {
     expect(html).not.toMatch(/Name<\/dt>/);
   });
 
-  test("that is too long for a list has a page of its own, where it may be approved", async () => {
+  test("that is too long for the list has a page of its own with the form", async () => {
     const tail = "the very end";
     const change = { path: "row/1", social_title: `${"long ".repeat(600)}${tail}` };
     await assistant.plant("link", { path: "row/1", social_title: "short" });
@@ -111,12 +111,12 @@ describe("every row of a plan", () => {
     expect((await assistant.visit(url + one, form)).html).toContain("<h1>Approved");
   });
 
-  test("that would deceive is warned of", async () => {
+  test("with a misleading host has a warning", async () => {
     const plan_id = await plan([{ path: "row/1", url: "https://\u0430pple.com/" }]);
     expect((await assistant.visit(await open(plan_id))).html).toContain("mixes Latin and Cyrillic");
   });
 
-  test("tells of an app by its name, where that is known", async () => {
+  test("shows an app by its name if that is known", async () => {
     const app = await assistant.plant("ios_app", { bundle_id: "com.a", team_id: "ABCDE12345" });
     await assistant.plant("link", { path: "row/1", ios_app: { id: app.id } });
     const plan_id = await plan([{ path: "row/1", ios_app: null }]);
@@ -126,7 +126,7 @@ describe("every row of a plan", () => {
     expect(html).not.toContain(app.id);
   });
 
-  test("is read for nothing, and the approval is given from any page", async () => {
+  test("can be read without using the approval up, and approved from any page", async () => {
     await makeLinks("Spring");
     const url = await open(await planChange());
     await readAll(url);
@@ -139,7 +139,7 @@ describe("every row of a plan", () => {
   });
 
   test.each(["0", "-1", "x", "", "1e9", "99999999999"])(
-    "is shown from the first on for a page %o that is none",
+    "is shown from the first one for the invalid page %o",
     async (page) => {
       const url = await open(await plan([{ path: "row/0" }]));
       const { html, status } = await assistant.visit(`${url}?page=${page}`);
@@ -147,11 +147,11 @@ describe("every row of a plan", () => {
     },
   );
 
-  test("that is still open is shown of a cancelled job, and no other", async () => {
+  test("of a cancelled job is shown only if it is still open", async () => {
     await makeLinks("Spring");
     const plan_id = await planChange();
     const found = await assistant.state.plans.find(plan_id);
-    if (found === undefined) throw new Error("the plan is not there");
+    if (found === undefined) throw new Error("the plan is missing");
     const job = await assistant.state.jobs.open(found);
     const run = { id: job.id, runner: "a runner" };
     await assistant.state.jobs.take(run);
@@ -166,7 +166,7 @@ describe("every row of a plan", () => {
   });
 });
 
-test("a plan that is gone can only be declined", async () => {
+test("a plan that no longer exists can only be declined", async () => {
   const url = await open("plan_gone");
   const { html } = await assistant.visit(url);
   expect(html).toContain("You can only decline this");

@@ -6,14 +6,14 @@ import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createPageServer, type PageServer } from "../../../src/mcp/approval/page-server.ts";
 
-/** The approval page's server over stdio: on loopback, and open only while an approval waits. */
+/** The page server over stdio: on loopback, and open only while an approval waits. */
 
 const path = "/approve/";
 const minute = 60_000;
 let listener: PageServer;
 
 beforeEach(() => {
-  // Only what the listener waits with is held still: connections go on by themselves.
+  // Only the timers of the listener are fake.
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   listener = createPageServer((asked) =>
     Promise.resolve(new Response(new URL(asked.url).pathname)),
@@ -25,10 +25,10 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** What is answered there; undefined where nobody listens. */
+/** The response there; undefined if the port is closed. */
 function visit(url: string): Promise<string | undefined> {
   return new Promise((resolve) => {
-    // A new connection each time: one that is open already would tell nothing about the server.
+    // An open connection would prove nothing about the port.
     request(url, { agent: false }, (response) => {
       let text = "";
       response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
@@ -66,7 +66,7 @@ describe("the listener", () => {
     busy.close();
   });
 
-  test("closes a moment after the last one was answered", async () => {
+  test("closes a moment after the last approval is answered", async () => {
     const first = await listener.open(path, "first");
     const second = await listener.open(path, "second");
 
@@ -81,7 +81,7 @@ describe("the listener", () => {
     expect(await visit(second)).toBeUndefined();
   });
 
-  test("closes when the time of an approval is over, and is there a little longer", async () => {
+  test("closes a minute after an approval expires", async () => {
     const url = await listener.open(path, "first");
     await vi.advanceTimersByTimeAsync(5 * minute);
     expect(await visit(url)).toBe("/approve/first");
@@ -89,7 +89,7 @@ describe("the listener", () => {
     expect(await visit(url)).toBeUndefined();
   });
 
-  test("does not stay open for asking again and again", async () => {
+  test("does not stay open for repeated calls", async () => {
     const url = await listener.open(path, "first");
     for (let minutes = 0; minutes < 5; minutes += 1) {
       await vi.advanceTimersByTimeAsync(minute);
@@ -99,7 +99,7 @@ describe("the listener", () => {
     expect(await visit(url)).toBeUndefined();
   });
 
-  test("opens again for the next one", async () => {
+  test("opens again for the next approval", async () => {
     const url = await listener.open(path, "first");
     listener.release("first");
     await vi.advanceTimersByTimeAsync(2000);
@@ -107,7 +107,7 @@ describe("the listener", () => {
     expect(await visit(await listener.open(path, "second"))).toBe("/approve/second");
   });
 
-  test("closes at once when the process ends, whoever still waits", async () => {
+  test("closes at once when the process ends", async () => {
     const url = await listener.open(path, "first");
     listener.close();
     expect(await visit(url)).toBeUndefined();
@@ -115,12 +115,12 @@ describe("the listener", () => {
   });
 });
 
-/** This machine by other addresses than the page's own; those at which it can be reached. */
+/** Other addresses at which this machine can be reached. */
 async function listOtherAddresses(): Promise<readonly string[]> {
   const known = Object.values(networkInterfaces()).flatMap((addresses = []) =>
     addresses.map(({ address, family }) => (family === "IPv6" ? `[${address}]` : address)),
   );
-  // What is known by the name of its link alone has no place in an address of the web.
+  // A link-local address needs a zone, which a URL cannot have.
   const usual = known.filter((host) => !host.startsWith("[fe80:"));
   const others = new Set(["127.0.0.2", "[::1]", ...usual]);
   others.delete("127.0.0.1");
@@ -137,7 +137,6 @@ async function listOtherAddresses(): Promise<readonly string[]> {
 
 test("the page is at one loopback address, whichever others the machine has", async (context) => {
   const others = await listOtherAddresses();
-  // Said aloud, for then nothing at all is known about it.
   context.skip(others.length === 0, "this machine has no address but 127.0.0.1");
   const url = await listener.open(path, "first");
   expect(await visit(url)).toBe("/approve/first");

@@ -1,14 +1,15 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContextOptions, Frame, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { AssistantWorld } from "../../support/assistant-world.ts";
 import { launchBrowser, openTab, createPagedWorld } from "../../support/browser.ts";
 import { createFolder, startServe } from "../../support/command.ts";
 import { connectV1, connectV2, type Connected } from "../../support/mcp-clients.ts";
 import { waitUntil } from "../../support/clock.ts";
+import { openForEach } from "../../support/open-for.ts";
 
-/** The approval page before a person: a real Chromium, on a phone and on a desk. */
+/** The approval page in a real Chromium, on a phone and on a desktop. */
 
 const sizes = {
   phone: { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true },
@@ -19,14 +20,14 @@ const hostile = [
   ["markup", '</h1><script>document.title="hacked"</script><img src="http://evil.example/x" />'],
   ["an attribute", '"><input name="decision" value="approve" autofocus onfocus="alert(1)">'],
   ["an entity", "&lt;script&gt;&#x3c;/main&#x3e;"],
-  ["letters that turn around", "invoice \u202efdp.exe\u2066 \u200e\u061c"],
+  ["characters that reverse text", "invoice \u202efdp.exe\u2066 \u200e\u061c"],
   ["a very long word", "W".repeat(500)],
-  ["what cannot be seen", "a\u200b\u{e0041}\u00ad\u2028b"],
+  ["invisible characters", "a\u200b\u{e0041}\u00ad\u2028b"],
 ] as const;
 
 let browser: Browser;
 let assistant: AssistantWorld;
-/** What a page did that it must not do. */
+/** Errors, dialogs and requests to other hosts. */
 let faults: string[];
 
 beforeAll(async () => {
@@ -37,17 +38,14 @@ afterAll(async () => {
   await browser.close();
 });
 
-beforeEach(async () => {
-  faults = [];
-  assistant = await createPagedWorld();
+openForEach(createPagedWorld, async (opened) => {
+  [assistant, faults] = [opened, []];
   await assistant.plant("link", { path: "spring", name: "Spring", url: "https://example.com" });
 });
 
 afterEach(async () => {
   for (const context of browser.contexts()) await context.close();
   expect(faults).toEqual([]);
-  expect(assistant.reported).toEqual([]);
-  await assistant[Symbol.asyncDispose]();
 });
 
 async function call(id = "spring") {
@@ -58,7 +56,7 @@ async function ask(id?: string): Promise<string> {
   return (await call(id)).error.approval.url;
 }
 
-/** A tab of its own on the page; whatever it complains of, or asks others for, is a fault. */
+/** Opens the page in a new tab, and collects its faults. */
 async function open(url: string, options: BrowserContextOptions = sizes.desktop): Promise<Page> {
   const page = await openTab(browser, options);
   page.on("console", (message) => faults.push(`console: ${message.text()}`));
@@ -83,7 +81,7 @@ function readHeading(page: Page): Promise<string> {
 }
 
 describe.each(Object.entries(sizes))("on a %s", (size, options) => {
-  test("the page tells what will happen, and its button lets it happen once", async () => {
+  test("the page shows the act, and its button approves it once", async () => {
     const page = await open(await ask(), options);
     expect(await readHeading(page)).toBe('Delete the link "Spring"');
     const text = await page.getByRole("main").innerText();
@@ -104,14 +102,14 @@ describe.each(Object.entries(sizes))("on a %s", (size, options) => {
     expect(await readHeading(page)).toBe("Approved");
   });
 
-  test("Decline is a no", async () => {
+  test("Decline declines", async () => {
     const page = await open(await ask(), options);
     expect(await press(page, "Decline")).toBe("Declined");
     expect((await call()).error.code).toBe("approval_declined");
     expect(assistant.writes).toEqual([]);
   });
 
-  test("nothing runs over the edge, and buttons are large enough for a thumb", async () => {
+  test("long texts fit the screen, and buttons are large enough for a thumb", async () => {
     const path = `${"long-".repeat(60)}path`;
     await assistant.plant("link", { path, name: "W".repeat(300) });
     const page = await open(await ask(path), options);
@@ -125,7 +123,7 @@ describe.each(Object.entries(sizes))("on a %s", (size, options) => {
     }
   });
 
-  test.each(hostile)("a name with %s is shown as text, and does nothing", async (_, name) => {
+  test.each(hostile)("a name with %s is shown as text", async (_, name) => {
     await assistant.plant("link", { path: "hostile", name });
     const { preview, url } = (await call("hostile")).error.approval;
     const page = await open(url, options);
@@ -139,27 +137,14 @@ describe.each(Object.entries(sizes))("on a %s", (size, options) => {
   });
 });
 
-test.each(["light", "dark"] as const)("a %s page can be read", async (colorScheme) => {
-  const page = await open(await ask(), { ...sizes.desktop, colorScheme });
-  const read = (selector: string, property: "color" | "backgroundColor") =>
-    page.evaluate<string>(`getComputedStyle(document.querySelector("${selector}")).${property}`);
-  const inks = ["h1", "dt", "dd", ".lead", ".hint", "button[value=decline]"];
-  const pairs = inks.map((ink): [string, string] => [ink, "main"]);
-  pairs.push(["header", "body"], ["button[value=approve]", "button[value=approve]"]);
-  for (const [ink, ground] of pairs) {
-    const value = contrast(await read(ink, "color"), await read(ground, "backgroundColor"));
-    expect(value, `${ink} on ${ground}`).toBeGreaterThanOrEqual(4.5);
-  }
-});
-
 test("the page works without any script", async () => {
   const page = await open(await ask(), { ...sizes.phone, javaScriptEnabled: false });
   expect(await press(page, "Delete link")).toBe("Approved");
   expect((await call()).deleted).toBeDefined();
 });
 
-describe("by keyboard alone", () => {
-  test("the first key reaches the act, the next Decline, and what is reached is seen", async () => {
+describe("with only the keyboard", () => {
+  test("Tab reaches the act and then Decline, with a visible focus", async () => {
     const page = await open(await ask());
     await page.keyboard.press("Tab");
     const focused = page.locator(":focus");
@@ -173,7 +158,7 @@ describe("by keyboard alone", () => {
     expect((await call()).error.code).toBe("approval_declined");
   });
 
-  test("a PIN is typed and sent", async () => {
+  test("a PIN can be typed and sent", async () => {
     await using locked = await createPagedWorld({
       pin: (given) => Promise.resolve(given === "correct horse"),
     });
@@ -190,21 +175,13 @@ describe("by keyboard alone", () => {
     await page.keyboard.type("correct horse");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Approved" }).waitFor();
-    // Without its PIN the form did not even leave the browser.
+    // The browser did not send the form without its PIN.
     expect(sent).toEqual(["POST"]);
     expect((await callLocked()).deleted).toBeDefined();
   });
-
-  test("a page with a PIN can be declined without it", async () => {
-    await using locked = await createPagedWorld({ pin: () => Promise.resolve(false) });
-    await locked.plant("link", { path: "spring" });
-    const { error } = (await locked.callTool("delete_link", { id: "spring" })).structured;
-    const page = await open(error.approval.url);
-    expect(await press(page, "Decline")).toBe("Declined");
-  });
 });
 
-describe("a page of a stranger", () => {
+describe("a page of another site", () => {
   let stranger: string;
   let html: string;
   const server = createServer((_request, response) => {
@@ -213,7 +190,7 @@ describe("a page of a stranger", () => {
 
   beforeAll(async () => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    // Another origin on the same machine: only the port is another one.
+    // Another origin on the same machine: only the port differs.
     stranger = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   });
 
@@ -222,14 +199,14 @@ describe("a page of a stranger", () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  /** What the browser itself says about a refusal is no fault of the page. */
+  /** Opens the other site; refusals in its console are no faults. */
   async function visitStranger(): Promise<Page> {
     const page = await openTab(browser, sizes.desktop);
     await page.goto(stranger);
     return page;
   }
 
-  test("shows nothing of it in a frame", async () => {
+  test("cannot show the approval page in a frame", async () => {
     const url = await ask();
     for (const frame of [
       `<iframe src="${url}">`,
@@ -241,7 +218,7 @@ describe("a page of a stranger", () => {
       const isOver = waitForEnd(page, url);
       await page.goto(stranger);
       await isOver;
-      // What was refused may be taken out of the page again.
+      // A refused frame may be removed again.
       const texts = await Promise.all(
         page.frames().map((inner) => readText(inner).catch(() => "refused")),
       );
@@ -252,7 +229,7 @@ describe("a page of a stranger", () => {
     expect(await ask()).toBe(url);
   });
 
-  test("cannot press its buttons, nor read the token that it would need", async () => {
+  test("cannot press the buttons, nor read the token", async () => {
     const url = await ask();
     html = `<form method="post" action="${url}">
       <input type="hidden" name="token" value="guessed">
@@ -272,11 +249,11 @@ describe("a page of a stranger", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("under another name for this machine is sent away", async () => {
+  test("cannot use another host name for this machine", async () => {
     const url = await ask();
     html = `<form method="post" action="${url}"><button>Go</button></form>`;
     const page = await openTab(browser, sizes.desktop);
-    // A name that a stranger made point here, as in DNS rebinding.
+    // A host name that points here, as in DNS rebinding.
     await page.goto(stranger.replace("127.0.0.1", "rebound.localhost"));
     await page.getByRole("button").click();
     await page.getByRole("heading").waitFor();
@@ -286,7 +263,7 @@ describe("a page of a stranger", () => {
   });
 });
 
-/** Until the address was asked for, and what came of it was taken or refused. */
+/** Waits until the address was requested, and the response was accepted or refused. */
 function waitForEnd(page: Page, url: string): Promise<void> {
   return new Promise((resolve) => {
     for (const end of ["requestfinished", "requestfailed"] as const) {
@@ -297,32 +274,13 @@ function waitForEnd(page: Page, url: string): Promise<void> {
 }
 
 async function readText(frame: Frame): Promise<string> {
-  // One that is taken out of its page is never loaded, or has nothing to ask: it shows nothing.
+  // A removed frame is never loaded, and shows nothing.
   const timeout = 10_000;
   await frame.waitForLoadState("load", { timeout });
   return frame.locator("body").innerText({ timeout });
 }
 
-describe("a person who comes late", () => {
-  test("is told that it expired", async () => {
-    const page = await open(await ask());
-    assistant.advance(5 * 60_000);
-    faults = [];
-    expect(await press(page, "Delete link")).toBe("This approval has expired");
-    expect((await call()).error.code).toBe("approval_required");
-    expect(faults.splice(0)).toEqual([expect.stringContaining("404")]);
-  });
-
-  test("is told what was said in another tab", async () => {
-    const url = await ask();
-    const [first, second] = [await open(url), await open(url)];
-    expect(await press(first, "Decline")).toBe("Declined");
-    expect(await press(second, "Delete link")).toBe("Declined");
-    expect((await call()).error.code).toBe("approval_declined");
-  });
-});
-
-/** Deletes a link, with a press in the browser between the two calls; answers the address. */
+/** Deletes a link with an approval in the browser, and returns the address of the page. */
 async function approveOne(client: Connected, heading = 'Delete the link "Spring"') {
   await client.callTool("create_link", { path: "spring", name: "Spring" });
   const asked = await client.callTool("delete_link", { id: "spring" });
@@ -338,16 +296,16 @@ async function approveOne(client: Connected, heading = 'Delete the link "Spring"
 }
 
 describe("the built command", () => {
-  test("over stdio before one elsewhere opens a server for it, and closes it", async () => {
+  test("over stdio in front of a remote server opens a port only for the page", async () => {
     await using folder = await createFolder();
-    await using elsewhere = await createFolder();
-    await using server = await startServe(elsewhere.path);
+    await using remote = await createFolder();
+    await using server = await startServe(remote.path);
     const env = { WAYPOST_BASE_URL: server.places.url, WAYPOST_API_KEY: server.key };
     await using client = await connectV2({ transport: "stdio", data: folder.path, env });
     const url = await approveOne(client, 'Delete the link "Spring" permanently');
     expect(url).not.toContain(server.places.url);
     expect(new URL(url).hostname).toBe("127.0.0.1");
-    // It says goodbye for two seconds.
+    // The page stays for two seconds.
     const isOpen = () =>
       fetch(url).then(
         () => true,
@@ -356,7 +314,7 @@ describe("the built command", () => {
     await waitUntil(async () => !(await isOpen()));
   });
 
-  test("over stdio that may not listen says what to run, and has its page there", async () => {
+  test("over stdio without a port says what to run, and uses the page of that server", async () => {
     await using folder = await createFolder();
     const env = { WAYPOST_SERVE: "off" };
     await using client = await connectV2({ transport: "stdio", data: folder.path, env });
@@ -366,7 +324,7 @@ describe("the built command", () => {
     expect(refused.message).toContain("WAYPOST_SERVE is off");
     expect(refused.next).toContain(`serve --data ${folder.path}\``);
     expect(refused.approval).not.toHaveProperty("url");
-    // The question waits, and whoever serves shows it.
+    // A server of the folder shows the waiting question.
     await using server = await startServe(folder.path);
     const asked = (await client.callTool("delete_link", { id: "spring" })).structured.error;
     expect(asked.approval.url).toMatch(new RegExp(`^${server.places.url}/approve/`));
@@ -375,7 +333,7 @@ describe("the built command", () => {
     expect(done.structured.deleted.path).toBe("spring");
   });
 
-  test("as a server has the page on its own port", async () => {
+  test("serve has the page on its own port", async () => {
     await using folder = await createFolder();
     await using server = await startServe(folder.path);
     const { places, key } = server;
@@ -383,17 +341,3 @@ describe("the built command", () => {
     expect(await approveOne(client)).toMatch(new RegExp(`^${places.url}/approve/`));
   });
 });
-
-/** WCAG's contrast of two colours, as `rgb(…)` names them. */
-function contrast(one: string, other: string): number {
-  const [light = 0, dark = 0] = [one, other].map(luminance).toSorted((a, b) => b - a);
-  return (light + 0.05) / (dark + 0.05);
-}
-
-function luminance(colour: string): number {
-  const parts = [...colour.matchAll(/\d+/g)].slice(0, 3).map(([part]) => Number(part) / 255);
-  const [red = 0, green = 0, blue = 0] = parts.map((part) =>
-    part <= 0.040_45 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4,
-  );
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-}

@@ -11,7 +11,7 @@ import {
 } from "../../support/assistant-world.ts";
 import { memoryFolder } from "../../support/folders.ts";
 
-/** The operator's PIN: what an assistant that can press a button itself does not know. */
+/** The operator's PIN, which an assistant that can press buttons does not know. */
 
 describe("the PIN's file", () => {
   let folder: string;
@@ -26,7 +26,7 @@ describe("the PIN's file", () => {
     await rm(folder, { recursive: true });
   });
 
-  test("holds a hash alone from the first start on, which is known again later", async () => {
+  test("has only a hash after the first start, which later starts accept", async () => {
     await writeFile(path, "correct horse\n");
     await chmod(path, 0o644);
     const first = await openPin(path);
@@ -54,7 +54,7 @@ describe("the PIN's file", () => {
     expect(await readFile(path, "utf8")).not.toBe(await readFile(other, "utf8"));
   });
 
-  test("is compared as a person types it: blanks around it and accents either way", async () => {
+  test("accepts blanks around the PIN, and accents in either form", async () => {
     await writeFile(path, "  pass\u00e9 123 ");
     const hash = await openPin(path);
     expect(await checkPin("passe\u0301 123", hash)).toBe(true);
@@ -63,9 +63,9 @@ describe("the PIN's file", () => {
   });
 
   test.each([
-    ["a short one", "12345"],
-    ["an empty one", "  \n"],
-  ])("is refused with %s, and never repeated", async (_, text) => {
+    ["a short", "12345"],
+    ["an empty", "  \n"],
+  ])("is refused with %s PIN, which is not shown", async (_, text) => {
     await writeFile(path, text);
     const refused = await openPin(path).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(UsageFault);
@@ -74,7 +74,7 @@ describe("the PIN's file", () => {
     expect(await readFile(path, "utf8")).toBe(text);
   });
 
-  test("is refused where there is none", async () => {
+  test("must exist", async () => {
     await expect(openPin(path)).rejects.toThrow(/WAYPOST_APPROVAL_PIN_FILE: .*cannot be read/);
   });
 });
@@ -82,14 +82,14 @@ describe("the PIN's file", () => {
 describe("a page that asks for a PIN", () => {
   const pin = "271828";
   let assistant: AssistantWorld;
-  /** Every PIN that was really looked at. */
-  let looked: string[];
+  /** Every PIN that was checked. */
+  let checked: string[];
 
   beforeEach(async () => {
-    looked = [];
+    checked = [];
     assistant = await createAssistantWorld({
       pin: (given) => {
-        looked.push(given);
+        checked.push(given);
         return Promise.resolve(given === pin);
       },
     });
@@ -104,7 +104,14 @@ describe("a page that asks for a PIN", () => {
   const call = async (id: string) => (await assistant.callTool("delete_link", { id })).structured;
   const ask = async (id: string): Promise<string> => (await call(id)).error.approval.url;
 
-  test("lets an act through for the right one", async () => {
+  /** Types this number of wrong PINs on a page, and returns its address. */
+  async function guessWrong(id: string, times: number): Promise<string> {
+    const url = await ask(id);
+    for (let guess = 0; guess < times; guess += 1) await assistant.press(url, "approve", "000000");
+    return url;
+  }
+
+  test("approves with the right PIN", async () => {
     const url = await ask("a");
     const { html } = await assistant.visit(url);
     expect(html).toMatch(/<input id="pin" type="password" name="pin" autocomplete="off" required /);
@@ -112,7 +119,7 @@ describe("a page that asks for a PIN", () => {
     expect((await call("a")).deleted).toBeDefined();
   });
 
-  test("lets nothing through for another one, or for none", async () => {
+  test("does not approve with a wrong PIN or without one", async () => {
     const url = await ask("a");
     const wrong = await assistant.press(url, "approve", "314159");
     expect([wrong.status, wrong.html]).toEqual([403, expect.stringContaining("The PIN is wrong.")]);
@@ -121,18 +128,18 @@ describe("a page that asks for a PIN", () => {
       const page = await assistant.press(url, "approve", none);
       expect([page.status, page.html]).toEqual([403, expect.stringContaining("Type the PIN")]);
     }
-    expect(looked).toEqual(["314159"]);
+    expect(checked).toEqual(["314159"]);
     expect(await ask("a")).toBe(url);
     expect(assistant.writes).toEqual([]);
   });
 
-  test("can be declined by anyone", async () => {
+  test("can be declined without a PIN", async () => {
     const url = await ask("a");
     expect((await assistant.press(url, "decline")).html).toContain("<h1>Declined");
     expect((await call("a")).error.code).toBe("approval_declined");
   });
 
-  test("gives the right one no sixth try", async () => {
+  test("refuses even the right PIN at the sixth try", async () => {
     const url = await ask("a");
     expect((await assistant.visit(url)).html).toContain("5 tries are left");
     const lefts = ["4 tries are left", "3 tries are left", "2 tries are left", "One try is left"];
@@ -145,56 +152,48 @@ describe("a page that asks for a PIN", () => {
     expect(page.html).toContain("Too many wrong PINs were entered");
     expect(page.html).not.toContain('name="pin"');
     expect(page.html).not.toContain('name="decision" value="approve"');
-    expect(looked).toHaveLength(5);
+    expect(checked).toHaveLength(5);
     expect(await ask("a")).toBe(url);
     expect((await assistant.press(url, "decline")).html).toContain("<h1>Declined");
     expect(assistant.writes).toEqual([]);
   });
 
-  test("gives many guesses at once no more tries than one after another", async () => {
+  test("counts simultaneous guesses as well", async () => {
     const url = await ask("a");
     const guesses = Array.from({ length: 30 }, (_, guess) => String(100_000 + guess));
     await Promise.all(guesses.map((guess) => assistant.press(url, "approve", guess)));
-    expect(looked).toHaveLength(5);
+    expect(checked).toHaveLength(5);
     await assistant.press(url, "approve", pin);
-    expect(looked).toHaveLength(5);
+    expect(checked).toHaveLength(5);
     expect((await call("a")).error.code).toBe("approval_required");
   });
 
-  test("gives new pages no new tries without an end, and some again after an hour", async () => {
-    for (const path of ["a", "b", "c", "d"]) {
-      const url = await ask(path);
-      for (let guess = 0; guess < 5; guess += 1) await assistant.press(url, "approve", "000000");
-    }
-    expect(looked).toHaveLength(20);
+  test("limits the tries of a key over all pages, for an hour", async () => {
+    for (const path of ["a", "b", "c", "d"]) await guessWrong(path, 5);
+    expect(checked).toHaveLength(20);
     await assistant.press(await ask("e"), "approve", pin);
-    expect(looked).toHaveLength(20);
+    expect(checked).toHaveLength(20);
 
     assistant.advance(60 * 60_000);
     await assistant.press(await ask("e"), "approve", pin);
     expect((await call("e")).deleted).toBeDefined();
   });
 
-  test("counts wrong ones alone, and forgives none of them for a right one", async () => {
+  test("counts only wrong PINs, and a right PIN resets nothing", async () => {
     for (const path of ["a", "b", "c", "d"]) {
-      const url = await ask(path);
-      for (let guess = 0; guess < 4; guess += 1) await assistant.press(url, "approve", "000000");
+      const url = await guessWrong(path, 4);
       expect((await assistant.press(url, "approve", pin)).html).toContain("<h1>Approved");
     }
-    const url = await ask("e");
-    for (let guess = 0; guess < 4; guess += 1) await assistant.press(url, "approve", "000000");
+    const url = await guessWrong("e", 4);
     const page = await assistant.press(url, "approve", pin);
     expect(page.html).toContain("Too many wrong PINs were entered for this API key");
     expect(page.html).toContain("enter a PIN again in 60 minutes");
-    expect(looked).toHaveLength(24);
+    expect(checked).toHaveLength(24);
     expect((await assistant.press(url, "decline")).html).toContain("<h1>Declined");
   });
 
-  test("leaves another key's pages as they are when one key has guessed too often", async () => {
-    for (const path of ["a", "b", "c", "d"]) {
-      const url = await ask(path);
-      for (let guess = 0; guess < 5; guess += 1) await assistant.press(url, "approve", "000000");
-    }
+  test("does not block another key after one key's wrong guesses", async () => {
+    for (const path of ["a", "b", "c", "d"]) await guessWrong(path, 5);
     expect((await assistant.visit(await ask("e"))).html).toContain("can only decline");
 
     const { callTool } = await assistant.connect({ key: await assistant.world.addKey() });
@@ -204,21 +203,18 @@ describe("a page that asks for a PIN", () => {
     expect((await callOther()).deleted).toBeDefined();
   });
 
-  test("a right PIN gives the try back only to its own key", async () => {
+  test("returns the try of a right PIN only to its own key", async () => {
     await assistant.plant("link", { path: "f" });
-    for (const path of ["a", "b", "c", "d"]) {
-      const url = await ask(path);
-      for (let guess = 0; guess < 5; guess += 1) await assistant.press(url, "approve", "000000");
-    }
+    for (const path of ["a", "b", "c", "d"]) await guessWrong(path, 5);
     const { callTool } = await assistant.connect({ key: await assistant.world.addKey() });
-    // The clock stands still here, so the tries of both keys have the same time.
+    // The tries of both keys have the same time.
     const { url } = (await callTool("delete_link", { id: "e" })).structured.error.approval;
     expect((await assistant.press(url, "approve", pin)).html).toContain("<h1>Approved");
     expect((await assistant.visit(await ask("f"))).html).toContain("can only decline");
-    expect(looked).toHaveLength(21);
+    expect(checked).toHaveLength(21);
   });
 
-  test("takes a press without its number for no try at all", async () => {
+  test("does not count a press without the number of links", async () => {
     for (let row = 0; row < 51; row += 1) await assistant.plant("link", { path: `row-${row}` });
     const filters = [{ field: "path", condition: "start", value: "row-" }];
     const wanted = { operation: "update", filters, changes: { name: "New" } };
@@ -232,18 +228,18 @@ describe("a page that asks for a PIN", () => {
     for (let guess = 0; guess < 6; guess += 1) {
       expect((await press({ pin: "000000", count: "50" })).html).toContain("type the number");
     }
-    expect(looked).toEqual([]);
+    expect(checked).toEqual([]);
     expect((await press({ count: "51" })).html).toContain("Type the PIN");
     expect((await press({ pin, count: "51" })).html).toContain("<h1>Approved");
     expect((await apply()).job).toMatchObject({ state: "done", counts: { done: 51 } });
   });
 
-  test("takes a press without its token for no try at all", async () => {
+  test("does not count a press without the token", async () => {
     const url = await ask("a");
     for (let guess = 0; guess < 6; guess += 1) {
       await assistant.visit(url, { token: "x", decision: "approve", pin: "000000" });
     }
-    expect(looked).toEqual([]);
+    expect(checked).toEqual([]);
     expect((await assistant.press(url, "approve", pin)).html).toContain("<h1>Approved");
   });
 });
@@ -260,12 +256,12 @@ test("the PIN in its file is the one that the page asks for", async () => {
 });
 
 describe("a page whose approval has a PIN", () => {
-  test("asks for it in every process that shows it, and all of them count together", async () => {
+  test("asks for the PIN in every process, which count tries together", async () => {
     await using assistant = await createAssistantWorld({ pin: "correct horse" });
     await assistant.plant("link", { path: "a" });
     const call = async () => (await assistant.callTool("delete_link", { id: "a" })).structured;
     const { url } = (await call()).error.approval;
-    // Another process of the same folder, whose operator has set no PIN for it.
+    // Another process of the same folder without a PIN.
     await using bare = await createAssistantWorld({ beside: assistant.world });
 
     expect((await bare.press(url, "approve")).html).toContain("Type the PIN");
@@ -277,7 +273,7 @@ describe("a page whose approval has a PIN", () => {
     expect((await call()).deleted).toBeDefined();
   });
 
-  test("is not let through by a yes to the same act's page that asked for none", async () => {
+  test("is not approved by a page of the same act without a PIN", async () => {
     await using assistant = await createAssistantWorld({ pin: "correct horse" });
     await assistant.plant("link", { path: "a" });
     await using bare = await createAssistantWorld({ beside: assistant.world });
@@ -292,7 +288,7 @@ describe("a page whose approval has a PIN", () => {
   });
 });
 
-test.each(eras)("where a PIN is set, the form of a %s client approves of nothing", async (era) => {
+test.each(eras)("with a PIN, the form of a %s client approves nothing", async (era) => {
   let questions = 0;
   const elicit = () => {
     questions += 1;
@@ -307,12 +303,12 @@ test.each(eras)("where a PIN is set, the form of a %s client approves of nothing
   expect(assistant.writes).toEqual([]);
 });
 
-test("where a PIN is set, a yes that was sealed without one does not count", async () => {
+test("with a PIN, an approval that was sealed without one does not count", async () => {
   const remove = { name: "delete_link", arguments: { id: "a" } };
   const yes = { action: "accept", content: { approve: true } };
   await using assistant = await createAssistantWorld({ pin: "correct horse" });
   await assistant.plant("link", { path: "a" });
-  // Another process of the same folder, whose operator has set no PIN for it.
+  // Another process of the same folder without a PIN.
   await using open = await createAssistantWorld({ beside: assistant.world });
   const { requestState } = await open.callRaw(remove);
   expect(requestState).toMatch(/^[\w-]{27}$/);

@@ -6,7 +6,7 @@ import {
   type Elicit,
 } from "../../support/assistant-world.ts";
 
-/** design.md, "Approval": the three modes, before clients of both eras. */
+/** The three modes with clients of each era, and the life of an approval. */
 
 const yes = () => ({ action: "accept", content: { approve: true } }) as const;
 const writers = [
@@ -35,7 +35,7 @@ async function hasLink({ world }: AssistantWorld, path: string): Promise<boolean
 }
 
 describe.each(eras)("a %s client", (era) => {
-  test("is asked by its own form what the person approves of, and then it happens", async () => {
+  test("shows the question in its own form, and the act follows the approval", async () => {
     const asked: string[] = [];
     const elicit: Elicit = (message) => {
       asked.push(message);
@@ -53,7 +53,7 @@ describe.each(eras)("a %s client", (era) => {
     expect(await hasLink(assistant, "spring")).toBe(false);
   });
 
-  test("without a form gets a page, and once that is approved the call goes through", async () => {
+  test("without a form gets a page, and its approval lets the next call act", async () => {
     const { assistant, id } = await withLink({ era });
     await using _ = assistant;
     const call = () => assistant.callTool("delete_link", { id: "spring" });
@@ -81,7 +81,7 @@ describe.each(eras)("a %s client", (era) => {
     expect(assistant.writes).toEqual([`DELETE /api/v1/links/${id}`]);
   });
 
-  test("in full mode is asked nothing", async () => {
+  test("is not asked in full mode", async () => {
     let questions = 0;
     const elicit: Elicit = () => {
       questions += 1;
@@ -96,7 +96,7 @@ describe.each(eras)("a %s client", (era) => {
   });
 });
 
-test("a yes for one deployment is none for another one on the same data folder", async () => {
+test("an approval for one server does not count for another one", async () => {
   const remote = { isRemote: true, origin: "https://one.example" };
   const { assistant: one, id } = await withLink(remote);
   await using _ = one;
@@ -110,13 +110,13 @@ test("a yes for one deployment is none for another one on the same data folder",
   const asked = (await ask(other)).error;
   expect(asked.code).toBe("approval_required");
   expect(asked.approval.url).not.toBe(url);
-  // What asks for the key's rights changes a link that is not there.
+  // Probes send a write for a missing link.
   expect(other.writes.filter((write) => write.endsWith(id))).toEqual([]);
   expect((await ask(one)).deleted.id).toBe(id);
 });
 
-test.each(eras)("read-only mode has no tool that writes, for a %s client", async (era) => {
-  const { assistant, id } = await withLink({ era, mode: "read-only", elicit: yes });
+test("read-only mode has no tool that writes", async () => {
+  const { assistant, id } = await withLink({ mode: "read-only", elicit: yes });
   await using _ = assistant;
 
   const names = (await assistant.listTools()).map(({ name }) => name);
@@ -129,16 +129,8 @@ test.each(eras)("read-only mode has no tool that writes, for a %s client", async
   expect(assistant.writes).toEqual([]);
 });
 
-test("every other mode lists what writes", async () => {
-  for (const mode of ["guarded", "full"] as const) {
-    await using assistant = await createAssistantWorld({ mode });
-    const names = (await assistant.listTools()).map(({ name }) => name);
-    expect(names).toEqual(expect.arrayContaining(writers));
-  }
-});
-
-describe("a page that waits", () => {
-  test("is the same one for the same act, from whichever client, in whatever order", async () => {
+describe("a waiting page", () => {
+  test("is shared by calls of the same act from every client", async () => {
     await using assistant = await createAssistantWorld();
     const { id } = await assistant.plant("ios_app", {
       bundle_id: "com.example.app",
@@ -152,7 +144,7 @@ describe("a page that waits", () => {
     expect(second.structured.error.approval).toEqual(first.structured.error.approval);
   });
 
-  test("says no as well, and the next call asks anew", async () => {
+  test("can decline, and the next call asks again", async () => {
     const { assistant } = await withLink();
     await using _ = assistant;
     const call = () => assistant.callTool("delete_link", { id: "spring" });
@@ -171,7 +163,7 @@ describe("a page that waits", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("is over after five minutes, and its yes with it", async () => {
+  test("expires after five minutes with its approval", async () => {
     const { assistant } = await withLink();
     await using _ = assistant;
     const call = () => assistant.callTool("delete_link", { id: "spring" });
@@ -186,7 +178,7 @@ describe("a page that waits", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("outlives the process that opened it", async () => {
+  test("remains after its process has ended", async () => {
     const { assistant, id } = await withLink();
     await using _ = assistant;
     const first = await assistant.callTool("delete_link", { id });
@@ -201,7 +193,7 @@ describe("a page that waits", () => {
   });
 });
 
-test("an act that the deployment refuses has used its approval up", async () => {
+test("a refused act uses its approval up", async () => {
   await using assistant = await createAssistantWorld();
   const { id } = await assistant.plant("ios_app", { bundle_id: "com.a", team_id: "ABCDE12345" });
   const call = () => assistant.callTool("update_ios_app", { id, bundle_id: "com.b" });

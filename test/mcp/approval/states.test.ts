@@ -7,7 +7,7 @@ import { digestOf } from "../../../src/text/digest.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { launchBrowser, openTab, pressButton, lookAtPage, sizes } from "../../support/browser.ts";
 
-/** Every state of the approval page; acts.test.ts has every act that asks. */
+/** Every state of the approval page. Every act that asks is in acts.test.ts. */
 
 const pin = "271828";
 
@@ -145,7 +145,7 @@ async function openDecided(status: "approved" | "used" | "declined" | "told"): P
   return open(url);
 }
 
-/** A plan of 105 links, which all get another address: axe is slow on a page of a hundred. */
+/** A plan that gives 105 links another address. */
 async function planMany(): Promise<Question> {
   const rows = Array.from({ length: 105 }, (_, row) => ({
     path: `spring/${row}`,
@@ -234,7 +234,7 @@ const states: Readonly<Record<string, () => Promise<Page>>> = {
   declined: () => openDecided("declined"),
   told: () => openDecided("told"),
   over: () => listener.open(approvalPath, "over").then(open),
-  "from elsewhere": async () =>
+  "from another host": async () =>
     open((await ask(removal)).url.replace("127.0.0.1", "rebound.localhost")),
   error: async () => {
     const { url } = await ask(removal);
@@ -243,8 +243,8 @@ const states: Readonly<Record<string, () => Promise<Page>>> = {
   },
 };
 
-/** What each of them says, so that it is the one that is meant. */
-const said: Readonly<Record<string, string>> = {
+/** A text of each state, which identifies it. */
+const texts: Readonly<Record<string, string>> = {
   waiting: "Answer within 5 minutes",
   "waiting with a change": "Changed 20 seconds ago by this key",
   fault: "Press one of its buttons",
@@ -261,14 +261,14 @@ const said: Readonly<Record<string, string>> = {
   declined: "Your assistant will not do this",
   told: "Your assistant knows that you declined",
   over: "It expired after five minutes",
-  "from elsewhere": "Open the address exactly",
+  "from another host": "Open the address exactly",
   error: "Reference: a1b2c3",
   "a page template": "How the page looks",
 };
 
-test.each(Object.entries(states))("%s has nothing that axe finds", async (name, make) => {
+test.each(Object.entries(states))("the page in the state %s is accessible", async (name, make) => {
   const page = await make();
-  expect(await page.getByRole("main").innerText()).toContain(said[name]);
+  expect(await page.getByRole("main").innerText()).toContain(texts[name]);
   await lookAtPage(page, name);
   expect(assistant.reported).toEqual([]);
 });

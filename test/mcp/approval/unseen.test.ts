@@ -11,7 +11,7 @@ import {
 import type { Reply } from "../../support/mcp-clients.ts";
 import { openForEach } from "../../support/open-for.ts";
 
-/** Clients that answer a question by themselves: nobody saw it, so that it is no answer. */
+/** A client that answers a question without showing it has not answered. */
 
 const hour_ms = 60 * 60_000;
 
@@ -25,7 +25,7 @@ openForEach(createAssistantWorld, async (opened) => {
   ({ id } = await assistant.plant("link", { path: "spring", name: "Spring" }));
 });
 
-/** Answers after so long, with whatever the client makes up. */
+/** A client that answers after this time with this reply. */
 function connect(
   era: Era,
   after_ms: number,
@@ -46,7 +46,7 @@ async function remove({ callTool }: AssistantClient, target = id) {
 }
 
 test.each(legacyEras)(
-  "a %s client that gives up its call is still asked by its form",
+  "a %s client that cancels its call is still asked in its form",
   async (era) => {
     const giveUp = new AbortController();
     const elicit: Elicit = () => {
@@ -64,9 +64,9 @@ test.each(legacyEras)(
 );
 
 describe.each(eras)("a %s client", (era) => {
-  const noes: readonly Reply[] = [{ action: "decline" }, { action: "cancel" }];
+  const declines: readonly Reply[] = [{ action: "decline" }, { action: "cancel" }];
 
-  test.each(noes)("that says $action at once has shown it to nobody", async (reply) => {
+  test.each(declines)("that replies $action at once has not shown the form", async (reply) => {
     const client = await connect(era, 300, reply);
     const { error } = await remove(client);
     expect(error).toMatchObject({
@@ -81,14 +81,14 @@ describe.each(eras)("a %s client", (era) => {
     expect(questions).toBe(1);
   });
 
-  test.each(noes)("that says $action after a moment has shown it to somebody", async (reply) => {
+  test.each(declines)("that replies $action after a moment has shown the form", async (reply) => {
     const client = await connect(era, 301, reply);
     expect((await remove(client)).error.code).toBe("approval_declined");
     expect((await remove(client)).error.code).toBe("approval_declined");
     expect(questions).toBe(2);
   });
 
-  test("is shown no second form, for whatever act, before an hour has passed", async () => {
+  test("gets no second form for an hour", async () => {
     const client = await connect(era, 0, { action: "decline" });
     const other = await assistant.plant("link", { path: "summer" });
     await remove(client);
@@ -103,7 +103,7 @@ describe.each(eras)("a %s client", (era) => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("that has answered unseen says nothing about another key's", async () => {
+  test("that has answered unseen does not affect another key's client", async () => {
     await remove(await connect(era, 0, { action: "decline" }));
     const key = await assistant.world.addKey();
     const yes: Reply = { action: "accept", content: { approve: true } };
@@ -112,7 +112,7 @@ describe.each(eras)("a %s client", (era) => {
     expect(questions).toBe(2);
   });
 
-  test("that does not even ask whether to open the page is not asked again", async () => {
+  test("that does not show the question to open a page is not asked again", async () => {
     const capabilities = { elicitation: { url: {} } };
     const client = await connect(era, 10, { action: "cancel" }, { capabilities });
     const { url } = (await remove(client)).error.approval;
@@ -254,20 +254,20 @@ async function ask(): Promise<string> {
 }
 
 describe("a modern client that leaves a form without an answer", () => {
-  test("is asked by the page when it asks again after 45 seconds", async () => {
+  test("is asked on the page 45 seconds later", async () => {
     expect(await ask()).toBe("input_required");
     assistant.advance(45_000);
     expect(await ask()).toBe("complete");
     expect(assistant.writes).toEqual([]);
   });
 
-  test("is asked by the form when it asks again before 45 seconds", async () => {
+  test("is asked in the form before 45 seconds", async () => {
     expect(await ask()).toBe("input_required");
     assistant.advance(44_999);
     expect(await ask()).toBe("input_required");
   });
 
-  test("is asked by the form when the question has expired by then", async () => {
+  test("is asked in the form after the question has expired", async () => {
     expect(await ask()).toBe("input_required");
     assistant.advance(300_001);
     expect(await ask()).toBe("input_required");
@@ -275,7 +275,7 @@ describe("a modern client that leaves a form without an answer", () => {
 });
 
 describe.each(legacyEras)("a %s client", (era) => {
-  test("that fails at once has shown it to nobody", async () => {
+  test("that fails at once has not shown the form", async () => {
     const client = await connect(era, 0, new Error("no window to show it in"));
     expect((await remove(client)).error.code).toBe("approval_required");
     expect((await remove(client)).error.code).toBe("approval_required");
@@ -284,7 +284,7 @@ describe.each(legacyEras)("a %s client", (era) => {
   });
 });
 
-test("what nobody saw is told by the clock that nobody sets", async () => {
+test("the time of an answer is measured by the monotonic clock", async () => {
   const client = await assistant.connect({
     elicit: () => {
       assistant.setClock(hour_ms / 60);

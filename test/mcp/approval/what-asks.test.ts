@@ -4,7 +4,7 @@ import { createAssistantWorld, type AssistantWorld } from "../../support/assista
 import { openForEach } from "../../support/open-for.ts";
 import { readAccess } from "../../support/stage.ts";
 
-/** What a person is asked about, and what happens at once (design.md, "Approval"). */
+/** Which acts need an approval, and which happen at once. */
 
 let assistant: AssistantWorld;
 
@@ -16,7 +16,7 @@ async function call(tool: string, args: Args) {
   return (await assistant.callTool(tool, args)).structured;
 }
 
-/** What a person would be shown; undefined where the call went through without one. */
+/** The preview of the approval; undefined if the call needed none. */
 async function readPreview(tool: string, args: Args): Promise<string | undefined> {
   const { error } = await call(tool, args);
   if (error === undefined) return undefined;
@@ -36,20 +36,28 @@ const print = Array.from({ length: 32 }, () => "AB").join(":");
 const iosApp = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
 const androidApp = { package_name: "com.example.app", fingerprints: [print] };
 
-describe("a link that is there", () => {
-  const elsewhere: readonly (readonly [string, Args, Args])[] = [
+describe("an existing link", () => {
+  const otherDestinations: readonly (readonly [string, Args, Args])[] = [
     ["to another host", { url: there }, { url: "https://evil.example/spring" }],
     ["to another port", { url: there }, { url: "https://example.com:8443/spring" }],
-    ["to a host that only begins alike", { url: there }, { url: "https://example.com.evil.test/" }],
-    ["nowhere", { url: there }, { url: "" }],
-    ["nowhere, by null", { url: there }, { url: null }],
     [
-      "iPhones elsewhere",
+      "to a host with the same beginning",
+      { url: there },
+      { url: "https://example.com.evil.test/" },
+    ],
+    ["to no address", { url: there }, { url: "" }],
+    ["to null", { url: there }, { url: null }],
+    [
+      "to another host for iPhones",
       { ios_fallback_url: there },
       { ios_fallback_url: "https://evil.example" },
     ],
-    ["iPhones elsewhere, first", { url: there }, { ios_fallback_url: "https://e.test" }],
-    ["Androids elsewhere, first", { url: there }, { android_fallback_url: "https://e.test" }],
+    ["to a first other host for iPhones", { url: there }, { ios_fallback_url: "https://e.test" }],
+    [
+      "to a first other host for Androids",
+      { url: there },
+      { android_fallback_url: "https://e.test" },
+    ],
     [
       "from the web into a store",
       { android_fallback_url: "https://play.google.com/store/apps/details?id=com.a" },
@@ -70,10 +78,14 @@ describe("a link that is there", () => {
       { ios_fallback_url: "itms-apps://apps.apple.com/app/id1" },
       { ios_fallback_url: "https://apps.apple.com/app/id1" },
     ],
-    ["Androids away", { android_fallback_url: there }, { android_fallback_url: "https://e.test" }],
+    [
+      "to another host for Androids",
+      { android_fallback_url: there },
+      { android_fallback_url: "https://e.test" },
+    ],
   ];
 
-  test.each(elsewhere)("is led %s only when a person approves", async (_, before, change) => {
+  test.each(otherDestinations)("is pointed %s only with an approval", async (_, before, change) => {
     const { id } = await assistant.plant("link", { path: "spring", ...before });
     expect(await readPreview("update_link", { id, ...change })).toContain("→");
     expect(await readPreview("upsert_link", { path: "spring", ...change })).toContain("→");
@@ -81,17 +93,17 @@ describe("a link that is there", () => {
   });
 
   const invalid: readonly (readonly [string, Args, string])[] = [
-    ["no address", { url: "//evil.example" }, "Url must be an http or https address"],
+    ["a relative address", { url: "//evil.example" }, "Url must be an http or https address"],
     ["an address with a line break", { url: "https://b.example/\n" }, "Url contains control"],
     [
       "an address with a password",
       { ios_fallback_url: "https://:p@b.example" },
       "Ios fallback url",
     ],
-    ["an app that none can be", { ios_app: { bundle_id: "a b", team_id: "1" } }, "Bundle"],
+    ["an impossible app", { ios_app: { bundle_id: "a b", team_id: "1" } }, "Bundle"],
   ];
 
-  test.each(invalid)("is not given %s, and nobody is asked of it", async (_, change, message) => {
+  test.each(invalid)("refuses %s without a question", async (_, change, message) => {
     const { id } = await assistant.plant("link", { path: "spring", url: there });
     for (const [tool, args] of [
       ["update_link", { id, ...change }],
@@ -100,13 +112,13 @@ describe("a link that is there", () => {
       const { error } = await call(tool, args);
       expect(error).toMatchObject({ code: "validation_failed", status: 422, effect: "none" });
       expect(error.message).toContain(message);
-      const said = await assistant.world.call("PATCH", `/links/${id}`, { body: change });
-      expect(said).toMatchObject({ status: 422, body: { error: error.message } });
+      const reply = await assistant.world.call("PATCH", `/links/${id}`, { body: change });
+      expect(reply).toMatchObject({ status: 422, body: { error: error.message } });
     }
     expect(assistant.writes).toEqual([]);
   });
 
-  test("elsewhere is led to what may be an address there only when a person approves", async () => {
+  test("of a remote server gets an unknown form of address only with an approval", async () => {
     const { id } = await assistant.plant("link", { path: "spring", url: there });
     await using remote = await createAssistantWorld({ isRemote: true, beside: assistant.world });
     const args = { id, url: "//evil.example" };
@@ -124,19 +136,19 @@ describe("a link that is there", () => {
     ["another page of the same host", { url: there }, { url: "https://EXAMPLE.com/summer?a=1" }],
     ["its destination as it is", { url: there }, { url: there }],
     ["another name", { url: there }, { name: "Summer", social_title: "Sale" }],
-  ])("is given %s at once", async (_, before, change) => {
+  ])("gets %s at once", async (_, before, change) => {
     const { id } = await assistant.plant("link", { path: "spring", ...before });
     expect(await readPreview("update_link", { id, ...change })).toBeUndefined();
     expect(await readPreview("upsert_link", { path: "spring", ...change })).toBeUndefined();
   });
 
-  test("cannot be led elsewhere in two steps, by way of nowhere", async () => {
+  test("cannot be pointed at another host in two steps", async () => {
     const { id } = await assistant.plant("link", { path: "spring", url: there });
     expect(await readPreview("update_link", { id, url: "" })).toBeDefined();
     expect((await call("get_link", { id })).link.url).toBe(there);
   });
 
-  test("is put on another app, or on none, only when a person approves", async () => {
+  test("gets another app or none only with an approval", async () => {
     const one = await assistant.plant("ios_app", iosApp);
     const other = await assistant.plant("ios_app", { ...iosApp, bundle_id: "com.other" });
     const { id } = await assistant.plant("link", { path: "a", ios_app: { id: one.id } });
@@ -153,7 +165,7 @@ describe("a link that is there", () => {
     }
   });
 
-  test("is given a first app at once only where visitors were led nowhere", async () => {
+  test("gets a first app at once only if it has no destination", async () => {
     const app = await assistant.plant("ios_app", iosApp);
     const bare = await assistant.plant("link", { path: "bare" });
     const led = await assistant.plant("link", { path: "led", url: there });
@@ -163,14 +175,14 @@ describe("a link that is there", () => {
     expect(await readPreview("update_link", { id: led.id, ios_app: null })).toBeUndefined();
   });
 
-  test("with an app is given a first fallback only when a person approves", async () => {
+  test("with an app gets a first fallback only with an approval", async () => {
     const app = await assistant.plant("ios_app", { ...iosApp, app_store_id: "1" });
     const { id } = await assistant.plant("link", { path: "a", ios_app: { id: app.id } });
     expect(await readPreview("update_link", { id, ios_fallback_url: there })).toBeDefined();
     expect(await readPreview("update_link", { id, android_fallback_url: there })).toBeUndefined();
   });
 
-  test("that the key cannot read is led nowhere unasked", async () => {
+  test("that the key cannot read changes its destination only with an approval", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     const key = await assistant.world.addKey({ scopes: ["links.update"] });
     const { callTool } = await assistant.connect({ key });
@@ -182,7 +194,7 @@ describe("a link that is there", () => {
   });
 });
 
-describe("an act that was shown", () => {
+describe("an approval", () => {
   test("is bound to the app that its link would open", async () => {
     const { id } = await assistant.plant("link", { path: "a", url: there });
     const app = await assistant.plant("ios_app", iosApp);
@@ -194,7 +206,7 @@ describe("an act that was shown", () => {
     expect((await call("update_link", args)).error).toMatchObject({ code: "approval_required" });
   });
 
-  test("is bound to how many links an app's end would touch", async () => {
+  test("is bound to the number of links that open a deleted app", async () => {
     const app = await assistant.plant("ios_app", iosApp);
     const { error } = await call("delete_ios_app", { id: app.id });
     await assistant.press(error.approval.url, "approve");
@@ -203,16 +215,20 @@ describe("an act that was shown", () => {
     expect(again.error).toMatchObject({ code: "approval_required" });
   });
 
-  test("is not asked about where the key may not register the app it brings", async () => {
+  test("is not asked for if the key may not register the new app", async () => {
     const key = await assistant.world.addKey({ scopes: ["links.create", "ios_apps.index"] });
     const { callTool } = await assistant.connect({ key });
-    const { error } = (await callTool("create_link", { path: "a", ios_app: iosApp })).structured;
-    expect(error).toMatchObject({ code: "scope_missing", effect: "none" });
+    for (const tool of ["create_link", "upsert_link"]) {
+      const { error } = (await callTool(tool, { path: "a", ios_app: iosApp })).structured;
+      expect(error).toMatchObject({ code: "scope_missing", effect: "none" });
+      expect(error.message).toContain("ios_apps.create");
+    }
+    expect(assistant.writes).toEqual([]);
   });
 });
 
 describe("an app", () => {
-  test("is registered only when a person approves of what the domain vouches for", async () => {
+  test("is registered only with an approval of its entry in the association file", async () => {
     expect(await readPreview("register_ios_app", { ...iosApp, clip_bundle_id: "com.clip" })).toBe(
       [
         'Register the iOS app "com.example.app"',
@@ -235,7 +251,7 @@ describe("an app", () => {
     ["create_link", { path: "a", ios_app: iosApp }],
     ["upsert_link", { path: "a", android_app: androidApp }],
     ["update_link", { id: "b", android_app: androidApp }],
-  ])("that %s brings along is asked about", async (tool, args) => {
+  ])("that %s would register needs an approval", async (tool, args) => {
     await assistant.plant("link", { path: "b" });
     const preview = await readPreview(tool, args);
     expect(preview).toMatch(/Register the (iOS|Android) app "com\.example\.app", and /);
@@ -244,13 +260,13 @@ describe("an app", () => {
     expect((await approve(tool, args)).link).toBeDefined();
   });
 
-  test("that is registered is put on a new link at once", async () => {
+  test("that is registered is set on a new link at once", async () => {
     const app = await assistant.plant("ios_app", iosApp);
     const { link } = await call("create_link", { path: "a", ios_app: iosApp });
     expect(link).toMatchObject({ path: "a", ios_app_id: app.id });
   });
 
-  test("that is deleted while its link is made does not come back unasked", async () => {
+  test("that was deleted is registered again only with an approval", async () => {
     const app = await assistant.plant("ios_app", iosApp);
     const { store } = assistant.world;
     const { link } = await call("create_link", { path: "a", ios_app: iosApp });
@@ -268,8 +284,8 @@ async function renameTimes(count: number): Promise<void> {
   }
 }
 
-describe("overwrites that nobody is asked about", () => {
-  test("are twenty in ten minutes; the next asks, and its yes covers a hundred more", async () => {
+describe("overwrites without a question", () => {
+  test("are twenty in ten minutes, and an approval allows a hundred more", async () => {
     await assistant.plant("link", { path: "spring" });
     await renameTimes(20);
     const { error } = await rename("next");
@@ -281,7 +297,7 @@ describe("overwrites that nobody is asked about", () => {
     expect((await rename("one too many")).error).toMatchObject({ code: "approval_required" });
   });
 
-  test("are undos as well, and a yes for one of them covers further ones", async () => {
+  test("include undos, whose approval also allows more", async () => {
     await assistant.plant("link", { path: "spring", name: "first" });
     await renameTimes(20);
     const { error } = await call("undo", {});
@@ -293,7 +309,7 @@ describe("overwrites that nobody is asked about", () => {
     expect((await rename("one too many")).error).toMatchObject({ code: "approval_required" });
   });
 
-  test("are counted again after ten minutes, and a yes ends with them", async () => {
+  test("are counted again after ten minutes, when an approval ends too", async () => {
     await assistant.plant("link", { path: "spring" });
     await renameTimes(20);
     const { error } = await rename("next");
@@ -304,7 +320,7 @@ describe("overwrites that nobody is asked about", () => {
     expect((await rename("again")).error).toMatchObject({ code: "approval_required" });
   });
 
-  test("are each key's own, and new links are none of them", async () => {
+  test("are counted for each key, and do not include new links", async () => {
     await assistant.plant("link", { path: "spring" });
     for (let count = 0; count < 25; count += 1) {
       expect(await call("create_link", { path: `p${count}` })).toHaveProperty("link");
@@ -315,7 +331,7 @@ describe("overwrites that nobody is asked about", () => {
     expect((await other.callTool("update_link", { id: "spring", name: "x" })).isError).toBe(false);
   });
 
-  test("are not those that were refused, or changed nothing", async () => {
+  test("do not include refused writes and writes without a change", async () => {
     await assistant.plant("link", { path: "spring", name: "same" });
     for (let count = 0; count < 25; count += 1) {
       expect((await rename("x".repeat(5000))).error).toMatchObject({ code: "validation_failed" });
@@ -332,11 +348,11 @@ describe("overwrites that nobody is asked about", () => {
       await assistant.plant("link", { path: "taken" });
     });
     expect((await call("update_link", move)).error).toMatchObject({ code: "validation_failed" });
-    // What was refused has let no others through.
+    // The refused write has allowed no others.
     expect((await rename("next")).error).toMatchObject({ code: "approval_required" });
   });
 
-  test("a yes for them is none for what asks by itself", async () => {
+  test("their approval does not cover an act that needs its own", async () => {
     const { id } = await assistant.plant("link", { path: "spring", url: there });
     await renameTimes(20);
     const { error } = await rename("next");
@@ -348,7 +364,7 @@ describe("overwrites that nobody is asked about", () => {
   });
 });
 
-test("explain_access tells which tools ask, from the one table", async () => {
+test("explain_access lists the tools that ask", async () => {
   const { asks, tools } = readAccess((await call("explain_access", {})).access);
   const asking = new Set(Object.values(approvalRules).flatMap((rule) => rule.tools));
   for (const { tool, state } of tools) {
@@ -364,12 +380,12 @@ const plan = async (rows: readonly object[]) => {
 };
 
 describe("a plan that only creates links", () => {
-  test("asks nobody", async () => {
+  test("needs no approval", async () => {
     const args = await plan([{ path: "a" }, { path: "b", url: there }]);
     expect((await call("apply_plan", args)).job.counts).toMatchObject({ done: 2 });
   });
 
-  test("asks where it registers an app, and tells which", async () => {
+  test("needs an approval if it registers an app, which it names", async () => {
     const args = await plan([{ path: "a", ios_app: iosApp }, { path: "b" }]);
     expect(await readPreview("apply_plan", args)).toContain(
       'registers the iOS app "com.example.app"',
@@ -377,7 +393,7 @@ describe("a plan that only creates links", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("registers no app that was deleted after it was made", async () => {
+  test("registers no app that was deleted after the plan", async () => {
     await assistant.plant("ios_app", iosApp);
     const args = await plan([{ path: "a", ios_app: iosApp }]);
     await assistant.world.store.write((db) => db.deleteFrom("ios_apps").execute());

@@ -106,7 +106,7 @@ const bringsBack: Readonly<Record<string, string>> = {
 };
 
 /** What changes, what the target is otherwise, and what a link's visitors will see. */
-export async function previewWrite(act: Subject, call: PreviewCall): Promise<Question> {
+async function previewWrite(act: Subject, call: PreviewCall): Promise<Question> {
   const { kind, before, changes } = act;
   const record = before ?? {};
   const isNew = before === null;
