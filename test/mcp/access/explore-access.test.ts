@@ -200,23 +200,21 @@ test("a key without the right to list links loses its tools when revoked", async
   expect(await stage.listNames()).toEqual(["resolve_short_link", "explain_access"]);
 });
 
-describe("a process that runs for days", () => {
-  test("probes again during a call after a day", async () => {
-    await using stage = await start();
-    await stage.listNames();
-    await stage.settle();
-    const asked = stage.asked.length;
-    await change(["links.index", "links.show", "links.update"]);
-    pass(24 * hour_ms - 1);
-    await stage.callTool("resolve_short_link", { url: "https://a.example" });
-    await stage.settle();
-    expect(stage.asked).toHaveLength(asked + 1);
-    pass(1);
-    await stage.callTool("resolve_short_link", { url: "https://a.example" });
-    await stage.settle();
-    expect(stage.countChanges()).toBe(1);
-    expect(await stage.listNames()).toContain("update_link");
-  });
+test("a process that runs for days probes again during a call after a day", async () => {
+  await using stage = await start();
+  await stage.listNames();
+  await stage.settle();
+  const asked = stage.asked.length;
+  await change(["links.index", "links.show", "links.update"]);
+  pass(24 * hour_ms - 1);
+  await stage.callTool("resolve_short_link", { url: "https://a.example" });
+  await stage.settle();
+  expect(stage.asked).toHaveLength(asked + 1);
+  pass(1);
+  await stage.callTool("resolve_short_link", { url: "https://a.example" });
+  await stage.settle();
+  expect(stage.countChanges()).toBe(1);
+  expect(await stage.listNames()).toContain("update_link");
 });
 
 describe("the refusal of a call", () => {
@@ -250,17 +248,15 @@ describe("the refusal of a call", () => {
   });
 });
 
-describe("two processes at once", () => {
-  test("find out the same, and a third one remembers it", async () => {
-    await using one = await start();
-    await using two = await start();
-    const [names, others] = await Promise.all([one.listNames(), two.listNames()]);
-    expect(names).toEqual(others);
-    await Promise.all([one.settle(), two.settle()]);
-    await using three = await start();
-    expect(await three.listNames()).toEqual(names);
-    expect(three.asked).toEqual([]);
-  });
+test("two processes at once find out the same, and a third one remembers it", async () => {
+  await using one = await start();
+  await using two = await start();
+  const [names, others] = await Promise.all([one.listNames(), two.listNames()]);
+  expect(names).toEqual(others);
+  await Promise.all([one.settle(), two.settle()]);
+  await using three = await start();
+  expect(await three.listNames()).toEqual(names);
+  expect(three.asked).toEqual([]);
 });
 
 test("a process that cannot store anything finds out the access itself", async () => {

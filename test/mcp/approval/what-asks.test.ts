@@ -37,52 +37,31 @@ const iosApp = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
 const androidApp = { package_name: "com.example.app", fingerprints: [print] };
 
 describe("an existing link", () => {
+  const ios = (address: string) => ({ ios_fallback_url: address });
+  const android = (address: string) => ({ android_fallback_url: address });
+  const play = (id: string) => `https://play.google.com/store/apps/details?id=${id}`;
   const otherDestinations: readonly (readonly [string, Args, Args])[] = [
     ["to another host", { url: there }, { url: "https://evil.example/spring" }],
     ["to another port", { url: there }, { url: "https://example.com:8443/spring" }],
-    [
-      "to a host with the same beginning",
-      { url: there },
-      { url: "https://example.com.evil.test/" },
-    ],
+    ["to a host with the same start", { url: there }, { url: "https://example.com.evil.test/" }],
     ["to no address", { url: there }, { url: "" }],
     ["to null", { url: there }, { url: null }],
-    [
-      "to another host for iPhones",
-      { ios_fallback_url: there },
-      { ios_fallback_url: "https://evil.example" },
-    ],
-    ["to a first other host for iPhones", { url: there }, { ios_fallback_url: "https://e.test" }],
-    [
-      "to a first other host for Androids",
-      { url: there },
-      { android_fallback_url: "https://e.test" },
-    ],
-    [
-      "from the web into a store",
-      { android_fallback_url: "https://play.google.com/store/apps/details?id=com.a" },
-      { android_fallback_url: "market://details?id=com.a" },
-    ],
+    ["to another host for iPhones", ios(there), ios("https://evil.example")],
+    ["to a first other host for iPhones", { url: there }, ios("https://e.test")],
+    ["to a first other host for Androids", { url: there }, android("https://e.test")],
+    ["from the web into a store", android(play("com.a")), android("market://details?id=com.a")],
     [
       "to another app of the store",
-      { android_fallback_url: "market://details?id=com.a" },
-      { android_fallback_url: "market://details?id=com.b" },
+      android("market://details?id=com.a"),
+      android("market://details?id=com.b"),
     ],
-    [
-      "to another app's page of the store",
-      { android_fallback_url: "https://play.google.com/store/apps/details?id=com.a" },
-      { android_fallback_url: "https://play.google.com/store/apps/details?id=com.b" },
-    ],
+    ["to another app's page of the store", android(play("com.a")), android(play("com.b"))],
     [
       "from a store to the web",
-      { ios_fallback_url: "itms-apps://apps.apple.com/app/id1" },
-      { ios_fallback_url: "https://apps.apple.com/app/id1" },
+      ios("itms-apps://apps.apple.com/app/id1"),
+      ios("https://apps.apple.com/app/id1"),
     ],
-    [
-      "to another host for Androids",
-      { android_fallback_url: there },
-      { android_fallback_url: "https://e.test" },
-    ],
+    ["to another host for Androids", android(there), android("https://e.test")],
   ];
 
   test.each(otherDestinations)("is pointed %s only with an approval", async (_, before, change) => {

@@ -218,36 +218,34 @@ describe("hostile text of a remote server stays in the data", () => {
   });
 });
 
-describe("hostile text of an assistant", () => {
-  test("is escaped in the refusal", async () => {
-    await using world = await build();
-    await using stage = await openOwner(world);
-    for (const [tool, args] of [
-      ["get_link", { id: hostile }],
-      ["get_link", { id: "a", [hostile]: 1 }],
-      ["create_link", { ios_app: { [hostile]: 1 } }],
-      ["list_links", { sort: { field: hostile, direction: hostile } }],
-      ["list_links", { filters: [{ field: "clicks", condition: "eq", value: hostile }] }],
-      ["explain_access", { [hostile]: hostile }],
-      ["plan_links", { operation: hostile, [hostile]: 1 }],
-      ["plan_links", { operation: "update", changes: { [hostile]: hostile } }],
-      ["plan_links", { filters: [{ field: hostile, condition: hostile, value: hostile }] }],
-      ["apply_plan", { [hostile]: hostile }],
-      ["export_links", { format: hostile }],
-    ] as const) {
-      const { isError, structured, text } = await stage.callTool(tool, args);
-      expect(isError).toBe(true);
-      expectInert(structured, text, text.includes(order));
-    }
-    const calling = await stage.callTool(hostile).then(String, String);
-    expect(unseen.test(calling)).toBe(false);
-    for (const getting of [
-      stage.client.getPrompt({ name: hostile }),
-      stage.client.getPrompt({ name: "audit_links", arguments: { [hostile]: "a" } }),
-    ]) {
-      expect(unseen.test(await getting.then(String, String))).toBe(false);
-    }
-  });
+test("hostile text of an assistant is escaped in the refusal", async () => {
+  await using world = await build();
+  await using stage = await openOwner(world);
+  for (const [tool, args] of [
+    ["get_link", { id: hostile }],
+    ["get_link", { id: "a", [hostile]: 1 }],
+    ["create_link", { ios_app: { [hostile]: 1 } }],
+    ["list_links", { sort: { field: hostile, direction: hostile } }],
+    ["list_links", { filters: [{ field: "clicks", condition: "eq", value: hostile }] }],
+    ["explain_access", { [hostile]: hostile }],
+    ["plan_links", { operation: hostile, [hostile]: 1 }],
+    ["plan_links", { operation: "update", changes: { [hostile]: hostile } }],
+    ["plan_links", { filters: [{ field: hostile, condition: hostile, value: hostile }] }],
+    ["apply_plan", { [hostile]: hostile }],
+    ["export_links", { format: hostile }],
+  ] as const) {
+    const { isError, structured, text } = await stage.callTool(tool, args);
+    expect(isError).toBe(true);
+    expectInert(structured, text, text.includes(order));
+  }
+  const calling = await stage.callTool(hostile).then(String, String);
+  expect(unseen.test(calling)).toBe(false);
+  for (const getting of [
+    stage.client.getPrompt({ name: hostile }),
+    stage.client.getPrompt({ name: "audit_links", arguments: { [hostile]: "a" } }),
+  ]) {
+    expect(unseen.test(await getting.then(String, String))).toBe(false);
+  }
 });
 
 describe("hostile text in our own records", () => {

@@ -32,38 +32,36 @@ describe("a thousand calls of one key", () => {
   });
 });
 
-describe("a call that waits for an approval", () => {
-  test("does not count, and its answer does not wait", async () => {
-    const params = { message: "?", requestedSchema: { type: "object", properties: {} } } as const;
-    const begun: string[] = [];
-    const gate = createGate();
-    const way = openWay(async (tool, { mcpReq }) => {
-      begun.push(tool);
-      if (tool === "ask") await mcpReq.send({ method: "elicitation/create", params });
-      else await gate.opened;
-    });
-    const asking = await Promise.all(
-      Array.from({ length: 150 }, async () => {
-        const session = await way.openSession("one");
-        const { body } = await session.call(1, "ask");
-        return { session, reader: body?.getReader() };
-      }),
-    );
-    await settle();
-    expect(begun.length).toBe(150);
-    const calls = Array.from({ length: 150 }, () => way.call("one", "work"));
-    await settle();
-    expect(begun.length).toBe(250);
-    for (const { session, reader } of asking) {
-      const [, id] = await readUntil(reader, /"id":(\d+)/);
-      const result = { action: "accept", content: {} };
-      const { status } = await session.send({ jsonrpc: "2.0", id: Number(id), result });
-      expect(status).toBe(202);
-      await readUntil(reader, /"content":\[\]/);
-    }
-    gate.open();
-    expect(await readStatuses(calls)).toEqual(new Set([200]));
+test("a call that waits for an approval does not count, and its answer does not wait", async () => {
+  const params = { message: "?", requestedSchema: { type: "object", properties: {} } } as const;
+  const begun: string[] = [];
+  const gate = createGate();
+  const way = openWay(async (tool, { mcpReq }) => {
+    begun.push(tool);
+    if (tool === "ask") await mcpReq.send({ method: "elicitation/create", params });
+    else await gate.opened;
   });
+  const asking = await Promise.all(
+    Array.from({ length: 150 }, async () => {
+      const session = await way.openSession("one");
+      const { body } = await session.call(1, "ask");
+      return { session, reader: body?.getReader() };
+    }),
+  );
+  await settle();
+  expect(begun.length).toBe(150);
+  const calls = Array.from({ length: 150 }, () => way.call("one", "work"));
+  await settle();
+  expect(begun.length).toBe(250);
+  for (const { session, reader } of asking) {
+    const [, id] = await readUntil(reader, /"id":(\d+)/);
+    const result = { action: "accept", content: {} };
+    const { status } = await session.send({ jsonrpc: "2.0", id: Number(id), result });
+    expect(status).toBe(202);
+    await readUntil(reader, /"content":\[\]/);
+  }
+  gate.open();
+  expect(await readStatuses(calls)).toEqual(new Set([200]));
 });
 
 describe("a call that waits for its turn", () => {

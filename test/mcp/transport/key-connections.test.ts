@@ -3,22 +3,20 @@ import { openWay } from "../../support/mcp-way.ts";
 
 /** How many keys, streams and sessions `/mcp` keeps, and how a stop ends them. */
 
-describe("a thousand keys", () => {
-  test("replace the longest unused one, but none that listens", async () => {
-    const { knock, listen, countMade } = openWay();
-    const stream = await listen("listener");
-    for (let key = 1; key <= 999; key += 1) await knock(`key-${key}`);
-    await knock("key-1");
-    await knock("key-1000");
-    // A replaced key is opened again when it returns.
-    for (const key of ["listener", "key-1", "key-3", "key-999"]) {
-      await knock(key);
-      expect([key, countMade(key)]).toEqual([key, 1]);
-    }
-    await knock("key-2");
-    expect(countMade("key-2")).toBe(2);
-    await stream.body?.cancel();
-  });
+test("a thousand keys replace the longest unused one, but none that listens", async () => {
+  const { knock, listen, countMade } = openWay();
+  const stream = await listen("listener");
+  for (let key = 1; key <= 999; key += 1) await knock(`key-${key}`);
+  await knock("key-1");
+  await knock("key-1000");
+  // A replaced key is opened again when it returns.
+  for (const key of ["listener", "key-1", "key-3", "key-999"]) {
+    await knock(key);
+    expect([key, countMade(key)]).toEqual([key, 1]);
+  }
+  await knock("key-2");
+  expect(countMade("key-2")).toBe(2);
+  await stream.body?.cancel();
 });
 
 describe("a listening client", () => {

@@ -165,29 +165,27 @@ describe.concurrent("the operator's key", () => {
   });
 });
 
-describe.concurrent("the network", () => {
-  test("is not used before the first call of a tool without probes", async () => {
-    await using folder = await createFolder();
-    await using deployment = await startDeployment(answerEmpty);
-    const remote = { WAYPOST_BASE_URL: deployment.url, WAYPOST_API_KEY: "some-key" };
-    const env = { ...remote, WAYPOST_PROBE: "off" };
-    await using gateway = await openGateway(env);
-    const { places, key: token } = gateway.serving;
-    const stdio = await connectV1({ transport: "stdio", data: folder.path, env });
-    const http = await connectV2({ transport: "http", url: places.mcp, token, watches: true });
-    const clients: readonly (Connected & { client: object })[] = [stdio, http];
-    for (const { client } of [stdio, http]) {
-      await client.listTools();
-      await client.listPrompts();
-      await client.listResources();
-      await client.listResourceTemplates();
-      await client.readResource({ uri: "ui://waypost/page-template" });
-    }
-    expect(deployment.connections()).toBe(0);
-    for (const client of clients) await client.callTool("list_links");
-    expect(deployment.connections()).toBeGreaterThanOrEqual(2);
-    for (const client of clients) await client.close();
-  });
+test("the network is not used before the first call of a tool without probes", async () => {
+  await using folder = await createFolder();
+  await using deployment = await startDeployment(answerEmpty);
+  const remote = { WAYPOST_BASE_URL: deployment.url, WAYPOST_API_KEY: "some-key" };
+  const env = { ...remote, WAYPOST_PROBE: "off" };
+  await using gateway = await openGateway(env);
+  const { places, key: token } = gateway.serving;
+  const stdio = await connectV1({ transport: "stdio", data: folder.path, env });
+  const http = await connectV2({ transport: "http", url: places.mcp, token, watches: true });
+  const clients: readonly (Connected & { client: object })[] = [stdio, http];
+  for (const { client } of [stdio, http]) {
+    await client.listTools();
+    await client.listPrompts();
+    await client.listResources();
+    await client.listResourceTemplates();
+    await client.readResource({ uri: "ui://waypost/page-template" });
+  }
+  expect(deployment.connections()).toBe(0);
+  for (const client of clients) await client.callTool("list_links");
+  expect(deployment.connections()).toBeGreaterThanOrEqual(2);
+  for (const client of clients) await client.close();
 });
 
 async function expectAcceptance(client: Connected, tenant: Tenant, person: Person) {

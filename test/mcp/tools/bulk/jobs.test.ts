@@ -183,18 +183,12 @@ test("tasks/* from a client that declares no tasks answers -32021", async () => 
   }
 });
 
-test("a client that declares no tasks waits for the job", async () => {
+test.each([
+  ["modern", {}],
+  ["v1", { extensions: { "io.modelcontextprotocol/tasks": {} } }],
+] as const)("a %s client that declares %j waits for the job", async (era, capabilities) => {
   const { id } = await plan();
-  const apply = { name: "apply_plan", arguments: { plan_id: id }, capabilities: {} };
-  const { structuredContent, resultType } = await runToEnd(assistant.callRaw(apply));
-  expect(resultType).toBe("complete");
-  expect(structuredContent.job).toMatchObject({ state: "done" });
-});
-
-test("a v1 client waits for the job, whatever it declares", async () => {
-  const { id } = await plan();
-  const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
-  const client = await assistant.connect({ era: "v1", capabilities });
+  const client = await assistant.connect({ era, capabilities });
   const { structured } = await runToEnd(client.callTool("apply_plan", { plan_id: id }));
   expect(structured.job).toMatchObject({ state: "done", counts: { done: count } });
 });

@@ -189,6 +189,17 @@ describe("a host is new", () => {
   });
 });
 
+/** Plans, approves and applies, with a client without forms. */
+async function applyApproved({ callTool, press }: AssistantWorld, wanted: object) {
+  const { plan } = (await callTool("plan_links", { ...wanted })).structured;
+  const args = { plan_id: plan.id };
+  const { error } = (await callTool("apply_plan", args)).structured;
+  await press(error.approval.url, "approve");
+  const { job } = (await callTool("apply_plan", args)).structured;
+  expect(job.state).toBe("done");
+  return job;
+}
+
 const moveAway = { operation: "update", rows: [{ path: "p0", url: `${other}/2` }] };
 
 const remoteOrigin = "http://remote.example";
@@ -246,16 +257,8 @@ describe("on a remote server, which shows no times of links", () => {
   });
 
   test("a host is new although a job of Waypost gave it to an old link", async () => {
-    const text = await askAfter(async (remote) => {
-      const rows = [{ path: "bare", url: other }];
-      const asked = { operation: "update", rows };
-      const { plan } = (await remote.callTool("plan_links", asked)).structured;
-      const args = { plan_id: plan.id };
-      const { error } = (await remote.callTool("apply_plan", args)).structured;
-      await remote.press(error.approval.url, "approve");
-      const { job } = (await remote.callTool("apply_plan", args)).structured;
-      expect(job.state).toBe("done");
-    });
+    const rows = [{ path: "bare", url: other }];
+    const text = await askAfter((remote) => applyApproved(remote, { operation: "update", rows }));
     expect(text).toContain('"evil.example": 1 link; NEW');
   });
 
@@ -277,20 +280,13 @@ describe("on a remote server, which shows no times of links", () => {
   });
 });
 
-describe("an undo", () => {
-  test("calls no host new that its job has replaced", async () => {
-    await plant(1);
-    const { plan } = (await assistant.callTool("plan_links", moveAway)).structured;
-    const { callTool } = await assistant.connect({ elicit: undefined });
-    const args = { plan_id: plan.id };
-    const { error } = (await callTool("apply_plan", args)).structured;
-    await assistant.press(error.approval.url, "approve");
-    const { job } = (await callTool("apply_plan", args)).structured;
-    expect(job.state).toBe("done");
-    const { text } = await ask({ undo: job.id });
-    expect(text).toContain('will redirect to "shop.example": 1 link');
-    expect(text).not.toContain("NEW");
-  });
+test("an undo calls no host new that its job has replaced", async () => {
+  await plant(1);
+  const formless = await assistant.connect({ elicit: undefined });
+  const job = await applyApproved({ ...assistant, ...formless }, moveAway);
+  const { text } = await ask({ undo: job.id });
+  expect(text).toContain('will redirect to "shop.example": 1 link');
+  expect(text).not.toContain("NEW");
 });
 
 describe("a deletion", () => {
@@ -335,21 +331,19 @@ describe("the page of a long plan", () => {
   });
 });
 
-describe("the text of a long plan", () => {
-  test("says that it is a part, and where all rows are", async () => {
-    await using asking = await createAssistantWorld();
-    const rows = listPaths(150);
-    const planted = await asking.callTool("plan_links", { operation: "upsert", rows });
-    await asking.callTool("apply_plan", { plan_id: planted.structured.plan.id });
-    const planned = await asking.callTool("plan_links", { operation: "delete", rows });
-    const { id } = planned.structured.plan;
-    const { error } = (await asking.callTool("apply_plan", { plan_id: id })).structured;
-    const { preview } = error.approval;
-    expect(preview).toContain("- and: 90 more links\n");
-    const where = `- only a part is shown here; all rows: waypost://plans/${id}`;
-    expect(preview.split("\n").at(-1)).toBe(where);
-    expect((await asking.readResource(`waypost://plans/${id}`)).contents[0]?.text).toContain("p0");
-  });
+test("the text of a long plan says that it is a part, and where all rows are", async () => {
+  await using asking = await createAssistantWorld();
+  const rows = listPaths(150);
+  const planted = await asking.callTool("plan_links", { operation: "upsert", rows });
+  await asking.callTool("apply_plan", { plan_id: planted.structured.plan.id });
+  const planned = await asking.callTool("plan_links", { operation: "delete", rows });
+  const { id } = planned.structured.plan;
+  const { error } = (await asking.callTool("apply_plan", { plan_id: id })).structured;
+  const { preview } = error.approval;
+  expect(preview).toContain("- and: 90 more links\n");
+  const where = `- only a part is shown here; all rows: waypost://plans/${id}`;
+  expect(preview.split("\n").at(-1)).toBe(where);
+  expect((await asking.readResource(`waypost://plans/${id}`)).contents[0]?.text).toContain("p0");
 });
 
 describe("an app that links get or lose", () => {
