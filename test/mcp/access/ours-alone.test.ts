@@ -1,6 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
 import { messages } from "../../../src/contract/messages.ts";
-import { quoteAnswer } from "../../../src/contract/server-answer.ts";
 import {
   explainAccess,
   answering,
@@ -88,13 +87,4 @@ test("the next process remembers it for a day", async () => {
   at.now += day_ms;
   await using later = await start({ send: without(answering(404, { error: "Not found" })) });
   expect(await later.listNames()).not.toContain(name);
-});
-
-test("a key that may not list links sees why it has no statistics", async () => {
-  const key = await world.addKey({ scopes: ["links.show"] });
-  await using stage = await start({ key });
-  expect(await stage.listNames()).not.toContain(name);
-  const reason = quoteAnswer("deployment.example", messages.scope_missing("links.index"));
-  const { tools } = await explainAccess(stage);
-  expect(tools).toContainEqual(expect.objectContaining({ tool: name, state: "denied", reason }));
 });

@@ -7,7 +7,6 @@ import {
   explainAccess,
   answering,
   openStage,
-  ownerFacts,
   ringAtOnce,
   type Deployment,
   type Stage,
@@ -74,29 +73,6 @@ describe("no probe is sent", () => {
     await stage.callTool("resolve_short_link", { url: "https://a.example" });
     await stage.settle();
     expect(stage.asked).toEqual(['POST /short_links/resolve {"url":"https://a.example"}']);
-  });
-
-  test("for a key of our own service", async () => {
-    await using stage = await openStage({
-      send: world.fetch,
-      key: world.key,
-      known: { facts: ownerFacts },
-    });
-    await stage.listTools();
-    await stage.callTool("explain_access");
-    await stage.settle();
-    expect(stage.asked).toEqual([]);
-  });
-
-  test("about scopes that the operator has declared", async () => {
-    await using stage = await openStage({
-      send: world.fetch,
-      key: world.key,
-      scopes: ["links.show"],
-    });
-    expect(await stage.listNames()).not.toContain("list_links");
-    await stage.callTool("explain_access");
-    expect(stage.asked).toEqual([]);
   });
 });
 

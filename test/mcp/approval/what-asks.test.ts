@@ -36,10 +36,11 @@ const print = Array.from({ length: 32 }, () => "AB").join(":");
 const iosApp = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
 const androidApp = { package_name: "com.example.app", fingerprints: [print] };
 
+const ios = (address: string) => ({ ios_fallback_url: address });
+const android = (address: string) => ({ android_fallback_url: address });
+const play = (id: string) => `https://play.google.com/store/apps/details?id=${id}`;
+
 describe("an existing link", () => {
-  const ios = (address: string) => ({ ios_fallback_url: address });
-  const android = (address: string) => ({ android_fallback_url: address });
-  const play = (id: string) => `https://play.google.com/store/apps/details?id=${id}`;
   const otherDestinations: readonly (readonly [string, Args, Args])[] = [
     ["to another host", { url: there }, { url: "https://evil.example/spring" }],
     ["to another port", { url: there }, { url: "https://example.com:8443/spring" }],

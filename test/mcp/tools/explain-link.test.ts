@@ -158,24 +158,6 @@ describe("explain_link", () => {
     },
   );
 
-  test("returns not_found for a missing link", async () => {
-    await using stage = await open();
-    const { structured } = await stage.callTool("explain_link", { id: "winter" });
-    expect(structured.error).toMatchObject({
-      code: "not_found",
-      next: "Look up the right id, or ask the user for it.",
-    });
-  });
-
-  test.each(["/", "%", "a\ud800", "a/../b", "%2541", "x".repeat(5000)])(
-    "explains a draft with the impossible path %j",
-    async (path) => {
-      await using stage = await open();
-      await explain(stage, { path, url: "https://a.example" });
-      expect(stage.reported).toEqual([]);
-    },
-  );
-
   test("uses the settings of the project if they are known", async () => {
     const fields = {
       url: "https://a.example",

@@ -112,18 +112,6 @@ test("the end of the input waits only for calls that were not cancelled", async 
   expect([isOver(), listAnswered()]).toEqual([true, [1]]);
 });
 
-test("the end of the input waits 1.5 seconds for a running call", async () => {
-  const { send, endInput, isOver, listAnswered } = serve();
-  await send(...handshake, callOf(1, "a"));
-  await endInput();
-  await vi.advanceTimersByTimeAsync(1499);
-  await settle();
-  expect(isOver()).toBe(false);
-  await vi.advanceTimersByTimeAsync(1);
-  await settle();
-  expect([isOver(), listAnswered()]).toEqual([true, []]);
-});
-
 test("the end does not wait for a subscription", async () => {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const transport = createStdioTransport({ input, output, onRefused: () => undefined });

@@ -168,23 +168,6 @@ describe("an export", () => {
   });
 });
 
-test("a table with mistakes lists each, and nothing is written", async () => {
-  const rows = [
-    "a,https://x.example",
-    "b,ftp://x.example",
-    "../c,https://x.example",
-    "a,https://y.example",
-  ];
-  const csv = ["path,url", ...rows, ""].join("\n");
-  const { plan } = await call("plan_links", { operation: "upsert", csv });
-  expect(plan.counts).toMatchObject({ create: 1, invalid: 3 });
-  expect(plan.problems.map(({ row }: { row: number }) => row)).toEqual([3, 4, 5]);
-  expect((await call("apply_plan", { plan_id: plan.id })).error).toMatchObject({
-    code: "invalid_arguments",
-  });
-  expect((await call("list_links")).meta.count).toBe(0);
-});
-
 async function deleteByPlan(paths: readonly string[]): Promise<string> {
   const rows = paths.map((path) => ({ path }));
   const { plan } = await call("plan_links", { operation: "delete", rows });

@@ -207,16 +207,6 @@ describe("an app may be named", () => {
     }
     expect((await get(assistant, "TWIN", "get_ios_app")).structured.error.problems).toHaveLength(3);
   });
-
-  test("in the same way on a link", async () => {
-    const { structured } = await assistant.callTool("update_link", {
-      id: "spring",
-      ios_app: { id: "Acme Shop" },
-    });
-    const { ios_app } = (await get(assistant, "com.acme.shop", "get_ios_app")).structured;
-    const link = (await assistant.world.call("GET", `/links/${spring.id}`)).body;
-    expect(link.ios_app_id, JSON.stringify(structured)).toBe(ios_app.id);
-  });
 });
 
 test("resolve_short_link takes an address without its scheme, or a path", async () => {

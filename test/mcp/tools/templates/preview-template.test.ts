@@ -53,12 +53,6 @@ test.each(["ios", "android", "desktop"])(
   },
 );
 
-test("an unknown platform is refused with the known ones", async () => {
-  const { error } = await preview({ platform: "windows" });
-  expect(error).toMatchObject({ code: "invalid_arguments" });
-  expect(error.message).toContain("ios");
-});
-
 describe("a preview of a link", () => {
   test("takes its path, its address and its id", async () => {
     const { links } = (await assistant.callTool("list_links", {})).structured;
