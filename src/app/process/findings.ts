@@ -171,20 +171,17 @@ async function noteWebhooks(
   if (webhooks.length === 0) return;
   const about = "webhooks";
   const zone = readTimeZone(config);
-  const tell = (time: number) => writeLocalTime(time, zone);
-  const due = await listDueWebhooks(db, now - patience_ms, webhooks.length);
-  const overdue = new Map(due.map(({ id, since }) => [id, since]));
-  let told = 0;
-  for (const webhook of webhooks) {
-    const findings = listFindings(webhook, { overdue: overdue.get(webhook.id), now, tell });
-    for (const finding of findings) if (told < mostTold) note({ about, ...finding });
-    told += findings.length;
-  }
+  const recent = now - patience_ms;
+  const due = await listDueWebhooks(db, recent, webhooks.length);
+  const found = webhooks.flatMap((webhook) => {
+    const overdue = due.find(({ id }) => id === webhook.id)?.since;
+    return listFindings(webhook, { overdue, recent, tell: (time) => writeLocalTime(time, zone) });
+  });
+  for (const finding of found.slice(0, mostTold)) note({ about, ...finding });
+  const more = found.length - mostTold;
+  if (more > 0) note({ about, said: `and ${more} more; waypost webhooks list shows all` });
+  if (found.length > 0) return;
   const waiting = webhooks.reduce((sum, each) => sum + each.waiting, 0);
-  if (told > mostTold) {
-    note({ about, said: `and ${told - mostTold} more; waypost webhooks list shows all` });
-  }
-  if (told > 0) return;
   const count = webhooks.length === 1 ? "1 webhook" : `${webhooks.length} webhooks`;
   note({ about, said: `${count}, no failed deliveries; ${tellWaiting(waiting)}` });
 }
@@ -192,36 +189,33 @@ async function noteWebhooks(
 type Waiting = {
   /** When the oldest event that was due some minutes ago was created. */
   readonly overdue: number | undefined;
-  readonly now: number;
+  /** What happened since that time may still end well by itself. */
+  readonly recent: number;
   readonly tell: (time: number) => string;
 };
 
-type WebhookFinding = { readonly fault: string } | { readonly said: string };
-
 function listFindings(
   webhook: Webhook,
-  { overdue, now, tell }: Waiting,
-): readonly WebhookFinding[] {
+  { overdue, recent, tell }: Waiting,
+): readonly Omit<Finding, "about">[] {
   const { id, url, waiting, dead, failing_since, last_at, last_fault } = webhook;
   // The full address may be a secret of the receiver.
   const name = `${new URL(url).host} (${id})`;
-  const isLeftAlone = Math.max(overdue ?? now, last_at ?? 0) <= now - patience_ms;
-  const found: WebhookFinding[] = [];
-  if (overdue !== undefined && isLeftAlone) {
+  const found: Omit<Finding, "about">[] = [];
+  if (overdue !== undefined && Math.max(overdue, last_at ?? 0) <= recent) {
     const since = waiting === 1 ? "since" : "the oldest since";
     const fault =
       `No server delivers to ${name}: ${tellWaiting(waiting)}, ${since} ${tell(overdue)}. ` +
       "Start waypost serve, which delivers them";
     found.push({ fault });
   } else if (failing_since !== null) {
-    const mend = findFix(last_fault);
-    const [cause, how] =
-      mend === undefined ? ["Check the receiver", ""] : ["Check its address", `. ${mend}`];
+    const fix = findFix(last_fault);
     const line =
       `${name} has accepted no events since ${tell(failing_since)} ` +
-      `(${last_fault ?? "no answer"}); ` +
-      `${tellWaiting(waiting)}. ${cause}, then run waypost webhooks test ${id}${how}`;
-    found.push(failing_since <= now - patience_ms ? { fault: line } : { said: line });
+      `(${last_fault ?? "no answer"}); ${tellWaiting(waiting)}. ` +
+      `Check ${fix === undefined ? "the receiver" : "its address"}, ` +
+      `then run waypost webhooks test ${id}${fix === undefined ? "" : `. ${fix}`}`;
+    found.push(failing_since <= recent ? { fault: line } : { said: line });
   }
   if (dead > 0) {
     const [lost, them] =

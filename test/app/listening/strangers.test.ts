@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import {
   createServer,
@@ -74,6 +75,23 @@ describe.concurrent("the port of another program", () => {
     expect(await session.read()).not.toBe(url);
     // A signature is good for one port only.
     expect(new Set(answers)).toEqual(new Set([404]));
+  });
+
+  test("a request to leave the port is refused when it is repeated later", async () => {
+    await using folder = await createDataFolder();
+    const port = await findFreePort();
+    await using session = openSession({ data: folder.path, port });
+    const url = await session.read();
+    const secret = readFileSync(join(folder.path, "listener.key"), "utf8").trim();
+    const leave = async (time: number) => {
+      const nonce = `${time} nonce`;
+      const signed = JSON.stringify(["leave", port, nonce]);
+      const proof = createHmac("sha256", secret).update(signed).digest("base64url");
+      const headers = { "waypost-nonce": nonce, "waypost-proof": proof };
+      return (await fetch(`${url}/listener/leave`, { method: "POST", headers })).status;
+    };
+    expect(await leave(Date.now() - 60_000)).toBe(404);
+    expect(await leave(Date.now())).toBe(200);
   });
 
   test("a program that never answers is waited for once", async () => {
