@@ -3,8 +3,8 @@ import type { Outcome } from "./simulator/play-seed.ts";
 import { describeOutcome, playSeeds } from "./simulator/play-seeds.ts";
 
 /**
- * `npm run simulate -- [seeds] [first]`: plays 10,000 jobs in virtual time, or so many from the
- * first seed on, and prints what happened to the first one that went wrong.
+ * `npm run simulate -- [seeds] [first]` plays 10,000 jobs, or as many as given, in virtual time. It
+ * prints what happened in the first seed that failed.
  */
 
 const seedsPerLine = 500;

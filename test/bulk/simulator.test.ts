@@ -5,26 +5,26 @@ import { playedFaults } from "./simulator/misdeeds.ts";
 import { describeOutcome, playSeeds } from "./simulator/play-seeds.ts";
 
 /**
- * Jobs through everything that can befall them, in virtual time: no row is done twice, none is
- * called done that is not, and none is called rejected that was done. More: `npm run simulate`.
+ * Jobs with every kind of failure, in virtual time. No row is applied twice, and no row is reported
+ * as done or rejected when it is not. `npm run simulate` plays more of them.
  */
 
 const figures = createFigures();
-/** What happens to them is the same on both engines, and one over a wire takes twice as long. */
+/** The failures are the same on both databases. PostgreSQL gets fewer seeds as it is slower. */
 const seeds = isOnPostgres ? 15 : 100;
 
-test("jobs end as they say, whatever happens to them", async () => {
+test("simulated jobs report the true result of every row, whatever fails", async () => {
   const wrong = await playSeeds({ first: 1, count: seeds }, figures);
-  // One is enough to read; the others are named.
+  // One failed seed is printed in full. The others are only named.
   expect(wrong.slice(0, 1).map(describeOutcome).join("\n")).toBe("");
   expect(wrong.map(({ seed }) => seed)).toEqual([]);
 });
 
-/** The same faults come on both engines, and more of them in more seeds. */
-test.skipIf(isOnPostgres)("and a good deal has happened to them", () => {
+/** The faults are the same on both databases, so one of them is enough. */
+test.skipIf(isOnPostgres)("the simulated jobs went through every kind of fault", () => {
   const seen = Object.fromEntries(figures.list(""));
   for (const fault of playedFaults) expect(seen).toHaveProperty([`fault: ${fault}`]);
-  // A simulator in which nothing happened, or nothing was done, would pass everything above.
+  // Without faults and applied rows the test above would prove nothing.
   for (const [name, least] of [
     ["seeds", seeds],
     ["rows: done", 4 * seeds],

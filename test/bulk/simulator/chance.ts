@@ -1,17 +1,17 @@
-/** Chance that can be had again: all of it follows from one number. */
+/** Repeatable random choices: all of them follow from one seed. */
 export type Chance = {
-  /** A whole number from `low` to `high`, both among them. */
+  /** A whole number from `low` to `high`, inclusive. */
   readonly between: (low: number, high: number) => number;
   readonly pick: <const Item>(items: readonly [Item, ...Item[]]) => Item;
-  /** True that often, from 0 to 1. */
+  /** True with this probability, from 0 to 1. */
   readonly isLikely: (share: number) => boolean;
-  /** The items that a coin of this weight chooses, in their order. */
+  /** Returns each item with this probability, in order. */
   readonly choose: <Item>(items: readonly Item[], share: number) => readonly Item[];
   readonly shuffle: <Item>(items: readonly Item[]) => readonly Item[];
   readonly bytes: (count: number) => Uint8Array;
 };
 
-/** The name tells streams of one seed apart, so that a draw more in one moves no other. */
+/** Each name has its own stream, so that one more draw in a stream does not change the others. */
 export function createChance(seed: number, name: string): Chance {
   const draw = startStream(seed, name);
   const between = (low: number, high: number) => low + Math.floor(draw() * (high - low + 1));
@@ -29,7 +29,7 @@ export function createChance(seed: number, name: string): Chance {
   };
 }
 
-/** Mulberry32: small, and good enough to choose among faults. */
+/** Mulberry32: small, and good enough to choose faults. */
 function startStream(seed: number, name: string): () => number {
   let state = seed >>> 0;
   for (const letter of name) state = Math.imul(state ^ letter.charCodeAt(0), 0x9e37_79b1) >>> 0;

@@ -3,19 +3,19 @@ import type { Link } from "../../../src/contract/links.ts";
 import type { Stage } from "./stage.ts";
 import { isSameLink } from "./truth.ts";
 
-/** What has to hold when a seed is over. */
+/** Checks at the end of a seed. */
 
-/** The service must hold exactly what it was seen to be told. */
+/** Checks that the service contains exactly the writes that were seen. */
 export async function checkTruth({ time, truth, askAsOther, complain }: Stage): Promise<void> {
   const { body } = await time.drive(askAsOther("GET", "/links?limit=100"));
-  // As the service's own lists are.
+  // The lists of the service have this shape.
   const { links } = body as { readonly links: readonly Link[] };
   const isComplete = links.length === Math.min(100, truth.links.size);
   const isSame = links.every((link) => isSameLink(link, truth.links.get(link.id)));
-  if (!isComplete || !isSame) complain("the service holds what nobody was seen to write");
+  if (!isComplete || !isSame) complain("the service contains data that was not seen to be written");
 }
 
-/** No window of a minute has more writes than the budget, wherever it begins. */
+/** Checks that no minute has more writes than the budget allows. */
 export function checkBudget({ door, complain }: Stage): void {
   const { limit, window_ms } = budgets.link_writes;
   const over = door.counted.findIndex((at, index) => {

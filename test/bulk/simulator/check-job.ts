@@ -5,15 +5,15 @@ import type { Planned } from "./planned.ts";
 import type { Stage } from "./stage.ts";
 import { isAsPlanned, type Apps, type Write } from "./truth.ts";
 
-/** Holds what a job says of its rows against what the service has carried out. */
+/** Compares the results that a job reports for its rows with what the service did. */
 
 export type Judged = {
   readonly planned: Planned;
   readonly receipts: readonly Receipt[];
   readonly apps: Apps;
-  /** How much had been written before the plan was made. */
+  /** The number of writes before the plan was made. */
   readonly since: number;
-  /** The same, before anything was planned: an undoing may meet what came between. */
+  /** The number of writes before the first plan. An undo may conflict with those in between. */
   readonly firstSince: number;
 };
 
@@ -28,11 +28,11 @@ export function checkJob(stage: Stage, { job, isRefused }: Played, judged: Judge
     receipts.filter((receipt) => receipt.status === status).length;
   const open = receipts.length - count("done") - count("rejected");
   if (job.state === "done" && open > 0) complain(`the job is done with ${open} rows left`);
-  if (job.state !== "done" && !isRefused) complain(`the job comes to no end: it is ${job.state}`);
+  if (job.state !== "done" && !isRefused) complain(`the job does not end: it is ${job.state}`);
   const { done, rejected, unknown, left } = job.counts;
   const isCounted = done === count("done") && rejected === count("rejected");
   if (!isCounted || unknown + left !== open) {
-    complain(`the job counts ${JSON.stringify(job.counts)}, which its receipts do not`);
+    complain(`the job counts ${JSON.stringify(job.counts)}, unlike its receipts`);
   }
   if (isRefused) checkRefusal(stage, judged);
 }
@@ -48,20 +48,20 @@ function checkReceipt(stage: Stage, receipt: Receipt, judged: Judged): void {
   if (status === "done") checkDone(stage, receipt, judged);
   if (status === "rejected") checkRejected(stage, receipt, judged, own);
   if (status === null && own.length > 0) {
-    complainOf(stage, receipt, judged, "was carried out and says nothing of it");
+    complainOf(stage, receipt, judged, "was carried out but is not reported as such");
   }
 }
 
-/** Done is what is there as planned, or was, until somebody else came. */
+/** A done row must have its planned effect, until someone else changed the link. */
 function checkDone(stage: Stage, receipt: Receipt, judged: Judged): void {
   const { action, path, link_id } = receipt;
   const { truth } = stage;
   if (action === "delete") {
     const isThere = truth.links.has(link_id ?? "");
-    if (isThere) complainOf(stage, receipt, judged, "is done, and its link is there");
+    if (isThere) complainOf(stage, receipt, judged, "is done, but its link exists");
     return;
   }
-  // Of what was done nobody may have learned which link it is.
+  // The ID of the link may be unknown, as its response was lost.
   const history = truth.writes.filter(
     ({ id, order, after }) =>
       order >= judged.since && (link_id === null ? after?.path === path : id === link_id),
@@ -70,13 +70,13 @@ function checkDone(stage: Stage, receipt: Receipt, judged: Judged): void {
   const last = history.findLastIndex(
     ({ after }) => after !== undefined && isAsPlanned(after, fields, judged.apps),
   );
-  if (last < 0) complainOf(stage, receipt, judged, "is done, and never was as planned");
+  if (last < 0) complainOf(stage, receipt, judged, "is done, but never was as planned");
   else if (history[last + 1]?.row !== undefined) {
-    complainOf(stage, receipt, judged, "is done, and we have undone it ourselves");
+    complainOf(stage, receipt, judged, "is done, but we have undone it ourselves");
   }
 }
 
-/** Rejected is what we never did, unless somebody else was at the same link or path. */
+/** A rejected row must have had no effect, and a reason: someone else used its link or path. */
 function checkRejected(
   stage: Stage,
   receipt: Receipt,
@@ -85,14 +85,14 @@ function checkRejected(
 ): void {
   if (listOthers(stage, judged, receipt).length > 0) return;
   if (own.length === 0 && !isRefused(stage, judged, receipt)) {
-    complainOf(stage, receipt, judged, "is rejected, and nobody had changed anything");
+    complainOf(stage, receipt, judged, "is rejected, but no one had changed anything");
   }
   if (own.length > 0 && !isOvertaken(stage, judged, receipt)) {
-    complainOf(stage, receipt, judged, "is rejected, and was carried out");
+    complainOf(stage, receipt, judged, "is rejected, but was carried out");
   }
 }
 
-/** The service may refuse a move to a place that another row, for a good reason, still holds. */
+/** The service may refuse a move to a path that another row still has for a good reason. */
 function isRefused(stage: Stage, judged: Judged, row: PlanRow): boolean {
   const { planned, receipts } = judged;
   const holder = receipts.find((other) => other.path === row.fields?.["path"]);
@@ -105,8 +105,8 @@ function isRefused(stage: Stage, judged: Judged, row: PlanRow): boolean {
 }
 
 /**
- * A place that a row was refused for is given up by another row of the plan, and then a request of
- * the first one arrives that its client had long given up: nobody can know of that.
+ * A row was refused because its path was taken. Another row then frees the path, and an abandoned
+ * request of the first row arrives late and succeeds. The job cannot know about that.
  */
 export function isOvertaken({ truth }: Stage, { planned }: Pick<Judged, "planned">, row: PlanRow) {
   const name = planned.name(row.position);
@@ -124,14 +124,14 @@ function checkRefusal(stage: Stage, judged: Judged): void {
   const isDeleted = stage.truth.writes
     .slice(judged.since)
     .some(({ row, after }) => row === undefined && after === undefined);
-  if (!isGone || !isDeleted) stage.complain("the project is not recognized, and nobody was there");
+  if (!isGone || !isDeleted) stage.complain("the project is not recognized without a reason");
 }
 
 function listOwn({ truth }: Stage, { planned }: Judged, { position }: PlanRow): readonly Write[] {
   return truth.writes.filter(({ row }) => row === planned.name(position));
 }
 
-/** What somebody else has done to the row's link, or at a path of its, since it was planned. */
+/** Returns what others did to the row's link or paths since it was planned. */
 export function listOthers(
   { truth }: Stage,
   { firstSince }: Pick<Judged, "firstSince">,
@@ -141,12 +141,12 @@ export function listOthers(
   return truth.writes.slice(firstSince).filter(({ row, id, before, after }) => {
     if (row !== undefined) return false;
     const isAt = [before?.path, after?.path].some((path) => places.includes(path));
-    // Where a link was created, only its path was known before.
+    // For a created link, only the path was known before.
     return isAt || (planned.action !== "create" && id === planned.link_id);
   });
 }
 
-/** The paths that a row is about, as unknown values to be looked for. */
+/** Returns the current and the new path of a row. */
 export function readPlaces({ path, fields }: PlanRow): readonly unknown[] {
   return [path, fields?.["path"]].filter((place) => typeof place === "string");
 }

@@ -6,9 +6,9 @@ import type { Planned } from "./planned.ts";
 import type { Stage } from "./stage.ts";
 import { isAlike, isSameLink } from "./truth.ts";
 
-/** What an undoing has to plan, and what it has to bring back. */
+/** Checks what an undo plans and what it restores. */
 
-/** A job that is done, and what was there before it. */
+/** A job that is done, and the links before it. */
 export type Undone = {
   readonly planned: Planned;
   readonly receipts: readonly Receipt[];
@@ -17,11 +17,11 @@ export type Undone = {
   readonly before: ReadonlyMap<string, Link>;
 };
 
-/** What was done is undone from the last row to the first, but for what others have changed. */
+/** Checks that done rows are undone from last to first, except those that others changed. */
 export function checkUndoPlan(stage: Stage, undone: Undone, undoing: Planned): void {
   const { complain } = stage;
   const done = undone.receipts.filter(({ status }) => status === "done").toReversed();
-  if (done.length !== undoing.rows.length) complain("the undoing has other rows than were done");
+  if (done.length !== undoing.rows.length) complain("the undo has other rows than were done");
   const undo = { create: "delete", update: "update", delete: "create" } as const;
   for (const [index, row] of done.entries()) {
     const found = undoing.rows[index]?.action;
@@ -35,11 +35,11 @@ export function checkUndoPlan(stage: Stage, undone: Undone, undoing: Planned): v
   }
 }
 
-/** Whether a link is as it was when its row was noted as done. */
+/** Whether a link is unchanged since its row was saved as done. */
 function isLeftAlone({ truth, ended }: Stage, { planned }: Undone, row: PlanRow): boolean {
   const name = planned.name(row.position);
   const own = truth.writes.findLast((write) => write.row === name);
-  // Somebody else had done it before us.
+  // Someone else had done it before us.
   if (own === undefined) return true;
   const left = truth.writes.findLast(
     ({ id, order }) => id === own.id && order < (ended.get(name) ?? 0),
@@ -47,7 +47,7 @@ function isLeftAlone({ truth, ended }: Stage, { planned }: Undone, row: PlanRow)
   return isSameLink(truth.links.get(own.id), (left ?? own).after);
 }
 
-/** What nobody else has touched is as it was before the job. */
+/** Checks that links that no one else changed are as they were before the job. */
 export function checkRestored(stage: Stage, { planned, since, before }: Undone): void {
   const { truth, complain } = stage;
   const tainted = findTainted(stage, planned, since);
@@ -56,7 +56,7 @@ export function checkRestored(stage: Stage, { planned, since, before }: Undone):
     const name = planned.name(row.position);
     switch (row.action) {
       case "create":
-        if (truth.findAt(row.path ?? "")) complain(`${name} is undone, and its link is there`);
+        if (truth.findAt(row.path ?? "")) complain(`${name} is undone, but its link exists`);
         break;
       case "update":
         if (!isSameLink(truth.links.get(row.link_id ?? ""), was)) complain(`${name} is not undone`);
@@ -69,7 +69,7 @@ export function checkRestored(stage: Stage, { planned, since, before }: Undone):
   }
 }
 
-/** A row at whose link or places others were, and whoever shares a place with such a row. */
+/** Returns rows whose link or path others used, and rows that share a path with them. */
 function findTainted(stage: Stage, planned: Planned, since: number): ReadonlySet<PlanRow> {
   const { rows } = planned;
   const tainted = new Set(

@@ -19,21 +19,21 @@ import type { RowName, Truth } from "./truth.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 /**
- * The network before a real service, and its door: every request goes by here, meets what the
- * seed has for it, and what the service does with it is written down.
+ * The simulated network in front of a real service. Every request passes through here, gets the
+ * fault that the seed chose for it, and is recorded with its result.
  */
 export type Door = {
-  /** The way in for a process; what it had sent may arrive all the same when it has gone. */
+  /** The connection of a process. Its requests may arrive even after it was killed. */
   readonly connect: (name: string, isGone: () => boolean) => Send;
-  /** How often something goes wrong from now on, from 0 to 1, and what never does. */
+  /** Sets the probability of faults from now on, and the faults that never occur. */
   readonly setWeather: (share: number, spared?: Played) => void;
-  /** The next request gets no answer, whatever the weather. */
+  /** The next request gets no response, whatever the probability of faults is. */
   readonly stallNext: () => void;
-  /** The link as it was when a process last read it; undefined where it never asked. */
+  /** The link as a process last read it, or undefined if it never read it. */
   readonly findRead: (name: string, target: string) => Reading | undefined;
-  /** The rows that something went wrong with on their way. */
+  /** The rows whose requests had a fault. */
   readonly disturbed: ReadonlySet<RowName>;
-  /** When each write that the budget counts came to the service. */
+  /** The times of the writes that the budget counts. */
   readonly counted: readonly number[];
 };
 
@@ -45,7 +45,7 @@ export type DoorParts = {
   readonly truth: Truth;
   readonly chance: Chance;
   readonly key: string;
-  /** Whose row a request to write is, asked when it leaves. */
+  /** Returns the row of a write request when it is sent. */
   readonly attribute: (request: ApiRequest, name: string) => RowName | undefined;
   readonly note: (text: string) => void;
   readonly complain: (text: string) => void;
@@ -61,7 +61,7 @@ type Trip = {
 
 type Played = Fault | NetworkFault;
 
-/** What stands in for an answer that has no bytes to be cut. */
+/** A stand-in for responses without a body that could be cut. */
 const noAnswer: Answer = { status: 200, body: { id: "none" } };
 
 export function createDoor(parts: DoorParts): Door {
@@ -102,7 +102,7 @@ export function createDoor(parts: DoorParts): Door {
       await time.sleep(chance.between(1, 60));
       if (fault === "unsent") throw noConnection();
       const trip = { name, request, row, isGone };
-      const seen = await meet(
+      const seen = await applyFault(
         {
           ...parts,
           stragglers,
@@ -126,12 +126,12 @@ type Way = DoorParts & {
   readonly carryOut: (trip: Trip) => Promise<Answer>;
 };
 
-/** What becomes of a request on its way in, and what of its answer on the way out. */
-async function meet(way: Way, trip: Trip, fault: Played): Promise<Seen> {
+/** Applies the fault to a request on its way in and to its response on the way out. */
+async function applyFault(way: Way, trip: Trip, fault: Played): Promise<Seen> {
   const { time, chance, key, stragglers, carryOut } = way;
   const target = readAsked(trip.request);
   if (trip.isGone() && chance.isLikely(0.6)) {
-    // Its connection broke with its process: what it had sent is lost, or lies about for a while.
+    // The connection broke with its process. The request is lost or arrives late.
     if (chance.isLikely(0.5)) stragglers.hold(target, () => carryOut(trip));
     return { kind: "silent" };
   }
@@ -182,7 +182,7 @@ function readReading(request: ApiRequest, seen: Seen): Reading | null {
   if (request.method !== "GET" || readAsked(request) === undefined) return null;
   if (seen.kind !== "reply" || seen.body.kind !== "data") return null;
   if (seen.status === 404) return { link: undefined };
-  // As the service's own answers are: a list, or a link.
+  // The responses of the service are a list or a link.
   const data = seen.body.data as Link | { readonly links: readonly Link[] };
   return { link: isList(data) ? data.links[0] : data };
 }
@@ -207,7 +207,7 @@ function toReply(
     readBody: async () => {
       if (body.kind === "broken") throw body.error;
       if (body.kind === "silent") await untilAborted(readSignal());
-      if (body.kind !== "data") throw new Error("the body was not waited for any longer");
+      if (body.kind !== "data") throw new Error("the body was no longer awaited");
       noteRead();
       return body.data;
     },
@@ -215,7 +215,7 @@ function toReply(
   });
 }
 
-/** Whoever reads a body that never ends is let go when they give up. */
+/** Rejects once the reader of an endless body gives up. */
 function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();

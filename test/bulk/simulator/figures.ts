@@ -1,8 +1,8 @@
-/** How often what happened, over all seeds. */
+/** Counts of events over all seeds. */
 export type Figures = {
   readonly add: (name: string, count?: number) => void;
   readonly read: (name: string) => number;
-  /** Those whose names begin so, without that beginning, the largest first. */
+  /** Returns the counts whose names have the prefix, without it, the largest first. */
   readonly list: (start: string) => readonly (readonly [string, number])[];
 };
 

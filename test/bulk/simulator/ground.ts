@@ -3,13 +3,13 @@ import type { State } from "../../../src/state/state.ts";
 import { createWorld, type World } from "../../support/world.ts";
 import { createChance } from "./chance.ts";
 
-/** What many seeds stand on, for making it costs more than a seed: each has its own project. */
+/** The service that many seeds share, as starting it is slow. Each seed has its own project. */
 export type Ground = {
   readonly world: World;
-  /** What the processes of the machine share, beside the service's tables. */
+  /** The state that the processes of the machine share. */
   readonly state: State;
   readonly clock: Clock;
-  /** Sets the machine's time of day apart from the world's. */
+  /** Sets the machine's clock to a time that differs from the service's. */
   readonly setAhead: (milliseconds: number) => void;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };

@@ -10,22 +10,22 @@ import { origin } from "../../support/world.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 /**
- * One process of Waypost, as far as bulk work goes: it can be killed between any two things that
- * it does to the world around it, and it can stand still for a while without knowing.
+ * One simulated process of Waypost that does bulk work. It can be killed between any two steps with
+ * an outside effect, and suspended for a while without noticing.
  */
 export type Instance = {
   readonly name: string;
   readonly bulk: Bulk;
   readonly owner: Owner;
-  /** Resolves when it was killed. Nothing that it had asked for is told to it after that. */
+  /** Resolves when the process is killed. It gets no results after that. */
   readonly killed: Promise<typeof wasKilled>;
   readonly isDead: () => boolean;
   readonly kill: () => void;
-  /** Kills it when it has done so many more steps. */
+  /** Kills the process after this many more steps. */
   readonly killAfter: (steps: number) => void;
-  /** Kills it as soon as so many more requests to write have left. */
+  /** Kills the process once it has sent this many more write requests. */
   readonly killAfterWrites: (writes: number) => void;
-  /** Its own time stands still from that step on, for so long. */
+  /** Suspends the process at that step for this long. */
   readonly suspendAfter: (steps: number, milliseconds: number) => void;
 };
 
@@ -33,19 +33,19 @@ export const wasKilled = Symbol("killed");
 
 export type Machine = {
   readonly time: VirtualTime;
-  /** The state that all processes of the machine share, on disk. */
+  /** The state on disk that all processes of the machine share. */
   readonly state: State;
   readonly clock: Clock;
   readonly random: Random;
   readonly key: string;
   readonly keyPrint: string;
-  /** The way out to the deployment, for the process of this name. */
+  /** Returns the connection to the service for the process with this name. */
   readonly connect: (name: string, isGone: () => boolean) => Send;
-  /** Called when something begins or ends that a person would like to read of afterwards. */
+  /** Records an event for the story of the seed. */
   readonly note: (text: string) => void;
-  /** Told when it is written down that a row is about to be sent. */
+  /** Called when the state records that a row is about to be sent. */
   readonly watchSent: (name: string, position: number) => void;
-  /** The same of what it came to. */
+  /** Called when the state records the result of a row. */
   readonly watchEnd?: (position: number) => void;
 };
 
@@ -90,9 +90,9 @@ export function startInstance(machine: Machine, name: string): Instance {
 
 type Fate = Omit<Instance, "name" | "bulk" | "owner"> & {
   readonly countWrite: () => void;
-  /** A step: a dead process never comes out of it, and a suspended one later. */
+  /** A step. It never ends in a killed process, and ends late in a suspended one. */
   readonly step: () => Promise<void>;
-  /** Something that reaches out of the process: it may end before, and after it. */
+  /** An act with an outside effect. The process may be killed before or after it. */
   readonly through: <Result>(act: () => Promise<Result>) => Promise<Result>;
   readonly setTimer: VirtualTime["setTimer"];
 };
@@ -117,14 +117,14 @@ function createFate({ time, note }: Machine, name: string): Fate {
     if ((stepsToDeath -= 1) <= 0) kill();
     if (suspension === undefined || (suspension.steps -= 1) > 0) return;
     awakeAt = time.elapsed() + suspension.milliseconds;
-    note(`${name} stands still for ${suspension.milliseconds} ms`);
+    note(`${name} is suspended for ${suspension.milliseconds} ms`);
     suspension = undefined;
   }
 
   async function step(): Promise<void> {
     count();
     while (!isDead && time.elapsed() < awakeAt) await time.sleep(awakeAt - time.elapsed());
-    // One promise for each: a shared one would keep all of them in memory.
+    // Each step gets its own promise. A shared one would keep all of them in memory.
     if (isDead) await new Promise<never>(() => undefined);
   }
 
@@ -171,13 +171,13 @@ function guardSend(send: Send, { through, countWrite }: Fate): Send {
   };
 }
 
-/** The rooms of the state that bulk work enters; each statement of it is a step. */
+/** Wraps the parts of the state that bulk work uses. Each statement becomes a step. */
 function guardState(machine: Machine, fate: Fate, name: string): State {
   const { state, time, watchSent, watchEnd } = machine;
   const perform = <Result>(work: () => Promise<Result>): Promise<Result> =>
     fate.through(() =>
       time.perform(() => {
-        // Who was killed while others were at it has not begun, and is never told so.
+        // A process killed while others had the job has not started, and gets no result.
         if (fate.isDead()) throw new Error("killed");
         return work();
       }),
@@ -187,7 +187,7 @@ function guardState(machine: Machine, fate: Fate, name: string): State {
     ...state,
     plans: {
       ...guardRoom(plans, perform),
-      // Planning reads the deployment meanwhile, which is no work of the database.
+      // Planning reads from the service meanwhile, which is no database work.
       save: async (wanted, rows) => {
         const planned = await collect(rows);
         return perform(() => plans.save(wanted, pour(planned)));
@@ -221,7 +221,7 @@ function guardRoom<Room extends object>(room: Room, perform: Perform): Room {
     name,
     (...given: readonly unknown[]) => perform(() => act(...given)),
   ]);
-  // Every member of a room is a function that answers a promise, and stays one of the same kind.
+  // Every member is a function that returns a promise, and keeps its type.
   return Object.fromEntries(acts) as Room;
 }
 

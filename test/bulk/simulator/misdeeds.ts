@@ -3,8 +3,8 @@ import { messages } from "../../../src/contract/messages.ts";
 import { allFaults, lies, type Fault, type Misdeed } from "../../support/hostile.ts";
 
 /**
- * What the misdeeds of a hostile deployment look like to a client, without the sockets between
- * them: how the way out ends, or what comes back by it.
+ * What a client sees of the faults of a hostile server, without real sockets: a failed request or a
+ * faulty response.
  */
 export type Seen =
   | { readonly kind: "broken"; readonly error: Error }
@@ -16,22 +16,22 @@ export type Seen =
       readonly body: SeenBody;
     };
 
-/** What becomes of a body: data, no JSON, an error on the way, or nothing more ever. */
+/** A received body: data, invalid JSON, an error while reading, or an endless wait. */
 type SeenBody =
   | { readonly kind: "data"; readonly data: unknown }
   | { readonly kind: "broken"; readonly error: Error }
   | { readonly kind: "silent" };
 
-/** The service's answer, or what it would look like where the service was not asked. */
+/** The service's response, or a made-up one if the request did not reach it. */
 export type Answer = { readonly status: number; readonly body: unknown };
 
-/** What the network does beside the deployment's misdeeds. */
+/** Faults of the network, in addition to those of the server. */
 export type NetworkFault = "unsent" | "slow";
 
-/** The less one knows, the more can go wrong: these come more often than the others. */
+/** Faults that leave the result unknown. They find most bugs, so they occur more often. */
 const dark = ["late", "stall", "stall after", "slow", "unsent"] as const;
 
-/** In virtual time a huge answer costs nothing, for nobody has to write it. */
+/** In virtual time a huge response costs nothing, as no bytes are written. */
 export const playedFaults: readonly (Fault | NetworkFault)[] = [
   ...allFaults.filter((fault) => fault !== "honest" && !lies.has(fault)),
   ...Array.from({ length: 3 }, () => dark).flat(),
@@ -41,7 +41,7 @@ export const noConnection = () =>
   new NotSent("no connection", { cause: withCode("ECONNREFUSED", "connect ECONNREFUSED") });
 
 export function readMisdeed(fault: Fault): Misdeed {
-  // What is left of a fault without its time is the misdeed's name.
+  // A fault without its time is the name of the misdeed.
   return fault.replace(/ after$/, "") as Misdeed;
 }
 
@@ -61,7 +61,7 @@ export const misdeedsSeen: Readonly<Record<Misdeed, (answer: Answer, key: string
   html_502: () => noJson(502),
   redirect: () => json(307, null),
   huge: ({ status }) => {
-    const error = new ReplyTooLarge("an answer larger than 8 MiB");
+    const error = new ReplyTooLarge("a response larger than 8 MiB");
     return { kind: "reply", status, body: { kind: "broken", error } };
   },
   noise: () => breakOff("HPE_INVALID_CONSTANT", "Expected HTTP/"),

@@ -2,28 +2,28 @@ import { budgets } from "../../../src/contract/budgets.ts";
 import type { JsonObject } from "../../../src/contract/json.ts";
 import { links } from "../../../src/contract/links.ts";
 import type { Planned } from "./planned.ts";
-import { nobody, type Stage } from "./stage.ts";
+import { missingId, type Stage } from "./stage.ts";
 import { draftFields } from "./wanted.ts";
 
-/** Other people at work in the same project, mostly on the links that are planned. */
+/** Other users who work in the same project, mostly on the planned links. */
 
 const mostSpent = budgets.link_writes.limit;
-/** Well within the time that a plan lasts. */
+/** Much shorter than the lifetime of a plan. */
 const mostJump_ms = 15 * 60_000;
 
 export async function plantLinks(stage: Stage): Promise<void> {
   const { chance, time } = stage;
-  // Small projects are the likely ones, and a seed of theirs takes no time.
+  // Small projects are more likely, and their seeds are fast.
   const count = Math.min(chance.between(0, 30), chance.between(0, 30));
   for (let index = 0; index < count; index += 1) {
-    // No two are made in one millisecond, so that their order is known.
+    // Each link has its own millisecond, so that their order is known.
     await time.drive(time.sleep(1));
     const body = { path: `old-${index}`, ...draftFields(chance) };
     await time.drive(stage.askAsOther("POST", "/links", body));
   }
 }
 
-/** One act of somebody else. */
+/** One write by another user. */
 export async function meddle(stage: Stage, { rows }: Planned): Promise<void> {
   const { chance, truth, askAsOther, figures } = stage;
   const planned = rows.filter(({ action }) => action !== "unchanged" && action !== "conflict");
@@ -39,7 +39,7 @@ export async function meddle(stage: Stage, { rows }: Planned): Promise<void> {
       if (link) await askAsOther("PATCH", `/links/${link.id}`, draftFields(chance));
       return;
     case "same":
-      // Somebody has the very same idea.
+      // Another user makes exactly the planned change.
       if (link) await askAsOther("PATCH", `/links/${link.id}`, row?.fields ?? {});
       return;
     case "delete":
@@ -54,20 +54,20 @@ export async function meddle(stage: Stage, { rows }: Planned): Promise<void> {
   }
 }
 
-/** Somebody works with the same key on the same machine, and has spent most of its budget. */
+/** Uses up most of the key's budget, as another user of the same key would. */
 export async function spendBudget(stage: Stage): Promise<void> {
   const { chance, time, figures } = stage;
   const { call } = stage.start().owner;
   const count = chance.between(mostSpent - 30, mostSpent);
   figures.add("budgets spent");
-  // The service counts a request before it looks for what it is about.
+  // The service counts a request before it looks up the link.
   const calls = Array.from({ length: count }, () =>
-    call(links.update, { id: nobody, name: "x" }).catch(() => undefined),
+    call(links.update, { id: missingId, name: "x" }).catch(() => undefined),
   );
   await time.drive(Promise.all(calls));
 }
 
-/** The machine's clock is set, or jumps by itself, some time during a round. */
+/** Lets the machine's clock jump at some time during a round. */
 export function scheduleJump(stage: Stage, within_ms: number): void {
   const { chance, time, ground, figures, note } = stage;
   const jump_ms = chance.between(-mostJump_ms, mostJump_ms);
@@ -81,7 +81,7 @@ export function scheduleJump(stage: Stage, within_ms: number): void {
   );
 }
 
-/** Often where a row wants to make or to move a link. */
+/** Chooses a path, often one that a row wants to use. */
 function choosePlace(
   { chance }: Stage,
   row: { readonly path: string | null; readonly fields: JsonObject | null } | undefined,

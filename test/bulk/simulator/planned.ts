@@ -3,12 +3,12 @@ import { apiPrefix } from "../../../src/contract/index.ts";
 import type { Plan, PlanRow } from "../../../src/state/plans.ts";
 import type { RowName } from "./truth.ts";
 
-/** The rows of the plan that is being applied, told by the requests that do them. */
+/** Finds the row of the applied plan that a request belongs to. */
 export type Planned = {
   readonly plan: Plan;
   readonly rows: readonly PlanRow[];
   readonly name: (position: number) => RowName;
-  /** Undefined for a request to write that the plan does not know. */
+  /** Undefined for a write request that is not in the plan. */
   readonly findRow: (request: ApiRequest) => number | undefined;
 };
 
@@ -34,17 +34,17 @@ export function readPath({ url }: Pick<ApiRequest, "url">): string {
   return pathname.replace(apiPrefix, "");
 }
 
-/** What a row is about, as whoever reads it before it is written asks for it. */
+/** Returns the target of a row, in the form of `readAsked`. */
 export function readTarget({ action, link_id, path }: PlanRow): string {
   return action === "create" ? `path ${path}` : `id ${link_id}`;
 }
 
-/** The same of a request; undefined where it is about something else. */
+/** Returns the link that a request reads or writes, or undefined for other requests. */
 export function readAsked({ url, body }: ApiRequest): string | undefined {
   const { pathname, searchParams } = new URL(url);
   const path = searchParams.get("q[path_eq]");
   if (path !== null) return `path ${path}`;
-  // What is upserted has its path among its fields.
+  // An upsert has its path among its fields.
   if (pathname.endsWith("/links/upsert")) return `path ${JSON.parse(body ?? "{}").path}`;
   const [, id] = /\/links\/([^/]+)$/.exec(pathname) ?? [];
   return id === undefined ? undefined : `id ${id}`;
@@ -67,7 +67,7 @@ function describe(method: string, path: string, body: unknown): string {
   return `${method} ${path} ${sortNames(body)}`;
 }
 
-/** JSON in which the order of the names says nothing. */
+/** Returns JSON with sorted names, so that their order does not matter. */
 function sortNames(data: unknown): string {
   return JSON.stringify(data, (_, value: unknown) =>
     typeof value === "object" && value !== null && !Array.isArray(value)

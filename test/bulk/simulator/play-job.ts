@@ -7,20 +7,20 @@ import { meddle, scheduleJump } from "./others.ts";
 import type { Planned } from "./planned.ts";
 import type { Stage } from "./stage.ts";
 
-/** A plan is applied, by one process after another and whatever befalls them, until it is done. */
+/** Applies a plan with one process after another, through all faults, until it is done. */
 
-/** How often something goes wrong, from a quiet network to one that hardly works. */
+/** Probabilities of faults, from a quiet network to one that hardly works. */
 const weathers = [0, 0.02, 0.05, 0.1, 0.2, 0.4] as const;
 const worstWeather = 0.5;
 const mostRounds = 20;
-/** From some round on everything goes well, and then the job has to come to its end. */
+/** From this round on nothing fails, and the job must end. */
 const calmFrom = { low: 2, high: 9 } as const;
-/** Longer than a job with so few rows can take. */
+/** Longer than a job with this few rows can take. */
 const patience_ms = 30 * 60_000;
 
 export type Played = {
   readonly job: Job;
-  /** The key could not be proved to reach the same project: all that was known of it is gone. */
+  /** The project of the key could not be confirmed, as all links of the plan were deleted. */
   readonly isRefused: boolean;
 };
 
@@ -52,7 +52,7 @@ export async function playJob(stage: Stage, planned: Planned, isBusy: boolean): 
   }
   door.setWeather(0);
   const job = await findJob(stage, planned);
-  if (job === undefined) throw new Error("the job was never opened");
+  if (job === undefined) throw new Error("the job was never started");
   return { job, isRefused };
 }
 
@@ -62,14 +62,14 @@ const playPlain: Play = (stage, planned, instance) => run(stage, planned, instan
 
 const playCrash: Play = (stage, planned, instance) => {
   const { chance, figures } = stage;
-  // At any moment, or at the worst one: something has left, and nobody will hear what came of it.
+  // At any moment, or at the worst one: a request was sent and its result will be lost.
   if (chance.isLikely(0.5)) instance.killAfter(drawSteps(stage, planned));
   else instance.killAfterWrites(chance.between(1, 1 + planned.rows.length));
   figures.add("crashes planned");
   return run(stage, planned, instance);
 };
 
-/** The process ends as it should: what is on the way gets a moment. */
+/** Stops the process normally, with a moment for running requests. */
 const playClose: Play = async (stage, planned, instance) => {
   const running = run(stage, planned, instance);
   await stage.time.sleep(drawMoment(stage, planned));
@@ -82,7 +82,7 @@ const playClose: Play = async (stage, planned, instance) => {
 };
 
 const playCancel: Play = async (stage, planned) => {
-  // A new one: who sleeps meanwhile asks for the job when it is cancelled already.
+  // A new process, as a sleeping one would ask for the job after it was cancelled.
   const instance = stage.start();
   const running = run(stage, planned, instance);
   await stage.time.sleep(drawMoment(stage, planned));
@@ -97,7 +97,7 @@ const playCancel: Play = async (stage, planned) => {
   return running;
 };
 
-/** Its machine sleeps, or its debugger has it: another process takes the job, and then it wakes. */
+/** Suspends the process, lets another one take the job, and wakes the first. */
 const playSuspension: Play = async (stage, planned, instance) => {
   const { chance, time, figures } = stage;
   instance.suspendAfter(drawSteps(stage, planned), chance.between(2000, 60_000));
@@ -109,7 +109,7 @@ const playSuspension: Play = async (stage, planned, instance) => {
   return outcome;
 };
 
-/** Two processes are asked for the same at once. */
+/** Asks two processes for the same job at once. */
 const playRivals: Play = async (stage, planned, instance) => {
   stage.figures.add("rivals");
   const rival = stage.start();
@@ -121,7 +121,7 @@ const playRivals: Play = async (stage, planned, instance) => {
   return outcomes[1];
 };
 
-/** One process is asked twice, and before it has begun the first time it has to wait for long. */
+/** Asks one process twice, while its first attempt still waits. */
 const playTwice: Play = async (stage, planned, instance) => {
   stage.figures.add("asked twice");
   stage.door.setWeather(worstWeather);
@@ -146,11 +146,11 @@ const plays: readonly [Play, ...Play[]] = [
   playTwice,
 ];
 
-/** Asks for the job and waits until it rests; answers what it was refused for, where it was. */
+/** Applies the plan and waits until its job stops. Returns the error of a refusal. */
 async function run(stage: Stage, { plan }: Planned, instance: Instance): Promise<unknown> {
   const { bulk, owner, killed } = instance;
   const applied = async () => {
-    // Whoever asks for a cancelled job has seen that it is one.
+    // Resuming a cancelled job needs the knowledge that it was cancelled.
     const seen = await bulk.findJobOf(plan, owner);
     return bulk.wait(await bulk.apply(plan, owner, seen), patience_ms);
   };
@@ -167,16 +167,16 @@ async function run(stage: Stage, { plan }: Planned, instance: Instance): Promise
   }
 }
 
-/** Whoever closes while they wait for another's lease has nothing to say. */
+/** Closing while waiting for another process's lease is not an error. */
 function isBrokenSleep(error: unknown): boolean {
-  return error instanceof Error && error.message === "the sleep was broken off";
+  return error instanceof Error && error.message === "the sleep was aborted";
 }
 
 function describeJob({ state, counts, message }: Job): string {
   return `${state} ${JSON.stringify(counts)}${message === null ? "" : `: ${message}`}`;
 }
 
-/** A row is some twenty steps; where death comes too late, the job simply goes on. */
+/** Returns a number of steps. A row has about twenty. A late kill lets the job continue. */
 function drawSteps({ chance }: Stage, { rows }: Planned): number {
   return chance.between(1, 20 + 20 * rows.length);
 }
@@ -189,7 +189,7 @@ function scheduleOthers(stage: Stage, planned: Planned): void {
   const { chance, time, complain } = stage;
   for (let acts = chance.between(0, 2); acts > 0; acts -= 1) {
     const act = () => {
-      meddle(stage, planned).catch((error: unknown) => complain(`somebody else: ${String(error)}`));
+      meddle(stage, planned).catch((error: unknown) => complain(`another user: ${String(error)}`));
     };
     time.setTimer(act, drawMoment(stage, planned));
   }
@@ -203,7 +203,7 @@ function findJob(stage: Stage, planned: Planned): Promise<Job | undefined> {
   return stage.time.drive(readJob(stage, planned));
 }
 
-/** What nobody has begun must look so at any time, for whoever comes next goes by it. */
+/** Checks that no attempted row looks unstarted, as the next process relies on that. */
 async function checkRound(stage: Stage, planned: Planned): Promise<void> {
   const { time, ground, attempted, complain } = stage;
   const job = await findJob(stage, planned);
@@ -214,6 +214,6 @@ async function checkRound(stage: Stage, planned: Planned): Promise<void> {
       : await time.drive(time.perform(() => ground.state.jobs.listReceipts(job, page)));
   for (const { position, status } of receipts) {
     const name = planned.name(position);
-    if (status === null && attempted.has(name)) complain(`${name} was begun without a word of it`);
+    if (status === null && attempted.has(name)) complain(`${name} was started without a record`);
   }
 }

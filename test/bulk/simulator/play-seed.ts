@@ -15,21 +15,21 @@ import { openStage, type Stage } from "./stage.ts";
 import type { Apps } from "./truth.ts";
 import { draftWish, foreseePlan, toPlanWanted, type Wish } from "./wanted.ts";
 
-/** One seed: a project, a plan, its job through everything that happens, and often its undoing. */
+/** Plays one seed: a project, a plan, its job with all faults, and often its undo. */
 
 export type Outcome = {
   readonly seed: number;
-  /** What went wrong; nothing, where all is well. */
+  /** What went wrong. Empty if the seed passed. */
   readonly complaints: readonly string[];
-  /** What happened, a line each. */
+  /** The events of the seed, one line each. */
   readonly story: readonly string[];
 };
 
 export async function playSeed(ground: Ground, seed: number, figures: Figures): Promise<Outcome> {
   const stage = await openStage(ground, seed, figures);
   const { complaints, story } = stage;
-  // It would end a real process at once.
-  const onStray = (error: unknown) => stage.complain(`nobody looks at ${describeError(error)}`);
+  // A stray error would end a real process at once.
+  const onStray = (error: unknown) => stage.complain(`unhandled error: ${describeError(error)}`);
   process.on("unhandledRejection", onStray);
   try {
     await play(stage);
@@ -94,12 +94,12 @@ async function makePlan(stage: Stage, wish: Wish): Promise<Planned> {
   return planned;
 }
 
-/** Where the network is bad somebody tries again, and in the end it is good. */
+/** Makes a plan. Retries after network faults, and finally without any. */
 async function plan(stage: Stage, title: string, wanted: PlanWanted): Promise<Planned> {
   const { time, door, chance, complain } = stage;
   for (let tries = 1; ; tries += 1) {
     const isCalm = tries > 2 || chance.isLikely(0.5);
-    // A key that is refused the apps may write links all the same, and the plan knows no apps.
+    // A key without access to apps may still write links, but its plan contains no apps.
     door.setWeather(isCalm ? 0 : 0.2, "echo_401");
     const { bulk, owner } = stage.start();
     try {
@@ -130,7 +130,7 @@ async function apply(
   stage.begin(planned);
   if (chance.isLikely(0.5)) await meddleSome(stage, planned, 0.6);
   const played = await playJob(stage, planned, isBusy);
-  // What had left may still arrive, for as long as anything can be on the way.
+  // Sent requests may still arrive for a while.
   stage.killAll();
   await time.drain();
   const { jobs } = ground.state;
@@ -149,7 +149,7 @@ async function meddleSome(stage: Stage, planned: Planned, share: number): Promis
 async function listApps({ time, askAsOther }: Stage): Promise<Apps> {
   const ios = await time.drive(askAsOther("GET", "/ios_apps"));
   const android = await time.drive(askAsOther("GET", "/android_apps"));
-  // As the service's own lists are.
+  // The lists of the service have this shape.
   const apps = [
     ...(ios.body as { readonly ios_apps: readonly Named[] }).ios_apps,
     ...(android.body as { readonly android_apps: readonly Named[] }).android_apps,

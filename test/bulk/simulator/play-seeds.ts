@@ -2,10 +2,10 @@ import type { Figures } from "./figures.ts";
 import { openGround } from "./ground.ts";
 import { playSeed, type Outcome } from "./play-seed.ts";
 
-/** After so many seeds the files are new ones: what lies in them makes every statement slower. */
+/** After this many seeds the files are replaced, as their data slows down every statement. */
 const seedsPerGround = 100;
 
-/** Plays seeds one after another, and answers those with which something went wrong. */
+/** Plays seeds one after another and returns those that failed. */
 export async function playSeeds(
   { first, count }: { readonly first: number; readonly count: number },
   figures: Figures,
@@ -24,7 +24,7 @@ export async function playSeeds(
   return wrong;
 }
 
-/** The seed first, so that it can be played again alone, and then what happened. */
+/** Describes a failed seed: first the command to repeat it, then its events. */
 export function describeOutcome({ seed, complaints, story }: Outcome): string {
   return [
     `seed ${seed} (npm run simulate -- 1 ${seed})`,

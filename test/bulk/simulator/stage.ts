@@ -10,10 +10,10 @@ import { readPath, readTarget, type Planned } from "./planned.ts";
 import { createTruth, isSameLink, type RowName, type Truth } from "./truth.ts";
 import { createVirtualTime, type VirtualTime } from "./virtual-time.ts";
 
-/** The id of no link. */
-export const nobody = "0190a000-0000-7000-8000-000000000000";
+/** An ID that no link has. */
+export const missingId = "0190a000-0000-7000-8000-000000000000";
 
-/** One seed's project, time, network and processes, and what is found wrong with them. */
+/** The project, time, network and processes of one seed, and the problems found. */
 export type Stage = {
   readonly seed: number;
   readonly ground: Ground;
@@ -22,22 +22,22 @@ export type Stage = {
   readonly truth: Truth;
   readonly door: Door;
   readonly figures: Figures;
-  /** What happened, a line each. */
+  /** The events of the seed, one line each. */
   readonly story: readonly string[];
   readonly complaints: readonly string[];
   readonly note: (text: string) => void;
   readonly complain: (text: string) => void;
   readonly start: () => Instance;
   readonly killAll: () => void;
-  /** Somebody else's call, with a key of their own. */
+  /** A call by another user with a different key. */
   readonly askAsOther: (method: string, path: string, body?: unknown) => Promise<Answer>;
-  /** Whose rows are done from now on. */
+  /** Sets the plan whose rows are applied from now on. */
   readonly begin: (planned: Planned) => void;
-  /** The rows of which a request was made, whether it left or not. */
+  /** The rows for which a request was made, whether or not it was sent. */
   readonly attempted: ReadonlySet<RowName>;
-  /** How much had been written when the last word on a row was. */
+  /** The number of writes when the result of each row was saved. */
   readonly ended: ReadonlyMap<RowName, number>;
-  /** Says that nothing may be begun, or that it may again. */
+  /** Sets whether rows may be started. */
   readonly setCancelled: (isCancelled: boolean) => void;
 };
 
@@ -100,7 +100,7 @@ export async function openStage(ground: Ground, seed: number, figures: Figures):
           body: body === undefined ? undefined : JSON.stringify(body),
         });
         truth.record({ method, path }, reply);
-        if (method !== "GET") note(`somebody else: ${method} ${path} ${JSON.stringify(body)}`);
+        if (method !== "GET") note(`another user: ${method} ${path} ${JSON.stringify(body)}`);
         return reply;
       }),
     begin: watch.begin,
@@ -123,7 +123,7 @@ function startStory({ elapsed }: VirtualTime) {
 
 type WatchParts = Pick<Stage, "truth" | "complain">;
 
-/** Looks at what is done while it is done: afterwards nobody could tell. */
+/** Checks each write while it happens, as it cannot be checked afterwards. */
 function createWatch({ truth, complain }: WatchParts) {
   const attempted = new Set<RowName>();
   const ended = new Map<RowName, number>();
@@ -131,12 +131,12 @@ function createWatch({ truth, complain }: WatchParts) {
   let isCancelled = false;
 
   const attribute: Parameters<typeof createDoor>[0]["attribute"] = (request, name) => {
-    // What comes to nothing by its id is no work of a plan.
-    if (readPath(request) === `/links/${nobody}`) return undefined;
+    // A request for the missing link is not part of a plan.
+    if (readPath(request) === `/links/${missingId}`) return undefined;
     const position = planned?.findRow(request);
     if (planned === undefined || position === undefined) {
       const { method, url } = request;
-      complain(`${name} writes what is not planned: ${method} ${url.split(apiPrefix)[1]}`);
+      complain(`${name} sends an unplanned write: ${method} ${url.split(apiPrefix)[1]}`);
       return undefined;
     }
     const row = planned.name(position);
@@ -144,16 +144,16 @@ function createWatch({ truth, complain }: WatchParts) {
     return row;
   };
 
-  /** What a process saw of a link just before must be what the plan says. */
+  /** Checks that a process saw the link as planned just before it sent the row. */
   function noteSent(door: Door, name: string, position: number): void {
     const row = planned?.rows[position];
     if (planned === undefined || row === undefined) return;
-    if (isCancelled) complain(`${planned.name(position)} is begun after the job was cancelled`);
+    if (isCancelled) complain(`${planned.name(position)} is started after the job was cancelled`);
     const reading = door.findRead(name, readTarget(row));
     if (reading === undefined) {
       complain(`${planned.name(position)} is sent without having been read again`);
     } else if (!isSameLink(row.before ?? undefined, reading.link)) {
-      complain(`${planned.name(position)} is sent over what somebody has changed since`);
+      complain(`${planned.name(position)} is sent over a later change of someone else`);
     }
   }
 

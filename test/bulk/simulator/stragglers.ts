@@ -2,13 +2,12 @@ import type { Chance } from "./chance.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 /**
- * Requests that lie about somewhere on their way while their senders have given them up, or are
- * gone. They arrive at any time, and often where it matters: just before or after another one that
- * is about the same link.
+ * Late requests, whose senders have given up or were killed. They arrive at any time, and often
+ * where it matters: just before or after another request for the same link.
  */
 export type Stragglers = {
   readonly hold: (target: string | undefined, arrive: () => Promise<unknown>) => void;
-  /** Lets in some of those that are about the same. */
+  /** Lets some late requests for the same link arrive. */
   readonly letIn: (target: string | undefined) => Promise<void>;
 };
 

@@ -3,12 +3,12 @@ import { links, type Link } from "../../../src/contract/links.ts";
 import type { JsonObject } from "../../../src/contract/json.ts";
 import type { Answer } from "./misdeeds.ts";
 
-/** What the service has really carried out, seen at its door, whoever asked and was told what. */
+/** What the service really did, recorded at the simulated network. */
 export type Truth = {
-  /** Every link as it is now, by its id, in the order in which they were made. */
+  /** Every current link by its ID, in order of creation. */
   readonly links: ReadonlyMap<string, Link>;
   readonly writes: readonly Write[];
-  /** The rows that the service has refused, each with how much had been written by then. */
+  /** The rows that the service refused, each with the number of writes at that time. */
   readonly refusals: ReadonlyMap<RowName, number>;
   readonly findAt: (path: string) => Link | undefined;
   readonly record: (act: Act, answer: Answer) => void;
@@ -16,17 +16,17 @@ export type Truth = {
 
 type Act = {
   readonly method: string;
-  /** Below the API's prefix. */
+  /** The path without the prefix of the API. */
   readonly path: string;
-  /** Left out for somebody else's act. */
+  /** Undefined for a write by another user. */
   readonly row?: RowName | undefined;
 };
 
-/** A row of one of the plans: those of the undoing are others than those of the doing. */
+/** A row of a plan. The undo has a plan and rows of its own. */
 export type RowName = `${string} row ${number}`;
 
 export type Write = {
-  /** In what order it was carried out. */
+  /** Its position among all writes. */
   readonly order: number;
   readonly row: RowName | undefined;
   readonly id: string;
@@ -51,7 +51,7 @@ export function createTruth(): Truth {
         return;
       }
       const isDeletion = method === "DELETE";
-      // Whatever else writes a link answers the link.
+      // Every other write of a link returns the link.
       const after = isDeletion ? undefined : (body as Link);
       const id = after?.id ?? path.replace("/links/", "");
       const before = known.get(id);
@@ -62,10 +62,10 @@ export function createTruth(): Truth {
   };
 }
 
-/** The apps of the project by their names; no name is ever given to another app. */
+/** The IDs of the project's apps by name. No name is ever reused. */
 export type Apps = ReadonlyMap<string, string>;
 
-/** Whether a link has every field as a row wants it. What rows send is stored as it stands. */
+/** Whether a link has every field of a row. Sent values are stored unchanged. */
 export function isAsPlanned(link: Link, fields: JsonObject, apps: Apps): boolean {
   return Object.entries(fields).every(([field, wanted]) => {
     if (field === "ios_app" || field === "android_app") {
@@ -77,19 +77,19 @@ export function isAsPlanned(link: Link, fields: JsonObject, apps: Apps): boolean
 
 function findApp(wanted: unknown, apps: Apps): string | null {
   if (wanted === null) return null;
-  // Rows name an app by one of these.
+  // A row has an app by one of these names.
   const { id, bundle_id, package_name } = wanted as Readonly<Record<string, string | undefined>>;
   return id ?? apps.get(bundle_id ?? package_name ?? "") ?? "no such app";
 }
 
 const material = Object.keys(links.show.response.shape).filter((field) => field !== "clicks");
 
-/** Whether a link is what it was, visits apart. */
+/** Whether two states of a link are the same, except for its visits. */
 export function isSameLink(one: JsonObject | undefined, other: JsonObject | undefined): boolean {
   return isDeepStrictEqual(pickMaterial(one), pickMaterial(other));
 }
 
-/** As `isSameLink`, for one that had to be made anew. */
+/** Like `isSameLink`, but for a link that was created again with a new ID. */
 export function isAlike(one: JsonObject | undefined, other: JsonObject | undefined): boolean {
   return isSameLink(one && { ...one, id: "" }, other && { ...other, id: "" });
 }

@@ -1,39 +1,39 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
 
 /**
- * Time in which nobody waits: when everything that runs waits for the clock, the clock moves to
- * whoever is due next. Real work (a database, the service) takes none of it, and one piece of it
- * is done after another, so that all that happens happens in one order.
+ * Virtual time: when all code waits for the clock, the clock jumps to the next due sleeper. Real
+ * work (the database, the service) takes no virtual time and is done one piece after another, so
+ * that the order of events is always the same.
  */
 export type VirtualTime = {
-  /** Milliseconds since it began. */
+  /** Milliseconds since the start. */
   readonly elapsed: () => number;
-  /** Rings once, after that time; what comes back stops it. */
+  /** Calls back once after that time. The returned function cancels it. */
   readonly setTimer: (ring: () => void, milliseconds: number) => () => void;
   readonly sleep: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
   readonly perform: <Result>(work: () => Promise<Result>) => Promise<Result>;
   /** Lets time pass until the promise is settled. */
   readonly drive: <Result>(awaited: Promise<Result>) => Promise<Result>;
-  /** Lets time pass until nobody waits for it any more. */
+  /** Lets time pass until nothing waits for it. */
   readonly drain: () => Promise<void>;
 };
 
 type Advance = (milliseconds: number) => void;
-/** Whether an answer is on its way that takes real time, and goes on with somebody. */
+/** Whether work is running that takes real time. */
 type IsBusy = () => boolean;
 
-/** What runs waits for something that will never come, or goes on for ever. */
+/** The code waits for something that never happens, or runs forever. */
 class Standstill extends Error {
   override readonly name = "Standstill";
 }
 
 type Sleeper = { readonly at: number; readonly ring: () => void };
 
-/** Who gives others a turn goes on in the next one; so many in a row and more are nobody's. */
+/** Code that yields continues in the next turn. After this many idle turns nothing is left. */
 const idleTurns = 4;
 const mostIdleTurns = 200;
 const mostRealWaits = 1000;
-/** No run of a job takes a working day. */
+/** No job takes as long as a working day. */
 const longest_ms = 8 * 60 * 60_000;
 
 export function createVirtualTime(advance: Advance, isBusy: IsBusy = () => false): VirtualTime {
@@ -43,15 +43,15 @@ export function createVirtualTime(advance: Advance, isBusy: IsBusy = () => false
   let last: Promise<unknown> = Promise.resolve();
 
   function setTimer(ring: () => void, milliseconds: number): () => void {
-    // Clocks are read in whole milliseconds, as a timer of the runtime rings.
+    // Clocks are read in whole milliseconds, like the timers of the runtime.
     const sleeper = { at: elapsed + Math.max(0, Math.ceil(milliseconds)), ring };
     sleepers.add(sleeper);
     return () => sleepers.delete(sleeper);
   }
 
-  /** A turn of the event loop comes when no promise is left that could go on without one. */
+  /** The event loop turns once no promise can continue without it. */
   async function settle(isWanted: () => boolean): Promise<void> {
-    // Where nobody waits for the clock, somebody may just be giving many turns.
+    // If nothing waits for the clock, some code may be yielding many times.
     const isEarly = (turns: number) =>
       turns < (isWanted() && sleepers.size === 0 ? mostIdleTurns : idleTurns);
     for (let turns = 0; isEarly(turns); turns += 1) {
@@ -69,7 +69,7 @@ export function createVirtualTime(advance: Advance, isBusy: IsBusy = () => false
       advance(next.at - elapsed);
       elapsed = next.at;
     }
-    if (elapsed > longest_ms) throw new Standstill("it does not come to an end");
+    if (elapsed > longest_ms) throw new Standstill("the code does not end");
     next.ring();
     return true;
   }
@@ -105,15 +105,15 @@ export function createVirtualTime(advance: Advance, isBusy: IsBusy = () => false
   };
 }
 
-/** Writers leave other processes an opening, and wait out a lock, by the machine's own clock. */
+/** Waits in real time, as writers use the machine's clock to wait for a lock. */
 async function requireSoon(isThere: () => boolean): Promise<void> {
   for (let waits = 0; !isThere(); waits += 1) {
-    if (waits === mostRealWaits) throw new Standstill("everybody waits, and nobody for the clock");
+    if (waits === mostRealWaits) throw new Standstill("all code waits, but not for the clock");
     await setTimeout(1);
   }
 }
 
-/** Whoever came first among those who are due first. */
+/** Returns the sleeper that is due first, or the earliest of several. */
 function findNext(sleepers: Iterable<Sleeper>): Sleeper | undefined {
   let next: Sleeper | undefined;
   for (const sleeper of sleepers) if (next === undefined || sleeper.at < next.at) next = sleeper;
@@ -127,7 +127,7 @@ function sleepUntil(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) {
-      reject(new Error("the sleep was broken off"));
+      reject(new Error("the sleep was aborted"));
       return;
     }
     const stop = setTimer(() => {
@@ -136,7 +136,7 @@ function sleepUntil(
     }, milliseconds);
     const wake = () => {
       stop();
-      reject(new Error("the sleep was broken off"));
+      reject(new Error("the sleep was aborted"));
     };
     signal?.addEventListener("abort", wake, { once: true });
   });

@@ -2,10 +2,10 @@ import type { PlanWanted } from "../../../src/bulk/plan/make-plan.ts";
 import type { Link, LinkFields } from "../../../src/contract/links.ts";
 import type { PlanAction } from "../../../src/state/plans.ts";
 import type { Chance } from "./chance.ts";
-import { nobody } from "./stage.ts";
+import { missingId } from "./stage.ts";
 import { isAsPlanned, type Apps, type Truth } from "./truth.ts";
 
-/** What somebody might want of a project, and what a plan of it has to say. */
+/** Random bulk requests for a project, and the plan that each should get. */
 
 type Rows = readonly (LinkFields & { readonly id?: string })[];
 
@@ -20,7 +20,7 @@ export type Wish =
 const mostRows = 25;
 const words = ["spring", "autumn", "café"] as const;
 
-/** Some fields of a link, each with one of few values, so that they often agree by chance. */
+/** Some fields of a link, each with one of few values, so that they are often equal. */
 export function draftFields(chance: Chance): LinkFields {
   const isIn = () => chance.isLikely(0.4);
   return {
@@ -47,7 +47,7 @@ function draftAndroidApp(chance: Chance): LinkFields["android_app"] {
 }
 
 export function draftWish(chance: Chance, { links }: Truth): Wish {
-  // Small plans are the likely ones, for most of what can happen needs but a few rows.
+  // Small plans are more likely, as most cases need only a few rows.
   const most = Math.min(chance.between(1, mostRows), chance.between(1, mostRows));
   const some = chance.shuffle([...links.values()]).slice(0, most);
   const operation = chance.pick(["upsert", "upsert", "update", "update", "delete"]);
@@ -63,7 +63,7 @@ export function draftWish(chance: Chance, { links }: Truth): Wish {
     default:
       return {
         operation,
-        rows: addNobody(
+        rows: addMissingLink(
           chance,
           some.map((link) => nameLink(chance, link)),
         ),
@@ -74,7 +74,7 @@ export function draftWish(chance: Chance, { links }: Truth): Wish {
 function draftUpserts(chance: Chance, known: readonly Link[], most: number): Rows {
   const kept = chance.choose(known, 0.5);
   const fresh = Array.from({ length: Math.max(1, most - kept.length) }, (_, index) =>
-    // Without a path of its own a row is given one.
+    // A row without a path gets one.
     chance.isLikely(0.15) ? {} : { path: `new-${index}` },
   );
   return chance
@@ -82,7 +82,7 @@ function draftUpserts(chance: Chance, known: readonly Link[], most: number): Row
     .map((row) => ({ ...draftFields(chance), ...row }));
 }
 
-/** Some move, a few of them to where another one of them moves away from. */
+/** Some rows move a link, a few of them to a path that another row frees. */
 function draftUpdates(chance: Chance, known: readonly Link[]): Rows {
   const movers = chance.choose(known, 0.3);
   const places = chance.shuffle([
@@ -92,7 +92,7 @@ function draftUpdates(chance: Chance, known: readonly Link[]): Rows {
   const rows = known.map((link) => {
     const moved = movers.includes(link) ? places[movers.indexOf(link)] : undefined;
     if (moved === undefined || moved === null) {
-      // By its id: its path may be where another one moves to, and then it would be named twice.
+      // By ID, as its path may be the target of another row, which would be a duplicate.
       return {
         ...draftFields(chance),
         ...(movers.length > 0 ? { id: link.id } : nameLink(chance, link)),
@@ -100,12 +100,12 @@ function draftUpdates(chance: Chance, known: readonly Link[]): Rows {
     }
     return { ...draftFields(chance), id: link.id, path: moved };
   });
-  return addNobody(chance, rows);
+  return addMissingLink(chance, rows);
 }
 
-/** A list is never empty, and sometimes names a link that does not exist. */
-function addNobody(chance: Chance, rows: Rows): Rows {
-  return chance.isLikely(0.1) || rows.length === 0 ? [...rows, { id: nobody }] : rows;
+/** Makes sure that a list is not empty, and sometimes adds a link that does not exist. */
+function addMissingLink(chance: Chance, rows: Rows): Rows {
+  return chance.isLikely(0.1) || rows.length === 0 ? [...rows, { id: missingId }] : rows;
 }
 
 function nameLink(
@@ -123,14 +123,14 @@ export function toPlanWanted(wish: Wish): PlanWanted {
 
 export type Foreseen = { readonly action: PlanAction; readonly id: string | null };
 
-/** What each row of the plan has to be, from what the project holds. */
+/** Returns the expected rows of the plan for the links of the project. */
 export function foreseePlan(wish: Wish, { links, findAt }: Truth, apps: Apps): readonly Foreseen[] {
   if ("word" in wish) {
     return [...links.values()]
       .filter(({ name }) => name?.includes(wish.word) === true)
       .map((link) => foreseeRow(wish.operation, wish.changes, link, apps));
   }
-  /** The paths that an earlier row moves its link away from. */
+  /** The paths that earlier rows have freed. */
   const left = new Set<unknown>();
   return wish.rows.map(({ id, path, ...fields }) => {
     const link = id === undefined ? findAt(path ?? "") : links.get(id);
