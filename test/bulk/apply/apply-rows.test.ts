@@ -4,7 +4,7 @@ import type { PlanOperation } from "../../../src/state/plans.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { openPlanner, type Planner } from "../planner.ts";
 
-/** Plans and their runs against the real service and a real state file. */
+/** Plans and their jobs, against the real service and a real state file. */
 
 let planner: Planner;
 
@@ -16,8 +16,8 @@ const planList = async (operation: PlanOperation, rows: readonly object[]) =>
 const listUrls = async () =>
   new Map((await planner.listLinks()).map(({ path, url }) => [path, url]));
 
-describe("a plan of rows", () => {
-  test("tells what is made, changed and left, and its run does just that", async () => {
+describe("a plan made from rows", () => {
+  test("counts the links to create, update and leave, and its job does the same", async () => {
     await planner.make({ path: "a", url: "https://x.example/1" });
     await planner.make({ path: "b", url: "https://x.example/2" });
     const rows = [
@@ -30,7 +30,7 @@ describe("a plan of rows", () => {
     const job = await planner.run(plan);
     expect(job).toMatchObject({ state: "done", counts: { done: 2, left: 0, unknown: 0 } });
     expect(await listUrls()).toEqual(new Map(rows.map(({ path, url }) => [path, url])));
-    // Once more there is nothing to do.
+    // A second plan has nothing to do.
     const again = await planList("upsert", rows);
     expect(again.counts).toMatchObject({ create: 0, update: 0, unchanged: 3 });
   });
@@ -45,7 +45,7 @@ describe("a plan of rows", () => {
     expect(created?.made).not.toHaveProperty("url");
   });
 
-  test("leaves alone what changed after it was planned, and goes on", async () => {
+  test("skips links that changed after the plan was made, and applies the other rows", async () => {
     const made = await planner.make({ path: "a", url: "https://x.example/1" });
     const rows = ["a", "b", "c"].map((path) => ({ path, url: "https://x.example/2" }));
     const plan = await planList("upsert", rows);
@@ -61,7 +61,7 @@ describe("a plan of rows", () => {
     ]);
   });
 
-  test("lets other callers write first, whatever its rows do", async () => {
+  test("is applied with requests that let other callers write first", async () => {
     await planner.make({ path: "a", url: "https://x.example/1" });
     const rows = ["a", "b"].map((path) => ({ path, url: "https://x.example/2" }));
     const plan = await planList("upsert", rows);
@@ -75,7 +75,7 @@ describe("a plan of rows", () => {
     expect(Object.fromEntries(writes)).toEqual({ update_link: true, upsert_link: true });
   });
 
-  test("deletes exactly the links that it names", async () => {
+  test("deletes exactly the links of its rows", async () => {
     await planner.makeMany(3, "p");
     const plan = await planList("delete", [{ path: "p0" }, { path: "p2" }, { path: "nobody" }]);
     expect(plan.counts).toMatchObject({ delete: 2, conflict: 1 });
@@ -84,8 +84,8 @@ describe("a plan of rows", () => {
   });
 });
 
-describe("a plan of filters", () => {
-  test("changes every link that they name, over many pages, and no other", async () => {
+describe("a plan made from filters", () => {
+  test("changes every matching link on all pages, and no other link", async () => {
     await planner.makeMany(115, "spring");
     await planner.makeMany(115, "other");
     const filters = [{ field: "name", condition: "cont", value: "SPRING" }] as const;

@@ -11,29 +11,29 @@ import { createGate } from "../../support/clock.ts";
 import { createWorld, type World } from "../../support/world.ts";
 import { openBulk, type TimelessBulk } from "../timeless-bulk.ts";
 
-/** Rows of which nobody knows, and what others may make of them meanwhile. */
+/** Rows whose result is unknown, and what others may do to their links in the meantime. */
 
 let world: World;
 let timeless: TimelessBulk;
 let bulk: Bulk;
 let owner: Owner;
-/** What becomes of a call; it goes on by itself, unless a test says otherwise. */
-let meet: (tool: string, input: Input, go: () => Promise<unknown>) => Promise<unknown>;
+/** Intercepts a call. By default the call is passed on. */
+let intercept: (tool: string, input: Input, go: () => Promise<unknown>) => Promise<unknown>;
 type Input = { readonly id?: string; readonly path?: string };
 
-const lost = new CallFailure("outcome_unknown", "nobody knows", {
+const lost = new CallFailure("outcome_unknown", "the result is unknown", {
   effect: "unknown",
   retry: "later",
 });
 
 beforeEach(async () => {
-  meet = (_tool, _input, go) => go();
+  intercept = (_tool, _input, go) => go();
   world = await createWorld();
   timeless = await openBulk(world, {
-    meet: (call) => {
+    intercept: (call) => {
       const met = (endpoint: { tool: string }, input: Input, signal?: AbortSignal) =>
-        meet(endpoint.tool, input, () => call(endpoint as never, input as never, signal));
-      // Each call goes on with what it was given, so that it answers what it would have answered.
+        intercept(endpoint.tool, input, () => call(endpoint as never, input as never, signal));
+      // The call is passed on with its own input, so its result has the expected type.
       return met as Client["call"];
     },
   });
@@ -61,12 +61,12 @@ function run(made: Plan): Promise<Job> {
 
 const readName = async (id: string) => (await world.call("GET", `/links/${id}`)).body.name;
 
-test("undo tells of a row whose end is not known, and leaves it alone", async () => {
+test("an undo reports a row whose result is unknown and does not change its link", async () => {
   const [a, b] = [await make("a"), await make("b")];
   const rows = [a, b].map(({ id }) => ({ id, name: "New" }));
   const made = await planRows("update", rows);
   let isBlind = false;
-  meet = async (tool, input, go) => {
+  intercept = async (tool, input, go) => {
     if (input.id !== a.id) return go();
     if (isBlind) throw new CallFailure("timed_out", "no", { effect: "none", retry: "now" });
     const answer = await go();
@@ -76,7 +76,7 @@ test("undo tells of a row whose end is not known, and leaves it alone", async ()
   };
   const job = await run(made);
   expect(job).toMatchObject({ state: "interrupted", counts: { done: 1, unknown: 1 } });
-  meet = (_tool, _input, go) => go();
+  intercept = (_tool, _input, go) => go();
   const undoing = await plan({ undo: job });
   expect(undoing.counts).toMatchObject({ update: 1, conflict: 1 });
   const [first] = await bulk.listRows(undoing, { actions: ["conflict"], limit: 1 });
@@ -87,29 +87,29 @@ test("undo tells of a row whose end is not known, and leaves it alone", async ()
   expect(await readName(a.id)).toBe("New");
 });
 
-test("a job that was undone is gone on with by nobody who does not mean it", async () => {
+test("an interrupted job that was undone is not resumed by accident", async () => {
   for (let index = 0; index < 6; index += 1) await make(`p${index}`);
   const rows = Array.from({ length: 6 }, (_, index) => ({ path: `p${index}`, name: "New" }));
   const made = await planRows("upsert", rows);
   let writes = 0;
-  meet = (tool, _input, go) => {
+  intercept = (tool, _input, go) => {
     if (tool !== "update_link" || (writes += 1) <= 3) return go();
     throw new CallFailure("bad_response", "x", { effect: "none", retry: "never" });
   };
   const job = await run(made);
   expect(job).toMatchObject({ state: "interrupted", counts: { done: 3 } });
-  meet = (_tool, _input, go) => go();
+  intercept = (_tool, _input, go) => go();
   expect(await run(await plan({ undo: job }))).toMatchObject({ counts: { done: 3 } });
   expect(await run(made)).toMatchObject({ state: "cancelled", counts: { done: 3 } });
   const { links } = (await world.call("GET", "/links")).body;
   expect(links.map(({ name }: { name: string }) => name)).toEqual(Array(6).fill("Old"));
 });
 
-test("a cancelled job is held as long as a row of it is on the way", async () => {
+test("a cancelled job stays locked while one of its requests is running", async () => {
   const { id } = await make("a");
   const made = await planRows("upsert", [{ path: "a", name: "New" }]);
   const [sent, gate] = [createGate(), createGate()];
-  meet = async (tool, _input, go) => {
+  intercept = async (tool, _input, go) => {
     if (tool === "update_link") {
       sent.open();
       await gate.opened;
@@ -129,14 +129,14 @@ test("a cancelled job is held as long as a row of it is on the way", async () =>
   expect(await readName(id)).toBe("New");
 });
 
-test("what comes behind a move waits until it is known how the move ended", async () => {
+test("a row that needs a moved link's path waits for the result of the move", async () => {
   const [a, b] = [await make("a"), await make("b")];
   const made = await planRows("update", [
     { id: a.id, path: "c" },
     { id: b.id, path: "a" },
   ]);
   let isLost = false;
-  meet = async (tool, input, go) => {
+  intercept = async (tool, input, go) => {
     if (tool !== "update_link" || input.id !== a.id || isLost) return go();
     isLost = true;
     throw lost;
@@ -144,33 +144,33 @@ test("what comes behind a move waits until it is known how the move ended", asyn
   expect(await run(made)).toMatchObject({ state: "done", counts: { done: 2, rejected: 0 } });
 });
 
-test("a refusal that is not about the row ends the run, and none of the rows", async () => {
+test("a 403 interrupts the job without rejecting its rows", async () => {
   const rows = Array.from({ length: 30 }, (_, index) => ({ path: `p${index}` }));
   const made = await planRows("upsert", rows);
   let writes = 0;
-  meet = (tool, _input, go) => {
+  intercept = (tool, _input, go) => {
     if (tool !== "upsert_link" || (writes += 1) < 5) return go();
     throw new Problem(403, "Forbidden");
   };
   const job = await run(made);
   expect(job).toMatchObject({ state: "interrupted", message: "Forbidden" });
   expect(job.counts.rejected).toBe(0);
-  meet = (_tool, _input, go) => go();
+  intercept = (_tool, _input, go) => go();
   expect(await run(made)).toMatchObject({ state: "done", counts: { done: 30 } });
 });
 
-test("of rows that bring the same new app, one registers it before the others", async () => {
+test("when several rows contain the same new app, one row registers it first", async () => {
   const ios_app = { bundle_id: "com.example.new", team_id: "ABCDE12345" };
   const rows = Array.from({ length: 12 }, (_, index) => ({ path: `p${index}`, ios_app }));
   const made = await planRows("upsert", rows);
   const { time } = timeless;
-  /** Of each that is being written, how many of them were when it ended. */
+  /** For each finished request, how many were running at the same time. */
   const beside: number[] = [];
   let underWay = 0;
-  meet = async (tool, _input, go) => {
+  intercept = async (tool, _input, go) => {
     if (tool !== "upsert_link") return go();
     underWay += 1;
-    // Time passes when whoever may begin has begun.
+    // Time passes once all requests that may start have started.
     await time.sleep(1000);
     beside.push(underWay);
     underWay -= 1;
@@ -182,7 +182,7 @@ test("of rows that bring the same new app, one registers it before the others", 
   expect(Math.max(...others)).toBeGreaterThan(1);
 });
 
-test("a project is known again by any of the plan's links", async () => {
+test("a job recognizes the project by any remaining link of its plan", async () => {
   const made = [];
   for (let index = 0; index < 30; index += 1) made.push(await make(`p${index}`));
   const filters = [{ field: "name", condition: "eq", value: "Old" }] as const;
@@ -191,7 +191,7 @@ test("a project is known again by any of the plan's links", async () => {
   expect(await run(wanted)).toMatchObject({ state: "done", counts: { done: 20, rejected: 10 } });
 });
 
-test("undo leaves a path alone that another link has taken meanwhile", async () => {
+test("an undo of a deletion skips a path that another link has taken", async () => {
   await make("a");
   const job = await run(await planRows("delete", [{ path: "a" }]));
   await make("a", "Somebody else's");
@@ -199,7 +199,7 @@ test("undo leaves a path alone that another link has taken meanwhile", async () 
   expect(undoing.counts).toMatchObject({ create: 0, conflict: 1 });
 });
 
-test("undo of a deletion tells that the shortened address does not come back", async () => {
+test("an undo of a deletion warns that the short path is not restored", async () => {
   const body = { path: "s", options: { shorten: true } };
   await world.call("POST", "/links", { body });
   const job = await run(await planRows("delete", [{ path: "s" }]));

@@ -15,12 +15,12 @@ import { waitForEnd } from "../wait-for-end.ts";
 import { createVirtualTime, type VirtualTime } from "../simulator/virtual-time.ts";
 
 /**
- * A job's notes come to the disk while its next rows are begun. So its process is killed here
- * between any two of its steps, one after the other, and another one goes on with the job.
+ * A job saves results while it starts the next rows. So these tests kill its process between any
+ * two of its steps, and let another process resume the job.
  */
 
 let world: World;
-/** Moves no clock: a lease is over when a test says so. */
+/** Time does not pass by itself: a lease ends when the test says so. */
 let time: VirtualTime;
 
 openForAll(createWorld, (opened) => {
@@ -28,11 +28,11 @@ openForAll(createWorld, (opened) => {
   time = createVirtualTime(() => undefined, opened.isBusy);
 });
 
-/** How many rows may be on the way, and how many with those whose ends are being noted. */
+/** How many rows may be running, without and with those whose results are being saved. */
 const mostAtOnce = 8;
 const mostInHand = 16;
 
-/** Everything that a process does to the world around it goes through here. */
+/** Every step of a process that has an effect outside it passes through here. */
 type Door = <Result>(what: string, act: () => Promise<Result>) => Promise<Result>;
 
 const report = () => "reference";
@@ -41,7 +41,7 @@ type Process = {
   readonly bulk: Bulk;
   readonly owner: Owner;
   readonly state: State;
-  /** Applies the plan, or goes on with it, and answers its job when it rests. */
+  /** Applies or resumes the plan, and returns its job once it has stopped. */
   readonly run: (plan: Plan) => Promise<Job>;
 };
 
@@ -53,12 +53,12 @@ async function startProcess(door: Door): Promise<Process> {
   const openState = () => Promise.resolve(guarded);
   const bulk = createBulk({ openState, clock, random, sleep: time.sleep, spacing_ms: 0, report });
   const { call } = createTraveller({ world }).client;
-  const meet = (endpoint: { method: string }, input: { path?: string; id?: string }) => {
+  const callThroughDoor = (endpoint: { method: string }, input: { path?: string; id?: string }) => {
     const ask = () => call(endpoint as never, input as never);
     return endpoint.method === "GET" ? ask() : door(`write ${input.path ?? input.id}`, ask);
   };
-  // Each call goes on with what it was given, so that it answers what it would have answered.
-  const owner = { key_print: "key", origin: "here", call: meet as Client["call"] };
+  // The call is passed on with its own input, so its result has the expected type.
+  const owner = { key_print: "key", origin: "here", call: callThroughDoor as Client["call"] };
   return {
     bulk,
     owner,
@@ -80,13 +80,13 @@ function guardJobs(jobs: Jobs, door: Door): Jobs {
   };
 }
 
-/** Ends a process after so many steps: one is before each of its acts, one when that is over. */
+/** Kills a process after this many steps. Each act has a step before and a step after it. */
 function createFate(steps: number) {
   const killed = createGate();
   const underWay = new Set<Promise<unknown>>();
   let left = steps;
   const step = async (what: string) => {
-    // How often a lease is renewed depends on the disk.
+    // The number of lease renewals depends on the disk, so they are not counted.
     if (what !== "renew") left -= 1;
     if (left > 0) return;
     killed.open();
@@ -103,20 +103,20 @@ function createFate(steps: number) {
       await step(what);
     }
   };
-  // What has left it arrives all the same: here there is no condition that would refuse it later.
+  // A sent request still arrives, as no condition would refuse it later.
   const arrive = () => Promise.allSettled(underWay);
   return { door, arrive, killed: killed.opened.then(() => "killed" as const) };
 }
 
 type Wanted = {
   readonly rows: number;
-  /** The row that brings an app, and so goes alone. */
+  /** The row that contains an app, which runs with no other row. */
   readonly apart?: number;
 };
 
-/** Half of the rows are there before it. */
+/** Makes a plan. Half of its links exist already. */
 async function makePlan(process: Process, name: string, { rows, apart }: Wanted): Promise<Plan> {
-  // The budget of the minute before is spent.
+  // The key's budget of the previous minute is used up.
   world.advance(60_000);
   const ios_app = { bundle_id: `com.example.${name}`, team_id: "ABCDE12345" };
   const wanted = Array.from({ length: rows }, (_, row) => {
@@ -140,13 +140,13 @@ async function listStatuses({ state }: Process, plan: Plan) {
   return (receipts ?? []).map(({ status }) => status);
 }
 
-/** So often that whatever else may begin comes there as well. */
+/** Waits until everything else that may start has reached the disk. */
 async function comeToDisk({ state }: Process): Promise<void> {
-  const nobody = { id: "no-job", runner: "nobody" };
-  for (let turn = 0; turn < mostInHand; turn += 1) await state.jobs.renew(nobody);
+  const missing = { id: "no-job", runner: "no-runner" };
+  for (let turn = 0; turn < mostInHand; turn += 1) await state.jobs.renew(missing);
 }
 
-test("a job that is killed between any two of its steps does each row once", async () => {
+test("a job that is killed between any two of its steps applies each row once", async () => {
   const rows = 12;
   let ended: Job | "killed" = "killed";
   for (let steps = 1; ended === "killed"; steps += 1) {
@@ -176,7 +176,7 @@ test("a job that is killed between any two of its steps does each row once", asy
   expect(ended).toMatchObject({ state: "done" });
 });
 
-test("rows begin while it is noted how others ended, but no more than are in hand", async () => {
+test("a job starts rows while it saves the results of others, up to a limit", async () => {
   const rows = 3 * mostInHand;
   const [full, gate] = [createGate(), createGate()];
   const begun: string[] = [];
@@ -195,7 +195,7 @@ test("rows begin while it is noted how others ended, but no more than are in han
   await end(process);
 });
 
-test("a row that goes alone begins when all before it are noted, and is noted first", async () => {
+test("a row with an app starts after all earlier rows and ends before the next one", async () => {
   const [apart, rows] = [5, 10];
   const story: string[] = [];
   const process = await startProcess(async (what, act) => {
@@ -215,7 +215,7 @@ test("a row that goes alone begins when all before it are noted, and is noted fi
   await end(process);
 });
 
-test("a job whose rows cannot be read on is held until those on the way have ended", async () => {
+test("a job that cannot read more rows stays locked until its running rows end", async () => {
   const rows = 4;
   const [failed, gate] = [createGate(), createGate()];
   const process = await startProcess(async (what, act) => {

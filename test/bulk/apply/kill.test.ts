@@ -17,16 +17,16 @@ import { createChance, type Chance } from "../simulator/chance.ts";
 import { openDesk, type UnpacedDesk } from "../unpaced-bulk.ts";
 
 /**
- * kill -9 at many random moments of a run: real processes on real files, without the pauses that
- * a budget asks for. The service's own database counts what was done to each link.
+ * Kills jobs with kill -9 at many random moments: real processes on real files, without the pauses
+ * of a rate limit. The service's database counts the writes to each link.
  */
 
 const seed = Number(process.env["KILL_SEED"] ?? randomInt(1_000_000));
 const killsEach = 12;
-/** The next one is let live, so that each kind of run is met. */
+/** The run after the last kill ends normally, so that each kind of run occurs. */
 const mostKillsOfRun = 8;
 const most = { writes: 30, pause_ms: 30 } as const;
-/** Half of them are there before the plan. So few that no budget of the key is ever spent. */
+/** Half of the links exist before the plan. So few links never exceed the key's budget. */
 const rows = 150;
 
 let program: Program;
@@ -42,7 +42,7 @@ afterAll(async () => {
 });
 
 test.concurrent.each(["embedded", "served"] as const)(
-  `a job that is killed again and again does each row once (%s, KILL_SEED=${seed})`,
+  `a job that is killed repeatedly applies each row once (%s, KILL_SEED=${seed})`,
   async (kind) => {
     const chance = createChance(seed, kind);
     let kills = 0;
@@ -57,23 +57,23 @@ test.concurrent.each(["embedded", "served"] as const)(
   300_000,
 );
 
-/** Where a job is run by one process after another, each ahead of the one before. */
+/** A data folder in which processes run a job one after another, each with a later clock. */
 type Site = {
-  /** What the service did, whoever has lived to know it. */
+  /** What the service wrote, even if its caller was killed. */
   readonly log: WriteLog;
   readonly open: () => Promise<UnpacedDesk>;
   readonly start: (plan: Plan) => Applying;
 };
 
 type Applying = {
-  /** Resolves when it begins with the rows. */
+  /** Resolves when the process starts the rows. */
   readonly begun: Promise<unknown>;
   readonly kill: () => void;
-  /** Resolves with its exit code; null where a signal ended it. */
+  /** Resolves with the exit code, or null after a signal. */
   readonly ended: Promise<number | null>;
 };
 
-/** Links are changed and made, and then put back and taken away; answers the number of kills. */
+/** Upserts links, undoes that, and returns the number of kills. */
 async function playBothWays(site: Site, chance: Chance, left: number): Promise<number> {
   const old = listNamed("old", rows / 2);
   const wanted = listNamed("new", rows);
@@ -110,14 +110,14 @@ async function plan({ bulk, owner }: UnpacedDesk, wanted: PlanWanted): Promise<P
   return made.plan;
 }
 
-/** Goes on with the plan to its end. */
+/** Resumes the plan until it is done. */
 async function finish({ run }: UnpacedDesk, made: Plan): Promise<Job> {
   const job = await run(made);
   expect(job).toMatchObject({ plan_id: made.id, state: "done" });
   return job;
 }
 
-/** Every receipt is done, every link is as it was wanted, and the service did each row once. */
+/** Checks that every row is done, every link is right, and each row was written once. */
 async function expectDone(
   { log }: Site,
   { bulk, owner }: UnpacedDesk,
@@ -151,13 +151,13 @@ async function killOften(site: Site, made: Plan, chance: Chance, left: number): 
   const wanted = Math.min(left, mostKillsOfRun);
   for (let kills = 0; kills < wanted; kills += 1) {
     const isKilled = await applyKilled(site, made, chance);
-    // It was done before its time had come.
+    // The job was done before the moment of the kill.
     if (!isKilled) return kills;
   }
   return wanted;
 }
 
-/** Kills it after so many writes at most, and so much time after that; false where it was done. */
+/** Kills the job after some writes and some time. Returns false if the job was done before. */
 async function applyKilled(site: Site, made: Plan, chance: Chance): Promise<boolean> {
   const wanted = (await site.log.count()) + chance.between(0, most.writes);
   const pause_ms = chance.between(0, most.pause_ms);
@@ -166,24 +166,24 @@ async function applyKilled(site: Site, made: Plan, chance: Chance): Promise<bool
   const over = ended.finally(() => (isOver = true));
   await Promise.race([begun, over]);
   while (!isOver && (await site.log.count()) < wanted) await setTimeout(5);
-  // Only which moment it is depends on this.
+  // The delay only chooses the moment of the kill.
   await Promise.race([over, setTimeout(pause_ms)]);
   kill();
   const code = await over;
-  // It ends by itself where it is done, and in no other way.
+  // The process ends by itself only when the job is done.
   expect([null, 0]).toContain(code);
   return code === null;
 }
 
-/** A service of its own in the same process. */
+/** A data folder with an embedded service. */
 async function openOwn(data: string): Promise<Site> {
   const site = prepareSite({ data });
-  // The first start makes the database.
+  // The first start creates the database.
   await (await site.open())[Symbol.asyncDispose]();
   return { ...site, log: await openWriteLog(join(data, "waypost.db")) };
 }
 
-/** `waypost serve` as the deployment, with a project and a key of its own. */
+/** A data folder whose links are on a `waypost serve` with its own project and key. */
 async function openOther(data: string): Promise<Site> {
   const { key } = await served.addTenant();
   const base_url = served.serving.places.url;
@@ -228,7 +228,7 @@ function listNamed(name: string, count: number): readonly Named[] {
   });
 }
 
-/** All items, page by page; a page that is not full is the last one. */
+/** Returns all items of all pages. A page that is not full is the last one. */
 async function readPages<Item>(
   most: number,
   read: (page: number) => Promise<readonly Item[]>,

@@ -18,7 +18,7 @@ import {
 } from "../../support/clock.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
-/** A process that has a job keeps it, however long its deployment takes to answer. */
+/** A process keeps the lease of its job, however long the remote server takes to answer. */
 
 const { links } = contract;
 const random = { bytes: (count: number) => randomBytes(count) };
@@ -31,7 +31,7 @@ let bulk: Bulk;
 let owner: Owner;
 /** How often a link was written. */
 let writes: number;
-/** Of the next link that is looked for: somebody asks, and is answered. */
+/** Gates for the next lookup of a link: when it was requested, and when it may be answered. */
 let slow: { readonly asked: Gate; readonly answered: Gate } | undefined;
 
 beforeEach(async () => {
@@ -70,7 +70,7 @@ async function planUpdate() {
   return (await bulk.plan({ operation: "update", source: { rows } }, owner)).plan;
 }
 
-/** Three leases pass, and whenever the process that has the job may renew, it does and sleeps. */
+/** Lets the time of three leases pass. The process that has the job renews its lease. */
 async function passLeases(): Promise<void> {
   for (let passed = 0; passed < 3 * lease_ms; passed += 1000) {
     await clock.untilAsleep(1);
@@ -94,7 +94,7 @@ async function expectDone(id: string): Promise<void> {
   expect(writes).toBe(1);
 }
 
-test("while it is looked whether the key still reaches the same project", async () => {
+test("a job keeps its lease while a slow server confirms the key's project", async () => {
   const plan = await planUpdate();
   slow = { asked: createGate(), answered: createGate() };
   const applying = bulk.apply(plan, owner);
@@ -106,7 +106,7 @@ test("while it is looked whether the key still reaches the same project", async 
   await expectDone(id);
 });
 
-test("while that is looked at a job of a process that is gone", async () => {
+test("a resumed job keeps its lease while a slow server confirms the key's project", async () => {
   const plan = await planUpdate();
   const { id } = await other.jobs.open(plan, undefined, "the key's id");
   await other.jobs.take({ id, runner: "killed" });
@@ -148,7 +148,7 @@ test("a lease is renewed again after one renewal failed", async () => {
   expect(renewals).toBeGreaterThan(1);
 });
 
-/** The same tables, as a machine sees them whose clock is so far behind. */
+/** Opens the same tables on a machine whose clock is behind. */
 const openBehind = (skew_ms: number) =>
   world.openState({ clock: { ...clock, now: () => clock.now() - skew_ms }, random });
 
@@ -163,7 +163,7 @@ test("a machine some seconds behind does not take a running job", async () => {
   await Promise.all([behind.close(), setBack.close()]);
 });
 
-test("and lets go of it at once where the key reaches another project by then", async () => {
+test("a job releases its lease at once when the key now belongs to another project", async () => {
   const plan = await planUpdate();
   const project = await world.addProject();
   const { client } = createTraveller({ world, key: await world.addKey({ project }) });

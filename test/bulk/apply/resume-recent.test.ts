@@ -8,7 +8,7 @@ import type { Plan } from "../../../src/state/plans.ts";
 import { createWorld, type World } from "../../support/world.ts";
 import { openBulk, type TimelessBulk } from "../timeless-bulk.ts";
 
-/** Jobs that an earlier process left, and a process that starts. */
+/** How a starting process treats jobs that an earlier process left. */
 
 const keyId = "the key's id";
 const minute_ms = 60_000;
@@ -40,7 +40,7 @@ async function planThree(): Promise<Plan> {
   return (await started.bulk.plan(wanted, started.owner)).plan;
 }
 
-/** As a process leaves it that is killed while it applies the plan. */
+/** Leaves the job as a process does that is killed while it applies the plan. */
 async function leaveKilled(plan: Plan, key_id?: string): Promise<Job> {
   const { jobs } = started.state;
   const job = await jobs.open(plan, undefined, key_id);
@@ -50,7 +50,7 @@ async function leaveKilled(plan: Plan, key_id?: string): Promise<Job> {
 
 const find = async ({ id }: Job) => started.state.jobs.find(id);
 
-/** The job as soon as it is as wanted. */
+/** Resolves with the job once it meets the condition. */
 function lookUntil(job: Job, isWanted: (found: Job) => boolean): Promise<Job> {
   const wait = async () => {
     for (;;) {
@@ -62,7 +62,7 @@ function lookUntil(job: Job, isWanted: (found: Job) => boolean): Promise<Job> {
   return started.time.drive(wait());
 }
 
-/** The job after longer than a start waits for a lease. */
+/** Returns the job after a starting process would have resumed it. */
 function lookLater(job: Job): Promise<Job | undefined> {
   const wait = async () => {
     for (let passed_ms = 0; passed_ms < 2 * lease_ms; passed_ms += 1000) {
@@ -116,7 +116,7 @@ describe("a job whose process was killed", () => {
     expect(applied).toMatchObject({ id: job.id, state: "done", counts: { done: 3 } });
   });
 
-  test("is left alone by a start when a person began it in a terminal", async () => {
+  test("is not resumed by a start when a user started it in the CLI", async () => {
     const job = await leaveKilled(await planThree());
     world.advance(lease_ms);
     resume();
@@ -124,14 +124,14 @@ describe("a job whose process was killed", () => {
     expect(asked).toEqual([]);
   });
 
-  test("is left alone by a process that may not do it", async () => {
+  test("is not resumed by a process that may not apply it", async () => {
     const job = await leaveKilled(await planThree(), keyId);
     world.advance(lease_ms);
     resume(() => Promise.resolve(undefined));
     expect(await lookLater(job)).toMatchObject({ state: "interrupted", counts: { left: 3 } });
   });
 
-  test("says why a start could not resume it", async () => {
+  test("shows why a start could not resume it", async () => {
     const job = await leaveKilled(await planThree(), keyId);
     world.advance(lease_ms);
     resume(() => Promise.resolve({ ...started.owner, call: refuseKey }));
@@ -142,7 +142,7 @@ describe("a job whose process was killed", () => {
     expect(started.reported).toEqual([]);
   });
 
-  test("is resumed although the owner of another one cannot be read", async () => {
+  test("is resumed even if the owner of another job cannot be read", async () => {
     const first = await leaveKilled(await planThree(), "broken");
     const second = await leaveKilled(await planThree(), keyId);
     world.advance(lease_ms);
@@ -191,7 +191,7 @@ test("a job that an outage interrupted waits for apply_plan", async () => {
   const owner = { ...started.owner, key_id: keyId, call: () => Promise.reject(overloaded) };
   await expect(started.time.drive(started.bulk.apply(plan, owner))).rejects.toBe(overloaded);
   const [job] = (await started.bulk.listJobs(owner, 1)).jobs;
-  if (job === undefined) throw new Error("there is a job");
+  if (job === undefined) throw new Error("the job does not exist");
   expect(await lookLater(job)).toMatchObject({
     state: "interrupted",
     message: "It is overloaded.",

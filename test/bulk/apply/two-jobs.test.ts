@@ -12,13 +12,13 @@ import { createVirtualTime, type VirtualTime } from "../simulator/virtual-time.t
 import { waitForEnd } from "../wait-for-end.ts";
 
 /**
- * Two jobs and a person who works beside them, each in a process of its own with one key: in
- * virtual time, before the real service and the budgets that it counts.
+ * Two jobs and a user share one key, each in its own process. The tests run in virtual time, with
+ * the real service and its rate limits.
  */
 
 const { links } = contract;
 const random = createChance(0, "two jobs");
-/** Two of them are more than a minute's budget. */
+/** The rows of one job. Two jobs exceed the budget of a minute. */
 const each = 330;
 const latency_ms = { least: 10, most: 60 } as const;
 
@@ -38,7 +38,7 @@ afterEach(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-/** A process with a connection of its own to the file that all of them share. */
+/** Starts a process with its own connection to the shared file. */
 async function start(name: string): Promise<Instance> {
   const { clock, key } = world;
   const state = await world.openState({ clock, random });
@@ -75,13 +75,13 @@ async function run({ bulk, owner }: Instance, made: Plan): Promise<Run> {
 const countDone = async ({ bulk, owner }: Instance) =>
   (await bulk.listJobs(owner, 1)).jobs.map(({ counts }) => counts.done);
 
-describe("two jobs of one key", () => {
-  test("leave room for a person's calls, and none of them earns a refusal", async () => {
+describe("two jobs with the same key", () => {
+  test("leave room for a user's requests, so no request is refused", async () => {
     const [one, two, chat] = [await start("one"), await start("two"), await start("chat")];
     const { id = "" } = await time.drive(chat.owner.call(links.create, { path: "mine" }));
     let isOver = false;
     const waits: number[] = [];
-    /** A person calls from a process of their own, and from one that is at a job. */
+    /** The user sends requests from a separate process and from a process with a job. */
     const work = async () => {
       while (!isOver) {
         await time.sleep(random.between(500, 4000));
@@ -102,16 +102,16 @@ describe("two jobs of one key", () => {
     expect(first.job).toMatchObject({ state: "done", counts: { done: each, left: 0 } });
     expect(second.job).toMatchObject({ state: "done", counts: { done: each, left: 0 } });
     expect(statuses).not.toContain(429);
-    // Six hundred in a minute, and no more than a little is left unused.
+    // Six hundred requests a minute are allowed, and nearly all are used.
     const writes = 2 * each + waits.length;
     expect(Math.max(first.took_ms, second.took_ms)).toBeLessThan(writes * 105);
     expect(waits.length).toBeGreaterThan(15);
     expect(waits.filter((wait) => wait < 200).length).toBeGreaterThan(waits.length / 2);
-    // Once a whole minute is spent, a call waits behind the rows that each job has in hand.
+    // Once the budget is used up, a request waits for the rows that are already running.
     expect(Math.max(...waits)).toBeLessThan(2500);
   });
 
-  test("have half of the pace each, however long the other is", async () => {
+  test("run at the same speed, however long the other job is", async () => {
     const [long, short] = [await start("long"), await start("short")];
     let seen: readonly number[] = [];
     const sixty = await time.drive(plan(short, "short", 60));
@@ -122,10 +122,10 @@ describe("two jobs of one key", () => {
     });
     const [first, second] = await time.drive(Promise.all([longer, shorter]));
     expect([first.job.state, second.job.state]).toEqual(["done", "done"]);
-    // When the shorter one had all of its rows, the other had as many.
+    // When the shorter job was done, the longer one had applied as many rows.
     expect(Math.max(...seen)).toBeLessThanOrEqual(66);
     expect(Math.min(...seen)).toBeGreaterThanOrEqual(54);
-    // Each had every other turn until then, and the longer one all that came after.
+    // Until then the jobs took turns. Then the longer one had every turn.
     expect(second.took_ms).toBeGreaterThan(110 * 102);
     expect(first.took_ms).toBeLessThan(240 * 105);
   });

@@ -2,13 +2,13 @@ import { openDatabase } from "../../../src/sql/engine.ts";
 import { retryWhileBusy } from "../../../src/sql/busy-lock.ts";
 
 /**
- * What a service's own database did to its links, one line for each time that it did: the engine
- * writes it down in the same transaction, whoever asked and whether or not they lived to know.
+ * A log of all writes to links, one line each. Triggers write it in the same transaction, even if
+ * the caller is killed.
  */
 export type WriteLog = {
-  /** "create a", "update b", "delete c", in their order; told once. */
+  /** Returns new lines such as "create a", "update b" and "delete c", in order. */
   readonly take: () => Promise<readonly string[]>;
-  /** How many were not told yet. */
+  /** The number of lines that were not returned yet. */
   readonly count: () => Promise<number>;
   readonly close: () => void;
 };
@@ -29,7 +29,7 @@ export async function openWriteLog(file: string): Promise<WriteLog> {
   }
   return {
     take: async () => {
-      // In one transaction, so that nothing is forgotten that was not told.
+      // One transaction, so that no line is deleted before it is returned.
       const rows = await perform(() => {
         return database.prepare(takeLines).all() as readonly { rowid: number; line: string }[];
       });
@@ -46,7 +46,7 @@ export async function openWriteLog(file: string): Promise<WriteLog> {
 const takeLines = "delete from test_writes returning rowid, line";
 const countLines = "select count(*) as count from test_writes";
 
-/** Others have the file open as well. */
+/** Retries work while another process has the file locked. */
 function perform<Result>(work: () => Result): Promise<Result> {
   return retryWhileBusy(work);
 }
