@@ -8,20 +8,20 @@ import { createTestClock } from "../support/clock.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { openBulk, type TimelessBulk } from "./timeless-bulk.ts";
 
-/** A plan's life: made, applied, stopped half way, and gone on with. */
+/** The life of a plan: made, applied, interrupted and resumed. */
 
 let world: World;
 let timeless: TimelessBulk;
 let bulk: Bulk;
 let owner: Owner;
-/** Called before each call of the API; what it throws is how the call ends. */
+/** Called before each call of the API. If it throws, the call fails. */
 let interfere: (tool: string) => void;
 
 beforeEach(async () => {
   interfere = () => {};
   world = await createWorld();
   timeless = await openBulk(world, {
-    meet: (call) => (endpoint, input, signal) => {
+    intercept: (call) => (endpoint, input, signal) => {
       interfere(endpoint.tool);
       return call(endpoint, input, signal);
     },
@@ -43,8 +43,8 @@ async function planUpserts(count: number) {
 
 const countLinks = async () => (await world.call("GET", "/links")).body.meta.count;
 
-describe("a job", () => {
-  test("applies its plan once, however often it is asked to", async () => {
+describe("a bulk job", () => {
+  test("applies its plan once, even if apply is called several times", async () => {
     const plan = await planUpserts(20);
     const [job, same] = [await bulk.apply(plan, owner), await bulk.apply(plan, owner)];
     expect(same.id).toBe(job.id);
@@ -55,15 +55,15 @@ describe("a job", () => {
     expect(timeless.reported).toEqual([]);
   });
 
-  test("that has ended since it was read is waited for no longer", async () => {
+  test("that has already ended is returned at once by wait", async () => {
     const begun = await bulk.apply(await planUpserts(2), owner);
     await timeless.untilRest(begun);
-    // Time stands still here: what waits for it never ends.
+    // Time does not pass here, so real waiting would never end.
     const waited = bulk.wait({ ...begun, state: "running" }, 60_000);
     expect(await waited).toMatchObject({ state: "done", counts: { done: 2 } });
   });
 
-  test("stops where the deployment fails, and goes on from there when asked again", async () => {
+  test("is interrupted when a request fails, and continues there when resumed", async () => {
     const plan = await planUpserts(20);
     let calls = 0;
     interfere = (tool) => {
@@ -72,7 +72,7 @@ describe("a job", () => {
     const job = await timeless.untilRest(bulk.apply(plan, owner));
     expect(job).toMatchObject({ state: "interrupted", counts: { done: 7 } });
     const { unknown, left } = job.counts;
-    // How many were beside the one that failed first is for the engine to say.
+    // The number of rows that ran at the same time may vary.
     expect([unknown > 0, unknown <= 8, unknown + left]).toEqual([true, true, 13]);
     expect(timeless.reported).toHaveLength(1);
     interfere = () => {};
@@ -81,7 +81,7 @@ describe("a job", () => {
     expect(await countLinks()).toBe(20);
   });
 
-  test("that is cancelled begins nothing more, and may be gone on with", async () => {
+  test("that is cancelled starts no more rows and can be resumed", async () => {
     const plan = await planUpserts(40);
     let job = await bulk.apply(plan, owner);
     let calls = 0;
@@ -94,7 +94,7 @@ describe("a job", () => {
     expect(job.counts.done + job.counts.left).toBe(40);
     expect(await countLinks()).toBe(job.counts.done);
     interfere = () => {};
-    // Only for somebody who knows that it was cancelled.
+    // Resuming needs the knowledge that the job was cancelled.
     expect((await bulk.apply(plan, owner)).state).toBe("cancelled");
     expect(await timeless.untilRest(bulk.apply(plan, owner, job))).toMatchObject({
       state: "done",
@@ -102,7 +102,7 @@ describe("a job", () => {
     });
   });
 
-  test("that is cancelled once more does not go on for the first cancellation's sake", async () => {
+  test("that is resumed and cancelled again stays cancelled", async () => {
     const plan = await planUpserts(40);
     let job = await bulk.apply(plan, owner);
     let calls = 0;
@@ -121,7 +121,7 @@ describe("a job", () => {
     expect(await timeless.untilRest(bulk.apply(plan, owner, job))).toMatchObject({ state: "done" });
   });
 
-  test("of another key is told to nobody", async () => {
+  test("is hidden from other keys, and so is its plan", async () => {
     const plan = await planUpserts(1);
     const job = await bulk.apply(plan, owner);
     const stranger = { ...owner, key_print: "other" };
@@ -131,7 +131,7 @@ describe("a job", () => {
     await timeless.untilRest(job);
   });
 
-  test("is not gone on with where the key reaches another project by now", async () => {
+  test("is not started when the key now belongs to another project", async () => {
     for (const { path } of makeRows(3)) await world.call("POST", "/links", { body: { path } });
     const plan = await planUpserts(3);
     const other = await world.addProject({ subdomain: "other" });
@@ -142,7 +142,7 @@ describe("a job", () => {
   });
 });
 
-test("an export that is refused says why, and opens no state for it", async () => {
+test("an export that is refused returns the refusal without opening the state", async () => {
   const clock = createTestClock();
   const closed = createBulk({
     openState: () => Promise.reject(new Error("the state cannot be opened")),

@@ -4,7 +4,7 @@ import { findExportPage, saveExportPages } from "../../src/bulk/bulk.ts";
 import type { KeptValues } from "../../src/state/kept-values.ts";
 import { openStateForEach } from "../support/store-place.ts";
 
-/** Exported files of links: whose they are, and for how long. */
+/** Exported files of links: which key may read them, and for how long. */
 
 const at = openStateForEach();
 let kept: KeptValues;
@@ -18,7 +18,7 @@ async function* pour(texts: readonly string[], fault?: Error) {
   if (fault !== undefined) throw fault;
 }
 
-/** Each file is a moment younger than the one before it. */
+/** Saves a file a moment after the previous one. */
 async function save(owner: string, texts = ["text"], fault?: Error): Promise<string> {
   at.now += 1;
   const clock = { now: () => at.now, monotonic: () => 0 };
@@ -30,7 +30,7 @@ async function save(owner: string, texts = ["text"], fault?: Error): Promise<str
 const isKept = async (owner: string, id: string) =>
   (await findExportPage(kept, owner, id, 1)) !== undefined;
 
-test("a file is read page by page, and only by its own key", async () => {
+test("an exported file is read in pages, and only with its own key", async () => {
   const id = await save("key", ["first", "second"]);
   expect(id).toMatch(/^export_[\w-]{22}$/);
   const pages = [1, 2, 3].map((page) => findExportPage(kept, "key", id, page));
@@ -42,7 +42,7 @@ test("a file is read page by page, and only by its own key", async () => {
   expect(await isKept("another key", id)).toBe(false);
 });
 
-test("a file is kept for an hour", async () => {
+test("an exported file is kept for an hour", async () => {
   const id = await save("key");
   at.now += 60 * 60_000 - 1;
   expect(await isKept("key", id)).toBe(true);
@@ -50,7 +50,7 @@ test("a file is kept for an hour", async () => {
   expect(await isKept("key", id)).toBe(false);
 });
 
-test("a key has its ten newest files, however many pages they have", async () => {
+test("each key keeps its ten newest exported files, however many pages they have", async () => {
   const theirs = await save("another key");
   const ids: string[] = [];
   for (let files = 0; files < 11; files += 1) ids.push(await save("key", ["a", "b", "c"]));
@@ -59,7 +59,7 @@ test("a key has its ten newest files, however many pages they have", async () =>
   expect(await isKept("another key", theirs)).toBe(true);
 });
 
-test("a file whose source breaks off leaves nothing behind", async () => {
+test("an export that fails midway leaves no rows behind", async () => {
   await expect(save("key", ["a", "b"], new Error("it ended"))).rejects.toThrow("it ended");
   const { db } = await at.openSql();
   expect(await db.selectFrom("kept_values").select("key").execute()).toEqual([]);

@@ -4,12 +4,12 @@ import { LineBusy, WorkCancelled } from "../../src/bulk/bulk-errors.ts";
 import { createLine } from "../../src/bulk/bulk.ts";
 import { createGate, createTestClock } from "../support/clock.ts";
 
-/** Who is at work and who waits, step by step, by a clock that the test moves. */
+/** The queue for bulk work: who works and who waits, by a clock that the test moves. */
 
 function openLine() {
   const { sleep, advance } = createTestClock();
   const line = createLine(sleep);
-  /** Who is at work, in the order in which they began. */
+  /** The names of the running work, in starting order. */
   const atWork: string[] = [];
   const ends: string[] = [];
   const begin = (keyPrint: string, name = keyPrint, signal = new AbortController().signal) => {
@@ -35,22 +35,22 @@ async function settle(): Promise<void> {
 const listNames = (name: string, count: number) =>
   Array.from({ length: count }, (_, index) => `${name}${index}`);
 
-describe("at the same time work", () => {
-  test("two of a key and four of all, and the next begins where one ends", async () => {
+describe("the bulk queue", () => {
+  test("runs two tasks per key and four in total, and starts the next when one ends", async () => {
     const { begin, atWork } = openLine();
     const works = ["a1", "a2", "a3", "b1", "b2", "c1"].map((name) => begin(name[0] ?? "", name));
     await settle();
     expect(atWork).toEqual(["a1", "a2", "b1", "b2"]);
     works[3]?.finish();
     await settle();
-    // The first of the others in line is of a key that has two at work.
+    // The first waiting task has a key with two running tasks.
     expect(atWork).toEqual(["a1", "a2", "b2", "c1"]);
     works[0]?.finish();
     await settle();
     expect(atWork).toEqual(["a2", "b2", "c1", "a3"]);
   });
 
-  test("others in place of one that failed", async () => {
+  test("starts the next task after one failed", async () => {
     const { line, begin, atWork } = openLine();
     const signal = new AbortController().signal;
     const failed = line("a", signal, () => Promise.reject(new Error("It broke.")));
@@ -62,8 +62,8 @@ describe("at the same time work", () => {
   });
 });
 
-describe("a key that fills the line", () => {
-  test("keeps nobody else from beginning next", async () => {
+describe("a key that fills the bulk queue", () => {
+  test("does not delay the tasks of other keys", async () => {
     const { begin, atWork } = openLine();
     const [first] = listNames("a", 12).map((name) => begin("a", name));
     begin("b", "b1");
@@ -76,7 +76,7 @@ describe("a key that fills the line", () => {
     expect(atWork).toEqual(["a1", "b1", "b2", "c"]);
   });
 
-  test("is refused where twenty wait already", async () => {
+  test("is rejected when twenty of its tasks are waiting", async () => {
     const { begin, ends } = openLine();
     for (const name of listNames("a", 22)) begin("a", name);
     await settle();
@@ -87,7 +87,7 @@ describe("a key that fills the line", () => {
   });
 });
 
-test("whoever waits for thirty seconds is told when to come again", async () => {
+test("a task that waits in the bulk queue for thirty seconds is rejected", async () => {
   const { line, begin, advance, ends } = openLine();
   const [first] = listNames("a", 2).map((name) => begin("a", name));
   const waiting = line("a", new AbortController().signal, () => Promise.resolve());
@@ -101,11 +101,11 @@ test("whoever waits for thirty seconds is told when to come again", async () => 
   await settle();
   advance(30_000);
   await settle();
-  // Its turn came, so that nobody ends its wait any more.
+  // The task has started, so its wait cannot time out.
   expect(ends).toEqual(["a0 done"]);
 });
 
-test("whoever leaves gives its place away, and whoever has left does not begin", async () => {
+test("a cancelled task leaves the bulk queue and never starts", async () => {
   const { line, begin, atWork, ends } = openLine();
   const [first] = listNames("a", 2).map((name) => begin("a", name));
   const leaving = new AbortController();

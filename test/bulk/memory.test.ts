@@ -9,8 +9,8 @@ import { createFolder, type Folder } from "../support/command.ts";
 import { buildProgram, type Program } from "./program.ts";
 
 /**
- * A plan of very many links needs no more memory than one of a few: a process with a heap that all
- * of them together would not fit into comes to its end.
+ * A plan of very many links needs no more memory than one of a few. The tests run it in a process
+ * whose heap is too small for all links.
  */
 
 const heap_mb = 64;
@@ -47,7 +47,7 @@ async function plan(key: string | undefined, words: readonly string[]) {
 
 const none = { create: 0, update: 0, unchanged: 0, delete: 0, conflict: 0, invalid: 0 };
 
-test("a table of fifty thousand rows is planned as it is read", async () => {
+test("a CSV file of fifty thousand rows is planned with a small heap", async () => {
   const rows = 50_000;
   const words = ["--source", "csv", "--rows", String(rows)];
   expect(await plan(empty.keys[0], words)).toEqual({
@@ -56,7 +56,7 @@ test("a table of fifty thousand rows is planned as it is read", async () => {
   });
 });
 
-test("fifty thousand links that change by rule are planned part by part", async () => {
+test("a rule for fifty thousand links is planned with a small heap", async () => {
   expect(await plan(full.keys[0], ["--source", "rules"])).toEqual({
     counts: { ...none, update: links },
     problems: 0,

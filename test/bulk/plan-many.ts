@@ -4,7 +4,7 @@ import type { PlanWanted } from "../../src/bulk/plan/make-plan.ts";
 import { print } from "../../src/commands/terminal/output.ts";
 import { openDesk } from "./unpaced-bulk.ts";
 
-/** Plans very many links in a process of its own, and prints how many: its memory is the test. */
+/** Plans very many links in a separate process, whose memory a test limits, and prints counts. */
 
 const { values } = parseArgs({
   options: { data: { type: "string" }, rows: { type: "string" }, source: { type: "string" } },
@@ -25,10 +25,10 @@ function describeWanted(): PlanWanted {
   return { operation: "update", filters, changes: {}, rules };
 }
 
-/** As a file is read: in chunks that begin and end anywhere. */
+/** Writes CSV in chunks that begin and end anywhere, as reading a file does. */
 async function* writeCsv(count: number): AsyncGenerator<string> {
   yield "path,url,name,social_title,social_description\r\n";
-  const description = "Many words about what is behind it. ".repeat(6);
+  const description = "Many words about the destination. ".repeat(6);
   for (let row = 0; row < count; row += 1) {
     const address = `https://www.example.com/landing/page-${row}?from=here`;
     yield `campaign/spring-${row},${address},Spring ${row},"Title, ${row}",${description}`;

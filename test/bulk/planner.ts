@@ -8,20 +8,20 @@ import { addLink } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { openBulk } from "./timeless-bulk.ts";
 
-/** Bulk acts of a project's owner against the real service, with a state file of their own. */
+/** Plans and jobs of a project's owner, on the real service with a separate state file. */
 
 export type Planner = {
   readonly world: World;
   readonly bulk: Bulk;
   readonly owner: Owner;
-  /** What was asked of the deployment, by its tool, in order. */
+  /** The tools of the API calls so far, in order. */
   readonly calls: string[];
-  /** A plan and all of its rows. */
+  /** Makes a plan and returns it with all its rows. */
   readonly plan: (wanted: PlanWanted) => Promise<Planned>;
-  /** Applies a plan, of another key than the planner's own where one is given, to its end. */
+  /** Applies a plan until it is done, with another key if one is given. */
   readonly run: (plan: Plan, by?: Owner) => Promise<Job>;
   readonly make: (fields: object) => Promise<Link>;
-  /** Many links at once, a second apart unless they are of one moment; answers their paths. */
+  /** Creates many links, by default a second apart, and returns their paths. */
   readonly makeMany: (count: number, prefix: string, step_ms?: number) => Promise<string[]>;
   readonly listLinks: () => Promise<readonly Link[]>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
@@ -33,7 +33,7 @@ export async function openPlanner(): Promise<Planner> {
   const world = await createWorld();
   const calls: string[] = [];
   const timeless = await openBulk(world, {
-    meet: (call) => (endpoint, input, signal, options) => {
+    intercept: (call) => (endpoint, input, signal, options) => {
       calls.push(endpoint.tool);
       return call(endpoint, input, signal, options);
     },
@@ -51,7 +51,7 @@ export async function openPlanner(): Promise<Planner> {
     plan,
     run: (made, by = owner) => untilRest(bulk.apply(made, by)),
     make: async (fields) => {
-      // Links of one moment would come in any order.
+      // Links created at the same moment have no fixed order.
       world.advance(1000);
       return (await world.call("POST", "/links", { body: fields })).body;
     },

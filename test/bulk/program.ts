@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { bundle } from "../tools/bundle.js";
 import { packagedSqlite } from "../tools/vendor-sqlite.js";
 
-/** A program of a test's own, as one file that Node runs. */
+/** Bundles a test's own program into one file that Node runs. */
 export type Program = {
   readonly file: string;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
@@ -17,7 +17,7 @@ export async function buildProgram(source: URL): Promise<Program> {
   const folder = join(root, ".report", `program-${randomUUID()}`);
   const file = join(folder, "program.mjs");
   await mkdir(folder, { recursive: true });
-  // A program loads these from its own folder.
+  // The program loads these files from its own folder.
   await copyFile(join(root, "dist/reader-thread.js"), join(folder, "reader-thread.js"));
   await symlink(join(root, "dist/sqlite"), join(folder, "sqlite"), "junction");
   await bundle({

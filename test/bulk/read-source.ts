@@ -2,7 +2,7 @@ import { readRows, type RowSource } from "../../src/bulk/rows/read-rows.ts";
 import type { PlanOperation } from "../../src/state/plans.ts";
 import { drain } from "./streams.ts";
 
-/** A whole source at once: its rows, and what was found out about it and them. */
+/** Reads a whole source and returns its rows and findings. */
 export async function readSource(source: RowSource, operation: PlanOperation = "upsert") {
   const { rows: reading, listFindings } = readRows(source, operation);
   const rows = await drain(reading);

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import type { Link } from "../../src/contract/links.ts";
 
-/** Links as the API answers them, with all that a spreadsheet or a careless reader could hurt. */
+/** Random links of the API, with text that a spreadsheet or a careless reader could damage. */
 
 const text = fc
   .array(
@@ -56,7 +56,7 @@ export const anyLink: fc.Arbitrary<Link> = fc.record({
   clicks: fc.nat(),
 });
 
-/** What a request would send to make a link just like this one; an empty text is no text. */
+/** Returns the fields of a request that creates the same link. Empty text means no text. */
 export function fieldsOf(link: Link): Readonly<Record<string, unknown>> {
   const { id: _, shortened_path: __, clicks: ___, ios_app_id, android_app_id, ...plain } = link;
   const texts = Object.entries(plain).map(([name, value]) => [name, value ?? ""]);

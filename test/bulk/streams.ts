@@ -1,4 +1,4 @@
-/** Streams, and what came out of them. */
+/** Helpers that read and create streams. */
 
 export async function drain<Item>(items: AsyncIterable<Item>): Promise<readonly Item[]> {
   const all: Item[] = [];
@@ -10,7 +10,7 @@ export async function* pour<Item>(items: Iterable<Item>): AsyncGenerator<Item> {
   yield* items;
 }
 
-/** The text as bytes, in pieces of one size. */
+/** Returns the text as bytes, in chunks of one size. */
 export function cut(text: string, size: number): AsyncIterable<Uint8Array> {
   const bytes = Buffer.from(text);
   const count = Math.ceil(bytes.length / size);

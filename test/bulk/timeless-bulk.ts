@@ -12,29 +12,29 @@ import { createVirtualTime, type VirtualTime } from "./simulator/virtual-time.ts
 import { waitForEnd } from "./wait-for-end.ts";
 
 /**
- * Bulk work of one key in a world, without the pauses that a budget asks for. Whoever waits for
- * time waits until nobody has anything else to do, and no clock is moved by that.
+ * Bulk work of one key without the pauses of a rate limit. A sleep ends once nothing else can run,
+ * and no clock moves.
  */
 export type TimelessBulk = {
   readonly bulk: Bulk;
   readonly owner: Owner;
   readonly state: State;
   readonly time: VirtualTime;
-  /** What was reported as unexpected. */
+  /** Unexpected errors that were reported. */
   readonly reported: readonly unknown[];
-  /** The job when it rests. */
+  /** Resolves with the job once it has stopped. */
   readonly untilRest: (applied: Job | Promise<Job>) => Promise<Job>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
 type Wanted = {
   readonly clock?: Clock;
-  /** What becomes of the owner's calls; they simply go to the service, unless a test says so. */
-  readonly meet?: (call: Client["call"]) => Client["call"];
+  /** Wraps the owner's calls. By default they go to the service unchanged. */
+  readonly intercept?: (call: Client["call"]) => Client["call"];
 };
 
 export async function openBulk(world: World, wanted: Wanted = {}): Promise<TimelessBulk> {
-  const { clock = world.clock, meet = (call) => call } = wanted;
+  const { clock = world.clock, intercept = (call) => call } = wanted;
   const time = createVirtualTime(() => undefined, world.isBusy);
   const reported: unknown[] = [];
   const random = { bytes: (count: number) => randomBytes(count) };
@@ -49,7 +49,7 @@ export async function openBulk(world: World, wanted: Wanted = {}): Promise<Timel
   });
   const rest = async (applied: Job | Promise<Job>) => {
     let job = await waitForEnd(bulk, applied);
-    // Of a job that was cancelled, the last rows may still be on the way.
+    // The last rows of a cancelled job may still be running.
     while (job.isHeld) {
       await setImmediate();
       job = (await state.jobs.find(job.id)) ?? job;
@@ -61,7 +61,7 @@ export async function openBulk(world: World, wanted: Wanted = {}): Promise<Timel
     owner: {
       key_print: "key",
       origin: "here",
-      call: meet(createTraveller({ world }).client.call),
+      call: intercept(createTraveller({ world }).client.call),
     },
     state,
     time,

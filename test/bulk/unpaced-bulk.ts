@@ -15,21 +15,20 @@ import { openStateFile } from "../../src/state/state.ts";
 import { waitForEnd } from "./wait-for-end.ts";
 
 /**
- * Bulk work on a data folder, as the commands open it in all but two things: a job's rows follow
- * one another at once, and its clock may be set forward, so that the lease of a process that was
- * killed is over and need not be waited for.
+ * Bulk work on a data folder, as the commands open it, with two differences. A job's rows have no
+ * pauses. The clock can be set forward, so that the lease of a killed process is already over.
  */
 export type UnpacedDesk = {
   readonly bulk: Bulk;
   readonly owner: Owner;
-  /** Applies the plan, or goes on with it, and answers its job when it rests. */
+  /** Applies or resumes the plan, and returns its job once it has stopped. */
   readonly run: (plan: Plan) => Promise<Job>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
 export type Ground = {
   readonly data: string;
-  /** Left out, the folder has its own service. */
+  /** Without it, the folder has its own service. */
   readonly base_url?: string | undefined;
   readonly key?: string | undefined;
   readonly ahead_ms?: number;

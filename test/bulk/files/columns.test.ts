@@ -17,10 +17,10 @@ import { link } from "../../contract/sample-link.ts";
 import { anyLink, fieldsOf } from "../sample-links.ts";
 import { drain } from "../streams.ts";
 
-/** The columns of a file of links, there and back, and rows that come as JSON. */
+/** The columns of a CSV file of links, written and read, and rows in JSON. */
 
-describe("an export", () => {
-  test("read again has exactly the fields that each link has", async () => {
+describe("an export of links", () => {
+  test("as CSV is read back with exactly the same fields", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyLink, { maxLength: 3 }), async (links) => {
         const file = [exportColumns, ...links.map(writeLink)].map(writeRecord).join("");
@@ -35,7 +35,7 @@ describe("an export", () => {
     );
   });
 
-  test("as JSON is read again just so", () => {
+  test("as JSON is read back with exactly the same fields", () => {
     fc.assert(
       fc.property(anyLink, (each) => {
         const { id, fields, problems } = readObject(JSON.parse(JSON.stringify(each)));
@@ -48,12 +48,12 @@ describe("an export", () => {
     );
   });
 
-  test("has every field of a link as the API answers it", () => {
+  test("has a column for every field of a link in the API", () => {
     expect(exportColumns.toSorted()).toEqual(Object.keys(link).toSorted());
     expect(exportColumns.slice(0, 3)).toEqual(["id", "name", "path"]);
   });
 
-  test("holds no cell that a spreadsheet would run", () => {
+  test("has no cell that a spreadsheet would run as a formula", () => {
     fc.assert(
       fc.property(anyLink, (each) => {
         expect(writeLink(each).filter((cell) => /^[=+\-@\t\r\n＝＋－＠]/.test(cell))).toEqual([]);
@@ -62,7 +62,7 @@ describe("an export", () => {
   });
 });
 
-describe("an apostrophe", () => {
+describe("the apostrophe that escapes formulas", () => {
   test.each([
     ["=1+1", "'=1+1"],
     ["+1", "'+1"],
@@ -79,12 +79,12 @@ describe("an apostrophe", () => {
     ["it's", "it's"],
     ["a=b", "a=b"],
     ["", ""],
-  ])("of %j: written as %j, and read as it was", (text, cell) => {
+  ])("writes %j as %j, which is read back unchanged", (text, cell) => {
     expect(escapeFormula(text)).toBe(cell);
     expect(unescapeFormula(cell)).toBe(text);
   });
 
-  test("is put and taken so that no two texts are written alike", () => {
+  test("is added and removed without changing any text", () => {
     const text = fc.array(fc.constantFrom("'", "=", "-", "a", "\t")).map((parts) => parts.join(""));
     fc.assert(
       fc.property(text, (given) => {
@@ -93,13 +93,13 @@ describe("an apostrophe", () => {
     );
   });
 
-  test("that nobody put there is left alone: a formula typed by hand is text as it stands", () => {
+  test("is not expected in files from users: text like a formula is read unchanged", () => {
     expect(unescapeFormula("-5 % on all")).toBe("-5 % on all");
   });
 });
 
-describe("a record", () => {
-  test("leaves alone what has no column and clears what has an empty cell", () => {
+describe("a CSV row", () => {
+  test("clears fields with an empty cell and skips fields without a column", () => {
     expect(read({ path: "spring", name: "", url: "https://a.example" })).toEqual({
       fields: { path: "spring", name: "", url: "https://a.example" },
       problems: [],
@@ -115,26 +115,29 @@ describe("a record", () => {
     ["false", false],
     ["No", false],
     ["0", false],
-  ])("reads the flag %j as %j", (cell, flag) => {
+  ])("reads the boolean %j as %j", (cell, flag) => {
     expect(read({ enable_forced_redirect: cell })).toEqual({
       fields: { enable_forced_redirect: flag },
       problems: [],
     });
   });
 
-  test.each(["maybe", "2", "truee", "on\nand off"])("refuses the flag %j by its column", (cell) => {
-    expect(read({ ios_deferred_deep_linking_enabled: cell })).toEqual({
-      fields: {},
-      problems: [
-        {
-          field: "ios_deferred_deep_linking_enabled",
-          message: expect.stringMatching(/must be true or false \(or 1, 0, yes, no\), not ".+"$/),
-        },
-      ],
-    });
-  });
+  test.each(["maybe", "2", "truee", "on\nand off"])(
+    "rejects the boolean %j and names its column",
+    (cell) => {
+      expect(read({ ios_deferred_deep_linking_enabled: cell })).toEqual({
+        fields: {},
+        problems: [
+          {
+            field: "ios_deferred_deep_linking_enabled",
+            message: expect.stringMatching(/must be true or false \(or 1, 0, yes, no\), not ".+"$/),
+          },
+        ],
+      });
+    },
+  );
 
-  test("puts the columns of an app together, and its fingerprints apart", () => {
+  test("combines the columns of an app and splits its fingerprints", () => {
     expect(
       read({
         "ios_app.bundle_id": "com.example.shop",
@@ -154,7 +157,7 @@ describe("a record", () => {
     });
   });
 
-  test("takes the app off where every cell that names one is empty", () => {
+  test("removes an app when every cell that names it is empty", () => {
     expect(read({ ios_app_id: "", "android_app.package_name": "" }).fields).toEqual({
       ios_app: null,
       android_app: null,
@@ -162,7 +165,7 @@ describe("a record", () => {
     expect(read({ "ios_app.team_id": "", name: "x" }).fields).toEqual({ name: "x" });
   });
 
-  test("has its id apart from its fields, and what only the API writes nowhere", () => {
+  test("separates the ID from the fields and drops read-only fields", () => {
     expect(read({ id: " 0c ", clicks: "12", shortened_path: "s" })).toEqual({
       id: "0c",
       fields: {},
@@ -171,7 +174,7 @@ describe("a record", () => {
   });
 });
 
-describe("a header", () => {
+describe("a CSV header", () => {
   test.each([
     ["urll", "url"],
     ["URL", "url"],
@@ -180,7 +183,7 @@ describe("a header", () => {
     ["iosFallbackUrl", "ios_fallback_url"],
     ["bundle_id", "ios_app.bundle_id"],
     ["fingerprints", "android_app.fingerprints"],
-  ])("with the unknown column %s is told of %s", (name, nearest) => {
+  ])("with the unknown column %s suggests %s", (name, nearest) => {
     const { columns, problems } = readHeader(["path", name]);
     expect(problems).toEqual([
       { field: name, message: `Unknown column "${name}"; did you mean ${nearest}?` },
@@ -188,7 +191,7 @@ describe("a header", () => {
     expect(columns.map((column) => column?.name)).toEqual(["path", undefined]);
   });
 
-  test("names what nothing is near to, and what has no name", () => {
+  test("reports unknown columns without a suggestion and columns without a name", () => {
     expect(readHeader(["expires at", "", "constructor"]).problems).toEqual([
       { field: "expires at", message: 'Unknown column "expires at"' },
       { field: "", message: "Column 2 has no name" },
@@ -196,7 +199,7 @@ describe("a header", () => {
     ]);
   });
 
-  test("may say nothing twice, under one name or two", () => {
+  test("may not contain the same field twice, under one name or two", () => {
     expect(readHeader(["url", "url"]).problems).toEqual([
       { field: "url", message: "The column url appears twice" },
     ]);
@@ -208,12 +211,12 @@ describe("a header", () => {
     ]);
   });
 
-  test("may have spaces around its names", () => {
+  test("may have spaces around its column names", () => {
     expect(readHeader([" path", "url "]).problems).toEqual([]);
   });
 });
 
-describe("a row of JSON", () => {
+describe("a JSON row", () => {
   test.each([
     [{ urll: "x" }, "urll", 'Unknown field "urll"; did you mean url?'],
     [
@@ -241,11 +244,11 @@ describe("a row of JSON", () => {
     ["path", "", "The row must be an object of link fields"],
     [null, "", "The row must be an object of link fields"],
     [[], "", "The row must be an object of link fields"],
-  ])("%j is refused", (row, field, message) => {
+  ])("%j is rejected", (row, field, message) => {
     expect(readObject(row).problems).toEqual([{ field, message }]);
   });
 
-  test("is refused for everything at once", () => {
+  test("reports all its errors at once", () => {
     const { problems } = readObject({ nmae: "x", url: 1, path: true });
     expect(problems.map(({ field }) => field).toSorted()).toEqual(["nmae", "path", "url"]);
   });
@@ -259,6 +262,6 @@ function read(cells: Readonly<Record<string, string>>) {
 
 function cellsOf(item: object | undefined): readonly string[] {
   if (item === undefined || !("cells" in item)) throw new Error("the record was not read");
-  // Every record has texts alone.
+  // Every cell is text.
   return item.cells as readonly string[];
 }

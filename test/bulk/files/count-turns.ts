@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 
-/** How often others have their turn while a piece of work is done. */
+/** Counts the turns of the event loop during some work. */
 export async function countTurns<Result>(work: () => Promise<Result>) {
   let turns = 0;
   let isDone = false;

@@ -10,9 +10,9 @@ import {
 import { countTurns } from "./count-turns.ts";
 import { cut, drain, pour } from "../streams.ts";
 
-/** Reading and writing CSV: RFC 4180, and what spreadsheets and people make of it. */
+/** Reading and writing CSV: RFC 4180, and the variants of spreadsheets. */
 
-/** Texts with all that CSV could trip over. */
+/** Texts with every character that is special in CSV. */
 const cell = fc
   .array(
     fc.constantFrom(
@@ -36,8 +36,8 @@ const cell = fc
 const record = fc.array(cell, { minLength: 1, maxLength: 4 });
 const filled = record.filter((cells) => cells.some((text) => text !== ""));
 
-describe("what is written", () => {
-  test("is read again as exactly the same, whatever the cells hold", async () => {
+describe("written CSV", () => {
+  test("is read back exactly, whatever the cells contain", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(filled, { minLength: 1, maxLength: 5 }), async (records) => {
         const text = ["a,b\r\n", ...records.map(writeRecord)].join("");
@@ -48,7 +48,7 @@ describe("what is written", () => {
     );
   });
 
-  test("is read the same in chunks of any size, cut through letters and quotes", async () => {
+  test("is read the same in chunks of any size, even when cut inside characters", async () => {
     const chunks = fc.tuple(
       fc.array(filled, { minLength: 1, maxLength: 5 }),
       fc.integer({ min: 1, max: 9 }),
@@ -61,33 +61,33 @@ describe("what is written", () => {
     );
   });
 
-  test("has a cell in quotes only where it must", () => {
+  test("quotes only cells that need it", () => {
     expect(writeRecord(["a", "b c", "d,e", 'f"g', "h\ni", " j", ""])).toBe(
       'a,b c,"d,e","f""g","h\ni"," j",\r\n',
     );
   });
 });
 
-describe("what people bring", () => {
+describe("CSV from other programs with", () => {
   test.each([
     ["lines that end in LF", "a,b\n1,2\n"],
     ["lines that end in CRLF", "a,b\r\n1,2\r\n"],
     ["lines that end in CR", "a,b\r1,2\r"],
-    ["no end of the last line", "a,b\n1,2"],
-    ["a mark of the byte order", "\ufeffa,b\n1,2\n"],
-    ["empty lines, and lines of commas alone", "\n\na,b\n\n,\n1,2\n\r\n,\n"],
+    ["no newline at the end", "a,b\n1,2"],
+    ["a byte order mark", "\ufeffa,b\n1,2\n"],
+    ["empty lines and lines of only commas", "\n\na,b\n\n,\n1,2\n\r\n,\n"],
     ["semicolons", "a;b\n1;2\n"],
     ["tabs", "a\tb\n1\t2\n"],
     ["quotes around everything", '"a","b"\n"1","2"\n'],
     ["separators inside quotes", '"a","b"\n"1","2"'],
-  ])("%s: the same two records", async (_, text) => {
+  ])("%s is read as the same two records", async (_, text) => {
     expect(cellsOf(await collect(text))).toEqual([
       ["a", "b"],
       ["1", "2"],
     ]);
   });
 
-  test("a semicolon inside the quotes of the first line separates nothing", async () => {
+  test("a semicolon inside quotes in the first line is not read as a separator", async () => {
     expect(cellsOf(await collect('"a;;;",b\n1,2\n'))).toEqual([
       ["a;;;", "b"],
       ["1", "2"],
@@ -98,7 +98,7 @@ describe("what people bring", () => {
     ["LF", "\n"],
     ["CRLF", "\r\n"],
     ["CR", "\r"],
-  ])("each record tells the line that it begins on, where lines end in %s", async (_, end) => {
+  ])("lines that end in %s is read with the first line number of each record", async (_, end) => {
     const text = ["a,b", '1,"x', "", 'y"', "", "2,z", '3,"', '"', "4,w"].join(end);
     for (const source of [text, cut(text, 1), cut(text, 4)]) {
       const items = await collect(source);
@@ -107,12 +107,12 @@ describe("what people bring", () => {
   });
 });
 
-describe("a fault", () => {
+describe("invalid CSV", () => {
   test.each([
-    ["a quote inside a bare cell", '1,x"y', "A cell contains a quote"],
-    ["text behind a closing quote", '1,"x"y', "There is text after the closing quote"],
-    ["a quote that is never closed", '1,"xy', "A quoted cell has no closing quote"],
-  ])("%s ends the reading, and names its line", async (_, line, message) => {
+    ["with a quote inside an unquoted cell", '1,x"y', "A cell contains a quote"],
+    ["with text after a closing quote", '1,"x"y', "There is text after the closing quote"],
+    ["with a quote that is never closed", '1,"xy', "A quoted cell has no closing quote"],
+  ])("%s ends the reading with an error that names its line", async (_, line, message) => {
     const text = `a,b\n0,"o\r\nk"\n\n${line}\n2,ok\n3,ok\n`;
     for (const source of [text, cut(text, 1), cut(text, 3)]) {
       expect(await collectAll(source)).toEqual([
@@ -123,7 +123,7 @@ describe("a fault", () => {
     }
   });
 
-  test("that UTF-16 is, is none", async () => {
+  test("is not reported for UTF-16, which is read like UTF-8", async () => {
     const little = Buffer.from("\ufeffa\tb\r\n1\té🎉\r\n", "utf16le");
     for (const bytes of [little, Buffer.from(little).swap16()]) {
       expect(await collect(pour([bytes]))).toEqual([
@@ -133,7 +133,7 @@ describe("a fault", () => {
     }
   });
 
-  test("of encoding is told with its line, and what comes before it is read", async () => {
+  test("with a wrong encoding is reported with its line, and earlier lines are read", async () => {
     const bytes = Buffer.concat([
       Buffer.from("a,b\n1,é\n2,"),
       Buffer.from([0xe9]),
@@ -148,7 +148,7 @@ describe("a fault", () => {
       line: 2,
       fault: expect.stringContaining("not UTF-8"),
     });
-    // Half a letter, in an encoding that has two bytes for each.
+    // Half a character in UTF-16.
     const half = Buffer.from("\ufeffa,b\n1,", "utf16le").subarray(0, -1);
     expect(await collectAll(pour([half]))).toContainEqual({
       line: 2,
@@ -156,7 +156,7 @@ describe("a fault", () => {
     });
   });
 
-  test("a lost closing quote does not gather the rest of a long file", async () => {
+  test("with a missing closing quote fails before the rest of a long file is read", async () => {
     let given = 0;
     const endless = async function* () {
       yield 'a,b\n1,"lost\n';
@@ -170,7 +170,7 @@ describe("a fault", () => {
     expect(given).toBeLessThan(50);
   });
 
-  test("whatever the text is, it is read to its end or to its fault", async () => {
+  test("of any kind is read up to its end or its first error", async () => {
     const letters = fc.constantFrom('"', ",", "\n", "\r", "a", ";", "\t");
     const text = fc.array(letters, { maxLength: 60 }).map((parts) => parts.join(""));
     await fc.assert(
@@ -185,7 +185,7 @@ describe("a fault", () => {
   });
 });
 
-test("a long file is read as it comes: no more of it is taken than is asked for", async () => {
+test("a long CSV file is read only as far as its records are requested", async () => {
   let given = 0;
   const source = async function* () {
     const line = `a,${"x".repeat(1000)}\n`;
@@ -200,7 +200,7 @@ test("a long file is read as it comes: no more of it is taken than is asked for"
 test.each([
   ["4 MB of blank lines", "\n".repeat(4_000_000), 900],
   ["1 MB of short records", "a\n".repeat(500_000), 200],
-])("the event loop turns while %s are read", async (_, text, least) => {
+])("reading %s as CSV does not block the event loop", async (_, text, least) => {
   const { turns } = await countTurns(async () => {
     for await (const _ of readCsv(text));
   });
@@ -213,7 +213,7 @@ function collect(source: TextSource): Promise<readonly CsvRecord[]> {
 
 type Fault = { readonly line: number; readonly fault: string };
 
-/** The records, and the fault that ended the reading. */
+/** Returns the records and the error that ended the reading. */
 async function collectAll(source: TextSource): Promise<readonly (CsvRecord | Fault)[]> {
   const items: (CsvRecord | Fault)[] = [];
   try {

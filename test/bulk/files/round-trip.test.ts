@@ -17,7 +17,7 @@ import { sha256 } from "../../contract/sample-link.ts";
 import { openForAll } from "../../support/open-for.ts";
 import { openPlanner, type Planner } from "../planner.ts";
 
-/** What an export writes is planned again as links that are just so, whatever is in them. */
+/** Importing an export changes nothing, whatever the links contain. */
 
 let planner: Planner;
 
@@ -27,7 +27,7 @@ const signs = ["'", "''", "=", "+", "-", "@", "\t", "\r", "\n", "\r\n", '"', '""
 const letters = ["a", "Z", "é", "e\u0301", "ß", "İ", "ς", "😀", "👩‍👧", " ", "0", "007", "1e5"];
 const hidden = ["\u200b", "\u202e", "\u2066", "\ufeff", "\u00a0"];
 const words = ["＝", "＋", "＠", "=HYPERLINK(1)", "true", "null", "{", "[", "#"];
-/** What an escaped hidden character looks like. */
+/** Text that looks like an escaped hidden character. */
 const escapes = ["\\", "\\u{202e}", "\\u{5c}", "\\u{5c}u{202e}", "\\u{61}", "u{202e}"];
 const pieces = [...signs, ...letters, ...hidden, ...words, ...escapes];
 const text = fc.array(fc.constantFrom(...pieces), { maxLength: 7 }).map((parts) => parts.join(""));
@@ -43,7 +43,7 @@ const tokens = fc.option(
   fc.tuple(text, text).filter(([one, other]) => one.trim() !== "" && other.trim() !== ""),
 );
 
-/** A link as somebody would make it, with and without each of its fields. */
+/** A link as a user would create it, with and without each field. */
 const made: fc.Arbitrary<LinkFields> = fc
   .record({
     name: maybe(text),
@@ -74,7 +74,7 @@ const made: fc.Arbitrary<LinkFields> = fc
     options: { shorten },
   }));
 
-/** A project of its own, and a plan of what is exported from it. */
+/** Creates a project with links, and a function that plans its export. */
 async function openProject(fields: readonly LinkFields[]) {
   const { world, bulk } = planner;
   const key = await world.addKey({ project: await world.addProject() });
@@ -90,7 +90,7 @@ async function openProject(fields: readonly LinkFields[]) {
   return { replies, links, plan };
 }
 
-/** The pages of an export as they are brought back. */
+/** The pages of an export as sources for an import. */
 async function* bring(links: readonly ReadLink[], format: ExportFormat): AsyncGenerator<RowSource> {
   const pages: string[] = [];
   for await (const page of writePages(inParts(links), format, 2000)) {
@@ -131,8 +131,8 @@ async function expectUnchanged(fields: readonly LinkFields[]): Promise<void> {
   }
 }
 
-describe("an export that is planned again changes nothing", () => {
-  test("where a link has every text that a spreadsheet or a reader could spoil", async () => {
+describe("importing an export changes nothing", () => {
+  test("when links contain text that a spreadsheet or a parser could damage", async () => {
     await expectUnchanged(
       pieces.map((piece, index) => ({
         path: `p${index}`,
@@ -144,11 +144,11 @@ describe("an export that is planned again changes nothing", () => {
     );
   });
 
-  test("where white space stands at the ends of a path", async () => {
+  test("when paths start or end with white space", async () => {
     await expectUnchanged([{ path: " a" }, { path: "a " }, { path: "a" }, { path: "\u3000b" }]);
   });
 
-  test("where the deployment tells more of a link than the API's specification has", async () => {
+  test("when a remote server returns additional fields of a link", async () => {
     const { links, plan } = await openProject([{ path: "a", name: "A" }]);
     const told = links.map((link) => ({ ...link, created_at: "2026-01-15", tags: ["a"] }));
     for (const format of exportFormats) {
@@ -158,7 +158,7 @@ describe("an export that is planned again changes nothing", () => {
     }
   });
 
-  test("whatever is in its links", async () => {
+  test("for random links", async () => {
     const several = fc.array(made, { minLength: 1, maxLength: 8 }).filter((links) => {
       const paths = links.flatMap(({ path: given }) => given?.normalize("NFC") || []);
       return new Set(paths).size === paths.length;

@@ -5,7 +5,7 @@ import { readRows, type RowSource } from "../../../src/bulk/rows/read-rows.ts";
 import { anyLink } from "../sample-links.ts";
 import { drain, pour } from "../streams.ts";
 
-/** Links of several parts as one file, read again as every file is read. */
+/** Writing links in several parts as one file, and reading it back. */
 
 const anyParts = fc.array(fc.array(anyLink, { maxLength: 3 }), { maxLength: 4 });
 
@@ -14,7 +14,7 @@ function openSource(format: ExportFormat, text: string): RowSource {
 }
 
 test.each(["csv", "json"] as const)(
-  "whatever the parts are, a %s file has each of their links once, in order",
+  "a %s file that is written in parts contains each link once, in order",
   async (format) => {
     await fc.assert(
       fc.asyncProperty(anyParts, async (parts) => {
@@ -27,12 +27,12 @@ test.each(["csv", "json"] as const)(
 );
 
 test.each(["csv", "json"] as const)(
-  "a page of a %s export has at most so many bytes, whatever letters its links are written in",
+  "a page of a %s export stays within its limit of bytes for every alphabet",
   async (format) => {
     const mostBytes = 2000;
     const names = ["plain", "\u00e9".repeat(40), "\u6f22".repeat(40), "\u{1f600}".repeat(40)];
     const [sample] = fc.sample(anyLink, 1);
-    if (sample === undefined) throw new Error("there is no sample");
+    if (sample === undefined) throw new Error("the sample is missing");
     const bare = { ...sample, url: "https://shop.example/" };
     const links = Array.from({ length: 60 }, (_, turn) => {
       const name = names[turn % names.length] ?? "";
@@ -46,7 +46,7 @@ test.each(["csv", "json"] as const)(
   },
 );
 
-test("a project without links gives a file that says so", async () => {
+test("an export of a project without links is an empty JSON list or a CSV header", async () => {
   expect((await drain(writeWhole(pour([]), "json"))).join("")).toBe("[]\n");
   expect((await drain(writeWhole(pour([]), "csv"))).join("")).toMatch(/^id,name,path,.*\r\n$/);
 });

@@ -10,7 +10,7 @@ import {
 } from "../../../src/bulk/plan/change-by-rule.ts";
 import type { ReadLink } from "../../../src/contract/links.ts";
 
-/** What rules make of what a link has. */
+/** Rules that change the fields of links. */
 
 const link = (fields: object): ReadLink => ({ id: "1", ...fields });
 
@@ -41,7 +41,7 @@ const put = (path_prefix: string): RuleArguments => ({ path_prefix });
 type Parameter = readonly [name: string, value: string];
 const order = ([one]: Parameter, [other]: Parameter) => (one < other ? -1 : 1);
 
-describe("a host that is replaced", () => {
+describe("a rule that replaces a host", () => {
   test.each([
     ["https://old.example.com", "https://new.example.com"],
     ["https://OLD.example.COM/A?b=%20#c", "https://new.example.com/A?b=%20#c"],
@@ -53,7 +53,7 @@ describe("a host that is replaced", () => {
     ],
     ["https://old.example.com#/old.example.com", "https://new.example.com#/old.example.com"],
     ["https://me@old.example.com/a", "https://me@new.example.com/a"],
-  ])("leaves all else of %s letter by letter", (url, moved) => {
+  ])("keeps the rest of %s unchanged", (url, moved) => {
     expect(apply({ url }, move("old.example.com"))).toEqual({ url: moved });
   });
 
@@ -67,11 +67,11 @@ describe("a host that is replaced", () => {
     "market://old.example.com",
     "no address",
     "",
-  ])("is the whole host of an address, so that %s stays", (url) => {
+  ])("matches only a complete host, so %s is unchanged", (url) => {
     expect(apply({ url }, move("old.example.com"))).toEqual({});
   });
 
-  test("is the same in letters and in punycode, and another with a port", () => {
+  test("matches Unicode and punycode forms, and treats a port as part of the host", () => {
     const url = "https://xn--mnchen-3ya.example/a";
     expect(apply({ url }, move("MÜNCHEN.example"))).toEqual({ url: "https://new.example.com/a" });
     const written = { url: "https://münchen.example/a" };
@@ -92,7 +92,7 @@ describe("a host that is replaced", () => {
       .map((part) => part.join("")),
   );
 
-  test("keeps whatever stands behind it, and moves once", () => {
+  test("keeps everything after the host and changes an address only once", () => {
     fc.assert(
       fc.property(hosts, hosts, tails, (from, to, tail) => {
         fc.pre(from.toLowerCase() !== to.toLowerCase());
@@ -103,7 +103,7 @@ describe("a host that is replaced", () => {
     );
   });
 
-  test("leaves any address of another host alone", () => {
+  test("does not change an address with another host", () => {
     fc.assert(
       fc.property(fc.webUrl({ withQueryParameters: true, withFragments: true }), (url) => {
         expect(apply({ url }, move("old.example.com"))).toEqual({});
@@ -112,8 +112,8 @@ describe("a host that is replaced", () => {
   });
 });
 
-describe("a text that is replaced", () => {
-  test("is replaced wherever it stands, as it is written, with what is written", () => {
+describe("a rule that replaces text", () => {
+  test("replaces every occurrence literally", () => {
     fc.assert(
       fc.property(fc.string(), fc.string({ minLength: 1 }), fc.string(), (name, from, to) => {
         const expected = name.split(from).join(to);
@@ -126,13 +126,13 @@ describe("a text that is replaced", () => {
     expect(apply({ name: "Spring" }, replaceIn("name", "spring", "x"))).toEqual({});
   });
 
-  test("may be replaced with nothing, and what is not there stays nothing", () => {
+  test("can delete text, and leaves an empty field empty", () => {
     expect(apply({ name: "x" }, replaceIn("name", "x", ""))).toEqual({ name: "" });
     expect(apply({ name: null }, replaceIn("name", "x", "y"))).toEqual({});
     expect(apply({}, replaceIn("name", "x", "y"))).toEqual({});
   });
 
-  test("does not grow beyond what can be sent", () => {
+  test("fails when the result is too long to send", () => {
     const rules = replaceIn("social_description", "a", "b".repeat(10_000));
     const { fields, problems } = applyRules(
       link({ social_description: "a".repeat(8000) }),
@@ -142,7 +142,7 @@ describe("a text that is replaced", () => {
     expect(problems).toMatchObject([{ field: "social_description" }]);
   });
 
-  test("of a store's token takes the other token along", () => {
+  test("sends both App Store tokens when it changes one", () => {
     const tokens = { provider_token: "12", campaign_token: "spring" };
     expect(apply(tokens, replaceIn("campaign_token", "spring", "fall"))).toEqual({
       provider_token: "12",
@@ -153,7 +153,7 @@ describe("a text that is replaced", () => {
     );
   });
 
-  test("is what an earlier rule wrote, where that stands before it", () => {
+  test("applies to the result of the rule before it", () => {
     expect(apply({ name: "a" }, { replace: [step("a", "b"), step("b", "c")] })).toEqual({
       name: "c",
     });
@@ -161,7 +161,7 @@ describe("a text that is replaced", () => {
   });
 });
 
-describe("parameters that are added", () => {
+describe("a rule that adds query parameters", () => {
   test.each([
     ["https://x.example", "https://x.example?utm=a%20b"],
     ["https://x.example/?", "https://x.example/?utm=a%20b"],
@@ -173,13 +173,13 @@ describe("parameters that are added", () => {
     ["https://x.example/?%75tm=c", "https://x.example/?utm=a%20b"],
     ["https://x.example/??utm=c", "https://x.example/??utm=c&utm=a%20b"],
     ["market://details?id=a", "market://details?id=a&utm=a%20b"],
-  ])("to %s stand behind the others or in their place, before the fragment", (url, expected) => {
+  ])("to %s appends or replaces them before the fragment", (url, expected) => {
     expect(apply({ url }, add({ utm: "a b" }))).toEqual(
       expected === undefined ? {} : { url: expected },
     );
   });
 
-  test("are there exactly once with their values, and all others as they were", () => {
+  test("sets each of them exactly once and keeps all others", () => {
     const names = fc.string({ unit: "grapheme", minLength: 1, maxLength: 4 });
     const values = fc.dictionary(names, fc.string({ unit: "grapheme" }), { minKeys: 1 });
     const query = fc.array(fc.tuple(names, fc.string({ unit: "grapheme" })));
@@ -199,7 +199,7 @@ describe("parameters that are added", () => {
   });
 });
 
-test("a prefix stands before each path that does not begin with it, in the path's own form", () => {
+test("a rule adds a prefix to each path that does not already start with it", () => {
   expect(apply({ path: "spring" }, put("promo/"))).toEqual({ path: "promo/spring" });
   expect(apply({ path: "spring" }, put("/promo%2F"))).toEqual({ path: "promo/spring" });
   expect(apply({ path: "promo/spring" }, put("promo/"))).toEqual({});
@@ -228,13 +228,13 @@ test.each<[RuleArguments, string]>([
   [{ path_prefix: "a?" }, "path_prefix can't contain a question mark"],
   [{ path_prefix: "../" }, "path_prefix can't contain the segments"],
   [{ path_prefix: "100%" }, "path_prefix must be a valid path"],
-])("%j is refused, whichever links it meets", (rules, message) => {
+])("the rules %j are rejected for any link", (rules, message) => {
   expect(findRuleFaults(rules).map((fault) => fault.message)).toEqual([
     expect.stringContaining(message),
   ]);
 });
 
-test("rules that can be followed have no faults", () => {
+test("valid rules have no errors", () => {
   const rules = {
     replace: [
       { field: "url", from: "old.example.com:8443", to: "[::1]:80", match: "host" },

@@ -7,13 +7,13 @@ import { sha256 } from "../../contract/sample-link.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { openPlanner, type Planner } from "../planner.ts";
 
-/** What rows and changes would do to the links that are there. */
+/** What a plan says about the effect of rows and changes on existing links. */
 
 let planner: Planner;
 
 openForEach(openPlanner, (opened) => (planner = opened));
 
-const nobody = "0192f0c0-0000-7000-8000-000000000001";
+const missingId = "0192f0c0-0000-7000-8000-000000000001";
 const url = "https://shop.example/";
 
 const wantRows = (operation: PlanOperation, rows: readonly object[]): PlanWanted => ({
@@ -21,7 +21,7 @@ const wantRows = (operation: PlanOperation, rows: readonly object[]): PlanWanted
   source: { rows },
 });
 
-/** What becomes of each row, and why it cannot. */
+/** Returns the action of each row, with the reason if it is not possible. */
 async function plan(operation: PlanOperation, rows: readonly object[]) {
   const { rows: planned } = await planner.plan(wantRows(operation, rows));
   return planned.map(({ action, message }) => (message === null ? action : [action, message]));
@@ -31,8 +31,8 @@ async function run(operation: PlanOperation, rows: readonly object[]) {
   return planner.run((await planner.plan(wantRows(operation, rows))).plan);
 }
 
-describe("a row to upsert", () => {
-  test("with an id is about the link that has both, and about no other", async () => {
+describe("an upsert row", () => {
+  test("with an ID and a path matches only a link that has both", async () => {
     const { id } = await planner.make({ path: "a" });
     const both =
       "No link has both this ID and this path; to change the path, use the operation update; " +
@@ -41,7 +41,7 @@ describe("a row to upsert", () => {
     expect(
       await plan("upsert", [
         { id, path: "a", url },
-        { id: nobody, path: "b", url },
+        { id: missingId, path: "b", url },
         { path: "c", url },
       ]),
     ).toEqual(["update", ["conflict", both], "create"]);
@@ -49,7 +49,7 @@ describe("a row to upsert", () => {
     expect(await plan("upsert", [{ id, url }])).toEqual([["conflict", pathless]]);
   });
 
-  test("refuses a path with a question mark or a hash sign", async () => {
+  test("is invalid if its path contains a question mark or a hash sign", async () => {
     const fault =
       "Path can't contain a question mark or a hash sign: add parameters to the link's address";
     const { id } = await planner.make({ path: "plain" });
@@ -57,7 +57,7 @@ describe("a row to upsert", () => {
     expect(await plan("update", [{ id, path: "plain?id=1" }])).toEqual([["invalid", fault]]);
   });
 
-  test("may lead a platform into its own store, and no other visitors", async () => {
+  test("may use a market: address only for Android", async () => {
     const market = "market://details?id=com.example.app";
     const notWeb = "Url must be an http or https address (market: is for android_fallback_url)";
     expect(
@@ -68,14 +68,14 @@ describe("a row to upsert", () => {
     ).toEqual(["create", ["invalid", notWeb]]);
   });
 
-  test("cannot have another link's shortened path", async () => {
+  test("conflicts with another link's short path", async () => {
     const { shortened_path: path } = await planner.make({ options: { shorten: true } });
     expect(await plan("upsert", [{ path, url }])).toEqual([
       ["conflict", "The path is already another link's short path"],
     ]);
   });
 
-  test("shortens a link that it makes, and leaves one alone that is there", async () => {
+  test("adds a short path to a new link but not to an existing one", async () => {
     const rows = [{ path: "a", options: { shorten: true } }];
     expect((await run("upsert", rows)).counts).toMatchObject({ done: 1 });
     expect(await planner.listLinks()).toMatchObject([{ shortened_path: expect.any(String) }]);
@@ -83,8 +83,8 @@ describe("a row to upsert", () => {
   });
 });
 
-describe("a row to update", () => {
-  test("moves a link to a path that is free, or was left by a row before it", async () => {
+describe("an update row", () => {
+  test("can move a link to a path that is free or was freed by an earlier row", async () => {
     const [a, b] = [await planner.make({ path: "a" }), await planner.make({ path: "b" })];
     const rows = [
       { id: a.id, path: "c" },
@@ -95,7 +95,7 @@ describe("a row to update", () => {
     expect((await planner.listLinks()).map(({ path }) => path)).toEqual(["c", "a"]);
   });
 
-  test("cannot move a link to where another is, by its path or its shortened path", async () => {
+  test("cannot move a link to another link's path or short path", async () => {
     const a = await planner.make({ path: "a", options: { shorten: true } });
     const b = await planner.make({ path: "b" });
     const taken = ["conflict", "The new path is already taken"];
@@ -109,16 +109,16 @@ describe("a row to update", () => {
     expect(await plan("update", swap)).toEqual([taken, taken]);
   });
 
-  test("is of no use for a link that is not there", async () => {
+  test("conflicts when its link does not exist", async () => {
     const rows = [
-      { id: nobody, name: "A" },
+      { id: missingId, name: "A" },
       { path: "nowhere", name: "B" },
     ];
     const gone = ["conflict", "This link does not exist"];
     expect(await plan("update", rows)).toEqual([gone, gone]);
   });
 
-  test("sends what it changes and nothing else; the store's tokens go together", async () => {
+  test("sends only changed fields, and both App Store tokens together", async () => {
     const tokens = { provider_token: "117", campaign_token: "spring" };
     await planner.make({ path: "a", name: "A", url, ...tokens });
     const row = { path: "a", name: "A", url: `${url}new`, ...tokens, campaign_token: "summer" };
@@ -126,7 +126,7 @@ describe("a row to update", () => {
     expect(rows[0]?.fields).toEqual({ url: `${url}new`, ...tokens, campaign_token: "summer" });
   });
 
-  test("takes a text as it is: white space is something else than nothing", async () => {
+  test("distinguishes white space from empty text", async () => {
     await planner.make({ path: "a", name: " " });
     expect(await plan("update", [{ path: "a", name: "" }])).toEqual(["update"]);
     expect(await plan("update", [{ path: "a", name: " " }])).toEqual(["unchanged"]);
@@ -134,8 +134,8 @@ describe("a row to update", () => {
   });
 });
 
-describe("a row to delete", () => {
-  test("with an id and a path is about the link that has both", async () => {
+describe("a delete row", () => {
+  test("with an ID and a path matches only a link that has both", async () => {
     const { id } = await planner.make({ path: "a" });
     expect(await plan("delete", [{ id, path: "a" }])).toEqual(["delete"]);
     expect(await plan("delete", [{ id, path: "b" }])).toEqual([
@@ -144,11 +144,11 @@ describe("a row to delete", () => {
   });
 });
 
-describe("an app that a row names", () => {
+describe("an app in a row", () => {
   const ios = { bundle_id: "com.example.shop", team_id: "ABCDE12345" };
   const android = { package_name: "com.example.shop", fingerprints: [sha256] };
 
-  test("is registered with the link where everything is there that this takes", async () => {
+  test("is registered with the link when all its required fields are given", async () => {
     const rows = [{ path: "a", ios_app: ios, android_app: android }];
     expect(await plan("upsert", rows)).toEqual(["create"]);
     expect((await run("upsert", rows)).counts).toMatchObject({ done: 1 });
@@ -166,7 +166,7 @@ describe("an app that a row names", () => {
       { ...android, fingerprints: [sha256, sha256.replace(/^../, "00")] },
     ],
   ])(
-    "and is new is told of in one way by all rows of a plan: %s",
+    "that is new must have the same fields in all rows of a plan: %s",
     async (kind, field, app, other) => {
       const same = Object.fromEntries(Object.entries(app).toReversed());
       const apps = [app, same, other, app];
@@ -174,13 +174,13 @@ describe("an app that a row names", () => {
       const told = `The fields of the ${kind} app com.example.shop differ from those in row 1;`;
       const planned = ["create", "create", ["invalid", `${told} use the same in both`], "create"];
       expect(await plan("upsert", rows)).toEqual(planned);
-      // What is registered already is not registered by any of them.
+      // An app that is already registered is not registered again.
       await run("upsert", rows.slice(0, 1));
       expect(await plan("upsert", rows.slice(1))).toEqual(["create", "create", "create"]);
     },
   );
 
-  test("and is not registered needs the rest as well", async () => {
+  test("that is not registered needs all its required fields", async () => {
     await planner.make({ path: "b" });
     const missing = "com.example.shop is not registered";
     const ios_app = { bundle_id: "com.example.shop" };
@@ -200,16 +200,16 @@ describe("an app that a row names", () => {
     ]);
   });
 
-  test("by an id must be there, and its id may be written in any case", async () => {
+  test("that is named by ID must exist, and the case of the ID does not matter", async () => {
     const link = await planner.make({ path: "a", ios_app: ios });
     const upper = link.ios_app_id?.toUpperCase();
     expect(await plan("update", [{ path: "a", ios_app: { id: upper } }])).toEqual(["unchanged"]);
-    expect(await plan("update", [{ path: "a", android_app: { id: nobody } }])).toEqual([
-      ["conflict", `No Android app has the ID ${nobody}`],
+    expect(await plan("update", [{ path: "a", android_app: { id: missingId } }])).toEqual([
+      ["conflict", `No Android app has the ID ${missingId}`],
     ]);
   });
 
-  test("is left to the deployment where the key may not list apps", async () => {
+  test("is checked by the server when the key may not list apps", async () => {
     await planner.make({ path: "a", ios_app: ios });
     const { world, bulk } = planner;
     const scopes = ["links.index", "links.create", "links.update"] as const;
@@ -223,7 +223,7 @@ describe("an app that a row names", () => {
     expect(made.counts).toMatchObject({ update: 1, create: 1 });
   });
 
-  test("is looked up once, and only where a row names one", async () => {
+  test("is looked up once per plan, and only if a row contains one", async () => {
     await planner.plan(wantRows("upsert", [{ path: "a" }, { path: "b" }]));
     expect(planner.calls).not.toContain("list_ios_apps");
     const rows = Array.from({ length: 250 }, (_, index) => ({ path: `p${index}`, ios_app: ios }));
@@ -233,8 +233,8 @@ describe("an app that a row names", () => {
   });
 });
 
-describe("links are looked up", () => {
-  test("a hundred at a time, by path wherever a path is given", async () => {
+describe("a plan looks up links", () => {
+  test("a hundred at a time, by path if the row has one", async () => {
     await planner.makeMany(250, "p");
     const rows = (await planner.listLinks()).map(({ id, path }) => ({ id, path, name: "New" }));
     expect(rows).toHaveLength(100);
@@ -244,7 +244,7 @@ describe("links are looked up", () => {
     expect(planner.calls).toEqual(["list_links"]);
   });
 
-  test("with as many of their paths as an address holds", async () => {
+  test("with as many paths as fit into one request address", async () => {
     const paths = Array.from({ length: 30 }, (_, index) => `${index}${"é".repeat(900)}`);
     for (const path of paths) await planner.make({ path });
     const rows = paths.map((path) => ({ path, name: "New" }));
@@ -254,7 +254,7 @@ describe("links are looked up", () => {
   });
 });
 
-describe("changes of all links that filters name", () => {
+describe("changes of all links that match filters", () => {
   const filters = [{ field: "name", condition: "cont", value: "spring" }] as const;
 
   test.each<[LinkFields, string]>([
@@ -265,13 +265,13 @@ describe("changes of all links that filters name", () => {
     [{ ios_app: { bundle_id: "a b" } }, 'The iOS app "a b" is not registered'],
     [{ options: { shorten: true } }, "A link can get a short path only when it is created"],
     [{ ios_app: { bundle_id: "a.b" } }, "The iOS app a.b is not registered"],
-  ])("that break a rule are refused before a link is read: %j", async (changes, message) => {
+  ])("are rejected before any link is read if they are invalid: %j", async (changes, message) => {
     const wanted = { operation: "update", filters, changes } as const;
     await expect(planner.plan(wanted)).rejects.toThrow(message);
     expect(planner.calls).not.toContain("list_links");
   });
 
-  test("are told for each link that they change", async () => {
+  test("are planned for each link that they change", async () => {
     await planner.make({ path: "a", name: "Spring A", url });
     await planner.make({ path: "b", name: "Spring B", url: `${url}new` });
     await planner.make({ path: "c", name: "Summer", url });
@@ -287,8 +287,8 @@ describe("changes of all links that filters name", () => {
   });
 });
 
-describe("what the project's plan does not allow", () => {
-  test("is told in the receipt of the row that asks for it, and the others are done", async () => {
+describe("a row that exceeds the project's pricing plan", () => {
+  test("is rejected with the reason, and the other rows are applied", async () => {
     const rows = [
       { path: "a", url },
       { path: "b", referrer: "utm_source=a" },
@@ -305,7 +305,7 @@ describe("what the project's plan does not allow", () => {
     ]);
   });
 
-  test("as more links than it has room for, is told for each of them", async () => {
+  test("is rejected with the limit, once the project has its maximum of links", async () => {
     const rows = ["a", "b", "c", "d"].map((path) => ({ path, url }));
     const { job, ends } = await applyFree(rows, 2);
     expect(job).toMatchObject({ state: "done", counts: { done: 2, rejected: 2, left: 0 } });
@@ -314,7 +314,7 @@ describe("what the project's plan does not allow", () => {
   });
 });
 
-/** As the message of a remote server. */
+/** Returns the message as one of a remote server. */
 function quote(message: string): string {
   return `The server at localhost:8787 answered: "${message}"`;
 }

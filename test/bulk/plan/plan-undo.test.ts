@@ -9,7 +9,7 @@ import { createTraveller } from "../../client/traveller.ts";
 import { createWorld, type World } from "../../support/world.ts";
 import { openBulk, type TimelessBulk } from "../timeless-bulk.ts";
 
-/** What a job can put back, in which order, and what it must leave; and plans that are late. */
+/** Undoing jobs: what is restored, in which order, and what is skipped. Also expired plans. */
 
 let world: World;
 let timeless: TimelessBulk;
@@ -63,8 +63,8 @@ async function listPaths(): Promise<Record<string, string>> {
 const listMessages = async (made: Plan) =>
   (await bulk.listRows(made, { limit: 100 })).map(({ action, message }) => [action, message]);
 
-describe("an undo", () => {
-  test("frees a path before it gives it back to the link that had it", async () => {
+describe("an undo of a job", () => {
+  test("frees a path before it returns the path to its earlier link", async () => {
     const first = await makeLink("a");
     const second = await makeLink("c");
     const before = await listPaths();
@@ -81,7 +81,7 @@ describe("an undo", () => {
     expect(await listPaths()).toEqual(before);
   });
 
-  test("of a long chain of moves goes back link by link", async () => {
+  test("restores a long chain of moved links", async () => {
     const ids: string[] = [];
     for (let place = 0; place < 30; place += 1) ids.push(await makeLink(`p${place}`));
     const before = await listPaths();
@@ -92,7 +92,7 @@ describe("an undo", () => {
     expect(await listPaths()).toEqual(before);
   });
 
-  test("of an undo does it once more", async () => {
+  test("can itself be undone", async () => {
     const id = await makeLink("a", { name: "Old", url: "https://x.example/old" });
     const changes = { name: "New", url: "https://x.example/new", social_title: "Set" };
     const job = await apply(await plan("update", [{ id, ...changes }]));
@@ -107,7 +107,7 @@ describe("an undo", () => {
     expect((await world.call("GET", `/links/${id}`)).body).toEqual(done);
   });
 
-  test("deletes the links that a job made, but for those that somebody has edited", async () => {
+  test("deletes the links that the job created, except edited ones", async () => {
     const job = await apply(await plan("upsert", [{ path: "a" }, { path: "b" }, { path: "c" }]));
     const [id] = Object.entries(await listPaths()).find(([, path]) => path === "b") ?? [];
     await world.call("PATCH", `/links/${id}`, { body: { social_title: "Mine" } });
@@ -121,7 +121,7 @@ describe("an undo", () => {
     expect(Object.values(await listPaths())).toEqual(["b"]);
   });
 
-  test("leaves a link that somebody has moved on", async () => {
+  test("skips a link that was moved again", async () => {
     const id = await makeLink("a");
     const job = await apply(await plan("update", [{ id, path: "b" }]));
     await world.call("PATCH", `/links/${id}`, { body: { path: "mine" } });
@@ -131,7 +131,7 @@ describe("an undo", () => {
     expect(await listPaths()).toEqual({ [id]: "mine" });
   });
 
-  test("says so where a deleted path is taken by now, and takes nothing away", async () => {
+  test("skips a deleted link whose path is now taken", async () => {
     await makeLink("a", { url: "https://x.example/old" });
     const job = await apply(await plan("delete", [{ path: "a" }]));
     const taken = await makeLink("a", { url: "https://x.example/mine" });
@@ -141,7 +141,7 @@ describe("an undo", () => {
     expect((await world.call("GET", `/links/${taken}`)).body.url).toBe("https://x.example/mine");
   });
 
-  test("passes over the rows that came to nothing", async () => {
+  test("ignores the rows that the job did not apply", async () => {
     const [kept, edited] = [await makeLink("a"), await makeLink("b")];
     const made = await plan("update", [
       { id: kept, name: "New" },
@@ -156,8 +156,8 @@ describe("an undo", () => {
   });
 });
 
-describe("an undo of a job that was killed", () => {
-  test("leaves the rows that were on the way, of which nobody knows", async () => {
+describe("an undo of a killed job", () => {
+  test("skips the rows whose result is unknown", async () => {
     const made = await plan("upsert", [{ path: "a" }, { path: "b" }, { path: "c" }]);
     const run = { id: (await state.jobs.open(made)).id, runner: "killed" };
     await state.jobs.take(run);
@@ -166,7 +166,7 @@ describe("an undo of a job that was killed", () => {
     await state.jobs.noteSent(run, 1);
     await state.jobs.release(run, "interrupted");
     const job = await state.jobs.find(run.id);
-    if (job === undefined) throw new Error("the job has gone");
+    if (job === undefined) throw new Error("the job does not exist");
     const undoing = await undo(job);
     expect(undoing.counts).toMatchObject({ delete: 1, conflict: 1 });
     expect(await listMessages(undoing)).toContainEqual([
@@ -176,10 +176,10 @@ describe("an undo of a job that was killed", () => {
   });
 });
 
-describe("a plan", () => {
+describe("a bulk plan", () => {
   const hour_ms = 60 * 60_000;
 
-  test("is not begun when it is too old, and nothing is sent", async () => {
+  test("that has expired is not applied, and nothing is sent", async () => {
     const made = await plan("upsert", [{ path: "a" }]);
     now = made.expires_at;
     await expect(bulk.apply(made, owner)).rejects.toThrow(PlanExpired);
@@ -187,7 +187,7 @@ describe("a plan", () => {
     expect(await state.jobs.findOfPlan(made.id)).toBeUndefined();
   });
 
-  test("that was begun in time may be gone on with long after", async () => {
+  test("that was started in time can be resumed long after it expired", async () => {
     const made = await plan("upsert", [{ path: "a" }, { path: "b" }]);
     const job = await state.jobs.open(made);
     now += 72 * hour_ms;
@@ -197,7 +197,7 @@ describe("a plan", () => {
     expect(await apply(known ?? made)).toMatchObject({ id: job.id, counts: { done: 2 } });
   });
 
-  test("is forgotten some time after nobody began it", async () => {
+  test("that was never started is deleted some time after it expired", async () => {
     const made = await plan("upsert", [{ path: "a" }]);
     now += 2 * hour_ms;
     await plan("upsert", [{ path: "b" }]);
@@ -205,7 +205,7 @@ describe("a plan", () => {
     expect(await bulk.listRows(made, { limit: 9 })).toEqual([]);
   });
 
-  test("is not gone on with where its first rows are in another project than the key", async () => {
+  test("is not resumed with a key of another project than its first rows", async () => {
     const made = await plan("upsert", [{ path: "a" }, { path: "b" }]);
     const run = { id: (await state.jobs.open(made)).id, runner: "killed" };
     await state.jobs.take(run);
@@ -219,7 +219,7 @@ describe("a plan", () => {
     expect(await apply(made)).toMatchObject({ id: run.id, counts: { done: 2 } });
   });
 
-  test("that deletes is gone on with wherever it was killed", async () => {
+  test("that deletes links can be resumed at any row", async () => {
     for (const killedAt of [1, 6, 11, 12]) {
       const ids: string[] = [];
       for (let index = 0; index < 12; index += 1) ids.push(await makeLink(`p${index}`));
@@ -232,7 +232,7 @@ describe("a plan", () => {
       for (const [position, id] of ids.slice(0, killedAt).entries()) {
         await state.jobs.noteSent(run, position);
         await world.call("DELETE", `/links/${id}`);
-        // The last one had no time to be noted.
+        // The result of the last row was not saved.
         if (position + 1 === killedAt) break;
         await state.jobs.noteEnd(run, position, { status: "done", link_id: id });
       }

@@ -3,7 +3,7 @@ import { findUnseenHosts } from "../../../src/bulk/plan/seen-hosts.ts";
 import type { Client } from "../../../src/client/client.ts";
 import { createTestClock } from "../../support/clock.ts";
 
-/** Which links vouch for their host on a remote server. */
+/** Which links of a remote server show that their host is already in use. */
 
 const clock = createTestClock();
 const day_ms = 24 * 60 * 60_000;
@@ -12,7 +12,7 @@ const host = "shop.example";
 async function isSeen(link: object, written: readonly string[] = []): Promise<boolean> {
   const readWritten = () => Promise.resolve(new Set(written));
   const links = [{ id: "1", url: `https://${host}/`, ...link }];
-  // Only lists are asked for, and a remote server's link may have any further member.
+  // Only lists are requested, and a remote link may have more fields.
   const call = (() => Promise.resolve({ links, meta: {} })) as unknown as Client["call"];
   const asking = { call, clock, readWritten, signal: new AbortController().signal };
   const { unseen } = await findUnseenHosts(asking, new Map([[host, []]]));

@@ -4,13 +4,13 @@ import type { LinkFields } from "../../../src/contract/links.ts";
 import { planOperations } from "../../../src/state/plans.ts";
 import type { PlanOperation } from "../../../src/state/plans.ts";
 
-/** The rules of a row and of rows beside each other, found without asking anybody. */
+/** The rules for one row and for several rows, checked without requests. */
 
 const one = "0192f0c0-0000-7000-8000-000000000001";
 const two = "0192f0c0-0000-7000-8000-000000000002";
 
-describe("a good row", () => {
-  test("to upsert is known by its path, in the one form that paths have", () => {
+describe("a valid row", () => {
+  test("to upsert has a normalized path", () => {
     expect(check("upsert", { fields: { path: "/caf%C3%A9", name: "" } })).toEqual({
       ...emptyRow,
       row: 2,
@@ -20,18 +20,18 @@ describe("a good row", () => {
     });
   });
 
-  test("to upsert may leave the path open, also by an empty cell", () => {
+  test("to upsert may omit the path or leave its cell empty", () => {
     const open = { ...emptyRow, row: 2, fields: { name: "A" } };
     expect(check("upsert", { fields: { name: "A" } })).toEqual(open);
     expect(check("upsert", { fields: { name: "A", path: "" } })).toEqual(open);
   });
 
-  test("to upsert keeps the id that it came with", () => {
+  test("to upsert keeps its ID", () => {
     const row = check("upsert", { id: ` ${one.toUpperCase()} `, fields: { path: "a" } });
     expect(row).toMatchObject({ link_id: one, path: "a", problems: [] });
   });
 
-  test("to update by id may move the link to another path", () => {
+  test("to update by ID may move the link to another path", () => {
     expect(check("update", { id: one, fields: { path: "/b" } })).toEqual({
       ...emptyRow,
       row: 2,
@@ -41,7 +41,7 @@ describe("a good row", () => {
     });
   });
 
-  test("to update by path leaves the path where it is", () => {
+  test("to update by path does not change the path", () => {
     expect(check("update", { fields: { path: "/b", name: "B" } })).toEqual({
       ...emptyRow,
       row: 2,
@@ -51,7 +51,7 @@ describe("a good row", () => {
     });
   });
 
-  test("to delete has an id, a path or both, and writes nothing", () => {
+  test("to delete has an ID, a path or both, and no fields", () => {
     const nothing = { ...emptyRow, row: 2 };
     expect(check("delete", { id: one, fields: {} })).toEqual({ ...nothing, link_id: one });
     expect(check("delete", { fields: { path: "/b" } })).toEqual({ ...nothing, path: "b" });
@@ -62,7 +62,7 @@ describe("a good row", () => {
     });
   });
 
-  test("may name an app that is registered already by its name alone", () => {
+  test("may contain only the name of a registered app", () => {
     const fields = {
       path: "a",
       ios_app: { bundle_id: "com.example.shop" },
@@ -75,7 +75,7 @@ describe("a good row", () => {
   });
 });
 
-describe("a broken rule is told by its field", () => {
+describe("an invalid row", () => {
   test.each<[LinkFields, string, string]>([
     [{ url: "ftp://a.example" }, "url", "Url must be an http or https address"],
     [
@@ -103,13 +103,13 @@ describe("a broken rule is told by its field", () => {
       "Ios app needs exactly one of id or bundle_id",
     ],
   ])("%j", (fields, field, message) => {
-    // What to do follows, where the sentence does not say so by itself.
+    // Advice follows if the message does not contain it.
     const told = [{ row: 2, field, message: expect.stringContaining(message) }];
     expect(check("upsert", { fields }).problems).toEqual(told);
     expect(check("update", { id: one, fields }).problems).toEqual(told);
   });
 
-  test("and all of them at once, after what could not even be read", () => {
+  test("lists all its errors, beginning with unreadable cells", () => {
     const { problems } = check("upsert", {
       fields: { path: ".", url: "x", ios_app: {} },
       problems: [{ field: "enable_forced_redirect", message: "It must be true or false" }],
@@ -122,15 +122,15 @@ describe("a broken rule is told by its field", () => {
     ]);
   });
 
-  test("a link cannot be moved to no path", () => {
+  test("to update a link cannot remove its path", () => {
     expect(check("update", { id: one, fields: { path: "" } }).problems).toEqual([
       { row: 2, field: "path", message: expect.stringMatching(/^Path can't be blank: leave/) },
     ]);
   });
 });
 
-describe("a row that names no link", () => {
-  test.each(["update", "delete"] as const)("is no row to %s", (operation) => {
+describe("a row that identifies no link", () => {
+  test.each(["update", "delete"] as const)("is not a valid row to %s", (operation) => {
     const problem = {
       row: 2,
       field: "id",
@@ -141,7 +141,7 @@ describe("a row that names no link", () => {
   });
 
   test.each(planOperations)(
-    "and one with an id that is none is not a row to %s either",
+    "with an ID that is not a UUID is not a valid row to %s",
     (operation) => {
       expect(check(operation, { id: "42", fields: { path: "a" } }).problems).toEqual([
         { row: 2, field: "id", message: expect.stringMatching(/^Id is not a UUID: copy/) },
@@ -149,7 +149,7 @@ describe("a row that names no link", () => {
     },
   );
 
-  test("a deletion has no other fields, and its path is checked as any", () => {
+  test("a row to delete may not have other fields, and its path is validated", () => {
     expect(check("delete", { id: one, fields: { name: "A", url: "x" } }).problems).toEqual([
       {
         row: 2,
@@ -171,7 +171,7 @@ describe("white space at the ends of a path", () => {
   const message = "Path starts or ends with a space; remove it";
 
   test.each(planOperations)(
-    "is refused in a row to %s, for no list is searched by it",
+    "is rejected in a row to %s, as lists cannot be searched by it",
     (operation) => {
       for (const path of [" a", "a ", "a\u3000"]) {
         const [problem, ...others] = check(operation, { fields: { path } }).problems;
@@ -182,14 +182,14 @@ describe("white space at the ends of a path", () => {
     },
   );
 
-  test("may stay where an id says which link has it", () => {
+  test("is allowed if the row has an ID", () => {
     expect(check("upsert", { id: one, fields: { path: " a" } }).problems).toEqual([]);
     expect(check("update", { id: one, fields: { path: "a " } }).problems).toEqual([]);
   });
 });
 
-describe("a shortened path", () => {
-  test("is asked for when a link is made; a row to update is told that it comes too late", () => {
+describe("a short path", () => {
+  test("can be requested in a row to upsert but not in a row to update", () => {
     const fields = { path: "a", options: { shorten: true } };
     expect(check("upsert", { fields }).problems).toEqual([]);
     expect(check("update", { fields }).problems).toMatchObject([{ field: "options.shorten" }]);
@@ -198,8 +198,8 @@ describe("a shortened path", () => {
   });
 });
 
-describe("two rows for one link", () => {
-  test("are refused by path, however it is written, and both are named", () => {
+describe("two rows for the same link", () => {
+  test("are rejected by path in any spelling, and the message names both rows", () => {
     const checkRow = createRowCheck({ operation: "upsert", unit: "line" });
     const first = { fields: { path: "café" }, problems: [] };
     const second = { fields: { path: "/cafe%CC%81" }, problems: [] };
@@ -215,7 +215,7 @@ describe("two rows for one link", () => {
     expect(checkRow(8, other).problems).toEqual([]);
   });
 
-  test("are refused by id, in any case", () => {
+  test("are rejected by ID in upper or lower case", () => {
     const checkRow = createRowCheck({ operation: "delete", unit: "row" });
     const upper = one.replace("f", "F");
     expect(checkRow(1, { id: upper, fields: {}, problems: [] }).problems).toEqual([]);
@@ -225,14 +225,14 @@ describe("two rows for one link", () => {
     ]);
   });
 
-  test("are refused where one would move to the path of the other", () => {
+  test("are rejected if one would move to the path of the other", () => {
     const checkRow = createRowCheck({ operation: "update", unit: "row" });
     checkRow(1, { fields: { path: "a", name: "A" }, problems: [] });
     const moved = { id: one, fields: { path: "/a" }, problems: [] };
     expect(checkRow(2, moved).problems).toMatchObject([{ row: 2, field: "path" }]);
   });
 
-  test("that have no path yet are two links", () => {
+  test("are not assumed when neither row has a path", () => {
     const checkRow = createRowCheck({ operation: "upsert", unit: "row" });
     checkRow(1, { fields: { name: "A" }, problems: [] });
     expect(checkRow(2, { fields: { name: "A" }, problems: [] }).problems).toEqual([]);

@@ -4,7 +4,7 @@ import { writeRecord } from "../../../src/bulk/files/csv.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { openPlanner, type Planner } from "../planner.ts";
 
-/** A file with every mistake that a person could make: each is told, and nothing is written. */
+/** Files with every kind of mistake: each one is reported, and nothing is written. */
 
 let planner: Planner;
 
@@ -38,7 +38,7 @@ type Mistake = {
 };
 
 const mistake = (field: string, message: string, cells: Mistake["cells"]): Mistake => ({
-  // Without another name, the row is about a link of its own.
+  // Without an ID or path, the row gets a path of its own.
   cells: "id" in cells || "path" in cells ? cells : { path: `${field} ${message}`, ...cells },
   field,
   message,
@@ -154,7 +154,7 @@ function yesOrNo(name: string, found: string): string {
   return `${name} must be true or false (or 1, 0, yes, no), not "${found}"`;
 }
 
-/** Lines that are no records at all; nothing is read behind the last one. */
+/** Lines that are invalid CSV. Nothing is read after the last one. */
 const broken: readonly (readonly [text: string, message: string])[] = [
   ["a,b", "The line has 2 cells instead of 15"],
   [
@@ -164,13 +164,13 @@ const broken: readonly (readonly [text: string, message: string])[] = [
   [`,e,"never closed${",".repeat(12)}`, "A quoted cell has no closing quote"],
 ];
 
-test("each of thirty mistakes and more gets its own line, and nothing is written", async () => {
+test("a plan reports every kind of mistake with its line and writes nothing", async () => {
   await planner.make({ path: "good", url: "https://shop.example/" });
   const before = await planner.listLinks();
   const write = (cells: Mistake["cells"]) => writeRecord(columns.map((name) => cells[name] ?? ""));
   const expected: object[] = [];
   let file = writeRecord(columns);
-  /** Answers the line that the record begins on. */
+  /** Adds a record and returns its first line number. */
   const add = (text: string, problem?: (line: number) => object) => {
     const line = file.split("\n").length;
     file += text;
@@ -199,7 +199,7 @@ test("each of thirty mistakes and more gets its own line, and nothing is written
     unchanged: 0,
     delete: 0,
     conflict: 1,
-    // The quote that is never closed ends the file, and is no row of it.
+    // The quote that is never closed ends the file and is not a row.
     invalid: expected.length - 1,
   });
   expect(rows.filter(({ action }) => action === "invalid").map(({ row }) => row)).toEqual(
@@ -210,14 +210,14 @@ test("each of thirty mistakes and more gets its own line, and nothing is written
   expect((await planner.bulk.listJobs(planner.owner, 1)).jobs).toEqual([]);
 });
 
-test("a plan lists only the first thousand mistakes", async () => {
+test("a plan lists only its first thousand mistakes", async () => {
   const csv = `path,url\n${"a,b\n".repeat(1500)}`;
   const { plan } = await planner.plan({ operation: "upsert", source: { csv } });
   expect(plan.problems).toHaveLength(1000);
   expect(plan.counts.invalid).toBe(1500);
 });
 
-test("a line that is no CSV keeps a plan from being applied, also with skip_invalid", async () => {
+test("a plan with a line of invalid CSV cannot be applied, even with skip_invalid", async () => {
   const csv = 'path,name\na,A\nb,12" pipe\nc,C\n';
   const wanted = { operation: "upsert", source: { csv }, skipsInvalid: true } as const;
   const { plan } = await planner.plan(wanted);
@@ -226,7 +226,7 @@ test("a line that is no CSV keeps a plan from being applied, also with skip_inva
   await expect(planner.bulk.apply(plan, planner.owner)).rejects.toThrow(FaultyPlan);
 });
 
-test("mistakes in the columns are told, and the others are found beside them", async () => {
+test("a plan reports mistakes in the header together with those in the rows", async () => {
   const csv =
     "path,urll,url,url,ios_app_id,ios_app.id,,Name\na,x,https://a.example/,,,,,\nb,,ftp,,,,,\n";
   const { plan } = await planner.plan({ operation: "upsert", source: { csv } });
@@ -241,7 +241,7 @@ test("mistakes in the columns are told, and the others are found beside them", a
   await expect(planner.bulk.apply(plan, planner.owner)).rejects.toThrow(FaultyPlan);
 });
 
-test("rows of JSON are told the same, and what only JSON can get wrong", async () => {
+test("a plan of JSON rows reports the same mistakes and those specific to JSON", async () => {
   const told = mistakes.filter(({ field }) => field !== "enable_forced_redirect");
   const rows = [
     ...told.map(({ cells }) => readCells(cells)),
@@ -276,7 +276,7 @@ test("rows of JSON are told the same, and what only JSON can get wrong", async (
   await expect(planner.bulk.apply(plan, planner.owner)).rejects.toThrow(FaultyPlan);
 });
 
-test("a row of JSON is told of all its faults at once", async () => {
+test("a plan reports all mistakes of a JSON row at once", async () => {
   const rows = [
     {
       path: "https://bit.ly/abc",
@@ -303,7 +303,7 @@ test("a row of JSON is told of all its faults at once", async () => {
   ]);
 });
 
-test("a whole address is no path for a link to get, by any way", async () => {
+test("a plan rejects a whole address as a path in rows, files and changes", async () => {
   const { id } = await planner.make({ path: "a" });
   const path = "https://bit.ly/abc";
   const message = "Path is a whole address; pass only the part after the host, such as spring";
@@ -318,7 +318,7 @@ test("a whole address is no path for a link to get, by any way", async () => {
   }
 });
 
-test("a text without a header is told of its first line, and of nothing else", async () => {
+test("a plan of CSV without a header reports only the first line", async () => {
   for (const csv of ["/home/me/links.csv", "spring,,https://shop.example/\nsummer,,x\n"]) {
     const { plan } = await planner.plan({ operation: "upsert", source: { csv } });
     const message =
@@ -329,7 +329,7 @@ test("a text without a header is told of its first line, and of nothing else", a
   }
 });
 
-/** The same row as an object: what is inside another has its own, and lists and flags are such. */
+/** Converts the cells to a JSON row with nested objects, lists and booleans. */
 function readCells(cells: Mistake["cells"]): object {
   const row: Record<string, unknown> = {};
   for (const [name, cell] of Object.entries(cells)) {
@@ -340,7 +340,7 @@ function readCells(cells: Mistake["cells"]): object {
   return row;
 }
 
-test("a list to delete that says anything else of its links is refused", async () => {
+test("a deletion list with other columns than id and path is rejected", async () => {
   const link = await planner.make({ path: "a" });
   const csv = `id,path,name\n${link.id},a,A\n`;
   const table = await planner.plan({ operation: "delete", source: { csv } });
@@ -367,7 +367,7 @@ test("a list to delete that says anything else of its links is refused", async (
 });
 
 test.each(["update", "delete"] as const)(
-  "two rows to %s one link are refused, though one calls it by id and the other by path",
+  "two rows to %s the same link are rejected if one has its ID and the other its path",
   async (operation) => {
     const { id } = await planner.make({ path: "a" });
     const name = operation === "update" ? { name: "A" } : {};

@@ -8,12 +8,12 @@ import { link } from "../../contract/sample-link.ts";
 import { readSource } from "../read-source.ts";
 import { checkLink } from "../../../src/contract/rules/link-rules.ts";
 
-/** From a source to checked rows, as a plan takes them. */
+/** Reading a source into checked rows for a plan. */
 
 const one = "0192f0c0-0000-7000-8000-000000000001";
 
-describe("a source", () => {
-  test("of ours comes back as it was exported", async () => {
+describe("a source of rows", () => {
+  test("that Waypost exported is read back unchanged", async () => {
     const saved = { ...link, id: one, ios_app_id: one, android_app_id: null, name: "=1+1" };
     const csv = [exportColumns, writeLink(saved)].map(writeRecord).join("");
     const table = await readSource({ csv });
@@ -35,14 +35,14 @@ describe("a source", () => {
     ["no list", { rows: "path" }, "Rows must be a list of objects"],
     ["an object without a list", { rows: { a: 1 } }, "Rows must be a list of objects"],
     ["an object with two lists", { rows: { a: [{}], b: [{}] } }, "Rows must be a list of objects"],
-    ["columns alone", { csv: "path,url\n" }, "It has no rows"],
-  ])("that is %s is refused", async (_, source, message) => {
+    ["only columns", { csv: "path,url\n" }, "It has no rows"],
+  ])("that is %s is rejected", async (_, source, message) => {
     const { rows, findings } = await readSource(source);
     expect(rows).toEqual([]);
     expect(findings.problems).toMatchObject([{ message }]);
   });
 
-  test("tells of what nobody can write, unless it comes from an export with its ids", async () => {
+  test("lists read-only columns as not imported, unless it is an export with IDs", async () => {
     const given = { path: "a", clicks: 7, shortened_path: "short" };
     const unmapped = [
       { field: "shortened_path", count: 1, example: "short" },
@@ -60,11 +60,11 @@ describe("a source", () => {
     expect(namedList.findings.unmapped).toEqual([]);
   });
 
-  test("whose file is lost half way says so to whoever reads it", async () => {
+  test("whose file fails midway throws the error", async () => {
     await expect(readSource({ csv: lost() })).rejects.toThrow("the disk is gone");
   });
 
-  test("to delete has no other columns, and that is said once", async () => {
+  test("to delete reports other columns than id and path once", async () => {
     const csv = `id,path,name,ios_app_id,clicks\n${one},a,A,,7\n,b,B,,8\n`;
     const { rows, findings } = await readSource({ csv }, "delete");
     expect(rows.map(({ problems }) => problems)).toEqual([[], []]);
@@ -78,12 +78,12 @@ describe("a source", () => {
   });
 });
 
-describe("a file of 40,000 rows", () => {
+describe("a CSV file of 40,000 rows", () => {
   const count = 40_000;
 
-  test("is read as it comes, and what was read is let go", async () => {
+  test("is read as a stream without keeping its rows in memory", async () => {
     setFlagsFromString("--expose-gc");
-    // The engine's own, which the flag has just made.
+    // The flag above creates this function of the engine.
     const collect = runInNewContext("gc") as () => void;
     let given = 0;
     const file = async function* () {
@@ -110,7 +110,7 @@ describe("a file of 40,000 rows", () => {
     expect(read).toBe(count);
     expect(ahead).toBeLessThan(500);
     expect(listFindings().problems).toEqual([]);
-    // The file has 20 MB; of each row only its id and its path are remembered.
+    // The file has 20 MB. Only the ID and path of each row are kept.
     expect(kept).toBeLessThan(16_000_000);
   });
 });

@@ -3,11 +3,11 @@ import type { Asking } from "../../../src/bulk/owner.ts";
 import { collectList, readList } from "../../../src/bulk/select/read-list.ts";
 import { links } from "../../../src/contract/links.ts";
 
-/** What it costs to read a whole list, for a server far away takes its time for each page. */
+/** The number of requests to read a whole list, as each one to a remote server is slow. */
 
 type PageAsked = { readonly page: number; readonly limit: number };
 
-/** A list that holds still, behind a server that gives so many rows at most. */
+/** A list that does not change, on a server with a largest page size. */
 function openList(count: number, largest = 100) {
   const rows = Array.from({ length: count }, (_, index) => ({ id: `row ${index}` }));
   const asked: PageAsked[] = [];
@@ -28,13 +28,13 @@ function openList(count: number, largest = 100) {
   return { rows, asked, read: () => collectList(readList(asking, links.index)) };
 }
 
-test.each([0, 1, 99, 100, 101, 5000])("%i rows are read in hardly more pages", async (count) => {
+test.each([0, 1, 99, 100, 101, 5000])("a list of %i rows needs few requests", async (count) => {
   const { rows, asked, read } = openList(count);
   expect(await read()).toEqual({ rows, unread: 0 });
   expect(asked.length).toBeLessThanOrEqual(1 + count / 88);
 });
 
-test("a list of a server with smaller pages is read page by page", async () => {
+test("a list is read completely from a server with smaller pages", async () => {
   const { rows, asked, read } = openList(1000, 20);
   expect(await read()).toEqual({ rows, unread: 0 });
   expect(asked.length).toBeLessThanOrEqual(1 + 1000 / 10);

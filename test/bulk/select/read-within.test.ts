@@ -6,7 +6,7 @@ import type { FilterInput } from "../../../src/contract/filters.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { openPlanner } from "../planner.ts";
 
-/** What one call reads of a long list where the deployment is slow. */
+/** What one call reads of a long list on a slow server. */
 
 async function openSlowList(count: number) {
   const planner = await openPlanner();
@@ -30,7 +30,7 @@ async function openSlowList(count: number) {
   return { made, read };
 }
 
-test("what was read in time counts, and all the rest is read where it says to go on", async () => {
+test("a list read that runs out of time returns its links and where to continue", async () => {
   const { made, read } = await openSlowList(6000);
   const first = await read(250);
   expect(first).toMatchObject({ isWhole: false, unread: 0, reached: expect.any(String) });
@@ -45,7 +45,7 @@ test("what was read in time counts, and all the rest is read where it says to go
   expect(first.paths.length + rest.paths.length).toBeGreaterThanOrEqual(made.length);
 });
 
-test("links that were read are returned when no time is left to find the next page", async () => {
+test("a list read returns its links when no time is left to find the next page", async () => {
   const { made, read } = await openSlowList(300);
   const { paths, ...end } = await read(6000);
   expect(end).toEqual({ isWhole: false, unread: 0, reached: undefined });
@@ -53,7 +53,7 @@ test("links that were read are returned when no time is left to find the next pa
   expect(paths).toEqual(made.slice(0, paths.length));
 });
 
-test("where nothing came within 20 s, that is the failure, with what may help", async () => {
+test("a list read without any page after 20 s fails with advice", async () => {
   const { read } = await openSlowList(300);
   await expect(read(25_000)).rejects.toMatchObject({
     code: "timed_out",

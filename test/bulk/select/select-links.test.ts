@@ -7,12 +7,12 @@ import type { ReadLink } from "../../../src/contract/links.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { openPlanner, type Planner } from "../planner.ts";
 
-/** Whole lists, read from the real service while others add and delete links. */
+/** Reading whole lists from the real service while others add and delete links. */
 
 let planner: Planner;
-/** Called before each page is read, with how many were read before. */
+/** Called before each page is read, with the number of pages read so far. */
 let meanwhile: (pages: number) => Promise<unknown>;
-/** What the deployment makes of a query. */
+/** Changes a query as an unusual server would. */
 let twist: (query: ListInput) => ListInput;
 let asked: ListInput[];
 let asking: Asking;
@@ -42,15 +42,15 @@ const pathsOf = (links: readonly ReadLink[]) => links.flatMap(({ path }) => path
 const readAll = (filters: readonly FilterInput[] = [], by = asking) =>
   collectList(selectParts(by, filters));
 
-/** Links that were deleted after they were read may be found too. */
+/** Checks that all remaining links were found. Deleted links may be found too. */
 function expectAll(found: readonly ReadLink[], left: readonly string[]): void {
   const paths = pathsOf(found);
   expect(new Set(paths).size).toBe(paths.length);
   expect(left.filter((path) => !paths.includes(path))).toEqual([]);
 }
 
-describe("a list that others write to", () => {
-  test("is read with an overlap: each page begins with a link of the page before", async () => {
+describe("a list of links that others change", () => {
+  test("is read in pages that overlap by one link", async () => {
     const made = await planner.makeMany(350, "p");
     expect(pathsOf((await readAll()).rows)).toEqual(made);
     const ranges = asked.map(({ page = 1, limit = 0 }) => [(page - 1) * limit, page * limit]);
@@ -63,15 +63,18 @@ describe("a list that others write to", () => {
     }
   });
 
-  test.each([1, 3, 40, 170])("loses no link when %i before it are deleted", async (count) => {
-    const made = await planner.makeMany(350, "p");
-    meanwhile = async (pages) => {
-      if (pages === 2) await remove(made.slice(0, count));
-    };
-    expectAll((await readAll()).rows, made.slice(count));
-  });
+  test.each([1, 3, 40, 170])(
+    "is read completely when its first %i links are deleted",
+    async (count) => {
+      const made = await planner.makeMany(350, "p");
+      meanwhile = async (pages) => {
+        if (pages === 2) await remove(made.slice(0, count));
+      };
+      expectAll((await readAll()).rows, made.slice(count));
+    },
+  );
 
-  test("has what was added behind, and needs no second look for that", async () => {
+  test("includes links that were added at its end, without a second read", async () => {
     const made = await planner.makeMany(230, "p");
     meanwhile = async (pages) => {
       made.push(...(await planner.makeMany(2, `late${pages}-`)));
@@ -80,7 +83,7 @@ describe("a list that others write to", () => {
     expect(asked).toHaveLength(3);
   });
 
-  test("is read once more where as many came as went", async () => {
+  test("is read again if as many links were added as deleted", async () => {
     const made = await planner.makeMany(230, "p");
     meanwhile = async (pages) => {
       if (pages !== 1) return;
@@ -90,13 +93,13 @@ describe("a list that others write to", () => {
     expectAll((await readAll()).rows, made);
   });
 
-  test("is not passed for whole where the numbers agree by chance", async () => {
+  test("is not taken as complete if its count is right by chance", async () => {
     const [other = ""] = await planner.makeMany(1, "other");
     const made = await planner.makeMany(300, "spring");
     const { links } = (await planner.world.call("GET", "/links", { query: `q[path_eq]=${other}` }))
       .body;
     meanwhile = async (pages) => {
-      // Ten are gone, and nine slip through; then one more is named, behind what was read.
+      // Ten are deleted, and nine are missed. Then one more matches, after the read pages.
       if (pages === 1) await remove(made.splice(0, 10));
       if (pages !== 2) return;
       await planner.world.call("PATCH", `/links/${links[0].id}`, { body: { name: "spring" } });
@@ -105,24 +108,24 @@ describe("a list that others write to", () => {
     expectAll((await readAll([filter])).rows, [other, ...made]);
   });
 
-  test("and never holds still is not passed for a whole one", async () => {
+  test("is not taken as complete if it never stops changing", async () => {
     await planner.makeMany(330, "p");
     let last: readonly ReadLink[] = [];
     const watching: Asking = {
       ...asking,
       call: async (endpoint, input, signal) => {
         const answer = await asking.call(endpoint, input, signal);
-        // A list of links is all that is asked for here.
+        // Only lists of links are requested here.
         last = (answer as unknown as { readonly links: readonly ReadLink[] }).links;
         return answer;
       },
     };
-    // One that was read already goes each time, so that too many are found.
+    // Each time a link that was already read is deleted, so too many are found.
     meanwhile = () => remove(pathsOf(last).slice(0, 1));
     await expect(readAll([], watching)).rejects.toThrow(ListChanging);
   });
 
-  test("has every remaining link, even if it shrinks faster than it is read", async () => {
+  test("includes every remaining link, even if it shrinks faster than it is read", async () => {
     const made = await planner.makeMany(330, "p");
     meanwhile = () => remove(made.splice(0, 60));
     expectAll((await readAll()).rows, made);
@@ -130,8 +133,8 @@ describe("a list that others write to", () => {
   });
 });
 
-describe("a deployment of its own ways", () => {
-  test("may have smaller pages than are asked for", async () => {
+describe("an unusual server", () => {
+  test("may return smaller pages than requested", async () => {
     const made = await planner.makeMany(120, "p");
     for (const most of [1, 2, 5, 30]) {
       twist = ({ limit = 20, ...query }) => ({ ...query, limit: Math.min(limit, most) });
@@ -139,7 +142,7 @@ describe("a deployment of its own ways", () => {
     }
   });
 
-  test("may mix up the links of one moment: by their paths they have an order", async () => {
+  test("may return links of the same moment in any order", async () => {
     const made = await planner.makeMany(230, "p", 0);
     let turn = 0;
     twist = (query) => {
@@ -151,7 +154,7 @@ describe("a deployment of its own ways", () => {
   });
 });
 
-test("the links that filters name keep to the times that were asked for", async () => {
+test("a filtered list respects the requested times of creation", async () => {
   const begin = planner.world.now();
   const made = await planner.makeMany(160, "p");
   const at = (index: number) => new Date(begin + (index + 1) * 1000).toISOString();

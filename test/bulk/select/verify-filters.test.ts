@@ -17,7 +17,7 @@ import { openForAll } from "../../support/open-for.ts";
 import { day, plantLinks, type Seed } from "../../support/planting.ts";
 import { openPlanner, type Planner } from "../planner.ts";
 
-/** What a deployment answers is held against what was asked, link by link. */
+/** Checking each link of a server's response against the requested filters. */
 
 let planner: Planner;
 let all: readonly Link[];
@@ -72,7 +72,7 @@ const values: Readonly<Record<FieldKind, fc.Arbitrary<string | number>>> = {
   time: fc.constantFrom("2026-01-16", "2026-01-20T12:00:00Z", "2026-01-15T14:00:00+02:00"),
 };
 
-/** Every filter that we would send. */
+/** Every kind of filter that Waypost sends. */
 const filter: fc.Arbitrary<FilterInput> = fc
   .constantFrom(...Object.entries(linkFilters))
   .chain(([field, kind]) =>
@@ -84,7 +84,7 @@ const filter: fc.Arbitrary<FilterInput> = fc
       return fc.record({
         field: fc.constant(field),
         condition: fc.constant(condition),
-        // Each kind of value is one that a filter may have.
+        // Each value is valid for its filter.
         value: value as fc.Arbitrary<FilterInput["value"]>,
       });
     }),
@@ -96,7 +96,7 @@ const isTold = ({ field, condition }: FilterInput) =>
   field in links.show.response.shape &&
   (field === "clicks" || !["gt", "gteq", "lt", "lteq"].includes(condition));
 
-test("of every link we think what the service does, or say that we cannot tell", async () => {
+test("the filter check agrees with the service for every link or gives no opinion", async () => {
   await fc.assert(
     fc.asyncProperty(filter, async (given) => {
       const answer = await planner.owner.call(
@@ -117,8 +117,8 @@ test("of every link we think what the service does, or say that we cannot tell",
   );
 });
 
-describe("a deployment that knows", () => {
-  test("every filter is trusted with each of them", async () => {
+describe("the filter check", () => {
+  test("accepts the links of a server that supports every filter", async () => {
     const asking = { call: planner.owner.call, signal };
     await fc.assert(
       fc.asyncProperty(filter, async (given) => {
@@ -130,11 +130,11 @@ describe("a deployment that knows", () => {
     );
   });
 
-  test("all but one is found out, unless every link was meant anyway", async () => {
+  test("rejects a server that ignores a filter, unless all links match", async () => {
     await fc.assert(
       fc.asyncProperty(filter, async (given) => {
         const call: Asking["call"] = (endpoint, input, ended) => {
-          // Lists alone are read here.
+          // Only lists are read here.
           const query = input as ListInput;
           const known = query.filters?.filter((each) => name(each) !== name(given));
           const twisted = { ...query, ...(known && { filters: known }) };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { readSource } from "../../read-source.ts";
 
-/** Firebase Dynamic Links: the export that most people still have, and what its API had. */
+/** Imports from Firebase Dynamic Links: the Takeout export and the format of its API. */
 
 /** The columns that Google Takeout writes (its "Export Dynamic Links metadata"). */
 const takeout = [
@@ -36,8 +36,8 @@ const takeout = [
   "Creation timestamp",
 ];
 
-describe("Firebase Dynamic Links", () => {
-  test("from Google Takeout: what a link of ours has, and a list of the rest", async () => {
+describe("an import from Firebase Dynamic Links", () => {
+  test("reads a Google Takeout file and lists the columns that are not imported", async () => {
     const row: Readonly<Record<string, string>> = {
       "Short link": "https://shop.page.link/m9Mm",
       "Deep link (link)": "https://shop.example/spring",
@@ -98,7 +98,7 @@ describe("Firebase Dynamic Links", () => {
     });
   });
 
-  test("says with `ofl` where desktops go, and the deep link is listed", async () => {
+  test("uses `ofl` as the destination and lists the deep link as not imported", async () => {
     const { rows, findings } = await readSource({
       csv: "shortLink,link,ofl\nhttps://a.page.link/x,https://a.example/deep,https://a.example/\n",
     });
@@ -108,7 +108,7 @@ describe("Firebase Dynamic Links", () => {
     ]);
   });
 
-  test("as its API had them", async () => {
+  test("reads links in the format of its API", async () => {
     const { rows, findings } = await readSource({
       rows: [
         {

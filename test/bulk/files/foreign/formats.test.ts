@@ -4,10 +4,10 @@ import { readRows } from "../../../../src/bulk/rows/read-rows.ts";
 import { readSource } from "../../read-source.ts";
 import { drain } from "../../streams.ts";
 
-/** What people bring from other services: what becomes of it, and what of it is left over. */
+/** Imports from other services: what becomes a field, and what is listed as not imported. */
 
-describe("Bitly", () => {
-  test("as its API answers: a chosen back-half goes before the drawn one", async () => {
+describe("an import from Bitly", () => {
+  test("reads API responses and prefers a custom back-half to the generated one", async () => {
     const bitlink = {
       created_at: "2021-05-01T10:00:00+0000",
       id: "bit.ly/3abc",
@@ -45,7 +45,7 @@ describe("Bitly", () => {
     ]);
   });
 
-  test("as its dashboard exports it: a custom link beside the drawn one", async () => {
+  test("reads dashboard exports and prefers a custom link to the generated one", async () => {
     const { rows, findings } = await readSource({
       csv: [
         "Created,Title,Link,Custom Link,Destination URL,Tags",
@@ -64,7 +64,7 @@ describe("Bitly", () => {
     ]);
   });
 
-  test("as CSV, whatever its columns are called", async () => {
+  test("reads CSV with either set of column names", async () => {
     for (const header of ["Bitlink,Long URL,Title,Clicks", "link,long_url,title,clicks"]) {
       const { rows, findings } = await readSource({
         csv: `${header}\nhttps://bit.ly/3abc,https://shop.example/,"Spring, all",7\n`,
@@ -79,8 +79,8 @@ describe("Bitly", () => {
   });
 });
 
-describe("Branch", () => {
-  test("as its API has links: one fallback serves the platforms that have none", async () => {
+describe("an import from Branch", () => {
+  test("reads API links and uses one fallback for platforms without their own", async () => {
     const { rows, findings } = await readSource({
       rows: [
         {
@@ -122,7 +122,7 @@ describe("Branch", () => {
     ]);
   });
 
-  test("as its API reads a link back: what an app has put into it stays the app's", async () => {
+  test("reads API responses and does not import the data of an app", async () => {
     const { rows, findings } = await readSource({
       rows: [
         {
@@ -161,7 +161,7 @@ describe("Branch", () => {
     ]);
   });
 
-  test("as CSV, also with its data as JSON in one cell", async () => {
+  test("reads CSV, also with its data as JSON in one cell", async () => {
     const flat = await readSource({
       csv: [
         "url,$desktop_url,$android_url,~channel",
@@ -190,7 +190,7 @@ describe("Branch", () => {
   });
 });
 
-describe("Short.io", () => {
+describe("an import from Short.io", () => {
   const link = {
     originalURL: "https://shop.example/?a=1",
     path: "spring",
@@ -207,7 +207,7 @@ describe("Short.io", () => {
     expiresAt: 1_700_000_000_000,
   };
 
-  test("as its API answers: its campaign is put where it was", async () => {
+  test("reads API responses and adds the campaign to the address", async () => {
     const { rows, findings } = await readSource({
       rows: { links: [link], count: 1, nextPageToken: "x" },
     });
@@ -224,12 +224,12 @@ describe("Short.io", () => {
     ]);
   });
 
-  test("with a password: that it had one is told, and not which", async () => {
+  test("lists a password as not imported and hides its value", async () => {
     const { findings } = await readSource({ rows: [{ ...link, password: "hunter2" }] });
     expect(findings.unmapped).toContainEqual({ field: "password", count: 1, example: "(hidden)" });
   });
 
-  test("with a campaign in the address: that one stays, and another is listed", async () => {
+  test("keeps a campaign in the address and lists a different one", async () => {
     const same = { ...link, originalURL: "https://shop.example/?utm_source=mail" };
     const other = { ...link, path: "b", originalURL: "https://shop.example/?utm_source=web" };
     const { rows, findings } = await readSource({ rows: [same, other] });
@@ -240,7 +240,7 @@ describe("Short.io", () => {
     expect(findings.unmapped).toContainEqual({ field: "utmSource", count: 1, example: "mail" });
   });
 
-  test("as CSV", async () => {
+  test("reads CSV", async () => {
     const { rows, findings } = await readSource({
       csv: "Original URL,Short URL,Title,Clicks\nhttps://a.example/,https://go.example/x/y,A,0\n",
     });
@@ -249,15 +249,15 @@ describe("Short.io", () => {
   });
 });
 
-describe("a foreign file", () => {
-  test("has an empty cell for nothing: what is there already is not cleared", async () => {
+describe("an import from another service", () => {
+  test("does not clear a field for an empty cell", async () => {
     const { rows } = await readSource({
       csv: "link,long_url,title\nbit.ly/a,https://a.example/,\n",
     });
     expect(rows[0]?.fields).toEqual({ path: "a", url: "https://a.example/" });
   });
 
-  test("is held to our rules, by the numbers of its lines", async () => {
+  test("reports invalid rows by line number", async () => {
     const { findings } = await readSource({
       csv: "link,long_url\nbit.ly/a,ftp://a.example/\nb.example/a,https://a.example/\n",
     });
@@ -273,7 +273,7 @@ describe("a foreign file", () => {
     });
   });
 
-  test("is no list of links to delete", async () => {
+  test("cannot be used to delete links", async () => {
     const source = { csv: "link,long_url\nbit.ly/a,https://a.example/\n" };
     const { rows, listFindings } = readRows(source, "delete");
     expect(await drain(rows)).toEqual([]);
@@ -285,14 +285,14 @@ describe("a foreign file", () => {
   });
 });
 
-test("names without end are listed up to a point, and counted beyond it", async () => {
+test("an import lists 200 fields that are not imported and counts the others", async () => {
   const data = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`key ${index}`, "x"]));
   const { findings } = await readSource({ rows: [{ $desktop_url: "https://a.example/", data }] });
   expect(findings.unmapped).toHaveLength(201);
   expect(findings.unmapped.at(-1)).toEqual({ field: "(others)", count: 100, example: "x" });
 });
 
-test("a file of ours is never taken for a foreign one", async () => {
+test("a Waypost file is never mistaken for one of another service", async () => {
   const whole = `${exportColumns.join(",")}\n`;
   for (const csv of [
     whole,
