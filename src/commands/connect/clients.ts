@@ -96,41 +96,24 @@ export type Machine = {
 /** Where the client keeps the servers of all projects of a user. */
 export function findUserFile({ userFile }: Client, machine: Machine): string {
   const [folder, ...path] = userFile;
-  return choosePath(machine).join(folders[folder](machine), ...path);
+  const { join } = machine.platform === "win32" ? win32 : posix;
+  return join(listFolders(machine, join)[folder], ...path);
 }
 
-type FolderName = keyof typeof folders;
+type FolderName = keyof ReturnType<typeof listFolders>;
 
-const folders = {
-  home: ({ home }: Machine) => home,
-  claudeCode: ({ env, home }: Machine) => env["CLAUDE_CONFIG_DIR"] || home,
-  codex: ({ env, home, platform }: Machine) => {
-    return env["CODEX_HOME"] || choosePath({ platform }).join(home, ".codex");
-  },
-  gemini: ({ env, home }: Machine) => env["GEMINI_CLI_HOME"] || home,
-  /** Where Electron keeps the data of applications. */
-  applications: (machine: Machine) => {
-    const { home, platform } = machine;
-    if (platform === "darwin") return posix.join(home, "Library", "Application Support");
-    return platform === "win32" ? findRoaming(machine) : findXdg(machine);
-  },
-  zed: (machine: Machine) => {
-    const { home, platform } = machine;
-    if (platform === "darwin") return posix.join(home, ".config", "zed");
-    if (platform === "win32") return win32.join(findRoaming(machine), "Zed");
-    return posix.join(findXdg(machine), "zed");
-  },
-};
-
-function findRoaming({ env, home }: Machine): string {
-  return env["APPDATA"] || win32.join(home, "AppData", "Roaming");
-}
-
-function findXdg({ env, home }: Machine): string {
-  return env["XDG_CONFIG_HOME"] || posix.join(home, ".config");
-}
-
-/** Tests use the paths of other systems. */
-function choosePath({ platform }: Pick<Machine, "platform">) {
-  return platform === "win32" ? win32 : posix;
+function listFolders({ platform, home, env }: Machine, join: typeof posix.join) {
+  const roaming = env["APPDATA"] || join(home, "AppData", "Roaming");
+  const xdg = env["XDG_CONFIG_HOME"] || join(home, ".config");
+  const choose = (mac: string, windows: string, others: string) =>
+    platform === "darwin" ? mac : platform === "win32" ? windows : others;
+  return {
+    home,
+    claudeCode: env["CLAUDE_CONFIG_DIR"] || home,
+    codex: env["CODEX_HOME"] || join(home, ".codex"),
+    gemini: env["GEMINI_CLI_HOME"] || home,
+    /** Where Electron keeps the data of applications. */
+    applications: choose(join(home, "Library", "Application Support"), roaming, xdg),
+    zed: choose(join(home, ".config", "zed"), join(roaming, "Zed"), join(xdg, "zed")),
+  };
 }

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { UsageFault, type Config } from "../../config.ts";
-import { settingList, settings } from "../../config/settings.ts";
+import { settingList, settings, type Setting } from "../../config/settings.ts";
 import type { Client, KeyMembers } from "./clients.ts";
 
 /** The entry under the name `waypost`, with which a client starts Waypost. */
@@ -41,13 +41,17 @@ export function listLeftOut({ given }: Config): readonly string[] {
   return [...given.variables].filter((name) => !entryVariables.has(name));
 }
 
+const entrySettings: readonly Setting[] = [
+  settings.data,
+  settings.base_url,
+  settings.api_key,
+  settings.api_key_file,
+];
+
 /** Variables that are already part of the entry. */
-export const entryVariables: ReadonlySet<string> = new Set([
-  settings.data.variable,
-  settings.base_url.variable,
-  settings.api_key.variable,
-  settings.api_key_file.variable,
-]);
+export const entryVariables: ReadonlySet<string> = new Set(
+  entrySettings.map(({ variable }) => variable),
+);
 
 function chooseKey(
   { base_url, secrets }: Config,
@@ -63,7 +67,7 @@ function chooseKey(
 /** Without a flag such as --mode read-only, the client would start a different server. */
 function refuseOtherFlags({ given }: Config): void {
   const stray = settingList.find(
-    ({ flag = "" }) => given.flags.has(flag) && !argumentFlags.has(flag),
+    (setting) => given.flags.has(setting.flag ?? "") && !entrySettings.includes(setting),
   );
   if (stray === undefined) return;
   throw new UsageFault(
@@ -71,5 +75,3 @@ function refuseOtherFlags({ given }: Config): void {
       "client's file",
   );
 }
-
-const argumentFlags: ReadonlySet<string> = new Set([settings.data.flag, settings.base_url.flag]);
