@@ -114,7 +114,7 @@ export function refuseOtherVersions({ data }: DataPlace): void {
   }
 }
 
-/** A deployment elsewhere would know nothing of what is made here. */
+/** A remote server would not see a change of the embedded store. */
 export function requireOwn({ base_url }: Pick<Config, "base_url">): void {
   if (base_url === undefined) return;
   throw new UsageFault(
