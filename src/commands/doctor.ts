@@ -25,6 +25,7 @@ import { UsageFault, type Config } from "../config.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { nobodyLeaves } from "../contract/leaving.ts";
 import { writeHosts } from "../contract/rules/destinations.ts";
+import type { DomainCheck } from "../domain/check-own-host.ts";
 import { describeDatabase } from "../network/database-url.ts";
 import { NotMigrated } from "../sql/faults.ts";
 import { askDeployment, openClient } from "./doctor/ask-deployment.ts";
@@ -206,12 +207,31 @@ async function noteHosts(
   { keyContext: { access, known } }: Inspected,
   note: Note,
 ): Promise<void> {
-  const { noteDomains } = await import("./doctor/note-domains.ts");
   const { call } = openClient(deployment, key);
   const mayRead = (endpoint: Endpoint) => access.read(endpoint).state !== "denied";
   const reading = { call, known, mayRead, signal: nobodyLeaves };
   await noteDomains({ ...reading, fetchFile: fetchPublicFile, now: clock.now() }, note);
 }
+
+/** Notes what `check_domain` finds at each of the key's own hosts. */
+export async function noteDomains(look: DomainCheck, note: Note): Promise<void> {
+  const { checkOwnHost, listOwnHosts } = await import("../domain/check-own-host.ts");
+  const about = "domain";
+  const listed = await listOwnHosts(look);
+  if ("refused" in listed) {
+    const { message, fix } = listed.refused;
+    return note({ about, fault: `${message} ${fix}` });
+  }
+  for (const origin of listed.origins) {
+    const { host, findings } = await checkOwnHost(origin, look);
+    for (const { severity, message, fix } of findings) {
+      note({ about, [members[severity]]: `${host}: ${message} ${fix}` });
+    }
+    if (findings.length === 0) note({ about, said: `${host}: phones can verify the apps` });
+  }
+}
+
+const members = { error: "fault", warning: "warning", info: "said" } as const;
 
 async function tryState(config: Config, { state }: Deployment, note: Note): Promise<void> {
   const about = "approvals";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { sendEmbedded } from "../../src/client/carriers.ts";
 import { createClient } from "../../src/client/client.ts";
-import { noteDomains } from "../../src/commands/doctor/note-domains.ts";
+import { noteDomains } from "../../src/commands/doctor.ts";
 import type { Finding } from "../../src/app/process/findings.ts";
 import type { KnownKey } from "../../src/contract/access.ts";
 import { nobodyLeaves } from "../../src/contract/leaving.ts";
