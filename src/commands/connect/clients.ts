@@ -96,13 +96,17 @@ export type Machine = {
 /** Where the client keeps the servers of all projects of a user. */
 export function findUserFile({ userFile }: Client, machine: Machine): string {
   const [folder, ...path] = userFile;
-  const { join } = machine.platform === "win32" ? win32 : posix;
+  const paths = machine.platform === "win32" ? win32 : posix;
+  const join = (...parts: readonly string[]) => paths.join(...parts);
   return join(listFolders(machine, join)[folder], ...path);
 }
 
 type FolderName = keyof ReturnType<typeof listFolders>;
 
-function listFolders({ platform, home, env }: Machine, join: typeof posix.join) {
+function listFolders(
+  { platform, home, env }: Machine,
+  join: (...parts: readonly string[]) => string,
+) {
   const roaming = env["APPDATA"] || join(home, "AppData", "Roaming");
   const xdg = env["XDG_CONFIG_HOME"] || join(home, ".config");
   const choose = (mac: string, windows: string, others: string) =>
