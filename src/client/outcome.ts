@@ -98,7 +98,7 @@ export function failLimited(call: CallSoFar, wait_ms: number): CallFailure {
 }
 
 export function failOverloaded(message: string, wait_ms: number | undefined): CallFailure {
-  return new CallFailure("overloaded", message, { effect: "none", ...comeBack(wait_ms) });
+  return new CallFailure("overloaded", message, { effect: "none", ...describeRetry(wait_ms) });
 }
 
 function failUnsent(cause: unknown): CallFailure {
@@ -116,10 +116,10 @@ const readCodes = {
 /** A read changed nothing, so only the reason matters. */
 function failRead({ reason, said, wait_ms }: Doubt): CallFailure {
   const message = endSentence(`The request failed: ${said}`);
-  return new CallFailure(readCodes[reason], message, { effect: "none", ...comeBack(wait_ms) });
+  return new CallFailure(readCodes[reason], message, { effect: "none", ...describeRetry(wait_ms) });
 }
 
-function comeBack(wait_ms: number | undefined) {
+function describeRetry(wait_ms: number | undefined) {
   const retry = "later" as const;
   return wait_ms === undefined ? { retry } : { retry, retry_after_s: Math.ceil(wait_ms / 1000) };
 }

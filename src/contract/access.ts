@@ -22,7 +22,7 @@ export type KeyFacts = {
 export type KnownKey = {
   /** Undefined if a remote server keeps the key. */
   readonly facts: KeyFacts | undefined;
-  /** Why the embedded service refuses every call with this key. */
+  /** Why Waypost's own service rejects every call with this key. */
   readonly refusal?: string;
   /** The id that `waypost keys list` shows; omitted if a remote server keeps the key. */
   readonly keyId?: string;

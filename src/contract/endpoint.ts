@@ -71,7 +71,7 @@ export type Endpoint = {
   /** An object that may surround the fields, as clients of Rails APIs send it. */
   readonly optional_wrapper?: string;
   /** Body parameters that the tool does not offer. */
-  readonly untold?: readonly string[];
+  readonly not_in_tool?: readonly string[];
   /** Body parameters that cause a 400 if they are missing, and not a 422. */
   readonly required?: readonly string[];
   /** Body parameters that cause a 422 if they are missing. Tools mark them as required. */

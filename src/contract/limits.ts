@@ -22,7 +22,7 @@ export const limits = {
   name_characters: 500,
   path_bytes: 2000,
   web_address_characters: 8192,
-  /** Addresses with their own short path share an index with two ids. */
+  /** The query of a shortened address, which is in an index with two ids. */
   shortened_query_characters: 2000,
   template_body_bytes: 65_536,
   template_css_bytes: 32_768,

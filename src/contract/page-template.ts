@@ -145,7 +145,7 @@ export const pageTemplate = {
     budget: "page_template_writes",
     body: previewFields,
     // For people who type in the console. An assistant saves a link and can undo that.
-    untold: ["link_fields"],
+    not_in_tool: ["link_fields"],
     optional_wrapper: "page_template",
     body_optional: true,
     type: "text/html",

@@ -97,8 +97,8 @@ export type Outage = "busy" | "locked" | "away" | "unknown";
 /** The error for an outage, the same for every kind of caller. */
 export function explainOutage(outage: Outage): Problem {
   if (outage === "unknown") return outcomeUnknown();
-  if (outage === "locked") return comeBack(messages.store_locked);
-  return outage === "away" ? comeBack(messages.store_away) : overloaded();
+  if (outage === "locked") return makeUnavailable(messages.store_locked);
+  return outage === "away" ? makeUnavailable(messages.store_away) : overloaded();
 }
 
 /**
@@ -117,16 +117,16 @@ export function readOutageCode({ message }: Problem): "overloaded" | "outcome_un
 }
 
 export function overloaded(): Problem {
-  return comeBack(messages.took_too_long);
+  return makeUnavailable(messages.took_too_long);
 }
 
 /** The request took too long, and it is certain that no write started. */
 export function notBegun(): Problem {
-  return comeBack(messages.not_begun);
+  return makeUnavailable(messages.not_begun);
 }
 
 /** Only the 503 has a Retry-After header; the API's 429 has none. */
-function comeBack(message: string): Problem {
+function makeUnavailable(message: string): Problem {
   return new Problem(503, message, { headers: { "retry-after": "1" } });
 }
 

@@ -2,7 +2,7 @@ import type { FetchedFile, FileAnswer } from "../network/hosts/fetch-file.ts";
 import { quote } from "../text/show-hidden.ts";
 import { mostFile_bytes, type AssociationSystem } from "../visit/association-files.ts";
 import { describe, listNames, systems, type DomainFinding } from "./finding.ts";
-import { readExpected, without, type ExpectedFile } from "./judge-file.ts";
+import { readExpected, listMissing, type ExpectedFile } from "./judge-file.ts";
 import { readGoogleAnswer, readNamedApps } from "./read-files.ts";
 
 /** Judges the responses for association files as Apple and Google do. */
@@ -143,7 +143,7 @@ function judgeType(system: AssociationSystem, { headers }: FileAnswer): readonly
   const found = written === "" ? "missing" : quote(written);
   return [
     describe(
-      // Apple reads the file anyway, unless another header says that it is not JSON.
+      // Apple usually reads the file anyway.
       system === "ios" ? "warning" : "error",
       `${system}_file_type`,
       `The Content-Type of ${file} is ${found}, but must be application/json.`,
@@ -193,8 +193,8 @@ export function judgeAppleCache({
   if (named === undefined) return [describeUnknown("ios")];
   const wanted = expected && readExpected("ios", expected);
   const lacking = wanted && [
-    ...without(wanted.apps, named.apps),
-    ...without(wanted.clips, named.clips),
+    ...listMissing(wanted.apps, named.apps),
+    ...listMissing(wanted.clips, named.clips),
   ];
   const current = findCurrent("ios", served, expected);
   const isOther = current !== undefined && current !== JSON.stringify(content);
@@ -236,8 +236,8 @@ export function judgeGoogleCache({
   const wanted = expected && readExpected("android", expected);
   const current = findCurrent("android", served, expected);
   const known = current === undefined ? undefined : readNamedApps("android", JSON.parse(current));
-  const lacking = without(wanted?.apps ?? new Set(), answer.apps);
-  const isOther = known !== undefined && without(answer.apps, known.apps).length > 0;
+  const lacking = listMissing(wanted?.apps ?? new Set(), answer.apps);
+  const isOther = known !== undefined && listMissing(answer.apps, known.apps).length > 0;
   return lacking.length > 0 || isOther ? [describeStale("android", lacking)] : [];
 }
 

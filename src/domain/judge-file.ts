@@ -45,9 +45,12 @@ function compareApps(
   expected: NamedApps,
 ): readonly DomainFinding[] {
   const { file, name } = systems[system];
-  const missing = without(expected.apps, named.apps);
-  const clips = without(expected.clips, named.clips);
-  const foreign = [...without(named.apps, expected.apps), ...without(named.clips, expected.clips)];
+  const missing = listMissing(expected.apps, named.apps);
+  const clips = listMissing(expected.clips, named.clips);
+  const foreign = [
+    ...listMissing(named.apps, expected.apps),
+    ...listMissing(named.clips, expected.clips),
+  ];
   return [
     ...(missing.length === 0
       ? []
@@ -82,6 +85,9 @@ function compareApps(
   ];
 }
 
-export function without(all: ReadonlySet<string>, others: ReadonlySet<string>): readonly string[] {
+export function listMissing(
+  all: ReadonlySet<string>,
+  others: ReadonlySet<string>,
+): readonly string[] {
   return [...all].filter((one) => !others.has(one));
 }

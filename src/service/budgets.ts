@@ -226,11 +226,12 @@ export function createWindowReport(store: Pick<Store, "db" | "write">, clock: Cl
     for (const window of windows) window.others = found.flatMap((row) => readOther(row, window));
     if (at.monotonic - droppedAt >= dropEvery_ms) {
       droppedAt = at.monotonic;
-      await dropEndedCounts(store, at.now, latest(at.now, longest_ms));
+      await dropEndedCounts(store, at.now, findLatestEnd(at.now, longest_ms));
     }
 
     function readOther(row: (typeof found)[number], window: BudgetWindow): readonly OtherWindow[] {
-      if (row.name !== window.name || row.ends_at > latest(at.now, window.window_ms)) return [];
+      if (row.name !== window.name || row.ends_at > findLatestEnd(at.now, window.window_ms))
+        return [];
       return [{ spent: row.spent, ends: at.monotonic + row.ends_at - at.now }];
     }
   }
@@ -255,6 +256,6 @@ export function createWindowReport(store: Pick<Store, "db" | "write">, clock: Cl
 }
 
 /** A row beyond this time was written before a clock was set back. */
-function latest(now: number, window_ms: number): number {
+function findLatestEnd(now: number, window_ms: number): number {
   return now + window_ms + mostSkew_ms;
 }

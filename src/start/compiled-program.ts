@@ -38,7 +38,7 @@ export function runProgram(filename: string, folder: string): void {
   run(createRequire(filename), pathToFileURL(filename).href, () => {
     if (isKept) return;
     isKept = true;
-    keep(folder, path, script.createCachedData());
+    storeCompiled(folder, path, script.createCachedData());
   });
 }
 
@@ -70,7 +70,7 @@ function isOurs({ uid, mode }: { readonly uid: number; readonly mode: number }):
 }
 
 /** Writes the file at once as a whole. If that fails, starts are only slower. */
-function keep(folder: string, path: string, data: Buffer): void {
+function storeCompiled(folder: string, path: string, data: Buffer): void {
   const draft = `${path}.${process.pid}`;
   try {
     // Files in such a folder are never used, and another user could have put a link there.

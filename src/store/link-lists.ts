@@ -126,10 +126,10 @@ function describeLinks(tenant: Tenant, filters: readonly Filter[], isIndexed: bo
     created_at: describeTime(db, "links.created_at"),
     updated_at: describeTime(db, "links.updated_at"),
     created_via: { column: "links.created_via", folded: "links.created_via", isNullable: false },
-    ios_app_bundle_id: appText(projectId, "ios_app", "bundle_id"),
-    android_app_package_name: appText(projectId, "android_app", "package_name"),
-    ios_app_name: appName(projectId, "ios_app", "bundle_id"),
-    android_app_name: appName(projectId, "android_app", "package_name"),
+    ios_app_bundle_id: describeAppText(projectId, "ios_app", "bundle_id"),
+    android_app_package_name: describeAppText(projectId, "android_app", "package_name"),
+    ios_app_name: describeAppName(projectId, "ios_app", "bundle_id"),
+    android_app_name: describeAppName(projectId, "android_app", "package_name"),
   };
   const isOwn = sql<SqlBool>`links.project_id = ${projectId}`;
   const isFile = readEngine(db) === "sqlite";
@@ -146,7 +146,7 @@ function describeText(column: keyof LinkTable, isNullable = true): TextColumn {
   return { column: `links.${column}`, folded: `links.${column}_lc`, isNullable };
 }
 
-function appText(projectId: string, app: AppKindName, field: string): AppColumn {
+function describeAppText(projectId: string, app: AppKindName, field: string): AppColumn {
   return {
     app: { table: `${app}s`, projectId },
     key: `links.${app}_id`,
@@ -155,9 +155,9 @@ function appText(projectId: string, app: AppKindName, field: string): AppColumn 
 }
 
 /** An app without a name is found by its identifier. */
-function appName(projectId: string, app: AppKindName, identifier: string): AppColumn {
+function describeAppName(projectId: string, app: AppKindName, identifier: string): AppColumn {
   const text = { column: "name", folded: "name_lc", isNullable: true };
-  const named = appText(projectId, app, identifier);
+  const named = describeAppText(projectId, app, identifier);
   return { ...named, text, otherwise: named.text };
 }
 

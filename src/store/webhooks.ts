@@ -56,7 +56,13 @@ export async function listWebhooks(
   const rows = await db
     .selectFrom("webhooks")
     .select(["project_id", "id", "url", "events", "created_at", "failing_since", "last_event"])
-    .select(["last_at", "last_fault", "dropped", count("waiting"), count("dead")])
+    .select([
+      "last_at",
+      "last_fault",
+      "dropped",
+      countDeliveries("waiting"),
+      countDeliveries("dead"),
+    ])
     .$if(project_id !== undefined, (all) => all.where("project_id", "=", project_id ?? ""))
     .$if(id !== undefined, (all) => all.where("id", "=", id ?? ""))
     .orderBy("created_at")
@@ -66,7 +72,7 @@ export async function listWebhooks(
   return rows.map((row) => ({ ...row, events: JSON.parse(row.events) as WebhookEvent[] }));
 }
 
-function count<State extends DeliveryTable["state"]>(state: State) {
+function countDeliveries<State extends DeliveryTable["state"]>(state: State) {
   return sql<number>`(
     select count(*) from deliveries
     where deliveries.project_id = webhooks.project_id and webhook_id = webhooks.id

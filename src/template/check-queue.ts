@@ -16,7 +16,7 @@ type TurnTiming = {
  * Runs checks one after the other. After each one, the event loop is free for as long as it took.
  * So other requests wait for hardly more than one check, no matter how many are queued.
  */
-export function createCheckQueue({ monotonic, sleep = rest }: TurnTiming): RunInTurn {
+export function createCheckQueue({ monotonic, sleep = pause }: TurnTiming): RunInTurn {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
     let took_ms = 0;
@@ -28,13 +28,13 @@ export function createCheckQueue({ monotonic, sleep = rest }: TurnTiming): RunIn
         took_ms = monotonic() - started;
       }
     });
-    const pause = () => sleep(took_ms);
-    last = result.then(pause, pause);
+    const rest = () => sleep(took_ms);
+    last = result.then(rest, rest);
     return result;
   };
 }
 
 /** Timers wait for at least a millisecond, which is longer than a short check took. */
-function rest(milliseconds: number): Promise<unknown> {
+function pause(milliseconds: number): Promise<unknown> {
   return milliseconds < 1 ? setImmediate() : setTimeout(milliseconds);
 }

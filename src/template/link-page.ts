@@ -237,35 +237,35 @@ function describeSharing({ link, project }: PageSubject, title: string): readonl
   const image = isFilled(address) && isWebAddress(address) ? address : null;
   const text = isFilled(description) ? description : null;
   return [
-    tag("name", "description", text),
+    writeTag("name", "description", text),
     `<link rel="canonical" href="${escapeText(link.address)}">`,
-    tag("property", "og:type", "website"),
-    tag("property", "og:site_name", project.name),
-    tag("property", "og:title", title),
-    tag("property", "og:description", text),
-    tag("property", "og:url", link.address),
-    tag("property", "og:image", image),
-    tag("name", "twitter:card", image === null ? "summary" : "summary_large_image"),
-    tag("name", "twitter:title", title),
-    tag("name", "twitter:description", text),
-    tag("name", "twitter:image", image),
+    writeTag("property", "og:type", "website"),
+    writeTag("property", "og:site_name", project.name),
+    writeTag("property", "og:title", title),
+    writeTag("property", "og:description", text),
+    writeTag("property", "og:url", link.address),
+    writeTag("property", "og:image", image),
+    writeTag("name", "twitter:card", image === null ? "summary" : "summary_large_image"),
+    writeTag("name", "twitter:title", title),
+    writeTag("name", "twitter:description", text),
+    writeTag("name", "twitter:image", image),
   ];
 }
 
 function describeApps({ link, apps, opened = link.address }: PageSubject): readonly string[] {
   const { ios, android } = apps;
   const ofIos = ios && [
-    tag("name", "apple-itunes-app", describeBanner(opened, ios)),
-    tag("property", "al:ios:url", addressIn(opened, ios.custom_scheme)),
-    tag("property", "al:ios:app_store_id", ios.app_store_id),
-    tag("property", "al:ios:app_name", ios.name),
+    writeTag("name", "apple-itunes-app", describeBanner(opened, ios)),
+    writeTag("property", "al:ios:url", addressIn(opened, ios.custom_scheme)),
+    writeTag("property", "al:ios:app_store_id", ios.app_store_id),
+    writeTag("property", "al:ios:app_name", ios.name),
   ];
   const ofAndroid = android && [
-    tag("property", "al:android:url", addressIn(opened, android.custom_scheme)),
-    tag("property", "al:android:package", android.package_name),
-    tag("property", "al:android:app_name", android.name),
+    writeTag("property", "al:android:url", addressIn(opened, android.custom_scheme)),
+    writeTag("property", "al:android:package", android.package_name),
+    writeTag("property", "al:android:app_name", android.name),
   ];
-  return [...(ofIos ?? []), ...(ofAndroid ?? []), tag("property", "al:web:url", link.address)];
+  return [...(ofIos ?? []), ...(ofAndroid ?? []), writeTag("property", "al:web:url", link.address)];
 }
 
 /** Parts are separated by commas, so no part may contain one. */
@@ -291,7 +291,7 @@ function addressIn(address: string, scheme: string | null): string {
   return address.replace(/^https?:\/\/[^/]*\/?/i, `${scheme}://`);
 }
 
-function tag(kind: "name" | "property", name: string, content: string | null): string {
+function writeTag(kind: "name" | "property", name: string, content: string | null): string {
   if (content === null) return "";
   return `<meta ${kind}="${name}" content="${escapeText(content)}">`;
 }

@@ -61,26 +61,26 @@ function describeInside({ link, apps, options, appSources }: ExplainedLink, plat
 
 const needsPlan = "Deferred deep linking needs the Pro plan.";
 
-function never(why: string): InstallOutcome {
+function explainNever(why: string): InstallOutcome {
   return { matched: "never", why };
 }
 
-function notKnown(why: string): InstallOutcome {
+function explainUnknown(why: string): InstallOutcome {
   return { matched: "not_known", why };
 }
 
 function explainIos(explained: ExplainedLink, options: InstallOptions): InstallOutcome {
   const { link, appSources } = explained;
   if (link.ios_deferred_deep_linking_enabled !== true) {
-    return never("ios_deferred_deep_linking_enabled is off.");
+    return explainNever("ios_deferred_deep_linking_enabled is off.");
   }
-  if (appSources.ios === "none") return never("The link has no iOS app.");
+  if (appSources.ios === "none") return explainNever("The link has no iOS app.");
   if (link.enable_forced_redirect === true) {
-    return never(
+    return explainNever(
       "Deferred deep linking needs the preview page, which enable_forced_redirect skips.",
     );
   }
-  if (options.plan === "free") return never(needsPlan);
+  if (options.plan === "free") return explainNever(needsPlan);
   return {
     matched: "by_likeness",
     why:
@@ -118,17 +118,19 @@ function explainAndroid(
   const where = reason === undefined ? "do not go to a store" : `go to ${reason}`;
   const isUnknown = appSources.android === "unknown" && reason !== "android_fallback_url";
   if (reason !== "play_store" && !isUnknown) {
-    return never(`Visitors ${where}, and only the app's Google Play page passes the link on.`);
+    return explainNever(
+      `Visitors ${where}, and only the app's Google Play page passes the link on.`,
+    );
   }
   if (options.link_in_referrer === false) {
-    return never(
+    return explainNever(
       'The project\'s "Link in Referrer" setting is off. Ask the operator to turn it on.',
     );
   }
-  if (options.plan === "free") return never(needsPlan);
-  if (isUnknown) return notKnown("The link's Android app could not be read.");
+  if (options.plan === "free") return explainNever(needsPlan);
+  if (isUnknown) return explainUnknown("The link's Android app could not be read.");
   if (options.link_in_referrer === undefined) {
-    return notKnown(
+    return explainUnknown(
       'It works if the project\'s "Link in Referrer" setting is on. The API does not show that ' +
         "setting.",
     );

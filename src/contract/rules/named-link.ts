@@ -80,11 +80,11 @@ export function readNamedLink(given: string, hosts: readonly string[]): NamedLin
     // On another host, only the text itself can be a path of ours.
     if (address.isOurs !== true) return { exact: [written], loose: [], address };
     const { path } = address;
-    return { exact: keep([written, path]), loose: keep([toggleSlash(path)]), address };
+    return { exact: dropBlanks([written, path]), loose: dropBlanks([toggleSlash(path)]), address };
   }
   const [bare = ""] = given.trim().split(/[?#]/, 1);
   const path = decodeForSearch(bare);
-  return { exact: keep([written]), loose: keep([path, toggleSlash(path)]) };
+  return { exact: dropBlanks([written]), loose: dropBlanks([path, toggleSlash(path)]) };
 }
 
 function readNamedAddress(given: string, hosts: readonly string[]): NamedAddress | undefined {
@@ -117,6 +117,6 @@ function toggleSlash(path: string): string {
 }
 
 /** A blank filter would be ignored and match every link. */
-function keep(paths: readonly string[]): readonly string[] {
+function dropBlanks(paths: readonly string[]): readonly string[] {
   return [...new Set(paths)].filter((path) => path.replaceAll("/", "").trim() !== "");
 }

@@ -37,8 +37,8 @@ export function listFields(endpoint: Endpoint, options: InputOptions, isTerse = 
 }
 
 /** The names of the body's fields that its tool takes. */
-export function listTold({ body, untold = [] }: Endpoint): readonly string[] {
-  return Object.keys(body?.shape ?? {}).filter((name) => !untold.includes(name));
+export function listTold({ body, not_in_tool = [] }: Endpoint): readonly string[] {
+  return Object.keys(body?.shape ?? {}).filter((name) => !not_in_tool.includes(name));
 }
 
 /** What arguments are checked by: an unknown member is refused, at every depth. */
