@@ -230,8 +230,8 @@ export function createWindowReport(store: Pick<Store, "db" | "write">, clock: Cl
     }
 
     function readOther(row: (typeof found)[number], window: BudgetWindow): readonly OtherWindow[] {
-      if (row.name !== window.name || row.ends_at > findLatestEnd(at.now, window.window_ms))
-        return [];
+      const isValid = row.ends_at <= findLatestEnd(at.now, window.window_ms);
+      if (row.name !== window.name || !isValid) return [];
       return [{ spent: row.spent, ends: at.monotonic + row.ends_at - at.now }];
     }
   }
