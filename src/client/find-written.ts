@@ -59,7 +59,7 @@ export async function findWritten(endpoint: Endpoint, look: WriteSearch): Promis
   const isYoung = isDated && (await findNamed(kind, look, [filter])).kind === "done";
   if (isYoung && isSameTime()) return found;
   const why = isDated && isSameTime() ? "is older than this call" : describeAge(isSameTime());
-  const checked = `${describeName(kind, normalizeFields(kind, sent))} exists as requested, but ${why}`;
+  const checked = `${describeName(kind, normalize(kind, sent))} exists as requested, but ${why}`;
   return { kind: "unclear", checked };
 }
 
@@ -98,7 +98,7 @@ async function findNamed(
   more: NonNullable<ListInput["filters"]> = [],
 ): Promise<WriteFinding> {
   const key = readKey(kind);
-  const kept = normalizeFields(kind, look.sent);
+  const kept = normalize(kind, look.sent);
   const value = kept[key];
   if (isBlank(look.sent[key])) {
     return { kind: "unclear", checked: `nothing, because no ${key} was sent` };
@@ -142,7 +142,7 @@ async function judge(
   const hidden = members
     .map((name) => (/^(ios|android)_app$/.test(name) ? `${name}_id` : name))
     .filter((name) => row[name] === undefined);
-  const isSame = Object.entries(normalizeFields(kind, sent, row))
+  const isSame = Object.entries(normalize(kind, sent, row))
     .filter(([name]) => Object.hasOwn(sent, name))
     .every(([name, value]) => JSON.stringify(row[name]) === JSON.stringify(value));
   if (isSame && (kind.name !== "link" || (await isLinkAsSent(sent, row, ask)))) {
@@ -153,11 +153,7 @@ async function judge(
 }
 
 /** The sent fields in the form in which the API stores them. An app is completed by its row. */
-function normalizeFields(
-  { name }: ResourceKind,
-  sent: JsonObject,
-  row: JsonObject = {},
-): JsonObject {
+function normalize({ name }: ResourceKind, sent: JsonObject, row: JsonObject = {}): JsonObject {
   // The fields have the types of their endpoint's body.
   const fields: unknown = { ...row, ...sent };
   if (name === "link") return checkLink(sent, "create").values;
