@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
@@ -36,6 +36,17 @@ test("docs/architecture.md lists every folder of src", () => {
   const text = readFileSync("docs/architecture.md", "utf8");
   const listed = [...text.matchAll(/^\| `(src\/[\w/-]+)`/gm)].map(([, room]) => room);
   expect(new Set(listed)).toEqual(new Set(rooms.filter((room) => room.startsWith("src/"))));
+});
+
+test("docs/architecture.md names functions that exist in the files that it names", () => {
+  const text = readFileSync("docs/architecture.md", "utf8");
+  const named = [...text.matchAll(/`(\w+)` in\s+`(src\/[\w/-]+\.ts)`/g)];
+  expect(named.length).toBeGreaterThan(15);
+  const missing = named.filter(([, name = "", path = ""]) => {
+    const source = existsSync(path) ? readFileSync(path, "utf8") : "";
+    return !new RegExp(`^export (?:async )?(?:function|const) ${name}\\b`, "m").test(source);
+  });
+  expect(missing.map(([phrase]) => phrase)).toEqual([]);
 });
 
 test("manifest.json contains the current tools, version and settings", async () => {
