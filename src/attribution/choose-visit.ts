@@ -9,7 +9,7 @@ import {
 import { markNames, type MarkName } from "./marks.ts";
 
 /**
- * Chooses the visit that led to an install. Only the similarity of browser and app connects them.
+ * Chooses the visit that an install follows. Only the similarity of browser and app connects them.
  * No match is better than a stranger's link, so an install that fits visits of two links gets
  * neither, and the confidence is never more than `medium`.
  */

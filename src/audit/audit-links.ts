@@ -29,7 +29,7 @@ import {
  * the data that the searches for duplicates and loops need.
  */
 
-type Audit = {
+type LinkAudit = {
   readonly addLinks: (links: readonly ReadLink[]) => void;
   readonly finish: () => AuditEnd;
 };
@@ -49,7 +49,7 @@ type AuditOptions = {
   readonly window: AuditWindow;
 };
 
-export function createAudit({ apps, linkHost, visits, window }: AuditOptions): Audit {
+export function createAudit({ apps, linkHost, visits, window }: AuditOptions): LinkAudit {
   const findings = createFindings(window);
   const searches = [createLoopSearch(linkHost), createDuplicateSearch()];
   let checked = 0;

@@ -7,11 +7,11 @@ import type { Platform } from "../visit/decide-visit.ts";
 import type { Site } from "./sites.ts";
 
 /** Two capital letters of the country of a request, if known. */
-type FindCountry = (request: IncomingMessage) => string | undefined;
+type CountryFinder = (request: IncomingMessage) => string | undefined;
 
 export type KindOptions = {
   readonly clock: Pick<Clock, "now">;
-  readonly findCountry?: FindCountry | undefined;
+  readonly findCountry?: CountryFinder | undefined;
 };
 
 type KindRequest = {

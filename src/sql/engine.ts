@@ -46,7 +46,7 @@ export function openDatabase(path: string, { readOnly = false } = {}): Database 
 }
 
 /**
- * Adds the SQL function by which a long statement checks whether its caller still waits (see
+ * Adds an SQL function to check, within a long statement, whether its caller still waits (see
  * `whileAwaited`). An error ends the statement, because no driver offers SQLite's own interrupt.
  */
 export function defineIsAwaited(database: Database, isAwaited: () => boolean): void {

@@ -3,7 +3,7 @@ import { StoreBusy, StoreUnusable } from "./faults.ts";
 import { inOwnSchema, readEngine } from "./open-kysely.ts";
 import { findCause, readCode } from "./postgres-faults.ts";
 
-/** Explains what to do if a PostgreSQL server or role does not meet Waypost's needs. */
+/** Explains how to fix a PostgreSQL server or role that Waypost cannot use. */
 
 export type DatabaseFacts = {
   readonly version: number;

@@ -13,7 +13,7 @@ import type { StateDb, StateTables } from "./tables.ts";
  * is written before and after its request.
  */
 
-type JobRow = Selectable<StateTables["jobs"]>;
+type LeasedJob = Selectable<StateTables["jobs"]>;
 
 /** A job, and the process that runs it. */
 export type Run = { readonly id: string; readonly runner: string };
@@ -91,7 +91,7 @@ export function createJobRuns(
 
 /** A lease that ends later than a new one was written before a clock was set back. */
 export function isLeased(
-  { runner, runs_until }: Pick<JobRow, "runner" | "runs_until">,
+  { runner, runs_until }: Pick<LeasedJob, "runner" | "runs_until">,
   now: number,
 ): boolean {
   return runner !== null && now < runs_until && runs_until <= now + lease_ms + mostSkew_ms;
@@ -119,7 +119,7 @@ async function renewLease(
   db: StateDb,
   { id, runner }: Run,
   now: number,
-): Promise<Pick<JobRow, "plan_id" | "state"> | undefined> {
+): Promise<Pick<LeasedJob, "plan_id" | "state"> | undefined> {
   return db
     .updateTable("jobs")
     .set({ runs_until: now + lease_ms, updated_at: now })
@@ -146,7 +146,7 @@ async function release(db: StateDb, { id, runner }: Run, released: Release): Pro
 /** A job is one change in the history. */
 async function noteInHistory(
   db: StateDb,
-  { id, realm }: Pick<JobRow, "id" | "realm">,
+  { id, realm }: Pick<LeasedJob, "id" | "realm">,
   note: string | null,
 ): Promise<void> {
   if (realm === null) return;
@@ -157,7 +157,7 @@ async function noteInHistory(
 /** Creates the notice for webhooks. The counts are read later, when all sent rows have ended. */
 async function noteEnd(
   db: StateDb,
-  { id, realm, state }: Pick<JobRow, "id" | "realm" | "state">,
+  { id, realm, state }: Pick<LeasedJob, "id" | "realm" | "state">,
   at: number,
 ): Promise<void> {
   if (realm === null) return;

@@ -12,7 +12,7 @@ export type CountedVisit = {
 } & VisitFacts;
 
 /**
- * A click is a person's visit. Apps report that a link opened them or led to their installation.
+ * A click is a person's visit. Apps report when a link opened them or caused their installation.
  */
 export type VisitEvent = "click" | "open" | "install";
 

@@ -64,7 +64,6 @@ export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
   },
 };
 
-type CallSignal = WriteCall["signal"];
 type ClientProject = Pick<ClientHolder, "project">["project"];
 
 function describeMatch(
@@ -95,7 +94,7 @@ async function queueInstall(
   { store, clock }: Services,
   projectId: string,
   data: NewEvent["data"],
-  signal: CallSignal,
+  signal: WriteCall["signal"],
 ): Promise<void> {
   const events = [{ event: "install.matched", data }] as const;
   await store.write((db) => queueEvents({ db, projectId }, events, clock.now()), { signal });

@@ -94,7 +94,7 @@ function writeWhen({ from, to }: { readonly from: string; readonly to: string })
   return from === to ? `on ${from}` : `from ${from} to ${to}`;
 }
 
-type StatsRow = LinkStats["rows"][number];
+type LinkStatsRow = LinkStats["rows"][number];
 
 /** The group of visits in one row. */
 type StatsGroup = {
@@ -124,12 +124,12 @@ async function listRows(
   options: StatsRowOptions,
   found: VisitSums,
   earlier: VisitSums | undefined,
-): Promise<StatsRow[]> {
+): Promise<LinkStatsRow[]> {
   if (isStep(options.by)) {
     return found.rows.map(([key, sum]) => writeRow(key, sum, earlier?.find(key)));
   }
   const groups = await groupKeys(tenant, listKeys(options, found, earlier), options);
-  const rows = groups.map(({ key, id, keys }): StatsRow => {
+  const rows = groups.map(({ key, id, keys }): LinkStatsRow => {
     const row = writeRow(key, addUpKeys(keys, found), earlier && addUpKeys(keys, earlier));
     return id === undefined ? row : { ...row, id };
   });
@@ -140,7 +140,7 @@ async function listRows(
   return [...rows, writeRow(othersKey, rest, restBefore)];
 }
 
-function writeRow(key: string, sum: Sum, previous: Sum | undefined): StatsRow {
+function writeRow(key: string, sum: Sum, previous: Sum | undefined): LinkStatsRow {
   return { key, ...showSum(sum), ...(previous && { previous: previous.click }) };
 }
 
@@ -184,7 +184,7 @@ function nameLink(id: string, path: string | null): string {
 const neverBest: ReadonlySet<string> = new Set([othersKey, deletedKey, pressSource]);
 
 /** The row with the most clicks, or undefined if there is only one row. */
-function findBest(rows: readonly StatsRow[]): StatsRow | undefined {
+function findBest(rows: readonly LinkStatsRow[]): LinkStatsRow | undefined {
   if (rows.length < 2) return undefined;
   const apart = rows.filter(({ key }) => !neverBest.has(key));
   return apart.toSorted((one, other) => other.clicks - one.clicks)[0];
