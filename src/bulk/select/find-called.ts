@@ -1,39 +1,31 @@
 import type { FilterInput } from "../../contract/filters.ts";
 import { pickNamed } from "../../contract/rules/named-resource.ts";
-import { fold, isStorable } from "../../contract/text.ts";
-
-/** Links by their own name: in this case, or else in any. */
+import { isStorable } from "../../contract/text.ts";
 
 /**
- * `rows` are the links with exactly this name; if several have it, the name is ambiguous. If none
- * has it, `near` are those whose names contain the text. `listPage` reads the first page of the
- * links that match filters; `hasMore` is whether more pages follow.
+ * The links with exactly this name, in this case, or else in any; if several have it, the name is
+ * ambiguous. `listPage` reads the first page of the links that match filters; `hasMore` is whether
+ * more pages follow.
  */
-export async function findCalled<Link extends Named>(
+export async function findCalled<Link extends { readonly name?: unknown }>(
   given: string,
   listPage: (filters: readonly FilterInput[]) => Promise<{
     readonly rows: readonly Link[];
     readonly hasMore: boolean;
   }>,
-): Promise<{ readonly rows: readonly Link[]; readonly near: readonly Link[] }> {
+): Promise<readonly Link[]> {
   const value = given.trim();
-  if (value === "" || !isStorable(value)) return { rows: [], near: [] };
+  if (value === "" || !isStorable(value)) return [];
   const read = (condition: "eq" | "cont") => listPage([{ field: "name", condition, value }]);
+  const pick = (rows: readonly Link[]) =>
+    pickNamed(rows, value, {
+      unique: () => "",
+      name: ({ name }) => (typeof name === "string" ? name : ""),
+    });
   // A deployment that ignores filters answers with all, so that the rows are compared here too.
-  const same = pickNamed((await read("eq")).rows, value, byName);
-  if (same.length > 0) return { rows: same, near: [] };
-  const { rows: others, hasMore } = await read("cont");
-  const found = pickNamed(others, value, byName);
+  const same = pick((await read("eq")).rows);
+  if (same.length > 0) return same;
+  const { rows, hasMore } = await read("cont");
   // Behind what was read there may be another one of the same name.
-  if (found.length > 0 && !hasMore) return { rows: found, near: [] };
-  const near = others.filter((link) => fold(readName(link)).includes(fold(value)));
-  return { rows: [], near };
+  return hasMore ? [] : pick(rows);
 }
-
-type Named = { readonly name?: unknown };
-
-function readName({ name }: Named): string {
-  return typeof name === "string" ? name : "";
-}
-
-const byName = { unique: () => "", name: readName };

@@ -90,12 +90,11 @@ export async function findLinks(
   return { ...known, byOwnName: await findEach(asking, [...new Set(names)], findOwnName) };
 }
 
-async function findOwnName({ call, signal }: Asking, name: string): Promise<readonly ReadLink[]> {
-  const { rows } = await findCalled(name, async (filters) => {
+function findOwnName({ call, signal }: Asking, name: string): Promise<readonly ReadLink[]> {
+  return findCalled(name, async (filters) => {
     const page = await call(links.index, { filters, limit: paging.max_limit }, signal);
     return { rows: page.links, hasMore: typeof page.meta.next === "number" };
   });
-  return rows;
 }
 
 /** The links that a row may mean; several are ambiguous. */

@@ -98,6 +98,7 @@ export function createExploration(options: ExplorationOptions): Exploration {
 
   return {
     explore: async (age_ms) => {
+      if (!access.canLearn()) return;
       try {
         await running;
         await start(age_ms);

@@ -132,10 +132,9 @@ export async function findLink(given: string, call: NamingCall): Promise<readonl
   const same = pickNamedLinks(named, await listAtPaths(paths, named.exact, call));
   if (same.length > 0) return same;
   if (named.address !== undefined) return resolve(named.address, call);
-  const { rows } = await findCalled<JsonObject>(given, (filters) =>
+  return findCalled<JsonObject>(given, (filters) =>
     listPage(links.index, { filters, limit: paging.max_limit }, call),
   );
-  return rows;
 }
 
 /**

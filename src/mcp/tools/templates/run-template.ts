@@ -75,12 +75,6 @@ export const templateAdditions: readonly (readonly [Endpoint, Addition])[] = [
   [preview, previewAddition],
 ];
 
-type TemplateAct = {
-  readonly endpoint: Endpoint;
-  readonly input: JsonObject;
-  readonly state: TemplateState;
-};
-
 /** Saves, publishes, unpublishes or restores what was shown. */
 function writeTemplate(endpoint: Endpoint, given: JsonObject, call: Call): Promise<JsonObject> {
   return actAsShown(async () => {
@@ -88,7 +82,6 @@ function writeTemplate(endpoint: Endpoint, given: JsonObject, call: Call): Promi
     if (state.isAbsent && endpoint !== publish && endpoint !== save) throw refuseAbsent(endpoint);
     const input = endpoint === publish ? settleText(given, state, call) : given;
     if (endpoint.body !== undefined) await refuseForeignPage(input, state, call);
-    const act = { endpoint, input, state };
     const asks = state.isAbsent ? "never" : "after_many";
     // The arguments were checked by the entry's schema.
     const { id: target = "page_template" } = given as { readonly id?: string };
@@ -104,7 +97,7 @@ function writeTemplate(endpoint: Endpoint, given: JsonObject, call: Call): Promi
         if (endpoint.body !== undefined) await refuseUnpublishable(pickText(input), call);
         return previewWrite(endpoint, input, state, call);
       },
-      carryOut: () => carryOut(act, call),
+      carryOut: () => carryOut(endpoint, input, state, call),
     };
   }, call);
 }
@@ -140,7 +133,12 @@ function refuseAbsent(endpoint: Endpoint): unknown {
   return explainEnd({ tool: endpoint.tool, endpoint }, notFound(messages.template_not_found));
 }
 
-async function carryOut({ endpoint, input, state }: TemplateAct, call: Call): Promise<JsonObject> {
+async function carryOut(
+  endpoint: Endpoint,
+  input: JsonObject,
+  state: TemplateState,
+  call: Call,
+): Promise<JsonObject> {
   const known = {
     kind: findKind(endpoint),
     before: describeTemplate(state),
