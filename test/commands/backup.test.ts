@@ -37,7 +37,7 @@ const hostile = ['say "hi"\n', "日本語 🎉 é", "\u001b[31m\u202e\u2028\u202
 const listLinks = async ({ call }: Serving) => (await call("GET", "/links?limit=100")).body;
 const listJobs = async (data: string) => (await runJson(["jobs", "--data", data])).jobs;
 
-test("a restored folder has the rows, secrets and key of the one that was backed up", async () => {
+test("a restored folder has the same rows, secrets and key as the backed-up one", async () => {
   const app = { ios_app: { bundle_id: "com.shop", team_id: "TEAM000001" } };
   expect((await serving.call("POST", "/ios_apps", { body: app })).status).toBe(201);
   for (const [index, name] of hostile.entries()) {
@@ -59,7 +59,7 @@ test("a restored folder has the rows, secrets and key of the one that was backed
   expect(backup).toEqual({ file, bytes: size, made_at: expect.any(String), files });
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   expect(await readdir(dirname(file))).toEqual(["all.waypost", "data", "rows.csv"]);
-  // Any program can unpack it.
+  // A backup is a normal tar file.
   const { stdout } = spawnSync("tar", ["tzf", file], { encoding: "utf8" });
   expect(stdout.trim().split("\n")).toEqual(files);
 
@@ -84,7 +84,7 @@ test("a restored folder has the rows, secrets and key of the one that was backed
   expect(await listJobs(other.path)).toEqual(await listJobs(folder.path));
 });
 
-test("a backup of a store that two processes write to has whole transactions", async () => {
+test("a backup made while two processes write contains only complete transactions", async () => {
   await using busy = await createFolder();
   const servings = await startServes(busy.path, 2);
   const acknowledged = new Set<string>();
@@ -112,29 +112,29 @@ test("a backup of a store that two processes write to has whole transactions", a
   const read = (sql: string) => database.prepare(sql).all() as Readonly<Record<string, unknown>>[];
   const paths = new Set(read("select path from links").map(({ path }) => String(path)));
   expect([...before].filter((path) => !paths.has(path))).toEqual([]);
-  // Whatever one transaction wrote is there as a whole.
+  // Each transaction is there completely.
   expect(read("select links from tallies")).toEqual([{ links: paths.size }]);
   expect(read("select count(*) as count from addresses")).toEqual([{ count: paths.size }]);
   database.close();
 });
 
-describe("backup refuses a file that it cannot write, and changes nothing", () => {
+describe("backup refuses, and changes nothing for,", () => {
   test.each([
-    ["a file", async (path: string) => writeFile(path, "mine")],
-    ["a folder", async (path: string) => mkdir(path)],
-    ["a link to a file", async (path: string) => symlink("/etc/hostname", path)],
-    ["a link that leads nowhere", async (path: string) => symlink("nowhere", path)],
+    ["an existing file", async (path: string) => writeFile(path, "mine")],
+    ["an existing folder", async (path: string) => mkdir(path)],
+    ["a symbolic link to a file", async (path: string) => symlink("/etc/hostname", path)],
+    ["a dangling symbolic link", async (path: string) => symlink("nowhere", path)],
   ])("%s", async (what, make) => {
     const path = beside(what.replaceAll(" ", "-"));
     await make(path);
     const refused = await backUp(path);
     expect(refused).toMatchObject({ code: 2, stdout: "" });
     expect(refused.stderr).toBe(`waypost: "${path}" already exists. Choose a new name.\n`);
-    if (what === "a file") expect(await readFile(path, "utf8")).toBe("mine");
-    if (what === "a link that leads nowhere") expect(existsSync(beside("nowhere"))).toBe(false);
+    if (what === "an existing file") expect(await readFile(path, "utf8")).toBe("mine");
+    if (what === "a dangling symbolic link") expect(existsSync(beside("nowhere"))).toBe(false);
   });
 
-  test("a place that is not there, or takes no file", async () => {
+  test("a file in a missing folder or in one that cannot be written", async () => {
     const missing = await backUp(beside("none/b.waypost"));
     expect(missing).toMatchObject({ code: 2, stdout: "" });
     expect(missing.stderr).toContain("does not exist; create it");
@@ -143,7 +143,7 @@ describe("backup refuses a file that it cannot write, and changes nothing", () =
     expect(closed.stderr).toMatch(/cannot write to "[^"]+" \(\w+\); choose/);
   });
 
-  test("a folder without data, and one that another version has written", async () => {
+  test("a data folder without data or from another version", async () => {
     await using empty = await createFolder();
     const none = await run(["backup", beside("none.waypost"), "--data", empty.path]);
     expect(none).toMatchObject({ code: 2, stdout: "" });
@@ -159,7 +159,7 @@ describe("backup refuses a file that it cannot write, and changes nothing", () =
     expect(existsSync(beside("none.waypost"))).toBe(false);
   });
 
-  test.each([[[]], [["one", "two"]]])("the words %j", async (words) => {
+  test.each([[[]], [["one", "two"]]])("the arguments %j", async (words) => {
     const refused = await run(["backup", ...words, "--data", folder.path]);
     expect(refused).toMatchObject({ code: 2, stdout: "" });
     expect(refused.stderr).toContain("use backup FILE");
@@ -172,7 +172,7 @@ describe("a backup of a large store", () => {
     large = created;
     await plantEmbedded(large.path, [{ path: "first" }]);
     const database = openDatabase(join(large.path, "waypost.db"));
-    // Digits that compress badly: what is written is larger than any buffer.
+    // Digits that compress badly, so that the backup is larger than any buffer.
     database.exec(`
       insert into page_template_versions
       with recursive each(n) as (select 1 union all select n + 1 from each where n < 500)
@@ -186,29 +186,32 @@ describe("a backup of a large store", () => {
   const untilBegun = () =>
     waitUntil(async () => (await names()).some((name) => name.startsWith("b.")));
 
-  test.each(["SIGKILL", "SIGTERM", "SIGINT"] as const)("%s leaves no half file", async (signal) => {
-    const going = start();
-    await untilBegun();
-    going.send(signal);
-    const { code, stdout, stderr } = await going.finished;
-    expect(stdout).toBe("");
-    const left = (await names()).filter((name) => name !== "data");
-    for (const name of left) await rm(join(dirname(large.path), name), { recursive: true });
-    if (signal === "SIGKILL") {
-      expect(left).not.toContain("b");
-      expect(await start().finished).toMatchObject({ code: 0 });
-      return rm(join(dirname(large.path), "b"));
-    }
-    expect(left).toEqual([]);
-    expect({ code, stderr }).toEqual({
-      code: 130,
-      stderr: "waypost: stopped; no backup was written\n",
-    });
-  });
+  test.each(["SIGKILL", "SIGTERM", "SIGINT"] as const)(
+    "leaves no partial file after %s",
+    async (signal) => {
+      const going = start();
+      await untilBegun();
+      going.send(signal);
+      const { code, stdout, stderr } = await going.finished;
+      expect(stdout).toBe("");
+      const left = (await names()).filter((name) => name !== "data");
+      for (const name of left) await rm(join(dirname(large.path), name), { recursive: true });
+      if (signal === "SIGKILL") {
+        expect(left).not.toContain("b");
+        expect(await start().finished).toMatchObject({ code: 0 });
+        return rm(join(dirname(large.path), "b"));
+      }
+      expect(left).toEqual([]);
+      expect({ code, stderr }).toEqual({
+        code: 130,
+        stderr: "waypost: stopped; no backup was written\n",
+      });
+    },
+  );
 
-  test("a disk that takes no more is reported, and nothing is left", async () => {
+  test("reports a full disk and leaves no file", async () => {
     const before = await names();
-    // A limit on what a file may hold fails as a full disk does, where the signal is ignored.
+    // A limit on the file size fails like a full disk when the signal is ignored.
     const under = ["sh", "-c", `trap "" XFSZ; ulimit -f 4000; exec "$@"`, "sh"];
     const { code, stdout, stderr } = await start(under).finished;
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -217,7 +220,7 @@ describe("a backup of a large store", () => {
   });
 });
 
-test("a backup of a gateway has its state and its token", async () => {
+test("a backup of a gateway contains its state and its token", async () => {
   await using gateway = await createFolder();
   const env = { WAYPOST_BASE_URL: serving.places.url, WAYPOST_API_KEY: serving.key };
   const front = await startServe(gateway.path, [], { env });
@@ -231,7 +234,7 @@ test("a backup of a gateway has its state and its token", async () => {
   expect((await readdir(other.path)).toSorted()).toEqual(["http.token", "state.db"]);
 });
 
-test("a backup contains no visits that wait for an install, and no failed sign-ins", async () => {
+test("a backup contains no visits awaiting an install and no failed sign-ins", async () => {
   await using own = await createFolder();
   expect(await run(["keys", "create", "--data", own.path])).toMatchObject({ code: 0 });
   expect(await run(["jobs", "--data", own.path])).toMatchObject({ code: 0 });
@@ -250,7 +253,7 @@ test("a backup contains no visits that wait for an install, and no failed sign-i
   expect(tar.includes(mark)).toBe(false);
 });
 
-test("backup refuses a folder that was moved", async () => {
+test("backup refuses a folder whose data was moved by migrate", async () => {
   await using moved = await createFolder();
   expect(await run(["keys", "create", "--data", moved.path])).toMatchObject({ code: 0 });
   const to = join(dirname(moved.path), "new");

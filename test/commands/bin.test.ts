@@ -33,8 +33,8 @@ async function remove(path: string): Promise<void> {
 
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
 
-describe("what was deleted", () => {
-  test("is listed with names and times, a stranger's text made harmless", async () => {
+describe("a deleted link or app", () => {
+  test("is listed with its name and times, and control characters are escaped", async () => {
     const link = await make("/links", { path: "spring", name: "Spring\u001b[2J\u202e" });
     const app = await make("/ios_apps", iosApp);
     await remove(`/links/${link.id}`);
@@ -59,7 +59,7 @@ describe("what was deleted", () => {
     expect((await run(bin())).stdout).toBe(stdout);
   });
 
-  test("is brought back by its id, for the running service too", async () => {
+  test("is restored by its ID, also for the running server", async () => {
     const link = await make("/links", { path: "summer", name: "Newsletter" });
     const app = await make("/ios_apps", { ios_app: { ...iosApp.ios_app, bundle_id: "com.two" } });
     const path = `/links/${link.id}`;
@@ -86,7 +86,7 @@ describe("what was deleted", () => {
   test.each([
     ["taken", "Path has already been taken"],
     ["unknown", "; waypost bin list shows the IDs"],
-  ])("does not come back where it is %s, and a line says why", async (why, said) => {
+  ])("is not restored when its path or ID is %s, with the reason", async (why, said) => {
     const { id } = await make("/links", { path: `path-${why}` });
     await remove(`/links/${id}`);
     if (why === "taken") await make("/links", { path: `path-${why}` });
@@ -96,8 +96,8 @@ describe("what was deleted", () => {
   });
 });
 
-describe("emptying the bin", () => {
-  test("is refused where nobody can be asked, and nothing is lost", async () => {
+describe("waypost bin empty", () => {
+  test("deletes nothing when it cannot ask for approval", async () => {
     const { meta } = await runJson(bin("list"));
     expect(meta.count).toBeGreaterThan(0);
     const { code, stderr } = await run(bin("empty"));
@@ -107,7 +107,7 @@ describe("emptying the bin", () => {
     expect((await runJson(bin("list"))).meta).toEqual(meta);
   });
 
-  test("says how many are gone, for ever", async () => {
+  test("reports how many links and apps were permanently deleted", async () => {
     const link = await make("/links", { path: "lost" });
     await remove(`/links/${link.id}`);
     const { meta } = await runJson(bin("list"));
@@ -117,7 +117,7 @@ describe("emptying the bin", () => {
     expect((await serving.call("POST", `/links/${link.id}/restore`)).status).toBe(404);
   });
 
-  test("leaves another project's alone", async () => {
+  test("does not touch deleted links of another project", async () => {
     const made = ["projects", "create", "--name", "Other", "--subdomain", "other"];
     await runJson([...made, "--data", folder.path]);
     const { id } = await make("/links", { path: "kept" });
@@ -133,7 +133,7 @@ test.each([
   [["empty", "all"], "use bin [list]"],
   [["restore"], "use bin [list]"],
   [["list", "--page", "0"], "--page must be"],
-])("bin %j is refused with what to use", async (words, said) => {
+])("waypost bin %j is refused with the correct usage", async (words, said) => {
   const { code, stderr } = await run(bin(...words));
   expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
 });

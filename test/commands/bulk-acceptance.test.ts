@@ -7,12 +7,12 @@ import { connectV1, connectV2, type Connected, type Reply } from "../support/mcp
 import { plantEmbedded } from "./plant-embedded.ts";
 
 /**
- * "Every link whose name contains spring gets this url", in a project of five thousand links, by
- * the built command and real clients, at the pace of the budget.
+ * A change of all links whose name contains "spring", in a project of five thousand links. It uses
+ * the built command and real clients at the speed of the rate limit.
  */
 
 const count = 5000;
-/** So many that a person types their number. */
+/** More links than can be approved without typing their number. */
 const springs = 51;
 const oldUrl = "https://shop.example/spring-24";
 const newUrl = "https://shop.example/spring-25";
@@ -27,7 +27,7 @@ const links = Array.from({ length: count }, (_, index) => {
 const named = links.filter(({ name }) => name.includes("SPRING")).length;
 
 test.concurrent.each(["modern", "v1"] as const)(
-  "planned, declined, approved, killed on the way, resumed and undone (%s)",
+  "a change of many links is declined, approved, killed, resumed and undone (%s)",
   async (era) => {
     await using folder = await createUsedFolder();
     await plantEmbedded(folder.path, links);
@@ -35,7 +35,7 @@ test.concurrent.each(["modern", "v1"] as const)(
     let reply: Reply = { action: "decline" };
     const elicit = async (message: string) => {
       asked.push(message);
-      // What comes back at once was shown to nobody.
+      // A reply without a delay would count as not shown to the user.
       await setTimeout(400);
       return reply;
     };
@@ -71,7 +71,7 @@ test.concurrent.each(["modern", "v1"] as const)(
     const told: { readonly progress: number; readonly total?: number | undefined }[] = [];
     const applying = first.callTool("apply_plan", { plan_id: plan.id }, (progress) => {
       told.push(progress);
-      // A client tells of its own rounds as well, which have no total.
+      // A client also reports its own rounds, which have no total.
       const isHalfWay = progress.total !== undefined && progress.progress > 0;
       if (isHalfWay) process.kill(first.process?.pid ?? 0, "SIGKILL");
     });
@@ -104,7 +104,7 @@ test.concurrent.each(["modern", "v1"] as const)(
   },
 );
 
-/** Of the links that the sentence named. */
+/** Counts the matching links with each address. */
 async function countUrls({ callTool }: Pick<Connected, "callTool">) {
   const { links: found } = (await callTool("list_links", { filters, limit: 100 })).structured;
   const count = (url: string) =>

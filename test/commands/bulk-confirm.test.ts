@@ -5,7 +5,7 @@ import type { BulkSession } from "../../src/commands/bulk/bulk-session.ts";
 import { openBulk, type TimelessBulk } from "../bulk/timeless-bulk.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** What has to be typed before links change, by how many of them there are. */
+/** What a user must type to approve a change of few or many links. */
 
 let world: World;
 let timeless: TimelessBulk;
@@ -32,7 +32,7 @@ afterEach(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-/** Imports so many links by that name, with this answer at the prompt. */
+/** Imports this many links with that name, and types the answer at the prompt. */
 async function importLinks(count: number, name: string, typed: string): Promise<boolean> {
   const rows = Array.from({ length: count }, (_, index) => ({ path: `p${index}`, name }));
   const made = await desk.bulk.plan({ operation: "upsert", source: { rows } }, desk.owner);
@@ -46,14 +46,14 @@ async function countNamed(name: string): Promise<number> {
   return (await world.call("GET", "/links", { query: `q[name_eq]=${name}` })).body.meta.count;
 }
 
-test("fifty overwritten links take a yes, and any number of new ones does", async () => {
+test("overwriting fifty links or creating any number needs a typed yes", async () => {
   expect(await importLinks(120, "old", "yes")).toBe(true);
   expect(await importLinks(50, "new", "yes")).toBe(true);
   expect(await countNamed("new")).toBe(50);
   expect(said).toContain("Type yes to continue: ");
 });
 
-test("fifty-one take their number, and nothing else", async () => {
+test("overwriting fifty-one links needs their number typed", async () => {
   await importLinks(51, "old", "yes");
   for (const typed of ["yes", "50", "all"]) {
     expect(await importLinks(51, "new", typed)).toBe(false);
@@ -64,7 +64,7 @@ test("fifty-one take their number, and nothing else", async () => {
   expect(await countNamed("new")).toBe(51);
 });
 
-test("the plan stands above the question", async () => {
+test("an import shows its plan above the question", async () => {
   await importLinks(3, "old", "yes");
   said = "";
   await importLinks(5, "new", "no");

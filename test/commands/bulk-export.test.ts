@@ -14,14 +14,14 @@ import {
 } from "../support/command.ts";
 import { startDeployment } from "../support/remote.ts";
 
-/** `waypost export`: every link as one file, which gives back the same when it is imported. */
+/** `waypost export`: every link in one file, which changes nothing when it is imported. */
 
 let folder: Folder;
 let serving: Serving;
 let files: string;
 
 const long = "x".repeat(4000);
-/** Texts that a spreadsheet would run, a terminal obey, or a careless reader break. */
+/** Texts that a spreadsheet or a terminal would run, or a careless parser would break. */
 const hostile = [
   "=1+1",
   "'=1+1",
@@ -47,7 +47,7 @@ beforeAll(async () => {
     const link = { path: `hostile-${index}`, url: "https://x.example/?a=1&b=2", name, ios_app };
     expect((await serving.call("POST", "/links", { body: link })).status).toBe(201);
   }
-  // More than a page of the API's, and more than a chunk of a stream.
+  // More than a page of the API and more than a chunk of a stream.
   for (let turn = 0; turn < 110; turn += 1) {
     const link = { path: `plain-${turn}`, url: "https://x.example/", social_description: long };
     expect((await serving.call("POST", "/links", { body: link })).status).toBe(201);
@@ -65,8 +65,8 @@ const importFile = (...words: readonly string[]) =>
 
 const total = hostile.length + 110;
 
-describe.each(["csv", "json"])("as %s", (format) => {
-  test("every link is there once, and an import of it has nothing to change", async () => {
+describe.each(["csv", "json"])("an export as %s", (format) => {
+  test("contains every link once, and importing it changes nothing", async () => {
     const file = join(files, `whole.${format}`);
     const written = await exportLinks("--format", format, "--output", file);
     expect(written).toMatchObject({ code: 0, stdout: "" });
@@ -83,11 +83,11 @@ describe.each(["csv", "json"])("as %s", (format) => {
     });
   });
 
-  test("the same comes back through a pipe into another folder, text for text", async () => {
+  test("can be piped into an import of another folder and keeps every text", async () => {
     const { stdout } = await exportLinks("--format", format, "--filter", "path_start=hostile");
     await using elsewhere = await createFolder();
     const data = ["--data", elsewhere.path];
-    // An app has another id there, and an export names it by nothing else.
+    // The app has another ID there, and the export names it only by ID.
     const input = dropIds(stdout, format);
     const made = await run(["import", "-", "--yes", "--json", ...data], { input });
     expect(made).toMatchObject({ code: 0 });
@@ -98,7 +98,7 @@ describe.each(["csv", "json"])("as %s", (format) => {
   });
 });
 
-test("without --format a file's name tells it", async () => {
+test("without --format the file name determines the format of an export", async () => {
   const file = join(files, "named.json");
   await exportLinks("--output", file, "--filter", "path_eq=plain-1");
   expect(JSON.parse(await readFile(file, "utf8"))).toMatchObject([{ path: "plain-1" }]);
@@ -110,8 +110,8 @@ async function findPaths(...filters: readonly string[]): Promise<readonly string
   return JSON.parse(stdout).map(({ path }: { path: string }) => path);
 }
 
-describe("filters", () => {
-  test("all hold together, lists and booleans are read as such", async () => {
+describe("export filters", () => {
+  test("are combined, and accept lists and booleans", async () => {
     expect(await findPaths("path_in=plain-1,plain-2,none")).toEqual(["plain-1", "plain-2"]);
     expect(await findPaths('path_in=["plain-1"]')).toEqual(["plain-1"]);
     expect(await findPaths("name_present=true")).toHaveLength(hostile.length);
@@ -122,7 +122,7 @@ describe("filters", () => {
     expect(await findPaths("ios_app_name_empty=false")).toHaveLength(hostile.length);
   });
 
-  test("one text is looked for everywhere", async () => {
+  test("include --search, which matches text in any field", async () => {
     const { stdout } = await exportLinks(
       "--format",
       "json",
@@ -145,8 +145,8 @@ describe("filters", () => {
     ["url_empty=perhaps", "needs true or false"],
     ["created_at_gt=soon", "needs a date"],
     ["name_present=perhaps", "needs true or false"],
-  ])("%s is refused before anything is read", async (filter, message) => {
-    // Nobody answers there, which would be told of if anybody were asked.
+  ])("reject %s before any request", async (filter, message) => {
+    // Nothing listens on this port, so a request would cause a different error.
     const env = { WAYPOST_BASE_URL: "http://127.0.0.1:9", WAYPOST_API_KEY: "key" };
     const finished = await run(["export", "--data", folder.path, "--filter", filter], { env });
     expect(finished).toMatchObject({ code: 2, stdout: "" });
@@ -154,17 +154,17 @@ describe("filters", () => {
     expect(finished.stderr).toContain(message);
   });
 
-  test("of one field and condition there is one", async () => {
+  test("may not repeat the same field and condition", async () => {
     const twice = ["--filter", "name_cont=a", "--filter", "name_cont=b"];
     expect((await exportLinks(...twice)).stderr).toContain("is given twice");
   });
 });
 
-describe("a file", () => {
-  test("that is there stays as it is, unless --force says otherwise", async () => {
+describe("an export file", () => {
+  test("that exists is not overwritten without --force", async () => {
     const file = join(files, "mine.csv");
     await writeFile(file, "mine");
-    // Nobody answers there, which would be told of if anybody were asked.
+    // Nothing listens on this port, so a request would cause a different error.
     const env = { WAYPOST_BASE_URL: "http://127.0.0.1:9", WAYPOST_API_KEY: "key" };
     const refused = await run(["export", "--output", file, "--data", folder.path], { env });
     expect(refused).toMatchObject({ code: 2, stdout: "" });
@@ -175,7 +175,7 @@ describe("a file", () => {
     expect(await readFile(file, "utf8")).toMatch(/^id,name,path,/);
   });
 
-  test("is its owner's alone, and has no draft beside it", async () => {
+  test("is readable only by its owner, and no temporary file remains", async () => {
     const file = join(files, "rights.csv");
     await exportLinks("--output", file);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
@@ -187,7 +187,7 @@ describe("a file", () => {
     ]);
   });
 
-  test("is not begun where the deployment cannot be read", async () => {
+  test("is not created when the server rejects the request", async () => {
     const file = join(files, "never.csv");
     const env = { WAYPOST_BASE_URL: serving.places.url, WAYPOST_API_KEY: "no-key" };
     const refused = await run(["export", "--output", file, "--data", folder.path], { env });
@@ -199,15 +199,15 @@ describe("a file", () => {
   });
 
   test.each([
-    ["in a folder that there is not", "nowhere/links.csv", 'links.csv" (ENOENT)'],
+    ["in a missing folder", "nowhere/links.csv", 'links.csv" (ENOENT)'],
     ["that is a folder", ".", "is not a regular file"],
-  ])("%s is refused with the cause", async (_, name, message) => {
+  ])("%s is refused with the reason", async (_, name, message) => {
     const refused = await exportLinks("--output", join(files, name), "--force");
     expect(refused).toMatchObject({ code: 2, stdout: "" });
     expect(refused.stderr).toContain(message);
   });
 
-  test("is never put in the place of what is no file", async () => {
+  test("never replaces a socket", async () => {
     const place = join(files, "socket");
     const listening = createServer().listen(place);
     await once(listening, "listening");
@@ -218,15 +218,15 @@ describe("a file", () => {
   });
 });
 
-describe.runIf(existsSync("/dev/full"))("where stdout is full", () => {
+describe.runIf(existsSync("/dev/full"))("an export to a full stdout", () => {
   const under = ["sh", "-c", 'exec "$@" > /dev/full', "sh"];
   const told = { code: 2, stdout: "", stderr: "waypost: cannot write to stdout (ENOSPC)\n" };
 
-  test("that is told in one line", async () => {
+  test("fails with one line", async () => {
     expect(await run(["export", "--data", folder.path], { under })).toEqual(told);
   });
 
-  test("what is still to be read is not waited for", async () => {
+  test("fails without waiting for unread pages", async () => {
     const id = "0190a000-0000-7000-8000-000000000000";
     const meta = { page: 1, limit: 1, count: 2, last: 2, from: 1, to: 1, next: 2 };
     const body = JSON.stringify({ links: [{ id, path: "spring" }], meta });
@@ -239,12 +239,12 @@ describe.runIf(existsSync("/dev/full"))("where stdout is full", () => {
     await using elsewhere = await createFolder();
     const env = { WAYPOST_BASE_URL: silent.url, WAYPOST_API_KEY: "key" };
     expect(await run(["export", "--data", elsewhere.path], { under, env })).toEqual(told);
-    // Nor is it asked for again.
+    // The page is not requested again either.
     expect(silent.requests.length).toBeLessThan(3);
   });
 });
 
-test("a remote deployment is exported as an embedded one is", async () => {
+test("an export from a remote server is the same as from the embedded database", async () => {
   const filter = ["--filter", "url_cont=a=1", "--search", "hostile"];
   const own = await exportLinks(...filter);
   await using elsewhere = await createFolder();
@@ -257,14 +257,14 @@ test.each([
   [["--format", "xml"], "choose one of csv, json"],
   [["--json"], "use --format json"],
   [["links.csv"], 'export does not take "links.csv"'],
-])("export %j is refused in one line", async (words, message) => {
+])("waypost export %j is refused in one line", async (words, message) => {
   const refused = await exportLinks(...words);
   expect(refused).toMatchObject({ code: 2, stdout: "" });
   expect(refused.stderr).toMatch(/^waypost: [^\n]+\n$/);
   expect(refused.stderr).toContain(message);
 });
 
-test("a folder without data is a mistyped one, and nothing is made there", async () => {
+test("an export from a folder without data is refused and creates nothing", async () => {
   await using nothing = await createFolder();
   const refused: Finished = await run(["export", "--data", nothing.path]);
   expect(refused).toMatchObject({ code: 2, stdout: "" });
@@ -272,7 +272,7 @@ test("a folder without data is a mistyped one, and nothing is made there", async
   await expect(stat(nothing.path)).rejects.toThrow("ENOENT");
 });
 
-/** Without the ids of links and apps, which mean nothing elsewhere. */
+/** Removes the IDs of links and apps, which are different in another folder. */
 function dropIds(text: string, format: string): string {
   if (format === "csv") return text.replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}/g, "");
   const kept = JSON.parse(text).map((link: object) =>

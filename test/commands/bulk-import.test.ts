@@ -7,7 +7,7 @@ import { begin, createUsedFolder, run, startServe, type Folder } from "../suppor
 import { openForEach } from "../support/open-for.ts";
 import { listEmbedded } from "./plant-embedded.ts";
 
-/** `waypost import FILE`: the plan is shown, confirmed, and applied to the last row. */
+/** `waypost import FILE`: the plan is shown, approved and applied. */
 
 let folder: Folder;
 
@@ -36,7 +36,7 @@ const header = [
   "android_app.package_name",
 ];
 
-/** A record with these cells and no others. */
+/** Returns a CSV row with only these cells filled. */
 function writeRow(cells: Readonly<Record<string, string>>): string {
   return header.map((name) => cells[name] ?? "").join(",");
 }
@@ -70,7 +70,7 @@ const mistakes: readonly (readonly [string, RegExp])[] = [
   [`"m20"x${writeRow({})}`, /quote/],
 ];
 
-test("a CSV with twenty kinds of mistakes gets twenty clear lines and writes nothing", async () => {
+test("an import reports twenty kinds of mistakes with their lines and writes nothing", async () => {
   const sound = writeRow({ path: "sound", url: "https://x.example/" });
   const rows = [header.join(","), sound, ...mistakes.map(([row]) => row)];
   const finished = await importText(rows.join("\n"), "--yes", "--json");
@@ -88,10 +88,10 @@ test("a CSV with twenty kinds of mistakes gets twenty clear lines and writes not
   expect(await listLinks()).toEqual([]);
 });
 
-describe("a plan", () => {
+describe("an import plan", () => {
   const rows = "path,url,name\na,https://x.example/a,A\nb,https://x.example/b,B\n";
 
-  test("is shown and goes no further where nobody can be asked", async () => {
+  test("is only shown when the command cannot ask for approval", async () => {
     const finished = await importText(rows);
     expect(finished).toMatchObject({ code: 2, stdout: "" });
     expect(finished.stderr).toContain("Plan: 2 to create.\n");
@@ -102,7 +102,7 @@ describe("a plan", () => {
     expect(await listLinks()).toEqual([]);
   });
 
-  test("shows what would be overwritten, before and after, and what would stay", async () => {
+  test("shows overwritten fields before and after, and counts unchanged links", async () => {
     expect(await importText(rows, "--yes")).toMatchObject({ code: 0 });
     const changed = rows.replace(",A", ",New").replace("/b,B", "/b,B");
     const { stderr } = await importText(changed);
@@ -112,13 +112,13 @@ describe("a plan", () => {
     expect(await listLinks("q[name_eq]=New")).toEqual([]);
   });
 
-  test("that changes nothing says so and is done", async () => {
+  test("that changes nothing says so and succeeds", async () => {
     await importText(rows, "--yes");
     const finished = await importText(rows);
     expect(finished).toMatchObject({ code: 0, stdout: "There is nothing to change.\n" });
   });
 
-  test("leaves out what is not there, applies the rest, and does not call that whole", async () => {
+  test("leaves out missing links, applies the rest and exits with 1", async () => {
     await importText(rows, "--yes");
     const words = ["--operation", "update", "--yes"];
     const finished = await importText("path,name\na,New\nnone,New\n", ...words);
@@ -129,7 +129,7 @@ describe("a plan", () => {
     expect((await listLinks()).map(({ name }) => name)).toEqual(["New", "B"]);
   });
 
-  test("with an invalid row still lists up to 50 rows that it leaves out, and why", async () => {
+  test("with an invalid row still lists up to 50 rows that are left out, and why", async () => {
     const rows = Array.from({ length: 53 }, (_, index) => `none-${index},New`);
     const text = `path,name\n%zz,New\n${rows.join("\n")}\n`;
     const { code, stderr } = await importText(text, "--operation", "update", "--yes");
@@ -141,7 +141,7 @@ describe("a plan", () => {
     expect(stderr).toContain("\nleft out: and 3 more\n");
   });
 
-  test("says how many rows were left out, and why the first one was", async () => {
+  test("says how many rows were left out, with the reason for the first one", async () => {
     await importText(rows, "--yes");
     const words = ["--operation", "update", "--yes"];
     const { stderr } = await importText("path,name\na,New\nx,New\ny,New\n", ...words);
@@ -153,14 +153,14 @@ describe("a plan", () => {
     );
   });
 
-  test("to delete deletes, and no more than its rows", async () => {
+  test("to delete removes only the links of its rows", async () => {
     await importText(rows, "--yes");
     const finished = await importText("path\na\n", "--operation", "delete", "--yes");
     expect(finished).toMatchObject({ code: 0 });
     expect((await listLinks()).map(({ path }) => path)).toEqual(["b"]);
   });
 
-  test("shows hostile texts of a file and of a link by their numbers", async () => {
+  test("shows control characters from a file or a link as escapes", async () => {
     const name = "\u001b]0;owned\u0007\u009b2J\u202egnp";
     const row = `path,name\nh,"${name}"\n`;
     const made = await importText(row, "--yes");
@@ -185,7 +185,7 @@ async function write(name: string, text: string | Uint8Array): Promise<string> {
 
 const importFile = (file: string) => run(["import", file, "--yes", "--json", ...data()]);
 
-describe("a file", () => {
+describe("an import file", () => {
   test.each([
     ["links.json", '[{"path":"a","url":"https://x.example/"}]'],
     ["links.txt", '\ufeff\n  [{"path":"a","url":"https://x.example/"}]'],
@@ -201,13 +201,13 @@ describe("a file", () => {
       "bitly.json",
       '{"links":[{"link":"https://bit.ly/a","long_url":"https://x.example/","tags":["x"]}]}',
     ],
-  ])("%s is read by what is in it", async (name, text) => {
+  ])("%s is recognized by its content", async (name, text) => {
     const finished = await importFile(await write(name, text));
     expect(finished).toMatchObject({ code: 0 });
     expect(await listLinks()).toMatchObject([{ path: "a", url: "https://x.example/" }]);
   });
 
-  test("of another service says what of it was not taken over", async () => {
+  test("from another service lists the columns that are not imported", async () => {
     const text = 'link,long_url,title,tags\nbit.ly/a,https://x.example/,Name,"x, y"\n';
     const { stdout, stderr } = await importFile(await write("bitly.csv", text));
     expect(stderr).toContain('not imported: "tags" (1 value, such as "x, y")');
@@ -216,7 +216,7 @@ describe("a file", () => {
     ]);
   });
 
-  test("of Firebase warns of rows without a destination, and of archived rows", async () => {
+  test("from Firebase gets warnings for rows without a destination and archived rows", async () => {
     const text = [
       "Short link,Deep link (link),Desktop fallback link (ofl),Archived?",
       "https://x.page.link/whole,https://x.example/,,false",
@@ -236,7 +236,7 @@ describe("a file", () => {
     expect(JSON.parse(stdout).plan.warnings).toEqual(warnings);
   });
 
-  test("of Bitly counts rows in JSON, and a single archived one", async () => {
+  test("from Bitly as JSON gets a warning with the number of its archived row", async () => {
     const text = JSON.stringify([
       { link: "https://bit.ly/a", long_url: "https://x.example/" },
       { link: "https://bit.ly/b", long_url: "https://x.example/", archived: true },
@@ -254,7 +254,7 @@ describe("a file", () => {
       "is nested too deeply",
     ],
     ["latin.json", Buffer.from('[{"name":"é"}]', "latin1"), "is not UTF-8"],
-  ])("%s is refused before anything is opened for it", async (name, text, message) => {
+  ])("%s is refused before any data is opened", async (name, text, message) => {
     const finished = await importFile(await write(name, text));
     expect(finished).toMatchObject({ code: 2, stdout: "" });
     expect(finished.stderr).toMatch(/^waypost: [^\n]+; nothing was changed\n$|save it as UTF-8\n$/);
@@ -266,7 +266,7 @@ describe("a file", () => {
     ["header.csv", "path,url\n", "It has no rows"],
     ["latin.csv", Buffer.from("path,name\na,é\n", "latin1"), "not UTF-8"],
     ["typo.csv", "path,urls\na,https://x.example/\n", "did you mean url?"],
-  ])("%s has a fault that is named", async (name, text, message) => {
+  ])("%s is rejected with the reason", async (name, text, message) => {
     const finished = await importFile(await write(name, text));
     expect(finished.code).toBe(1);
     expect(finished.stderr).toContain(message);
@@ -281,7 +281,7 @@ describe("a file", () => {
     [["package.json", "--operation", "drop"], "choose one of upsert, update, delete"],
     [["package.json", "--mode", "read-only"], "read-only"],
     [["package.json", "--format", "csv"], "unknown flag --format"],
-  ])("import %j is refused in one line", async (words, message) => {
+  ])("and other arguments: waypost import %j is refused in one line", async (words, message) => {
     const finished = await run(["import", ...words, "--yes", ...data()]);
     expect(finished).toMatchObject({ code: 2, stdout: "" });
     expect(finished.stderr).toMatch(/^waypost: [^\n]+\n$/);
@@ -289,8 +289,8 @@ describe("a file", () => {
   });
 });
 
-describe("with a deployment elsewhere", () => {
-  test("the same command works with its key, and shows another key nothing of it", async () => {
+describe("an import to a remote server", () => {
+  test("works with its key, and its job is hidden from another key", async () => {
     await using elsewhere = await createUsedFolder();
     await using serving = await startServe(elsewhere.path);
     const env = { WAYPOST_BASE_URL: serving.places.url, WAYPOST_API_KEY: serving.key };
@@ -308,12 +308,12 @@ describe("with a deployment elsewhere", () => {
 
   test.each([
     [
-      "a key that is none",
+      "an invalid key",
       { WAYPOST_API_KEY: "none" },
       /answered: "API key is invalid\."; set another key/,
     ],
     ["no key", {}, /^no key is set; set WAYPOST_API_KEY/],
-  ])("%s is told of with what to do, and nothing is sent", async (_, more, message) => {
+  ])("with %s fails with advice and sends nothing", async (_, more, message) => {
     await using elsewhere = await createUsedFolder();
     await using serving = await startServe(elsewhere.path);
     const env = { WAYPOST_BASE_URL: serving.places.url, ...more };
@@ -324,7 +324,7 @@ describe("with a deployment elsewhere", () => {
     expect((await serving.call("GET", "/links")).body.meta.count).toBe(0);
   });
 
-  test("an address where nobody answers is named", async () => {
+  test("fails with the setting to check when its address does not respond", async () => {
     const env = { WAYPOST_BASE_URL: "http://127.0.0.1:9", WAYPOST_API_KEY: "key" };
     const input = "path,url\na,https://x.example/\n";
     const refused = await run(["import", "-", "--yes", ...data()], { env, input });
@@ -333,7 +333,7 @@ describe("with a deployment elsewhere", () => {
   });
 });
 
-test("Ctrl-C while the plan is made changes nothing", async () => {
+test("Ctrl-C while an import is planned changes nothing", async () => {
   // A file that never ends.
   const input = new PassThrough();
   input.write("path,url\na,https://x.example/\n");

@@ -10,7 +10,7 @@ import { openForEach } from "../support/open-for.ts";
 import { listEmbedded } from "./plant-embedded.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** `waypost jobs`: what was stopped half way is seen, gone on with, called off and undone. */
+/** `waypost jobs`: interrupted jobs are listed, resumed, cancelled and undone. */
 
 let folder: Folder;
 let file: string;
@@ -22,7 +22,7 @@ openForEach(createUsedFolder, async (opened) => {
 
 const data = () => ["--data", folder.path];
 
-/** A file of links whose names tell which writing they are from. */
+/** Writes a file of links with a name that shows which import they are from. */
 async function writeLinks(name: string, count: number): Promise<void> {
   const rows = Array.from({ length: count }, (_, index) => `p${index},https://x.example/,${name}`);
   await writeFile(file, `path,url,name\n${rows.join("\n")}\n`);
@@ -30,7 +30,7 @@ async function writeLinks(name: string, count: number): Promise<void> {
 
 const countLinks = async (filter?: string) => (await listEmbedded(folder.path, filter)).length;
 
-/** Imports so many links that most are left when the first of them were told of, and stops. */
+/** Starts an import of many links, and stops it after the first progress line. */
 async function importHalf(signal: "SIGINT" | "SIGTERM", words: readonly string[] = []) {
   await writeLinks("new", many);
   const running = begin(["import", file, "--yes", ...words, ...data()]);
@@ -41,7 +41,7 @@ async function importHalf(signal: "SIGINT" | "SIGTERM", words: readonly string[]
 
 const many = 300;
 
-test.each(["SIGINT", "SIGTERM"] as const)("%s stops an import cleanly", async (signal) => {
+test.each(["SIGINT", "SIGTERM"] as const)("%s interrupts a running import", async (signal) => {
   const stopped = await importHalf(signal);
   expect(stopped.code).toBe(130);
   const [, id = "", done = ""] =
@@ -65,7 +65,7 @@ test.each(["SIGINT", "SIGTERM"] as const)("%s stops an import cleanly", async (s
   );
 });
 
-test("with --json a stopped import is one document, and nothing else is on stdout", async () => {
+test("an interrupted import with --json prints one JSON document", async () => {
   const stopped = await importHalf("SIGINT", ["--json"]);
   expect(stopped.code).toBe(130);
   const { plan, job } = JSON.parse(stopped.stdout);
@@ -75,7 +75,7 @@ test("with --json a stopped import is one document, and nothing else is on stdou
   expect(job.next).toBe(`waypost jobs resume ${job.id}`);
 });
 
-test("a job is undone with the same plan and question, and can be done again", async () => {
+test("undoing a job shows a plan and asks, and the undo can itself be undone", async () => {
   await writeLinks("old", few);
   await run(["import", file, "--yes", ...data()]);
   await writeLinks("new", few);
@@ -94,13 +94,13 @@ test("a job is undone with the same plan and question, and can be done again", a
 
 const few = 8;
 
-/** Of a new link it is asked whether its path is free. */
+/** Matches the requests that look up the paths of new links from this one on. */
 const asksFrom = (first: number) => (url: string) =>
   Number(/path_eq\]=p(\d+)/.exec(url)?.[1] ?? 0) >= first;
 
-/** A deployment that can be kept from answering decides how far the job comes. */
-describe("a job that is stopped half way", () => {
-  /** Rows that are done; whoever asks for a later one's link waits. */
+/** A server that can delay its responses decides how far the job gets. */
+describe("a job", () => {
+  /** The number of rows that are done before requests for later rows have to wait. */
   const done = 3;
   let world: World;
   let hostile: Hostile;
@@ -127,7 +127,7 @@ describe("a job that is stopped half way", () => {
     return { ...finished, told: JSON.parse(finished.stdout) };
   }
 
-  /** Begins an import, and waits until so much of it is done; what is asked of later rows waits. */
+  /** Starts an import and waits for this progress. Requests for later rows have to wait. */
   async function importTo(told: string, isLater: (url: string) => boolean, isJson = false) {
     hostile.hold(isLater, gate);
     const running = startImport(...(isJson ? ["--json"] : []));
@@ -148,7 +148,7 @@ describe("a job that is stopped half way", () => {
   const showPage = async (id: string, page: number): Promise<Shown> =>
     (await runJson("jobs", "show", id, "--page", String(page))).told;
 
-  test("is done to its end by jobs resume", async () => {
+  test("interrupted by Ctrl-C is completed by waypost jobs resume", async () => {
     await writeLinks("new", few);
     const running = await importTo("3 of 8", asksFrom(done));
     running.send("SIGINT");
@@ -167,10 +167,10 @@ describe("a job that is stopped half way", () => {
     expect(await command("jobs", "resume", id)).toMatchObject({ code: 0 });
   });
 
-  test("by a kill is gone on with, and each link is there once", async () => {
+  test("whose process was killed is resumed and creates each link once", async () => {
     await writeLinks("new", few);
     onStall = () => running.send("SIGKILL");
-    // What the killed process has asked for last is done, and it has not heard of it.
+    // The last request of the killed process was carried out, but it got no response.
     hostile.plan({ writes: [...Array<Fault>(done).fill("honest"), "stall after"] });
     const running = startImport();
     expect((await running.finished).code).toBeNull();
@@ -184,7 +184,7 @@ describe("a job that is stopped half way", () => {
     expect(hostile.carriedOut.filter((line) => line.startsWith("POST"))).toHaveLength(few);
   });
 
-  test("by a refusal says why, and goes on when it may again", async () => {
+  test("interrupted by a refusal shows the reason and can be resumed later", async () => {
     await writeLinks("new", few);
     const running = await importTo("3 of 8", asksFrom(done));
     await suspend(true);
@@ -202,8 +202,8 @@ describe("a job that is stopped half way", () => {
     expect(await countNamed("new")).toBe(few);
   });
 
-  test("by another process is called off, and its rows are told apart", async () => {
-    // More than a page of receipts, and a tenth is told of.
+  test("of another process can be cancelled and lists done and remaining rows", async () => {
+    // More rows than a page of receipts. Progress is shown for each tenth.
     const total = 101;
     await writeLinks("new", total);
     const running = await importTo("11 of 101", asksFrom(11));
@@ -227,7 +227,7 @@ describe("a job that is stopped half way", () => {
     expect(outcomes.filter((outcome) => outcome === "left")).toHaveLength(counts.left);
   });
 
-  test("tells the rows that could not be done, with the reason, and ends with 1", async () => {
+  test("lists its rejected rows with the reason and exits with 1", async () => {
     const ids: string[] = [];
     for (let index = 0; index < few; index += 1) {
       const body = { path: `p${index}`, url: "https://x.example/", name: "old" };
@@ -260,7 +260,7 @@ type Shown = {
   readonly meta: object;
 };
 
-describe("where there is no job yet", () => {
+describe("without any job", () => {
   let empty: Folder;
   const none = "AAAAAAAAAAAAAAAAAAAAAA";
   const jobs = (...words: readonly string[]) => run(["jobs", ...words, "--data", empty.path]);
@@ -274,7 +274,7 @@ describe("where there is no job yet", () => {
     await empty[Symbol.asyncDispose]();
   });
 
-  test("the list says so", async () => {
+  test("waypost jobs says so", async () => {
     const stderr = "This key has no jobs. waypost import starts one.\n";
     expect(await jobs()).toEqual({ code: 0, stdout: "", stderr });
     const { stdout } = await jobs("list", "--json");
@@ -290,7 +290,7 @@ describe("where there is no job yet", () => {
     [["list", "--page", "0"], "--page must be a whole number"],
     [["resume", none, "--mode", "read-only"], "jobs resume changes links"],
     [["undo", none, "--mode", "read-only"], "jobs undo changes links"],
-  ])("jobs %j is refused in one line", async (words, message) => {
+  ])("waypost jobs %j is refused in one line", async (words, message) => {
     const finished = await jobs(...words);
     expect(finished).toMatchObject({ code: 2, stdout: "" });
     expect(finished.stderr).toMatch(/^waypost: [^\n]+\n$/);
@@ -298,6 +298,6 @@ describe("where there is no job yet", () => {
   });
 });
 
-test("a folder without data is a mistyped one", async () => {
+test("waypost jobs refuses a folder without data", async () => {
   expect((await run(["jobs", ...data()])).stderr).toContain("choose another with --data");
 });

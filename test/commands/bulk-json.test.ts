@@ -5,7 +5,7 @@ import { createToolbox } from "../../src/mcp/tools/toolbox.ts";
 import { begin, createFolder, run, type Folder } from "../support/command.ts";
 import { openForEach } from "../support/open-for.ts";
 
-/** `--json` is for scripts at a terminal: they can open no resource of MCP, and call no tool. */
+/** `--json` output is for scripts, so it must not name MCP tools or resources. */
 
 const toolNames = createToolbox({ mode: "guarded", selection: [] }).tools.map(({ name }) => name);
 const forAssistants = new RegExp(`waypost://|"next":"(?!waypost )|\\b(${toolNames.join("|")})\\b`);
@@ -20,7 +20,7 @@ openForEach(createFolder, async (opened) => {
 
 const data = () => ["--data", folder.path];
 
-/** Runs a command with `--json`, and reads what it wrote; nothing in it may be an assistant's. */
+/** Runs a command with `--json`, checks for text meant for assistants, and parses it. */
 async function runJson(...words: readonly string[]) {
   const { stdout } = await run([...words, "--json", ...data()]);
   return readOwn(stdout);
@@ -37,13 +37,13 @@ async function importRows(count: number, name: string) {
   return runJson("import", file, "--yes");
 }
 
-test("the pattern knows what an assistant is told", () => {
+test("the pattern of this file matches text meant for assistants", () => {
   expect('{"next":"Applying its plan (plan_id) again resumes it."}').toMatch(forAssistants);
   expect("Call apply_plan again.").toMatch(forAssistants);
   expect('"uri":"waypost://plans/1"').toMatch(forAssistants);
 });
 
-test("an import, a job of it, its undoing and an export", async () => {
+test("--json output of import, jobs and export has no text meant for assistants", async () => {
   const made = await importRows(3, "old");
   expect(made.plan).toMatchObject({ counts: { create: 3 }, sample: [{}, {}, {}] });
   const { plan, job } = await importRows(3, "new");
@@ -60,13 +60,13 @@ test("an import, a job of it, its undoing and an export", async () => {
   expect((await runJson("export", "--output", output)).export.count).toBe(3);
 });
 
-test("a plan with faults", async () => {
+test("--json output of a plan with errors has no text meant for assistants", async () => {
   await writeFile(file, "path,url\na,nonsense\n");
   const { plan } = await runJson("import", file, "--yes");
   expect(plan.problems).toHaveLength(1);
 });
 
-test("a job that was stopped names the command that goes on with it", async () => {
+test("--json output of an interrupted job names the command that resumes it", async () => {
   const rows = Array.from({ length: 300 }, (_, index) => `p${index},https://x.example/`);
   await writeFile(file, `path,url\n${rows.join("\n")}\n`);
   const running = begin(["import", file, "--yes", "--json", ...data()]);

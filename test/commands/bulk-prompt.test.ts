@@ -4,7 +4,7 @@ import { confirmAtTerminal, Interrupted } from "../../src/commands/terminal/ask-
 import { describeSeconds } from "../../src/commands/terminal/describe-time.ts";
 import { createProgress, type Screen } from "../../src/commands/terminal/progress-bar.ts";
 
-/** What a terminal shows while links change, and how it asks before they do. */
+/** Progress of a bulk job on a terminal, and the question before it. */
 
 function createScreen(more: Partial<Screen> = {}) {
   const written: string[] = [];
@@ -16,8 +16,8 @@ const count = (done: number, total: number, others = {}) => {
   return { ...counts, left: total - counts.done - counts.rejected - counts.unknown };
 };
 
-describe("on a terminal", () => {
-  test("one line is drawn again and again, with pace and time left, and ended once", () => {
+describe("the progress of a job on a terminal", () => {
+  test("redraws one line with speed and remaining time, and ends it once", () => {
     let time = 0;
     const screen = createScreen({ isTTY: true, columns: 80 });
     const progress = createProgress(screen, count(0, 600), { monotonic: () => time });
@@ -35,7 +35,7 @@ describe("on a terminal", () => {
     ]);
   });
 
-  test("a shorter line covers all of the longer one before it", () => {
+  test("pads a shorter line to cover the longer one before it", () => {
     let time = 1000;
     const screen = createScreen({ isTTY: true, columns: 80 });
     const progress = createProgress(screen, count(0, 100), { monotonic: () => time });
@@ -49,7 +49,7 @@ describe("on a terminal", () => {
     expect(shorter).toHaveLength(longer.length);
   });
 
-  test.each([20, 24, 40, 79, 200])("no line is wider than %d columns", (columns) => {
+  test.each([20, 24, 40, 79, 200])("fits into %d columns", (columns) => {
     let time = 0;
     const screen = createScreen({ isTTY: true, columns });
     const progress = createProgress(screen, count(0, 100_000), { monotonic: () => time });
@@ -58,7 +58,7 @@ describe("on a terminal", () => {
     for (const line of screen.written) expect(line.length - 1).toBeLessThan(columns);
   });
 
-  test("what went before a job was resumed says nothing about its pace", () => {
+  test("measures the speed only since the job was resumed", () => {
     let time = 0;
     const screen = createScreen({ isTTY: true, columns: 0 });
     const progress = createProgress(screen, count(500, 600), { monotonic: () => time });
@@ -68,13 +68,13 @@ describe("on a terminal", () => {
   });
 });
 
-test("elsewhere there is a line for each tenth, or ten seconds, and none is redrawn", () => {
+test("progress without a terminal is a new line per tenth or per ten seconds", () => {
   let time = 0;
   const screen = createScreen();
   const progress = createProgress(screen, count(0, 1000), { monotonic: () => time });
   for (let done = 0; done <= 1000; done += 5) {
     progress.show(count(done, 1000));
-    // The second half is slow.
+    // The second half takes longer.
     time += done < 500 ? 500 : 2000;
   }
   progress.end();
@@ -93,7 +93,7 @@ test.each([
   [3600, "1 h"],
   [3725, "1 h 2 min"],
   [90_000, "1 d 1 h"],
-])("%d seconds are said as %s", (seconds, said) => {
+])("the progress of a job writes %d seconds as %s", (seconds, said) => {
   expect(describeSeconds(seconds)).toBe(said);
 });
 
@@ -116,7 +116,7 @@ async function ask(typed: string | undefined, wanted?: number, isStopped = false
   }
 }
 
-describe("the question", () => {
+describe("the question before a bulk change", () => {
   test.each([
     ["yes\n", true],
     [" yes \r\n", true],
@@ -126,7 +126,7 @@ describe("the question", () => {
     ["\n", false],
     ["no\nyes\n", false],
     ["", false],
-  ])("takes %j for %s", async (typed, isMeant) => {
+  ])("reads %j as %s", async (typed, isMeant) => {
     expect(await ask(typed)).toMatchObject({ isMeant });
   });
 
@@ -136,13 +136,13 @@ describe("the question", () => {
     ["31\n", false],
     ["3120\n", false],
     ["", false],
-  ])("about 312 links takes %j for %s, and says what it wants", async (typed, isMeant) => {
+  ])("about 312 links reads %j as %s and asks for the number", async (typed, isMeant) => {
     const asked = await ask(typed, 312);
     expect(asked.isMeant).toBe(isMeant);
     expect(asked.said).toContain("Type 312, the number of links, to continue: ");
   });
 
-  test("is not waited for once the person stops the command", async () => {
+  test("ends when the user stops the command", async () => {
     await expect(ask(undefined, undefined, true)).rejects.toThrow(Interrupted);
   });
 });
