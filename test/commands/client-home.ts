@@ -14,7 +14,7 @@ import { parse as parseToml } from "smol-toml";
 import { afterEach, beforeEach } from "vitest";
 import { bundle, runHere } from "../support/command.ts";
 
-/** Gives each test of a file an empty home folder, in which MCP clients keep their files. */
+/** Gives each test an empty home folder for the settings files of MCP clients. */
 export function useHome() {
   let home = "";
   beforeEach(() => {
@@ -49,11 +49,11 @@ export function useHome() {
   };
 }
 
-// The files of clients are read as freely as by the clients.
+// The files have no fixed type, as each client has its own format.
 // oxlint-disable-next-line typescript/no-explicit-any
 export function parse(file: string, text: string): any {
   return file.endsWith(".toml") ? parseToml(text) : parseJson(text, []);
 }
 
-/** How a client starts the command that was built here. */
+/** The entry with which a client starts the built command. */
 export const startsHere = { command: process.execPath, args: [bundle] };

@@ -13,10 +13,10 @@ import { describe, expect, test } from "vitest";
 import { createFolder } from "../support/command.ts";
 import { startRaw, type RawSession } from "../support/mcp-http.ts";
 
-/** What a session keeps of the program for those that come after it. */
+/** The compiled code that a session saves so that later sessions start faster. */
 
-describe.concurrent("what was compiled", () => {
-  test("is read by the next one, and not written again", async () => {
+describe.concurrent("the saved compiled code", () => {
+  test("is reused by the next session and not written again", async () => {
     await using folder = await createFolder();
     await listTools(folder.path);
     const [first] = describeKept(folder.path);
@@ -27,10 +27,10 @@ describe.concurrent("what was compiled", () => {
 
   test.each<[string, (path: string) => void]>([
     ["is changed", (path) => writeFileSync(path, spoil(readFileSync(path)))],
-    ["could be another's", (path) => chmodSync(path, 0o620)],
-    ["lies where others write", (path) => chmodSync(join(path, ".."), 0o777)],
-    ["is a link", (path) => symlinkSync(putAside(path).aside, path)],
-  ])("is made anew where it %s", async (_, change) => {
+    ["is writable by others", (path) => chmodSync(path, 0o620)],
+    ["is in a folder writable by others", (path) => chmodSync(join(path, ".."), 0o777)],
+    ["is a symbolic link", (path) => symlinkSync(putAside(path).aside, path)],
+  ])("is written again when it %s", async (_, change) => {
     await using folder = await createFolder();
     await listTools(folder.path);
     const [{ path, inode, bytes } = { path: "", inode: 0, bytes: 0 }] = describeKept(folder.path);
@@ -43,7 +43,7 @@ describe.concurrent("what was compiled", () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  test("overwrites no file that a link leads to", async () => {
+  test("does not overwrite the target of a symbolic link", async () => {
     await using folder = await createFolder();
     await listTools(folder.path);
     const [{ path } = { path: "" }] = describeKept(folder.path);
@@ -56,20 +56,20 @@ describe.concurrent("what was compiled", () => {
     expect(readFileSync(aside).equals(bytes)).toBe(true);
   });
 
-  test("is not written into a folder that others may write to", async () => {
+  test("is not written into a folder writable by others", async () => {
     await using folder = await createFolder();
     await listTools(folder.path, () => chmodSync(folder.path, 0o777));
     expect(findKept(folder.path)).toEqual([]);
   });
 
-  test("of builds and Nodes that wrote long ago is removed, and nothing else", async () => {
+  test("of old builds and Node versions is deleted, and no other file", async () => {
     await using folder = await createFolder();
     mkdirSync(folder.path, { mode: 0o700 });
     const names = Array.from({ length: 8 }, (_, index) => `compiled-${index}`);
     symlinkSync("nowhere", join(folder.path, "compiled-link"));
     for (const name of names) writeFileSync(join(folder.path, name), name);
     writeFileSync(join(folder.path, "notes"), "mine");
-    // A folder that is open to others, and not empty, would be refused.
+    // A folder with files that others can open would be refused.
     await listTools(folder.path);
     const kept = findKept(folder.path);
     expect(kept).toHaveLength(6);
@@ -77,7 +77,7 @@ describe.concurrent("what was compiled", () => {
     expect(readFileSync(join(folder.path, "notes"), "utf8")).toBe("mine");
   });
 
-  test("is not missed where it cannot be written", async () => {
+  test("is optional when it cannot be written", async () => {
     await using folder = await createFolder();
     await listTools(folder.path);
     const [{ path } = { path: "" }] = describeKept(folder.path);
@@ -89,7 +89,7 @@ describe.concurrent("what was compiled", () => {
   });
 });
 
-/** Answers how many tools the session listed; it ends as it should, and logs nothing. */
+/** Returns the number of tools of a session, and checks that it ends without a log. */
 async function listTools(
   data: string,
   beforeEnd: (session: RawSession) => void = () => {},
@@ -105,7 +105,7 @@ async function listTools(
   return result.tools.length;
 }
 
-/** Where it keeps its inode, which no other file can have then. */
+/** Moves the file aside. It keeps its inode, so no new file can have the same one. */
 function putAside(path: string): { readonly path: string; readonly aside: string } {
   const aside = join(path, "../aside");
   renameSync(path, aside);
@@ -124,7 +124,7 @@ function describeKept(data: string) {
   });
 }
 
-/** One bit in the midst of it, which V8 itself would not see. */
+/** Flips one bit in the middle, which V8 would not detect. */
 function spoil(bytes: Buffer): Buffer {
   const middle = Math.floor(bytes.length / 2);
   bytes[middle] = (bytes[middle] ?? 0) ^ 1;

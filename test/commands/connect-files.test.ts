@@ -11,7 +11,7 @@ import {
 import { parse, startsHere, useHome } from "./client-home.ts";
 import { runProcess } from "../support/command.ts";
 
-/** `waypost connect` finds the files of clients, and keeps what people have written in them. */
+/** `waypost connect` finds the settings files of clients and keeps the users' own content. */
 
 const { home, run, fill, read, listBackups } = useHome();
 
@@ -68,12 +68,15 @@ const systems: readonly (Machine & { readonly files: readonly string[] })[] = [
   },
 ];
 
-test.each(systems)("on $platform each client has its usual file", ({ files, ...machine }) => {
-  const found = Object.values(clients).map((client) => findUserFile(client, machine));
-  expect(found).toEqual(files);
-});
+test.each(systems)(
+  "waypost connect finds each client's usual file on $platform",
+  ({ files, ...machine }) => {
+    const found = Object.values(clients).map((client) => findUserFile(client, machine));
+    expect(found).toEqual(files);
+  },
+);
 
-test("docs/clients.md lists each client's files, and how a project's file gets the key", () => {
+test("docs/clients.md lists each client's files and how a project's file gets the key", () => {
   const page = readFileSync("docs/clients.md", "utf8");
   const rows = [...page.matchAll(/^\| `([a-z-]+)` +\|(.+)\|$/gm)].map(([, name, cells = ""]) => {
     return [name, ...cells.split("|").map((cell) => cell.trim())];
@@ -94,7 +97,7 @@ function describeKey({ workspaceFile, workspaceKey }: Client): string {
   return `\`${workspaceKey.env.WAYPOST_API_KEY}\``;
 }
 
-describe("a file on the disk", () => {
+describe("a settings file", () => {
   const file = ".cursor/mcp.json";
 
   test("keeps its byte order mark, its line breaks and its indentation", async () => {
@@ -150,7 +153,7 @@ describe("a file on the disk", () => {
     expect(JSON.parse(read("dotfiles/mcp.json")).mcpServers.waypost).toEqual(startsHere);
   });
 
-  test("that a symbolic link does not reach is not replaced", async () => {
+  test("behind a dangling symbolic link is not created", async () => {
     mkdirSync(join(home(), ".cursor"));
     symlinkSync(join(home(), "missing.json"), join(home(), file));
     const { code, stderr } = await run(["cursor", "--write", "--yes"]);
@@ -176,7 +179,7 @@ describe("a file on the disk", () => {
     },
   );
 
-  test("of a project keeps no settings that a stranger put there", async () => {
+  test("of a project loses planted environment variables", async () => {
     const project = join(home(), "project");
     const env = { WAYPOST_API_KEY: "planted", WAYPOST_MODE: "full" };
     fill(`project/${file}`, JSON.stringify({ mcpServers: { waypost: { command: "x", env } } }));
@@ -207,7 +210,7 @@ describe("a file on the disk", () => {
     expect(read(file)).toBe('{"a": 1}');
   });
 
-  test("in a folder that is none is refused", async () => {
+  test("whose folder is a file is refused", async () => {
     fill(".cursor", "not a folder");
     const { code, stderr } = await run(["cursor", "--write", "--yes"]);
     expect(code).toBe(2);
@@ -221,7 +224,7 @@ describe("a file on the disk", () => {
     expect(stderr).toContain("is not UTF-8 text");
   });
 
-  test("that is empty, or has comments only, gets the entry", async () => {
+  test("that is empty or has only comments gets the entry", async () => {
     for (const text of ["", "  \n", "// mine\n"]) {
       fill(file, text);
       expect(await run(["cursor", "--write", "--yes"])).toMatchObject({ code: 0 });
@@ -231,7 +234,7 @@ describe("a file on the disk", () => {
   });
 
   test.each(["[]", '"text"', "null", '{"mcpServers": []}', '{"mcpServers": "none"}'])(
-    "that holds %s is refused",
+    "that contains %s is refused",
     async (text) => {
       fill(file, text);
       const { code, stderr } = await run(["cursor", "--write", "--yes"]);
@@ -248,7 +251,7 @@ describe("a file on the disk", () => {
     '{\n  "mcpServers": {\n    "other": {} // last\n  }\n}',
     '{\n  "mcpServers": { /* none yet */ }\n}',
     '{\n  // first\n  "mcpServers": {\n    // second\n  } /* third */,\n  "b": 2\n}\n',
-  ])("with %j keeps all of it", async (text) => {
+  ])("with %j keeps all its text when the entry is added", async (text) => {
     fill(file, text);
     await run(["cursor", "--write", "--yes"]);
     const written = parse(file, read(file));
@@ -280,7 +283,7 @@ describe("a file on the disk", () => {
     ['{"mcpServers": {"waypost": {}}}', "{}"],
     ['{"a": 1, "mcpServers": {"waypost": {},},}\n', '{"a": 1, }\n'],
     ['{\n  "mcpServers": {\n    "waypost": {}\n  },\n  "b": 2\n}', '{\n  "b": 2\n}'],
-  ])("with %j loses the object that held only our entry", async (text, kept) => {
+  ])("with %j loses the object that contained only our entry", async (text, kept) => {
     fill(file, text);
     expect(await run(["cursor", "--remove", "--yes"])).toMatchObject({ code: 0 });
     expect(read(file)).toBe(kept);
@@ -296,10 +299,10 @@ describe("a file on the disk", () => {
   });
 });
 
-describe("a file of Codex", () => {
+describe("the settings file of Codex", () => {
   const file = ".codex/config.toml";
 
-  test("has our tables replaced, wherever they are", async () => {
+  test("gets our tables replaced anywhere in the file", async () => {
     fill(
       file,
       `[mcp_servers."waypost"]
@@ -340,7 +343,7 @@ command = "two"
     'mcp_servers.waypost.command = "old"\n',
     'mcp_servers = { other = { command = "a" } }\n',
     'text = """\n[mcp_servers.waypost]\n"""\n',
-  ])("with %j is not touched", async (text) => {
+  ])("with %j is not changed", async (text) => {
     fill(file, text);
     const { code, stderr } = await run(["codex", "--write", "--yes"]);
     expect(code).toBe(2);
@@ -348,7 +351,7 @@ command = "two"
     expect(read(file)).toBe(text);
   });
 
-  test("without a line break at its end gets the entry in lines of its own", async () => {
+  test("without a newline at its end gets the entry on separate lines", async () => {
     fill(file, 'model = "m"');
     await run(["codex", "--write", "--yes"]);
     expect(read(file)).toMatch(/^model = "m"\n\n\[mcp_servers\.waypost\]\n/);

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { bundle, runProcess, runHere } from "../support/command.ts";
 import { parse, startsHere, useHome } from "./client-home.ts";
 
-/** `waypost connect` edits the file of a client, which people edit as well. */
+/** `waypost connect` edits the settings file of a client, which users edit too. */
 
 const { home, run, fill, read, listBackups } = useHome();
 
@@ -15,7 +15,7 @@ type Case = {
   readonly file: string;
   readonly key: string;
   readonly workspace?: string;
-  /** How the project's file passes on the key, if the client has a way. */
+  /** How the project's file passes on the key, if the client supports it. */
   readonly workspaceKey?: object;
   readonly type?: string;
 };
@@ -71,7 +71,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-/** Files as people and clients write them, with our place in them marked by nothing. */
+/** Files as users and clients write them, without an entry of ours. */
 const filledJson = (key: string) => `// Written by me
 {
   /* how it looks */
@@ -94,127 +94,130 @@ args = [ "[mcp_servers.waypost]", "its-secret" ]
 theme = "dark"
 `;
 
-describe.each(cases)("connect $client", ({ client, file, key, workspace, type, ...each }) => {
-  const entry = { ...(type !== undefined && { type }), ...startsHere };
-  const filled = file.endsWith(".toml") ? filledToml : filledJson(key);
+describe.each(cases)(
+  "waypost connect $client",
+  ({ client, file, key, workspace, type, ...each }) => {
+    const entry = { ...(type !== undefined && { type }), ...startsHere };
+    const filled = file.endsWith(".toml") ? filledToml : filledJson(key);
 
-  test("prints the block with real paths, names the file, and writes nothing", async () => {
-    const { code, stdout, stderr } = await run([client]);
-    expect(code).toBe(0);
-    expect(parse(file, stdout)).toEqual({ [key]: { waypost: entry } });
-    expect(stderr).toContain(join(home(), file));
-    expect(existsSync(join(home(), file))).toBe(false);
-  });
-
-  test("--write creates the file, and a second time changes nothing", async () => {
-    expect(await run([client, "--write", "--yes"])).toMatchObject({ code: 0 });
-    const written = read(file);
-    expect(parse(file, written)).toEqual({ [key]: { waypost: entry } });
-    expect(statSync(join(home(), file)).mode & 0o777).toBe(0o600);
-    const again = await run([client, "--write"]);
-    expect(again).toMatchObject({ code: 0, stderr: "" });
-    expect(again.stdout).toContain("already has this entry");
-    expect(read(file)).toBe(written);
-    expect(listBackups(file)).toEqual([]);
-    expect(await run([client, "--remove", "--yes"])).toMatchObject({ code: 0 });
-    expect(parse(file, read(file))).toEqual({});
-  });
-
-  test("--write keeps comments and other entries, and --remove restores each byte", async () => {
-    fill(file, filled);
-    const { code, stdout, stderr } = await run([client, "--write"], "yes\n");
-    expect(code).toBe(0);
-    expect(stdout + stderr).not.toContain("its-secret");
-    expect(stderr).toContain(`${file}.waypost-backup-`);
-    const written = read(file);
-    const before = parse(file, filled);
-    expect(parse(file, written)).toEqual({
-      ...before,
-      [key]: { ...before[key], waypost: entry },
+    test("prints the entry with real paths, names the file and writes nothing", async () => {
+      const { code, stdout, stderr } = await run([client]);
+      expect(code).toBe(0);
+      expect(parse(file, stdout)).toEqual({ [key]: { waypost: entry } });
+      expect(stderr).toContain(join(home(), file));
+      expect(existsSync(join(home(), file))).toBe(false);
     });
-    for (const line of filled.split("\n")) expect(written).toContain(line);
-    expect(await run([client, "--remove"], "yes\n")).toMatchObject({ code: 0 });
-    expect(read(file)).toBe(filled);
-    expect(listBackups(file).map(read)).toEqual([filled, written]);
-    const again = await run([client, "--remove"]);
-    expect(again).toMatchObject({ code: 0, stderr: "" });
-    expect(again.stdout).toContain("has no entry");
-  });
 
-  test("shows an entry that differs before it is replaced", async () => {
-    await run([client, "--write", "--yes", "--data", join(home(), "old")]);
-    const old = read(file);
-    const refused = await run([client, "--write"], "no\n");
-    expect(refused).toMatchObject({ code: 1 });
-    expect(refused.stderr).toContain("another entry named waypost");
-    expect(refused.stderr).toContain(join(home(), "old"));
-    expect(refused.stderr).toContain("replaced by");
-    expect(read(file)).toBe(old);
-    expect(await run([client, "--write"], "yes\n")).toMatchObject({ code: 0 });
-    expect(parse(file, read(file))).toEqual({ [key]: { waypost: entry } });
-  });
-
-  test.each([
-    { title: "no", typed: "no\n", code: 1 },
-    { title: "end of input", typed: "", code: 1 },
-    { title: "no terminal", typed: undefined, code: 2 },
-  ])("changes nothing and fails after $title", async ({ typed, code }) => {
-    fill(file, filled);
-    expect(await run([client, "--write"], typed)).toMatchObject({ code });
-    expect(read(file)).toBe(filled);
-    expect(listBackups(file)).toEqual([]);
-  });
-
-  test("refuses a broken file and names the line", async () => {
-    const broken = `${filled}\n}{ broken`;
-    fill(file, broken);
-    const { code, stderr } = await run([client, "--write", "--yes"]);
-    expect({ code, stderr }).toEqual({
-      code: 2,
-      stderr: expect.stringContaining(`at line ${broken.split("\n").length}`),
+    test("--write creates the file, and a second run changes nothing", async () => {
+      expect(await run([client, "--write", "--yes"])).toMatchObject({ code: 0 });
+      const written = read(file);
+      expect(parse(file, written)).toEqual({ [key]: { waypost: entry } });
+      expect(statSync(join(home(), file)).mode & 0o777).toBe(0o600);
+      const again = await run([client, "--write"]);
+      expect(again).toMatchObject({ code: 0, stderr: "" });
+      expect(again.stdout).toContain("already has this entry");
+      expect(read(file)).toBe(written);
+      expect(listBackups(file)).toEqual([]);
+      expect(await run([client, "--remove", "--yes"])).toMatchObject({ code: 0 });
+      expect(parse(file, read(file))).toEqual({});
     });
-    expect(read(file)).toBe(broken);
-  });
 
-  test("refuses a read-only file before it asks", async () => {
-    chmodSync(fill(file, filled), 0o444);
-    const { code, stderr } = await run([client, "--write"], "yes\n");
-    expect(code).toBe(2);
-    expect(stderr).toMatch(/^waypost: .* is read-only; .*\n$/);
-    expect(read(file)).toBe(filled);
-  });
+    test("--write keeps comments and other entries, and --remove restores every byte", async () => {
+      fill(file, filled);
+      const { code, stdout, stderr } = await run([client, "--write"], "yes\n");
+      expect(code).toBe(0);
+      expect(stdout + stderr).not.toContain("its-secret");
+      expect(stderr).toContain(`${file}.waypost-backup-`);
+      const written = read(file);
+      const before = parse(file, filled);
+      expect(parse(file, written)).toEqual({
+        ...before,
+        [key]: { ...before[key], waypost: entry },
+      });
+      for (const line of filled.split("\n")) expect(written).toContain(line);
+      expect(await run([client, "--remove"], "yes\n")).toMatchObject({ code: 0 });
+      expect(read(file)).toBe(filled);
+      expect(listBackups(file).map(read)).toEqual([filled, written]);
+      const again = await run([client, "--remove"]);
+      expect(again).toMatchObject({ code: 0, stderr: "" });
+      expect(again.stdout).toContain("has no entry");
+    });
 
-  test.runIf(workspace !== undefined)("--workspace writes the project's file", async () => {
-    const project = join(home(), "project");
-    mkdirSync(project);
-    const words = ["connect", client, "--workspace", "--write", "--yes"];
-    const options = { env: { HOME: home() }, under: ["env", "-C", project] };
-    expect(await runProcess(words, options)).toMatchObject({ code: 0 });
-    const text = read(join("project", workspace ?? ""));
-    expect(parse(file, text)).toEqual({ [key]: { waypost: entry } });
-    expect(existsSync(join(home(), file))).toBe(false);
-  });
+    test("shows a different existing entry before it is replaced", async () => {
+      await run([client, "--write", "--yes", "--data", join(home(), "old")]);
+      const old = read(file);
+      const refused = await run([client, "--write"], "no\n");
+      expect(refused).toMatchObject({ code: 1 });
+      expect(refused.stderr).toContain("another entry named waypost");
+      expect(refused.stderr).toContain(join(home(), "old"));
+      expect(refused.stderr).toContain("replaced by");
+      expect(read(file)).toBe(old);
+      expect(await run([client, "--write"], "yes\n")).toMatchObject({ code: 0 });
+      expect(parse(file, read(file))).toEqual({ [key]: { waypost: entry } });
+    });
 
-  test.runIf(workspace !== undefined)("--workspace puts no key into the file", async () => {
-    const base = ["--base-url", "https://links.example.com"];
-    const { stdout, stderr } = await run([client, "--workspace", ...base]);
-    const printed = parse(file, stdout)[key].waypost;
-    const args = [...startsHere.args, ...base];
-    const placeholder = { env: { WAYPOST_API_KEY: "<your key>" } };
-    expect(printed).toEqual({ ...entry, args, ...(each.workspaceKey ?? placeholder) });
-    expect(stderr).toContain(
-      each.workspaceKey === undefined
-        ? "never commit that file"
-        : "The file has no key. Set WAYPOST_API_KEY",
-    );
-  });
+    test.each([
+      { title: "no", typed: "no\n", code: 1 },
+      { title: "end of input", typed: "", code: 1 },
+      { title: "no terminal", typed: undefined, code: 2 },
+    ])("changes nothing and fails after $title", async ({ typed, code }) => {
+      fill(file, filled);
+      expect(await run([client, "--write"], typed)).toMatchObject({ code });
+      expect(read(file)).toBe(filled);
+      expect(listBackups(file)).toEqual([]);
+    });
 
-  test.runIf(workspace === undefined)("--workspace is refused", async () => {
-    const { code, stderr } = await run([client, "--workspace"]);
-    expect({ code, stderr }).toMatchObject({ code: 2 });
-    expect(stderr).toContain("no per-project settings file");
-  });
-});
+    test("refuses a broken file and names the line", async () => {
+      const broken = `${filled}\n}{ broken`;
+      fill(file, broken);
+      const { code, stderr } = await run([client, "--write", "--yes"]);
+      expect({ code, stderr }).toEqual({
+        code: 2,
+        stderr: expect.stringContaining(`at line ${broken.split("\n").length}`),
+      });
+      expect(read(file)).toBe(broken);
+    });
+
+    test("refuses a read-only file before it asks", async () => {
+      chmodSync(fill(file, filled), 0o444);
+      const { code, stderr } = await run([client, "--write"], "yes\n");
+      expect(code).toBe(2);
+      expect(stderr).toMatch(/^waypost: .* is read-only; .*\n$/);
+      expect(read(file)).toBe(filled);
+    });
+
+    test.runIf(workspace !== undefined)("--workspace writes the project's file", async () => {
+      const project = join(home(), "project");
+      mkdirSync(project);
+      const words = ["connect", client, "--workspace", "--write", "--yes"];
+      const options = { env: { HOME: home() }, under: ["env", "-C", project] };
+      expect(await runProcess(words, options)).toMatchObject({ code: 0 });
+      const text = read(join("project", workspace ?? ""));
+      expect(parse(file, text)).toEqual({ [key]: { waypost: entry } });
+      expect(existsSync(join(home(), file))).toBe(false);
+    });
+
+    test.runIf(workspace !== undefined)("--workspace puts no key into the file", async () => {
+      const base = ["--base-url", "https://links.example.com"];
+      const { stdout, stderr } = await run([client, "--workspace", ...base]);
+      const printed = parse(file, stdout)[key].waypost;
+      const args = [...startsHere.args, ...base];
+      const placeholder = { env: { WAYPOST_API_KEY: "<your key>" } };
+      expect(printed).toEqual({ ...entry, args, ...(each.workspaceKey ?? placeholder) });
+      expect(stderr).toContain(
+        each.workspaceKey === undefined
+          ? "never commit that file"
+          : "The file has no key. Set WAYPOST_API_KEY",
+      );
+    });
+
+    test.runIf(workspace === undefined)("--workspace is refused", async () => {
+      const { code, stderr } = await run([client, "--workspace"]);
+      expect({ code, stderr }).toMatchObject({ code: 2 });
+      expect(stderr).toContain("no per-project settings file");
+    });
+  },
+);
 
 test("a client started from the written file lists the tools", async () => {
   const words = ["claude-desktop", "--write", "--yes", "--data", join(home(), "data")];
@@ -231,8 +234,8 @@ test("a client started from the written file lists the tools", async () => {
   expect(existsSync(join(home(), "data"))).toBe(true);
 });
 
-describe("the entry", () => {
-  test("has the base address, and the name of the file with the key", async () => {
+describe("the entry of waypost connect", () => {
+  test("contains the base address and the name of the key file", async () => {
     const env = { HOME: home(), WAYPOST_API_KEY_FILE: "links.key" };
     const base = ["--base-url", "https://links.example.com"];
     const { stdout } = await runHere(["connect", "cursor", ...base], env);
@@ -243,7 +246,7 @@ describe("the entry", () => {
     });
   });
 
-  test.each(["cursor", "codex"])("for %s never has the key of the shell", async (client) => {
+  test.each(["cursor", "codex"])("for %s never contains the key from the shell", async (client) => {
     const env = {
       HOME: home(),
       WAYPOST_API_KEY: "the-secret",
@@ -255,7 +258,7 @@ describe("the entry", () => {
     expect(stderr).toContain("Replace <your key>");
   });
 
-  test.each(["cursor", "codex"])("for %s keeps a key that was put into it", async (client) => {
+  test.each(["cursor", "codex"])("for %s keeps a key that the user added", async (client) => {
     const file = cases.find((each) => each.client === client)?.file ?? "";
     const base = ["--base-url", "https://links.example.com"];
     await run([client, ...base, "--write", "--yes"]);
@@ -269,7 +272,7 @@ describe("the entry", () => {
     expect(stderr).toContain("(hidden)");
   });
 
-  test("in a project shows how it gets the key before it is written", async () => {
+  test("in a project shows before writing how it gets the key", async () => {
     const project = join(home(), "project");
     mkdirSync(project);
     const base = ["--base-url", "https://links.example.com"];
@@ -280,7 +283,7 @@ describe("the entry", () => {
     expect(read("project/.cursor/mcp.json")).not.toContain("<your key>");
   });
 
-  test("in a project may name a file with the key instead of a variable", async () => {
+  test("in a project may name a key file instead of a variable", async () => {
     const env = { HOME: home(), WAYPOST_API_KEY_FILE: "/home/me/links.key" };
     const base = ["--base-url", "https://links.example.com"];
     const { stdout, stderr } = await runHere(["connect", "zed", "--workspace", ...base], env);
@@ -291,9 +294,9 @@ describe("the entry", () => {
   });
 
   test.each([
-    ["that another program has", { command: "other", args: ["the-secret"], url: "the-secret" }],
+    ["of another program", { command: "other", args: ["the-secret"], url: "the-secret" }],
     ["with a password", startsWith("--database-url", "postgres://me:the-secret@db/links")],
-    ["with a password behind =", startsWith("--database-url=postgres://me:the-secret@db/links")],
+    ["with a password after =", startsWith("--database-url=postgres://me:the-secret@db/links")],
     ["with a token", startsWith("--some-token", "the-secret")],
   ])("%s is replaced or removed without showing secrets", async (_, old) => {
     const file = ".cursor/mcp.json";
@@ -306,7 +309,7 @@ describe("the entry", () => {
     }
   });
 
-  test("keeps other settings of the user, but no key for another server", async () => {
+  test("keeps other settings of the user but not the key of another server", async () => {
     const base = ["--base-url", "https://links.example.com"];
     await run(["cursor", ...base, "--write", "--yes"]);
     const file = ".cursor/mcp.json";
@@ -320,7 +323,7 @@ describe("the entry", () => {
     });
   });
 
-  test("takes the data folder of a variable, and names variables that it leaves out", async () => {
+  test("contains the data folder of a variable, and other variables are listed", async () => {
     const env = { HOME: home(), WAYPOST_DATA: "/srv/waypost", WAYPOST_MODE: "read-only" };
     const { stdout, stderr } = await runHere(["connect", "cursor"], env);
     expect(JSON.parse(stdout).mcpServers.waypost.args).toEqual([bundle, "--data", "/srv/waypost"]);
@@ -328,27 +331,27 @@ describe("the entry", () => {
     expect(stderr).toContain("To keep your settings, add the variables to the entry's env.");
   });
 
-  test("in a project never asks for a password", async () => {
+  test("in a project gets no password, and the user is warned", async () => {
     const env = { HOME: home(), WAYPOST_DATABASE_URL: "postgres://me:the-secret@db/links" };
     const { stdout, stderr } = await runHere(["connect", "cursor", "--workspace"], env);
     expect(stdout + stderr).not.toContain("the-secret");
     expect(stderr).toContain("Never put a password or a token there.");
   });
 
-  test("cannot have other settings as flags", async () => {
+  test("cannot contain other settings as flags", async () => {
     const { code, stderr } = await run(["cursor", "--mode", "read-only"]);
     expect(code).toBe(2);
     expect(stderr).toContain("add WAYPOST_MODE to the entry's env");
   });
 });
 
-/** An entry of ours with more arguments than `connect` writes. */
+/** Returns an entry of ours with additional arguments. */
 function startsWith(...args: readonly string[]) {
   return { ...startsHere, args: [...startsHere.args, ...args] };
 }
 
 test.each([[[]], [["emacs"]], [["cursor", "vscode"]], [["cursor", "--write", "--remove"]]])(
-  "connect %j is refused",
+  "waypost connect %j is refused",
   async (words) => {
     const { code, stdout } = await run(words);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

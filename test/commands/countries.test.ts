@@ -5,7 +5,7 @@ import { createFolder, run, runJson, startServe, type Folder } from "../support/
 import { visitAt } from "../support/link-host.ts";
 import { writeCountries } from "../support/write-countries.ts";
 
-/** A visitor's country by a file of the operator's, behind a proxy and in front of none. */
+/** The country of a visitor by the operator's file, with and without a proxy. */
 
 let folder: Folder;
 let file: string;
@@ -23,7 +23,7 @@ afterAll(() => folder[Symbol.asyncDispose]());
 
 type Headers = Readonly<Record<string, string>>;
 
-/** How often each country is counted once these have visited. */
+/** Returns the visits per country after these visits. */
 async function count(words: readonly string[], visits: readonly Headers[]) {
   const data = await createFolder();
   await using _ = data;
@@ -38,7 +38,7 @@ async function count(words: readonly string[], visits: readonly Headers[]) {
   }
   await serving.stop();
   const { stats } = await runJson(["stats", "--data", data.path, "--by", "country"]);
-  // As the command prints it.
+  // The shape that the command prints.
   const rows = stats.rows as { key: string | null; clicks: number }[];
   return Object.fromEntries(rows.map(({ key, clicks }) => [key, clicks]));
 }
@@ -48,7 +48,7 @@ const from = (address: string, country?: string): Headers => ({
   ...(country && { "cf-ipcountry": country }),
 });
 
-test("the header counts where it names a country, and else the file does", async () => {
+test("a visit's country is read from the header, or else from the file", async () => {
   const counted = await count(
     ["--trusted-proxies", "loopback"],
     [
@@ -63,19 +63,19 @@ test("the header counts where it names a country, and else the file does", async
   expect(Object.values(counted)).toEqual([2, 1, 1, 1]);
 });
 
-test("what a proxy writes that is not trusted tells no country, nor does its address", async () => {
+test("the header of an untrusted proxy does not affect a visit's country", async () => {
   const counted = await count([], [{ "x-forwarded-for": "203.0.113.7" }, {}]);
   expect(counted).toMatchObject({ DE: 1 });
   expect(counted).not.toHaveProperty("GB");
 });
 
-test("past the proxies that are trusted nobody is believed what the header says", async () => {
+test("a country header from outside the trusted proxies is ignored", async () => {
   const forged = { "cf-ipcountry": "FR" };
   const counted = await count(["--trusted-proxies", "10.0.0.0/8"], [forged, from("::1", "FR")]);
   expect(counted).toEqual({ DE: 1, unknown: 1 });
 });
 
-test("the doctor says what the file is, and of when", async () => {
+test("waypost doctor shows the name and date of the country file", async () => {
   const env = { WAYPOST_GEOIP_FILE: file };
   const { code, stdout } = await run(["doctor", "--data", folder.path], { env });
   const today = new Date().toISOString().slice(0, 10);
@@ -85,7 +85,7 @@ test("the doctor says what the file is, and of when", async () => {
   );
 });
 
-test("a file that is not a country database is refused by name, with what to do", async () => {
+test("a file that is not a country database is refused with advice", async () => {
   const networks = `${folder.path}-asn.mmdb`;
   const record = { "203.0.113.0/24": { autonomous_system_number: 64500 } };
   await writeCountries(networks, record, { type: "GeoLite2-ASN" });

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { createUsedFolder, run, runProcess, startServe, type Folder } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 
-/** What Waypost remembers, as something else has left it: told at the start, and left as it is. */
+/** A damaged state database is reported at the start and not changed. */
 
 let folder: Folder;
 
@@ -36,8 +36,8 @@ function overwrite(path: string, start: number, length: number): void {
   writeFileSync(path, bytes);
 }
 
-describe.each(cases)("where %s", (_, spoil, told) => {
-  test("no server, session or look takes it for a new one, and it is left as it is", async () => {
+describe.each(cases)("a state database: %s", (_, spoil, told) => {
+  test("serve, a session and doctor report it and do not change it", async () => {
     await using other = await createUsedFolder();
     await cp(folder.path, other.path, { recursive: true });
     const path = join(other.path, "state.db");
@@ -57,7 +57,7 @@ describe.each(cases)("where %s", (_, spoil, told) => {
     expect(readFileSync(path).equals(before)).toBe(true);
     const names = readdirSync(other.path).filter((name) => name.startsWith("state.db"));
     expect(names.filter((name) => !/^state\.db(?:-wal|-shm)?$/.test(name))).toEqual([]);
-    // With its file as it was, everything is as it was.
+    // Everything works again once the file is restored.
     await cp(join(folder.path, "state.db"), path);
     const mended = await run(["jobs", "--data", other.path]);
     expect(mended).toMatchObject({ code: 0 });

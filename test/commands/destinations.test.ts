@@ -9,7 +9,7 @@ const env = { WAYPOST_DESTINATIONS: "shop.example,*.shop.example" };
 const rows = "path,url\na,https://shop.example/\nb,https://evil.example/\n";
 const refusal = "must point to one of the allowed hosts (shop.example";
 
-test("doctor says where links may lead, and what is no list of hosts is refused", async () => {
+test("doctor shows the allowed destination hosts, and an invalid list is refused", async () => {
   await using folder = await createFolder();
   const words = ["doctor", "--data", folder.path];
   expect((await run(words)).stdout).toMatch(/^ok +configuration .*, destinations any host$/m);
@@ -23,7 +23,7 @@ test("doctor says where links may lead, and what is no list of hosts is refused"
   ]);
 });
 
-test("an import is held to the project's hosts before anything is written", async () => {
+test("an import outside the project's allowed hosts is refused before it writes", async () => {
   await using folder = await createFolder();
   const data = ["--data", folder.path];
   await runJson(["keys", "create", ...data]);
@@ -33,14 +33,14 @@ test("an import is held to the project's hosts before anything is written", asyn
   expect(await listEmbedded(folder.path)).toEqual([]);
 });
 
-test("an import is not held to the assistant's hosts: its person is the operator", async () => {
+test("an import is not limited by WAYPOST_DESTINATIONS, as the operator runs it", async () => {
   await using folder = await createFolder();
   const words = ["import", "-", "--data", folder.path, "--yes"];
   expect((await run(words, { input: rows, env })).code).toBe(0);
   expect(await listEmbedded(folder.path)).toHaveLength(2);
 });
 
-test("an assistant before another deployment is held to its operator's hosts", async () => {
+test("an assistant on a remote server is limited by its operator's allowed hosts", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   await using own = await createFolder();

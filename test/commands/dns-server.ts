@@ -1,9 +1,9 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 
-/** A name server on loopback that knows TXT records, and a command's environment that asks it. */
+/** A DNS server on loopback with TXT records, and an environment that uses it. */
 export type DnsServer = {
-  /** The records by their names, for the test to change. */
+  /** The records by name, which a test can change. */
   readonly records: Map<string, readonly string[]>;
   readonly env: Readonly<Record<string, string>>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
@@ -29,7 +29,7 @@ export async function startDnsServer(): Promise<DnsServer> {
   };
 }
 
-/** RFC 1035: the header, the question as it came, and a TXT answer for each text. */
+/** RFC 1035: the header, the unchanged question, and a TXT answer for each text. */
 function answerQuery(query: Buffer, records: DnsServer["records"]): Buffer {
   const labels: string[] = [];
   let at = 12;
@@ -47,7 +47,7 @@ function answerQuery(query: Buffer, records: DnsServer["records"]): Buffer {
   const answers = (texts ?? []).map((text) => {
     const data = Buffer.concat([Buffer.from([text.length]), Buffer.from(text, "latin1")]);
     const start = Buffer.alloc(12);
-    // The name is a pointer to the question's.
+    // A pointer to the name in the question.
     start.writeUInt16BE(0xc00c, 0);
     start.writeUInt16BE(typeTxt, 2);
     start.writeUInt16BE(1, 4);

@@ -12,9 +12,9 @@ import { noPublicFiles, ownerFacts } from "../support/stage.ts";
 import { openPublicHost, publicName } from "../support/public-host.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** `waypost doctor --public`: what phones find at the links' hosts. */
+/** `waypost doctor --public`: whether phones can reach the link hosts. */
 
-test("a host of this machine alone is a fault where it is asked about, and else none", async () => {
+test("doctor --public reports a host that works only on this machine", async () => {
   await using folder = await createFolder();
   await runJson(["keys", "create", "--data", folder.path]);
   const { code, stdout } = await run(["doctor", "--public", "--data", folder.path]);
@@ -24,7 +24,7 @@ test("a host of this machine alone is a fault where it is asked about, and else 
   expect((await run(["doctor", "--data", folder.path])).code).toBe(0);
 });
 
-test("what may become a fault is told apart from what is in order", async () => {
+test("doctor --public shows a warning for an incomplete association file", async () => {
   await using folder = await createFolder();
   await using server = await startServe(folder.path);
   const body = { android_app: { package_name: "com.example.a", fingerprints: ["AA:BB"] } };
@@ -36,7 +36,7 @@ test("what may become a fault is told apart from what is in order", async () => 
   expect(stdout).toMatch(/^ok    domain +default\.localhost:\d+: The project has no app/m);
 });
 
-test("without the owner's key, the hosts are not checked and the warning says why", async () => {
+test("doctor --public without the owner's key warns that hosts are not checked", async () => {
   await using folder = await createFolder();
   await runJson(["keys", "create", "--data", folder.path]);
   await rm(join(folder.path, "owner.key"), { force: true });
@@ -74,7 +74,7 @@ async function list(
   });
 }
 
-test("a deployment elsewhere is looked at by what its API says", async () => {
+test("doctor --public checks the hosts of a remote server as far as its API allows", async () => {
   await using world = await createWorld();
   await using host = await openPublicHost({ world });
   const ios_app = { bundle_id: "com.example.one", team_id: "ABCDE12345" };
@@ -82,15 +82,15 @@ test("a deployment elsewhere is looked at by what its API says", async () => {
   await world.call("POST", "/links", { body: { path: "web", url: "https://example.com" } });
   const apple = "app-site-association.cdn-apple.com";
   host.others.set(apple, { kind: "timed_out" });
-  // A project's key is not told where its links live.
+  // A project's key cannot read the link host.
   expect(await list(world, world.key, remote)).toEqual([
     ["domain", expect.stringContaining("WAYPOST_LINK_ORIGIN"), true],
   ]);
-  // The operator says it: the file is held against the apps, not letter by letter.
+  // The operator sets the host. Its file is compared with the apps, not byte by byte.
   const linkHost = `https://${publicName}`;
   const unknown = ["domain", expect.stringContaining("could not be read"), false];
   expect(await list(world, world.key, { ...remote, linkHost }, host.fetchFile)).toEqual([unknown]);
-  // A master key is told the verified domains, and cannot read apps.
+  // A master key can read verified domains but no apps.
   const lines = await list(world, world.master, remote, host.fetchFile);
   expect(lines.every(([, , isFault]) => isFault === false)).toBe(true);
   expect(lines.map(([, text]) => String(text)).join("\n")).toContain(
@@ -98,7 +98,7 @@ test("a deployment elsewhere is looked at by what its API says", async () => {
   );
 });
 
-test("each host of an own project has its lines", async () => {
+test("doctor --public has lines for each host of a project", async () => {
   await using world = await createWorld();
   await using host = await openPublicHost({ world });
   const others = [`https://${publicName}`, "https://second.example"] as const;

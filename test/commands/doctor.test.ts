@@ -11,9 +11,9 @@ import {
   startServe,
 } from "../support/command.ts";
 
-/** `waypost doctor`: a line for each thing that has to be right, and exit code 1 on a fault. */
+/** `waypost doctor`: a line for each check, and exit code 1 if one fails. */
 
-test("on an empty home everything is well, and nothing is made", async () => {
+test("doctor reports no problems before the first start and creates nothing", async () => {
   await using folder = await createFolder();
   const data = join(folder.path, "data");
   const { code, stdout } = await run(["doctor", "--data", data]);
@@ -24,7 +24,7 @@ test("on an empty home everything is well, and nothing is made", async () => {
   expect(existsSync(data)).toBe(false);
 });
 
-test("goes to its end where nobody reads on, as before head", async () => {
+test("doctor finishes without an error when its output pipe is closed", async () => {
   await using folder = await createFolder();
   const under = ["bash", "-c", 'set -o pipefail; "$@" | true', "bash"];
   expect(await run(["doctor", "--data", folder.path], { under })).toEqual({
@@ -34,7 +34,7 @@ test("goes to its end where nobody reads on, as before head", async () => {
   });
 });
 
-test("with a deployment elsewhere an empty home stays empty", async () => {
+test("doctor with a remote server creates no data folder", async () => {
   await using served = await createServed();
   await using home = await createFolder();
   const env = { WAYPOST_BASE_URL: served.serving.places.url, WAYPOST_API_KEY: served.serving.key };
@@ -43,7 +43,7 @@ test("with a deployment elsewhere an empty home stays empty", async () => {
   expect(existsSync(home.path)).toBe(false);
 });
 
-test("a store that is there is well, and stays as it is", async () => {
+test("doctor reports no problems for an existing database and does not change it", async () => {
   await using folder = await createFolder();
   await runProcess(["keys", "create", "--data", folder.path]);
   const before = readFiles(folder.path);
@@ -64,7 +64,7 @@ function listAbouts(stdout: string): readonly string[] {
   return lines.map((line) => line.split(/ +/).slice(0, 2).join(" "));
 }
 
-/** Every file with its mode and what it holds. */
+/** Returns every file with its mode and content. */
 function readFiles(folder: string) {
   return readdirSync(folder).map((name) => {
     const path = join(folder, name);
@@ -76,7 +76,7 @@ test.each([
   ["pin", { WAYPOST_APPROVAL_PIN_FILE: "/nonexistent/pin" }, []],
   ["token", { WAYPOST_HTTP_TOKEN_FILE: "/nonexistent/token" }, []],
   ["tools", {}, ["--tools", "lnks"]],
-])("a %s that no start would take is a fault, and nothing is made", async (about, env, words) => {
+])("doctor reports an invalid %s setting and creates nothing", async (about, env, words) => {
   await using folder = await createFolder();
   const data = join(folder.path, "data");
   const { code, stdout } = await run(["doctor", "--data", data, ...words], { env });
@@ -85,7 +85,7 @@ test.each([
   expect(existsSync(data)).toBe(false);
 });
 
-test("a PIN stays what it is while the doctor looks", async () => {
+test("doctor does not change the PIN", async () => {
   await using folder = await createFolder();
   const file = join(folder.path, "pin");
   await mkdir(folder.path, { mode: 0o700, recursive: true });
@@ -96,7 +96,7 @@ test("a PIN stays what it is while the doctor looks", async () => {
   expect(await readFile(file, "utf8")).toBe("271828\n");
 });
 
-test("a store that is damaged is a fault, with what to do", async () => {
+test("doctor reports a damaged database with advice", async () => {
   await using folder = await createFolder();
   await mkdir(folder.path, { mode: 0o700 });
   await writeFile(join(folder.path, "waypost.db"), "not a database, but long enough to be one");
@@ -105,7 +105,7 @@ test("a store that is damaged is a fault, with what to do", async () => {
   expect(stdout).toMatch(/^FAULT store +\S/m);
 });
 
-test("a key that is none is a fault, and is not shown", async () => {
+test("doctor reports an invalid key without showing it", async () => {
   await using folder = await createFolder();
   const env = { WAYPOST_API_KEY: "canary-3f9a" };
   const early = await run(["doctor", "--data", folder.path], { env });
@@ -120,7 +120,7 @@ test("a key that is none is a fault, and is not shown", async () => {
   expect(stdout + stderr).not.toContain("canary-3f9a");
 });
 
-test("an owner's key of another store is a fault, and serve does not name it either", async () => {
+test("doctor reports an owner's key of another database, which serve does not name", async () => {
   await using folder = await createFolder();
   const { path } = folder;
   await runJson(["keys", "create", "--data", path]);
@@ -136,7 +136,7 @@ test("an owner's key of another store is a fault, and serve does not name it eit
   expect((await serving.stop()).stderr).toContain(`(${said}`);
 });
 
-test.runIf(process.getuid?.() === 0)("a file that another user created is a fault", async () => {
+test.runIf(process.getuid?.() === 0)("doctor reports a file of another user", async () => {
   await using folder = await createFolder();
   const { path } = folder;
   await runJson(["keys", "create", "--data", path]);
@@ -151,7 +151,7 @@ test.runIf(process.getuid?.() === 0)("a file that another user created is a faul
   expect(stdout).toContain(`chown --reference=${path} ${join(path, "state.db")}`);
 });
 
-test("a key file that cannot be read is a fault", async () => {
+test("doctor reports a key file that cannot be read", async () => {
   await using folder = await createFolder();
   await runJson(["keys", "create", "--data", folder.path]);
   const env = { WAYPOST_API_KEY_FILE: join(folder.path, "none.key") };
@@ -160,7 +160,7 @@ test("a key file that cannot be read is a fault", async () => {
   expect(stdout).toMatch(/^FAULT key +the file named in WAYPOST_API_KEY_FILE does not exist$/m);
 });
 
-test("a deployment that does not answer is a fault that names the setting", async () => {
+test("doctor reports a remote server that does not respond and names the setting", async () => {
   await using folder = await createFolder();
   const env = { WAYPOST_BASE_URL: "http://127.0.0.1:9", WAYPOST_API_KEY: "some-key" };
   const { code, stdout } = await run(["doctor", "--data", folder.path], { env });
@@ -168,7 +168,7 @@ test("a deployment that does not answer is a fault that names the setting", asyn
   expect(stdout).toMatch(/^FAULT remote server +.*ECONNREFUSED.*WAYPOST_BASE_URL/m);
 });
 
-test("a deployment elsewhere without encryption is refused, or told of", async () => {
+test("doctor refuses a remote server without TLS, or warns if it is allowed", async () => {
   await using folder = await createFolder();
   const env = { WAYPOST_BASE_URL: "http://api.invalid", WAYPOST_API_KEY: "some-key" };
   const refused = await run(["doctor", "--data", folder.path], { env });
@@ -181,7 +181,7 @@ test("a deployment elsewhere without encryption is refused, or told of", async (
   );
 });
 
-test("a password in the address of a deployment is refused, and never shown", async () => {
+test("doctor refuses a password in a server address and never shows it", async () => {
   await using folder = await createFolder();
   const env = { WAYPOST_BASE_URL: "https://:canary-3f9a@api.invalid", WAYPOST_API_KEY: "some-key" };
   const { code, stdout, stderr } = await run(["doctor", "--data", folder.path], { env });
@@ -192,14 +192,14 @@ test("a password in the address of a deployment is refused, and never shown", as
   expect(stdout + stderr).not.toContain("canary-3f9a");
 });
 
-test("proxies that are believed are shown", async () => {
+test("doctor shows the trusted proxies", async () => {
   await using folder = await createFolder();
   const words = ["doctor", "--data", folder.path, "--trusted-proxies", "10.0.0.0/8"];
   const { stdout } = await run(words);
   expect(stdout).toMatch(/^ok +configuration .*X-Forwarded-For is trusted from 10\.0\.0\.0\/8$/m);
 });
 
-test("a key with few scopes, and a master key, are known and well", async () => {
+test("doctor accepts a key with few scopes and a master key", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   const keys = ["keys", "create", "--data", folder.path];
@@ -219,7 +219,7 @@ test("a key with few scopes, and a master key, are known and well", async () => 
   }
 });
 
-test("a data folder that cannot be made is a fault", async () => {
+test("doctor reports a data folder that cannot be created", async () => {
   await using folder = await createFolder();
   await mkdir(folder.path, { mode: 0o700 });
   const file = join(folder.path, "file");

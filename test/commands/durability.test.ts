@@ -13,10 +13,10 @@ import {
   type Serving,
 } from "../support/command.ts";
 
-/** What was answered is on the disk: after a kill, beside other processes, and by fsync. */
+/** Acknowledged writes are on the disk: after a kill, with other processes, and by fsync. */
 
 const writers = 6;
-/** On a disk, as it is used. */
+/** Creates a folder on a real disk. */
 const createOnDisk = () => createFolder(tmpdir());
 
 test("kill -9 among concurrent writers loses nothing that was acknowledged", async () => {
@@ -32,12 +32,12 @@ test("kill -9 among concurrent writers loses nothing that was acknowledged", asy
       expect(reply.status).toBe(201);
       acknowledged.push(reply.body.path);
       written += 1;
-      // Killed by one writer while the others wait for their answers.
+      // One writer kills the server while the others wait for responses.
       if (written === target) await serving.stop("SIGKILL");
       return write();
     };
     const ends = await Promise.allSettled(Array.from({ length: writers }, write));
-    // Every writer ended because the connection did, and for no other reason.
+    // Every writer failed only because of the closed connection.
     for (const end of ends) {
       expect(end).toMatchObject({ status: "rejected", reason: { message: "fetch failed" } });
     }
@@ -52,7 +52,7 @@ test("kill -9 among concurrent writers loses nothing that was acknowledged", asy
   expectSound(folder.path);
 });
 
-test("three processes and a command that write to one folder all succeed", async () => {
+test("three servers and a command can write to the same folder", async () => {
   await using folder = await createOnDisk();
   const servings = await startServes(folder.path, 3);
   const each = 90;
@@ -72,20 +72,18 @@ test("three processes and a command that write to one folder all succeed", async
   expectSound(folder.path);
 });
 
-test("a disk that fails to sync is told of, and what it may have lost is read by nobody", async ({
-  skip,
-}) => {
-  skip(!canTrace(), "strace is not here, or may not trace: no disk failed");
+test("serve reports a failed fsync, and unsynced writes are never read", async ({ skip }) => {
+  skip(!canTrace(), "strace is missing or not permitted, so no disk failure was simulated");
 
   await using folder = await createOnDisk();
-  // What a first start writes is not what is to fail.
+  // The writes of a first start must not fail.
   await (await startServe(folder.path)).stop();
   const failing = ["-e", "trace=fdatasync", "-e", "inject=fdatasync:error=EIO:when=5"];
   const under = ["strace", "-D", "-f", "-qq", ...failing, "-o", `${folder.path}.trace`];
   await using serving = await startServe(folder.path, [], { under });
   const create = async () => (await serving.call("POST", "/links", { body: {} })).status;
   let status = await create();
-  // Each of Node's threads counts for itself.
+  // strace counts each thread of Node separately.
   for (let turn = 0; turn < 40 && status === 201; turn += 1) status = await create();
   expect(status).toBe(500);
   expect(await create()).toBe(500);
@@ -96,10 +94,8 @@ test("a disk that fails to sync is told of, and what it may have lost is read by
   rmSync(`${folder.path}.trace`);
 });
 
-test("a restore onto a disk that fails says so, and the next one goes through", async ({
-  skip,
-}) => {
-  skip(!canTrace(), "strace is not here, or may not trace: no disk failed");
+test("a restore reports a failing disk, and the next restore succeeds", async ({ skip }) => {
+  skip(!canTrace(), "strace is missing or not permitted, so no disk failure was simulated");
 
   await using folder = await createOnDisk();
   await (await startServe(folder.path)).stop();
@@ -122,26 +118,26 @@ function canTrace(): boolean {
   return spawnSync("strace", ["-D", "-qq", "-e", "trace=none", "true"]).status === 0;
 }
 
-test("every acknowledgement comes after an fsync of its own", async ({ skip }) => {
-  skip(!canTrace(), "strace is not here, or may not trace: nobody counted the fsyncs");
+test("every write is acknowledged only after its fsync", async ({ skip }) => {
+  skip(!canTrace(), "strace is missing or not permitted, so fsyncs were not counted");
 
   await using folder = await createOnDisk();
   const another = await runJson(["keys", "create", "--data", folder.path]);
   const trace = `${folder.path}.trace`;
-  // With -D the tracer steps aside, so that the process that we stop is Waypost itself.
+  // With -D the tracer is a grandchild, so the process that the test stops is Waypost.
   const under = ["strace", "-D", "-f", "-qq", "-y", "-e", "trace=fsync,fdatasync", "-o", trace];
   await using serving = await startServe(folder.path, [], { under });
   const countSyncs = () => countEnded(readFileSync(trace, "utf8"));
   const before = countSyncs();
-  // After thirty of a budget other processes are told of it, by a write that nobody waits for.
+  // Every thirty requests Waypost shares its counts with other processes in a background write.
   const keys = [serving.key, another.token];
   for (let turn = 1; turn <= 30; turn += 1) {
     const key = keys[turn % 2] ?? "";
     expect((await serving.call("POST", "/links", { key, body: {} })).status).toBe(201);
     expect(countSyncs() - before).toBeGreaterThanOrEqual(turn);
   }
-  // Reading costs none. About once a second Waypost writes counts for other processes: what ten
-  // reads cost is counted until no such write falls among them.
+  // Reads need no fsync. About once a second Waypost writes counts for other processes, so ten
+  // reads are repeated until no such write falls between them.
   const countWhileReading = async (): Promise<number> => {
     const written = countSyncs();
     for (let turn = 1; turn <= 10; turn += 1) await serving.call("GET", "/links");
@@ -152,8 +148,8 @@ test("every acknowledgement comes after an fsync of its own", async ({ skip }) =
 });
 
 /**
- * Of the store's files: what else is in the folder is opened when it is first looked for. That one
- * has begun is no promise: where threads take turns, its end has a line of its own.
+ * Counts finished fsyncs of the database files. Other files are ignored. A started fsync does not
+ * count: when threads interleave, its end has a separate line.
  */
 function countEnded(trace: string): number {
   const begun = new Set<string>();
@@ -167,7 +163,7 @@ function countEnded(trace: string): number {
   return count;
 }
 
-/** The paths of all links, page by page; the envelope's count must be theirs. */
+/** Returns the paths of all links of all pages, and checks the total. */
 async function readPaths({ call }: Serving): Promise<ReadonlySet<string>> {
   const paths = new Set<string>();
   for (let page = 1; ; page += 1) {

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createFolder, runProcess, type Folder } from "../support/command.ts";
 
-/** Most tests run commands in their own process. Here each one starts, and ends by itself. */
+/** Most tests run commands in the test process. Here each command is a real process. */
 
 let folder: Folder;
 
@@ -24,19 +24,19 @@ test.each([
   ["connect", "cursor"],
   ["doctor"],
   ["export"],
-])("waypost %s %s ends as a process of its own", async (...words) => {
+])("waypost %s %s ends when run as a separate process", async (...words) => {
   const { code, stdout, stderr } = await runProcess([...words, "--data", folder.path]);
   expect({ code, stderr }).toMatchObject({ code: 0 });
   expect(stdout + stderr).not.toBe("");
 });
 
-test("waypost import reads a file from stdin, and ends", async () => {
+test("waypost import reads a file from stdin and ends", async () => {
   const input = "path,url\nspring,https://example.com/sale\n";
   const words = ["import", "-", "--yes", "--data", folder.path];
   expect(await runProcess(words, { input })).toMatchObject({ code: 0 });
 });
 
-test("waypost backup and restore end", async () => {
+test("waypost backup and restore end when run as separate processes", async () => {
   const file = join(folder.path, "../copy.waypost");
   const to = join(folder.path, "../restored");
   expect(await runProcess(["backup", file, "--data", folder.path])).toMatchObject({ code: 0 });

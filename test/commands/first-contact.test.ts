@@ -6,8 +6,8 @@ import { begin, bundle, createFolder, run, startServe } from "../support/command
 
 /** The first start of Waypost, and mistyped commands. */
 
-describe("on a Node that is too old", () => {
-  test("Waypost says in one sentence which Node it needs", async () => {
+describe("on a Node version that is too old", () => {
+  test("Waypost says which Node version it needs", async () => {
     const versions = `{ value: { ...process.versions, node: "18.20.1" } }`;
     const code = `Object.defineProperty(process, "versions", ${versions});`;
     const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` };
@@ -21,7 +21,7 @@ describe("on a Node that is too old", () => {
     });
   });
 
-  test("the entry file has no syntax or import that an old Node rejects", () => {
+  test("the entry file of Waypost has no syntax that an old Node rejects", () => {
     const text = readFileSync(bundle, "utf8");
     expect(text.length).toBeLessThan(1000);
     expect(text).not.toMatch(/^import\b|\bawait\b|\?\?|\?\.|#[a-z]+\s*[=(]/m);
@@ -44,11 +44,11 @@ test.each([
   [["serve", "--port"], "--port needs a value (see waypost --help)"],
   [["serve", "--port", "--json"], "--port needs a value (see waypost --help)"],
   [["serve", "--json=yes"], "--json takes no value (see waypost --help)"],
-])("the mistyped command %j gets a suggestion, or the hint to --help", async (words, message) => {
+])("the mistyped command %j gets a suggestion or a hint to --help", async (words, message) => {
   expect(await run(words)).toEqual({ code: 2, stdout: "", stderr: `waypost: ${message}\n` });
 });
 
-test("a command whose data folder is a file says so", async () => {
+test("a command reports a data folder that is a file", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   await serving.stop();
@@ -60,7 +60,7 @@ test("a command whose data folder is a file says so", async () => {
   }
 });
 
-test("the commands that the first start prints work when typed as printed", async () => {
+test("the commands printed by the first start work as printed", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   const { stderr } = await serving.stop();
@@ -75,7 +75,7 @@ test("the commands that the first start prints work when typed as printed", asyn
   expect(await run(words.split(" "))).toMatchObject({ code: 0 });
 });
 
-test("the first start names a data folder that came from WAYPOST_DATA", async () => {
+test("the first start names the data folder from WAYPOST_DATA", async () => {
   await using folder = await createFolder();
   const env = { WAYPOST_DATA: folder.path };
   const serving = begin(["serve", "--port", "0"], { env });
@@ -89,6 +89,6 @@ test.each([
   ["/usr/local/bin/waypost", "waypost"],
   ["/home/ann/app/node_modules/.bin/waypost", "node /home/ann/app/node_modules/.bin/waypost"],
   ["/opt/w p/dist/waypost.js", "node '/opt/w p/dist/waypost.js'"],
-])("the program %s is run as %s from any folder", (program, typed) => {
+])("the program %s is named %s in suggested commands", (program, typed) => {
   expect(nameCommand(program)).toBe(typed);
 });

@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 import { createUsedFolder, run, runJson } from "../support/command.ts";
 import { callDone, callRefused, connectV1 } from "../support/mcp-clients.ts";
 
-/** What the operator does at the terminal stands in the history that an assistant reads. */
+/** CLI actions of the operator appear in the history that assistants read. */
 
 const env = { WAYPOST_MODE: "full" };
 const by = "the operator, in the CLI";
 
-test("what an operator does at the terminal is in the history, and no key's token is", async () => {
+test("the history contains the operator's CLI actions but no key tokens", async () => {
   await using folder = await createUsedFolder();
   const data = ["--data", folder.path];
   const key = await runJson(["keys", "create", "--role", "viewer", ...data]);
@@ -50,7 +50,7 @@ test("what an operator does at the terminal is in the history, and no key's toke
   expect(nothing.message).toBe("This key has no change to undo.");
 });
 
-test("what a command refused is not in the history", async () => {
+test("the history does not contain refused commands", async () => {
   await using folder = await createUsedFolder();
   const data = ["--data", folder.path];
   await runJson(["keys", "create", ...data]);
@@ -61,7 +61,7 @@ test("what a command refused is not in the history", async () => {
   expect(changes.map(({ tool }: { readonly tool: string }) => tool)).toEqual(["keys create"]);
 });
 
-test("what comes back from the bin can be undone, and its emptying cannot", async () => {
+test("restoring from the bin can be undone, and emptying it cannot", async () => {
   await using folder = await createUsedFolder();
   const data = ["--data", folder.path];
   await using client = await connectV1({ transport: "stdio", data: folder.path, env });

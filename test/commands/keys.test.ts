@@ -31,7 +31,7 @@ const status = async (key: string, method: string, path: string, body?: object) 
   (await serving.call(method, path, { key, body })).status;
 
 describe("a new key", () => {
-  test("works in the running service at once, with full access", async () => {
+  test("works in the running server at once with full access", async () => {
     const made = await runJson(keys("create"));
     const [project] = (await runJson(projects("list"))).projects;
     expect(made).toEqual({
@@ -45,7 +45,7 @@ describe("a new key", () => {
     expect(await status(made.token, "GET", "/projects")).toBe(401);
   });
 
-  test("reaches what its scopes and its role allow", async () => {
+  test("can only do what its scopes and role allow", async () => {
     const scoped = await runJson(keys("create", "--scopes", "links.index, ios_apps.create"));
     expect(scoped.scopes).toEqual(["links.index", "ios_apps.create"]);
     expect(await status(scoped.token, "GET", "/links")).toBe(200);
@@ -59,14 +59,14 @@ describe("a new key", () => {
     expect(await status(scoped.token, "POST", "/ios_apps", app)).toBe(201);
   });
 
-  test("with --master reaches projects and nothing else", async () => {
+  test("with --master can only manage projects", async () => {
     const master = await runJson(keys("create", "--master"));
     expect(master).toMatchObject({ project_id: null, scopes: [] });
     expect(await status(master.token, "GET", "/projects")).toBe(200);
     expect(await status(master.token, "GET", "/links")).toBe(401);
   });
 
-  test("with --client answers an app's SDK, and nothing else", async () => {
+  test("with --client can only match installs for an app's SDK", async () => {
     const made = await runJson(keys("create", "--client"));
     expect(made).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -94,14 +94,14 @@ describe("a new key", () => {
     expect((await runJson(keys("list"))).client_keys).toEqual([]);
   });
 
-  test("is printed alone on stdout, for a script to take; what is said of it is not", async () => {
+  test("is the only output on stdout, so that scripts can read it", async () => {
     const { code, stdout, stderr } = await run(keys("create"));
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^waypost_\w{40}\n$/)]);
     expect(stderr).toContain("will not be shown again");
     expect(stderr).not.toContain(stdout.trim());
   });
 
-  test("belongs to the project that is named, and one must be named among several", async () => {
+  test("belongs to the named project, and needs a name if there are several", async () => {
     const other = await runJson(projects("create", "--name", "Other", "--subdomain", "other"));
     for (const name of ["other", "OTHER", other.id]) {
       const made = await runJson(keys("create", "--project", name));
@@ -115,7 +115,7 @@ describe("a new key", () => {
 });
 
 describe("a revoked key", () => {
-  test("is refused by the running service within a second", async () => {
+  test("is rejected by the running server within a second", async () => {
     const { id, token } = await runJson(keys("create", "--project", "default"));
     expect(await status(token, "GET", "/links")).toBe(200);
     const revoked = await run(keys("revoke", id));
@@ -132,7 +132,7 @@ describe("a revoked key", () => {
   });
 });
 
-describe.concurrent("what cannot be made is refused in one line with exit code 2", () => {
+describe.concurrent("an invalid key is refused in one line with exit code 2:", () => {
   test.each([
     [["--scopes", "links.fly"], '--scopes cannot be "links.fly"'],
     [["--role", "king"], '--role cannot be "king"; choose one of viewer, manager, owner'],
@@ -150,7 +150,7 @@ describe.concurrent("what cannot be made is refused in one line with exit code 2
   });
 });
 
-test("no token is in a list, a log, a message, or the bytes of the data", async () => {
+test("no key token is in a list, a log, a message or the data files", async () => {
   const made = await runJson(keys("create", "--project", "default", "--scopes", "links.show"));
   const tokens = [serving.key, made.token];
   for (const query of [undefined, `api_key=${made.token}`, "api_key=waypost_unknown"]) {
@@ -170,7 +170,7 @@ test("no token is in a list, a log, a message, or the bytes of the data", async 
   const names = readdirSync(folder.path).filter((name) => name !== "owner.key");
   const listening = ["listener.json", "listener.key"];
   const stored = ["state.db", "waypost.db", "waypost.db-shm", "waypost.db-wal"];
-  // Jobs of other processes are looked for now and then: meanwhile its log is there.
+  // The state has a log only while a process uses it.
   const lasting = names.filter((name) => !/^state\.db-(?:shm|wal)$/.test(name));
   expect(lasting.toSorted()).toEqual([...listening, ...stored]);
   const bytes = names.map((name) => readFileSync(join(folder.path, name), "latin1"));
@@ -194,7 +194,7 @@ test.each([
   ["webhooks", "list"],
   ["bin", "list"],
   ["migrate", "--to", "sqlite:/nowhere/else"],
-])("of a deployment elsewhere nothing is made or shown here: %s %s", async (...command) => {
+])("keys and projects of a remote server cannot be managed here: %s %s", async (...command) => {
   await using nothing = await createFolder();
   const env = { WAYPOST_BASE_URL: "https://api.example" };
   for (const data of [nothing.path, folder.path]) {

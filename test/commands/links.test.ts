@@ -11,7 +11,7 @@ import { visitAt, type Visited } from "../support/link-host.ts";
 
 import agents from "../host/user-agents.json" with { type: "json" };
 
-/** The links of the built command: what is created works at once, and its visits are kept. */
+/** Links of the built command: they work at once, and their visits are counted. */
 
 const url = "https://shop.example/";
 const iPhone = agents.ios["Safari on an iPhone"];
@@ -30,7 +30,7 @@ async function addLink({ call }: Serving, path: string): Promise<string> {
 const readClicks = async ({ call }: Serving, id: string) =>
   (await call("GET", `/links/${id}`)).body.clicks;
 
-test("a link works from its creation to its deletion, and its visits count", async () => {
+test("a link works from its creation until its deletion, and its visits are counted", async () => {
   await using folder = await createUsedFolder();
   await using serving = await startServe(folder.path);
   const id = await addLink(serving, "spring");
@@ -42,7 +42,7 @@ test("a link works from its creation to its deletion, and its visits count", asy
   expect((await visit(serving, "/spring")).status).toBe(404);
 });
 
-test("the server's own names are no link host, and a project's has no API", async () => {
+test("the server's own host names serve no links, and a link host serves no API", async () => {
   await using folder = await createUsedFolder();
   await using serving = await startServe(folder.path);
   await addLink(serving, "healthz");
@@ -59,7 +59,7 @@ test("the server's own names are no link host, and a project's has no API", asyn
   }
 });
 
-test("the operator's domain and settings take effect on the links within a moment", async () => {
+test("a changed domain and changed settings soon take effect on links", async () => {
   await using folder = await createUsedFolder();
   await using serving = await startServe(folder.path);
   await addLink(serving, "spring");
@@ -79,7 +79,7 @@ test("the operator's domain and settings take effect on the links within a momen
   expect((await seen()).headers.location).toBe(url);
 });
 
-test("a link origin of the operator's own is where the links are", async () => {
+test("links open at the operator's link origin", async () => {
   await using folder = await createUsedFolder();
   const words = ["--link-origin", "https://{subdomain}.links.example"];
   await using serving = await startServe(folder.path, words);
@@ -88,7 +88,7 @@ test("a link origin of the operator's own is where the links are", async () => {
   expect((await visit(serving, "/spring")).headers.location).toBeUndefined();
 });
 
-test("with a second origin the page's button leads there, in the preview too", async () => {
+test("with a second origin the button of a page and its preview opens that origin", async () => {
   await using folder = await createUsedFolder();
   const words = ["--second-origin", "https://{subdomain}.open.example"];
   await using serving = await startServe(folder.path, words);
@@ -102,7 +102,7 @@ test("with a second origin the page's button leads there, in the preview too", a
   const asked = { headers: { "user-agent": iPhone }, body: { link_id: id } };
   const shown = await serving.call("POST", "/page_template/preview", asked);
   expect(shown.text).toContain(button);
-  // Who comes by that name has not got the app.
+  // A visitor of the second origin does not have the app.
   const { headers } = await visitAt(Number(port), "/spring", {
     ...phone,
     host: "default.open.example",
@@ -110,7 +110,7 @@ test("with a second origin the page's button leads there, in the preview too", a
   expect(headers.location).toBe("https://apps.apple.com/app/id12345");
 });
 
-test("visits that nobody asked about are kept when the process is told to stop", async () => {
+test("visits that were not read yet are saved when the process stops", async () => {
   await using folder = await createUsedFolder();
   const serving = await startServe(folder.path);
   const id = await addLink(serving, "spring");
@@ -120,7 +120,7 @@ test("visits that nobody asked about are kept when the process is told to stop",
   expect(await readClicks(again, id)).toBe(5);
 });
 
-test("a killed process loses no visit that was written down, and counts none twice", async () => {
+test("a killed process loses no saved visit and counts none twice", async () => {
   await using folder = await createUsedFolder();
   const serving = await startServe(folder.path);
   const id = await addLink(serving, "spring");
@@ -136,7 +136,7 @@ test("a killed process loses no visit that was written down, and counts none twi
   expect(await readClicks(again, id)).toBe(clicks + 1);
 });
 
-test("two processes on one folder serve the same links and lose no visit", async () => {
+test("two processes with the same folder serve the same links and lose no visit", async () => {
   await using folder = await createUsedFolder();
   await using one = await startServe(folder.path);
   await using other = await startServe(folder.path);
@@ -144,7 +144,7 @@ test("two processes on one folder serve the same links and lose no visit", async
   await untilSeen();
   const visits = Array.from({ length: 200 }, (_, turn) => visit(turn % 2 ? one : other, "/spring"));
   for (const { status } of await Promise.all(visits)) expect(status).toBe(302);
-  // Each process brings its own visits into the store before it answers.
+  // Each process saves its own visits before it responds.
   await readClicks(other, id);
   expect(await readClicks(one, id)).toBe(200);
   await one.call("DELETE", `/links/${id}`);

@@ -3,9 +3,9 @@ import { openEmbedded } from "../../src/app/process/embedded.ts";
 import { createFolder, run, startServe } from "../support/command.ts";
 import { addLinks } from "../support/rows.ts";
 
-/** The built command with so many links that lists are read in a thread of their own. */
+/** The built command with so many links that lists are read in a separate thread. */
 
-test("long lists are answered by processes that end and say nothing of it", async () => {
+test("commands and servers that read long lists end without a message", async () => {
   await using folder = await createFolder();
   const data = folder.path;
   const { store } = await openEmbedded({ data });
@@ -21,7 +21,7 @@ test("long lists are answered by processes that end and say nothing of it", asyn
   const query = new URLSearchParams({ "q[s]": "shortened_path asc", page: "50" }).toString();
   const { status, body } = await serving.call("GET", "/links", { query });
   expect([status, body.meta.count]).toEqual([200, 2100]);
-  // One is under way while it ends.
+  // A list is being read while the server stops.
   const last = serving.call("GET", "/links", { query }).catch(() => undefined);
   expect(await serving.stop()).toMatchObject({ code: 0, stderr: expect.stringMatching(/^.*\n$/) });
   await last;

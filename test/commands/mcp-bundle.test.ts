@@ -9,20 +9,20 @@ import { createFolder } from "../support/command.ts";
 import { visit } from "../support/listening.ts";
 import { findFreePort } from "../support/ports.ts";
 
-/** The bundle for one-click installation, packed as the README has it, and started from itself. */
+/** The bundle for one-click installation, packed as in the README and started from its files. */
 
 const require = createRequire(import.meta.url);
 const mostBytes = 35 * 1024 * 1024;
-/** The main file of the package stands beside the command's. */
+/** The main file of the package is next to the file of its command. */
 const mcpb = require.resolve("@anthropic-ai/mcpb").replace(/index\.js$/, "cli/cli.js");
 
-test("mcpb accepts manifest.json", () => {
+test("mcpb accepts manifest.json of the MCP bundle", () => {
   const words = [mcpb, "validate", "manifest.json"];
   const { status, stdout, stderr } = spawnSync(process.execPath, words, { encoding: "utf8" });
   expect({ status, stdout, stderr }).toMatchObject({ status: 0 });
 });
 
-test("the packed bundle has what it needs and little else, and opens a link", async () => {
+test("the packed MCP bundle is small, complete and can open a link", async () => {
   await using folder = await createFolder();
   mkdirSync(folder.path);
   const file = join(folder.path, "waypost.mcpb");
@@ -30,7 +30,7 @@ test("the packed bundle has what it needs and little else, and opens a link", as
   execFileSync(process.execPath, [mcpb, "pack", ".", file], { stdio: "pipe" });
   expect(statSync(file).size).toBeLessThan(mostBytes);
   execFileSync(process.execPath, [mcpb, "unpack", file, place], { stdio: "pipe" });
-  // No package of the checkout is above it: what it lacks would be missing.
+  // No packages of the checkout are above this folder, so missing files would be noticed.
   const { server } = JSON.parse(readFileSync(join(place, "manifest.json"), "utf8"));
   const args = server.mcp_config.args.map((word: string) => word.replace("${__dirname}", place));
   const client = new Client({ name: "installer", version: "0" });
