@@ -8,10 +8,10 @@ import { modernCall, post } from "../support/mcp-http.ts";
 import { visit } from "../support/listening.ts";
 import { measured, parseSeries, readSeries, scrape, token, type Series } from "./scrape.ts";
 
-/** What `waypost serve` shows of itself to who has the token, at `/metrics`. */
+/** The metrics of `waypost serve`, which need a token. */
 
-describe("who may read the metrics", () => {
-  test("is nobody where no token is set", async () => {
+describe("GET /metrics", () => {
+  test("returns 404 when no token is set", async () => {
     await using folder = await createFolder();
     await using serving = await startServe(folder.path);
     for (const given of [null, token, serving.key]) {
@@ -19,7 +19,7 @@ describe("who may read the metrics", () => {
     }
   });
 
-  test("is who shows the token, and no API key", async () => {
+  test("accepts only the metrics token, not an API key", async () => {
     await using folder = await createFolder();
     await using serving = await startServe(folder.path, [], measured);
     for (const given of [null, "", "scraper-of-our", `${token}s`, serving.key]) {
@@ -36,12 +36,12 @@ describe("who may read the metrics", () => {
     const { url } = serving.places;
     const posted = await post(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } });
     expect(posted.status).toBe(405);
-    // A host of links has no metrics, but may have a link of that name.
+    // A link host has no metrics, but may have a link with that path.
     const { port } = new URL(url);
     expect(await visit(`http://default.localhost:${port}/metrics`)).toMatchObject({ status: 404 });
   });
 
-  test("is who shows what is in the file", async () => {
+  test("accepts the token from a file", async () => {
     await using folder = await createFolder();
     const outside = mkdtempSync(join(tmpdir(), "waypost-token-"));
     const file = join(outside, "token");
@@ -52,14 +52,14 @@ describe("who may read the metrics", () => {
     rmSync(outside, { recursive: true });
   });
 
-  test("is told before the start where the token cannot be read", async () => {
+  test("needs a readable token file, or serve does not start", async () => {
     await using folder = await createFolder();
     const env = { WAYPOST_METRICS_TOKEN_FILE: "/nowhere/token" };
     const { code, stderr } = await run(["serve", "--data", folder.path, "--port", "0"], { env });
     expect([code, stderr]).toEqual([2, expect.stringContaining("WAYPOST_METRICS_TOKEN_FILE")]);
   });
 
-  test("reads them in front of a deployment elsewhere as well", async () => {
+  test("also works on a gateway to a remote server", async () => {
     await using folder = await createFolder();
     const env = { ...measured.env, WAYPOST_BASE_URL: "https://links.example" };
     await using serving = await startServe(folder.path, [], { env });
@@ -71,7 +71,7 @@ describe("who may read the metrics", () => {
   });
 });
 
-test("the metrics tell requests by route and status, and refusals by budget", async () => {
+test("the metrics count requests by route and status, and refusals by rate limit", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path, [], measured);
   await serving.call("POST", "/links", { body: { path: "one", url: "https://example.com" } });
@@ -101,7 +101,7 @@ test("the metrics tell requests by route and status, and refusals by budget", as
   expect(values.get('waypost_store_commits_total{store="links"}')).toBeGreaterThan(1);
 });
 
-test("the metrics tell calls by tool and outcome, approvals, jobs, clicks, sessions", async () => {
+test("the metrics count tool calls, approvals, jobs, clicks and sessions", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path, [], measured);
   const url = serving.places.mcp;
@@ -145,7 +145,7 @@ test("the metrics tell calls by tool and outcome, approvals, jobs, clicks, sessi
   await person.close();
 });
 
-test("nothing that a stranger chose is a label, and no secret is in the metrics", async () => {
+test("the metrics contain no label from a request and no secret", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path, [], measured);
   const { places, key } = serving;
@@ -171,7 +171,7 @@ function listOwn(values: Series): readonly string[] {
   return [...values.keys()].filter((name) => name.startsWith("waypost_"));
 }
 
-/** All series of one name, by their labels. */
+/** Returns all series with one name, by their labels. */
 function readAll(values: Series, name: string): Record<string, number> {
   const own = [...values].filter(([series]) => series.startsWith(`${name}{`));
   return Object.fromEntries(

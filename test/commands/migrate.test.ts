@@ -16,7 +16,7 @@ import { plantShortPaths } from "./plant-embedded.ts";
 import { readFolder } from "./read-all-rows.ts";
 import { waitUntil } from "../support/clock.ts";
 
-/** `waypost migrate` copies a folder that no process uses into another one. */
+/** `waypost migrate` copies an unused data folder into another one. */
 
 let folder: Folder;
 let file: string;
@@ -42,7 +42,7 @@ const readKey = (data: string) => readFile(join(data, "owner.key"), "utf8");
 const move = (to: string, ...words: readonly string[]) =>
   run(["migrate", "--to", to, "--data", source, ...words]);
 
-test("another folder gets the same rows and keys, and the old one is not used again", async () => {
+test("migrate copies all rows and keys, and the old folder cannot be used again", async () => {
   await using other = await createFolder();
   const before = await readFolder(folder.path);
   const to = `sqlite:${other.path}`;
@@ -77,7 +77,7 @@ test("another folder gets the same rows and keys, and the old one is not used ag
   expect(await readFolder(source)).toEqual(before);
 });
 
-test("the waypost.db of a folder names the folder", async () => {
+test("migrate accepts the path of waypost.db for its folder", async () => {
   await using other = await createFolder();
   const { code, stdout, stderr } = await move(`sqlite:${join(other.path, "waypost.db")}`);
   expect({ code, stderr }).toMatchObject({ code: 0 });
@@ -86,7 +86,7 @@ test("the waypost.db of a folder names the folder", async () => {
   expect(stderr).toContain("The old data is marked as moved");
 });
 
-test("a folder that a process uses is not migrated", async () => {
+test("migrate refuses a folder that a process uses", async () => {
   await using other = await createFolder();
   await using serving = await startServe(source);
   const refused = await move(`sqlite:${other.path}`);
@@ -97,7 +97,7 @@ test("a folder that a process uses is not migrated", async () => {
   expect(await move(`sqlite:${other.path}`)).toMatchObject({ code: 0 });
 });
 
-test("a folder of a killed process is migrated with what that wrote last", async () => {
+test("migrate includes the last writes of a killed process", async () => {
   await using other = await createFolder();
   await using serving = await startServe(source);
   const made = await serving.call("POST", "/links", { body: { path: "last" } });
@@ -108,12 +108,12 @@ test("a folder of a killed process is migrated with what that wrote last", async
   expect(stdout).toContain('"path":"last"');
 });
 
-test("a complete copy whose source was not marked is found by the same command", async () => {
+test("migrate completes a copy whose source was not marked as moved", async () => {
   await using other = await createFolder();
   const before = await readFolder(source);
   const to = `sqlite:${other.path}`;
   expect(await move(to)).toMatchObject({ code: 0 });
-  // As it is when the command was killed before it committed the mark.
+  // The state after the command was killed before it committed the mark.
   for (const [name, table] of [
     ["waypost.db", "waypost_migrations"],
     ["state.db", "state_migrations"],
@@ -138,7 +138,7 @@ async function expectRefusal(to: string, name: string): Promise<void> {
   expect(await run(["keys", "list", "--data", source])).toMatchObject({ code: 0 });
 }
 
-describe("a target that is not empty is refused, and both stay as they are:", () => {
+describe("migrate refuses a target that is not empty and changes neither folder:", () => {
   test("the source itself", () => expectRefusal(source, "owner.key"));
 
   test("a folder with data", () => expectRefusal(folder.path, "owner.key"));
@@ -152,7 +152,7 @@ describe("a target that is not empty is refused, and both stay as they are:", ()
   });
 });
 
-test("a target on a disk that takes no files is refused", async () => {
+test("migrate refuses a target that cannot be written", async () => {
   const refused = await move("sqlite:/proc/none");
   expect(refused).toMatchObject({ code: 2, stdout: "" });
   expect(refused.stderr).toMatch(/the data folder \/proc\/none: /);
@@ -166,7 +166,7 @@ test.each([
   [["--to", "sqlite:store.db"], "must be a data folder, or the waypost.db in it"],
   [["--to", "mysql://x/y"], "use migrate --to sqlite:FOLDER"],
   [["more", "--to", "sqlite:x"], 'migrate does not take "more"'],
-])("migrate %j is refused in one line", async (words, message) => {
+])("waypost migrate %j is refused in one line", async (words, message) => {
   const refused = await run(["migrate", ...words, "--data", source]);
   expect(refused).toMatchObject({ code: 2, stdout: "" });
   expect(refused.stderr).toMatch(/^waypost: [^\n]+\n$/);
@@ -174,14 +174,14 @@ test.each([
 });
 
 const start = (to: string) => begin(["migrate", "--to", `sqlite:${to}`, "--data", source]);
-/** The rows of the state are copied then. */
+/** Waits until the rows of the state are being copied. */
 const untilBegun = async (to: string) =>
   waitUntil(() => existsSync(join(to, "incomplete", "waypost.db")));
 
 describe("a migration of a large folder", () => {
   beforeEach(() => plantShortPaths(source, 60_000));
 
-  test("that was killed is done by the same command", async () => {
+  test("that was killed is completed by the same command", async () => {
     await using other = await createFolder();
     const before = await readFolder(source);
     const going = start(other.path);
@@ -190,14 +190,14 @@ describe("a migration of a large folder", () => {
     await going.finished;
     const refused = await run(["keys", "list", "--data", other.path]);
     expect(refused.stderr).toContain("is incomplete: a restore or migration into it");
-    // Until then, the old folder can be used.
+    // Until the migration is complete, the old folder can be used.
     expect(await run(["keys", "list", "--data", source])).toMatchObject({ code: 0 });
     expect(await start(other.path).finished).toMatchObject({ code: 0 });
     expect(await readFolder(other.path)).toEqual(before);
     expect((await run(["keys", "list", "--data", source])).stderr).toContain("was moved to");
   });
 
-  test("that was stopped leaves both as they were", async () => {
+  test("that was interrupted changes neither folder", async () => {
     await using other = await createFolder();
     const going = start(other.path);
     await untilBegun(other.path);
@@ -211,7 +211,7 @@ describe("a migration of a large folder", () => {
     expect(await run(["keys", "list", "--data", source])).toMatchObject({ code: 0 });
   });
 
-  test("lets no other process open the old folder", async () => {
+  test("prevents other processes from opening the old folder", async () => {
     await using other = await createFolder();
     const going = start(other.path);
     await untilBegun(other.path);

@@ -9,11 +9,11 @@ import { createFolder, run, startServe } from "../support/command.ts";
 /** Other programs at the same file, other names for the same server, and mistyped folders. */
 
 describe("another program that opens the database", () => {
-  test("finds it locked by the running service, and leaves its log alone", async (context) => {
+  test("finds it locked by the running server and does not remove its log", async (context) => {
     context.skip(process.platform !== "linux", "only Linux lists the locks of a process");
     await using folder = await createFolder();
     const file = join(folder.path, "waypost.db");
-    // The second start is the one that finds a file to open.
+    // Only the second start finds an existing file.
     for (const start of ["first", "second"]) {
       await using serving = await startServe(folder.path);
       expect((await serving.call("POST", "/links", { body: {} })).status).toBe(201);
@@ -24,7 +24,7 @@ describe("another program that opens the database", () => {
 });
 
 describe("the server's own address", () => {
-  test("is never taken for a link host, even where the link origin covers it", async () => {
+  test("is never a link host, even if it matches the link origin", async () => {
     await using folder = await createFolder();
     const port = await findFreePort();
     const origins = ["--link-origin", "http://{subdomain}.example.com/"];
@@ -43,7 +43,7 @@ describe("a folder without data", () => {
     ["keys", "list"],
     ["keys", "revoke", "x"],
     ["projects", "list"],
-  ])("is not made by %s %s: it was mistyped", async (...words) => {
+  ])("is not created by waypost %s %s, as its path may be mistyped", async (...words) => {
     await using folder = await createFolder();
     const { code, stdout, stderr } = await run([...words, "--data", folder.path]);
     expect([code, stdout]).toEqual([2, ""]);
@@ -52,7 +52,7 @@ describe("a folder without data", () => {
   });
 
   test.each(["", ",", " , "])(
-    "no key with full access is made for the scopes %j",
+    "gets no key with full access for the empty scopes %j",
     async (scopes) => {
       await using folder = await createFolder();
       const words = ["keys", "create", "--scopes", scopes, "--data", folder.path];
@@ -62,7 +62,7 @@ describe("a folder without data", () => {
     },
   );
 
-  test("a folder that cannot be made ends in one line, not in a loop", async () => {
+  test("that cannot be created is reported in one line", async () => {
     const { code, stderr } = await run(["keys", "create", "--data", "/proc/waypost/data"]);
     expect(code).toBe(2);
     expect(stderr).toMatch(
@@ -87,7 +87,7 @@ async function readStatus(port: number, host: string, path: string): Promise<num
   return response.statusCode;
 }
 
-/** What kinds of lock lie on SQLite's own bytes of a file. */
+/** Returns the kinds of locks on the bytes that SQLite locks. */
 function readLocks(file: string): readonly string[] {
   const { ino } = statSync(file);
   const sharedBytes = 0x40000002;

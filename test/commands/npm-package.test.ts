@@ -11,7 +11,7 @@ import { findFreePort } from "../support/ports.ts";
 
 const mostBytes = 30_000_000;
 
-/** Every package whose code is in `dist`. */
+/** The packages whose code is in `dist`. */
 const bundled = `
   @hono/node-server @modelcontextprotocol/core @modelcontextprotocol/server
   @opentelemetry/api @photostructure/sqlite @pinojs/redact atomic-sleep bintrees css-tree
@@ -22,11 +22,11 @@ const bundled = `
   safe-stable-stringify smol-toml sonic-boom source-map-js split2 tdigest thread-stream
   tiny-lru undici uqr xtend zod`;
 
-test("the npm package is an MCP server in an empty folder, without other packages", async () => {
+test("the npm package runs as an MCP server without other packages", async () => {
   await using folder = await createFolder();
   const place = join(folder.path, "app");
   mkdirSync(place, { recursive: true });
-  // The suite has built it already, and other tests are using what was built.
+  // The build exists already, and other tests are using it.
   runNpm(["pack", "--ignore-scripts", "--pack-destination", folder.path], ".");
   const file = readdirSync(folder.path).find((name) => name.endsWith(".tgz")) ?? "no file";
   const output = runNpm(["install", "--offline", "--no-audit", join(folder.path, file)], place);
@@ -56,12 +56,12 @@ test("the npm package is an MCP server in an empty folder, without other package
     encoding: "utf8",
     stdio: ["ignore", "pipe", "ignore"],
   });
-  // A client would not find what npm's link is called.
+  // A client may not resolve the link that npm creates.
   expect(JSON.parse(printed).mcpServers.waypost.args).toEqual([join(installed, "dist/waypost.js")]);
   await openNewLink(join(place, "node_modules/.bin/waypost"), folder.path);
 });
 
-test("the licenses of all bundled packages are in the package", () => {
+test("the npm package contains the licenses of all bundled packages", () => {
   const notices = readFileSync("dist/THIRD-PARTY-LICENSES.txt", "utf8");
   const packages = notices.match(/^\S+ \d+\.\d+\.\d+ \([\w.-]+\)$/gm) ?? [];
   expect(packages.map((line) => line.split(" ")[0])).toEqual(bundled.trim().split(/\s+/));
@@ -85,7 +85,7 @@ async function openNewLink(command: string, folder: string): Promise<void> {
   await client.close();
 }
 
-/** Both outputs of npm: it warns on stderr. */
+/** Returns stdout and stderr of npm, as it writes warnings to stderr. */
 function runNpm(words: readonly string[], cwd: string): string {
   const line = ["npm", ...words, "2>&1"].join(" ");
   return execFileSync("sh", ["-c", line], { cwd, encoding: "utf8" });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { createFolder, run, runJson, startServe } from "../support/command.ts";
 import { findFreePort } from "../support/ports.ts";
 
-/** One domain for all links, and what a proxy asks before it gets a certificate. */
+/** One domain for all links, and the check of a proxy before it requests a certificate. */
 
 const origin = "https://go.example.com";
 const publicUrl = ["--public-url", "https://waypost.example.com"];
@@ -20,7 +20,7 @@ function ask(port: number, path: string, headers: Record<string, string> = {}): 
 }
 
 describe("a link origin without {subdomain}", () => {
-  test("opens the links of the only project, and has no room for a second one", async () => {
+  test("opens the links of the only project and allows no second project", async () => {
     await using folder = await createFolder();
     const port = await findFreePort();
     const words = ["--link-origin", origin, "--port", String(port)];
@@ -62,7 +62,7 @@ describe("a link origin without {subdomain}", () => {
     expect((await again.stop()).stderr).toContain("only the oldest project's links open");
   });
 
-  test("refuses a second project of a master key, whatever its subdomain", async () => {
+  test("refuses a second project by a master key with any subdomain", async () => {
     await using folder = await createFolder();
     await using serving = await startServe(folder.path, ["--link-origin", origin]);
     const { token } = await runJson([
@@ -83,7 +83,7 @@ describe("a link origin without {subdomain}", () => {
 });
 
 describe("GET /tls/ask", () => {
-  test("answers 200 for our own host names only", async () => {
+  test("returns 200 only for the server's own host names", async () => {
     await using folder = await createFolder();
     const port = await findFreePort();
     const origins = ["--link-origin", "https://{subdomain}.links.example.com", ...publicUrl];
@@ -102,11 +102,11 @@ describe("GET /tls/ask", () => {
     expect(await read("x%00")).toBe(404);
     expect(await read("DEFAULT.links.example.com.")).toBe(200);
     await run([...update, "--assume-verified"]);
-    // Another process notices the change within a moment.
+    // Another process notices the change after a moment.
     await expect.poll(() => read("go.example.com")).toBe(200);
   });
 
-  test("answers 200 for the one link domain and the console's host name only", async () => {
+  test("returns 200 only for the single link domain and the console's host name", async () => {
     await using folder = await createFolder();
     const port = await findFreePort();
     const words = ["--link-origin", origin, ...publicUrl, "--port", String(port)];
@@ -120,7 +120,7 @@ describe("GET /tls/ask", () => {
     expect(await read("evil.example")).toBe(404);
   });
 
-  test("answers nothing to a request that a proxy forwarded", async () => {
+  test("returns 404 for a request that a proxy forwarded", async () => {
     await using folder = await createFolder();
     const port = await findFreePort();
     await using serving = await startServe(folder.path, [...publicUrl, "--port", String(port)]);

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { openDatabase } from "../../src/sql/engine.ts";
 import { createFolder, createServed, runProcess as run } from "../support/command.ts";
 
-/** Data that another version of Waypost wrote is refused, and no byte of it changes. */
+/** Data that another version of Waypost wrote is refused and not changed. */
 
 const shapes = [
   ["waypost.db", "UPDATE waypost_migrations SET name = '001-init'"],
@@ -21,7 +21,7 @@ const refusal =
   "This version of Waypost cannot read the data, because another version wrote it. Use that " +
   "version, or choose an empty folder or database.\n";
 
-/** Every file except the index of the log, which SQLite rebuilds. */
+/** Returns every file except the index of the log, which SQLite rebuilds. */
 const readFiles = async (folder: string) => {
   const names = (await readdir(folder)).filter((name) => !/^compiled-|-shm$/.test(name));
   const read = async (name: string) => {
@@ -42,43 +42,49 @@ const expectRefused = async (folder: string) => {
   }
 };
 
-test.each(shapes)("every command refuses a folder after %s: %s", async (name, statement) => {
-  await using served = await createServed();
-  const { folder, serving } = served;
-  await serving.stop();
-  await run(["jobs", "--data", folder.path]);
-  const database = openDatabase(join(folder.path, name));
-  database.exec(statement);
-  database.close();
-  const names = Object.keys(await readFiles(folder.path));
-  expect(names).toEqual(expect.arrayContaining(["owner.key", "state.db", "waypost.db"]));
-  await expectRefused(folder.path);
-});
+test.each(shapes)(
+  "every command refuses data of another version, after %s: %s",
+  async (name, statement) => {
+    await using served = await createServed();
+    const { folder, serving } = served;
+    await serving.stop();
+    await run(["jobs", "--data", folder.path]);
+    const database = openDatabase(join(folder.path, name));
+    database.exec(statement);
+    database.close();
+    const names = Object.keys(await readFiles(folder.path));
+    expect(names).toEqual(expect.arrayContaining(["owner.key", "state.db", "waypost.db"]));
+    await expectRefused(folder.path);
+  },
+);
 
-test.each(logged)("the log of a killed process stays after %s: %s", async (name, statement) => {
-  await using served = await createServed();
-  await using killed = await createFolder();
-  const { folder, serving } = served;
-  await run(["jobs", "--data", folder.path]);
-  const database = openDatabase(join(folder.path, name));
-  database.exec(statement);
-  await serving.stop("SIGKILL");
-  // Closing this connection would empty the log, so the files are copied first.
-  await mkdir(killed.path, { mode: 0o700 });
-  for (const file of await readdir(folder.path)) {
-    await copyFile(join(folder.path, file), join(killed.path, file));
-  }
-  database.close();
-  expect((await readFiles(killed.path))[`${name}-wal`]).not.toMatch(/^0 /);
-  const before = await readFiles(killed.path);
-  await expectRefused(killed.path);
-  const to = `sqlite:${join(killed.path, "../other")}`;
-  const { code, stderr } = await run(["migrate", "--to", to, "--data", killed.path]);
-  expect([code, stderr]).toEqual([2, `waypost: ${refusal}`]);
-  expect(await readFiles(killed.path)).toEqual(before);
-});
+test.each(logged)(
+  "a killed process's log is kept in data of another version, after %s: %s",
+  async (name, statement) => {
+    await using served = await createServed();
+    await using killed = await createFolder();
+    const { folder, serving } = served;
+    await run(["jobs", "--data", folder.path]);
+    const database = openDatabase(join(folder.path, name));
+    database.exec(statement);
+    await serving.stop("SIGKILL");
+    // Closing this connection would empty the log, so the files are copied first.
+    await mkdir(killed.path, { mode: 0o700 });
+    for (const file of await readdir(folder.path)) {
+      await copyFile(join(folder.path, file), join(killed.path, file));
+    }
+    database.close();
+    expect((await readFiles(killed.path))[`${name}-wal`]).not.toMatch(/^0 /);
+    const before = await readFiles(killed.path);
+    await expectRefused(killed.path);
+    const to = `sqlite:${join(killed.path, "../other")}`;
+    const { code, stderr } = await run(["migrate", "--to", to, "--data", killed.path]);
+    expect([code, stderr]).toEqual([2, `waypost: ${refusal}`]);
+    expect(await readFiles(killed.path)).toEqual(before);
+  },
+);
 
-test("no command writes to a folder that only has an older state.db", async () => {
+test("no command writes to a folder that only contains an older state.db", async () => {
   await using served = await createServed();
   await using other = await createFolder();
   const { folder, serving } = served;

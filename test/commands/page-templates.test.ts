@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createFolder, startServe, type Serving } from "../support/command.ts";
 import { visitAt, type Visited } from "../support/link-host.ts";
 
-/** Page templates through the built command: its one file holds all that they are read with. */
+/** Page templates with the built command, whose single file must contain the parser. */
 
 const iphone =
   "Mozilla/5.0 (iPhone; CPU iPhone OS 17_2 like Mac OS X) AppleWebKit/605.1.15 " +
@@ -13,7 +13,7 @@ function visit({ places }: Serving, path: string): Promise<Visited> {
   return visitAt(Number(port), path, { host, agent: iphone });
 }
 
-test("a template is looked over, published, seen on a link, and taken down again", async () => {
+test("a template is validated, published, shown for a link and unpublished", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345", app_store_id: "1" };
@@ -46,7 +46,7 @@ test("a template is looked over, published, seen on a link, and taken down again
   expect((await visit(serving, "/spring")).text).not.toContain("Spring!");
 });
 
-test("a link's QR code is drawn, as SVG and as PNG", async () => {
+test("the built command draws a link's QR code as SVG and PNG", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   await serving.call("POST", "/links", { body: { path: "spring" } });

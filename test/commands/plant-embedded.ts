@@ -10,7 +10,7 @@ import { openDatabase } from "../../src/sql/engine.ts";
 
 const readLinkOrigin = () => "http://{subdomain}.localhost";
 
-/** Fills a data folder that no process has open, through the API that will be asked there. */
+/** Creates links through the API in a data folder that no process has open. */
 export async function plantEmbedded(
   data: string,
   links: readonly Readonly<Record<string, unknown>>[],
@@ -23,7 +23,7 @@ export async function plantEmbedded(
     .executeTakeFirstOrThrow();
   const wanted = { project_id, scopes: [], role: "owner" } as const;
   for (let start = 0; start < links.length; start += budgets.link_writes.limit) {
-    // No key may write more than that in a minute.
+    // No key may write more links in a minute.
     const { token } = await store.write((db) => issueKey(db, { clock, random }, wanted));
     const headers = { authorization: `Token ${token}`, "content-type": "application/json" };
     for (const link of links.slice(start, start + budgets.link_writes.limit)) {
@@ -35,7 +35,7 @@ export async function plantEmbedded(
   await store.close();
 }
 
-/** The links of a data folder, the oldest first, as its API tells them to the owner. */
+/** Returns the links of a data folder as the API returns them to the owner, oldest first. */
 export async function listEmbedded(data: string, filter = ""): Promise<readonly Link[]> {
   const { store, keyFile } = await openEmbedded({ data });
   const service = createService({ store, clock, random, setAlarm, readLinkOrigin, report });
@@ -52,7 +52,7 @@ function report(error: unknown): never {
   throw error;
 }
 
-/** So many rows in a folder that nobody has open: what is done with all of them takes a while. */
+/** Adds so many rows to an unused data folder that copying them takes a while. */
 export function plantShortPaths(folder: string, count: number): void {
   const database = openDatabase(join(folder, "waypost.db"));
   database.exec(`

@@ -38,7 +38,7 @@ openForAll(createFolder, async (created) => {
 const hostile = ['say "hi"', "日本語 🎉 é", "'; drop table links--", "\u001b[31m\u202e"];
 const beside = (name: string) => join(dirname(folder.path), name);
 
-/** A folder with the same data, which a migration may mark. */
+/** Creates a folder with the same data, which a migration may mark as moved. */
 async function createSource(rows = 0): Promise<Folder> {
   const source = await createFolder();
   expect(await run(["restore", file, "--data", source.path])).toMatchObject({ code: 0 });
@@ -46,7 +46,7 @@ async function createSource(rows = 0): Promise<Folder> {
   return source;
 }
 
-/** With the triggers of a migration in it, no later test can use it. */
+/** Creates a separate database, as the triggers of a migration would break later tests. */
 async function createDatabase(): Promise<string> {
   const database = await takeDatabase();
   const url = await database.createOther();
@@ -59,7 +59,7 @@ const describe = (url: string) => {
   return `postgres://${username}@${host}${pathname}`;
 };
 
-test("a folder goes to PostgreSQL and back, row for row", async () => {
+test("migrate copies a folder to PostgreSQL and back without changing a row", async () => {
   const url = await createDatabase();
   await using source = await createSource();
   await using back = await createFolder();
@@ -91,7 +91,7 @@ test("a folder goes to PostgreSQL and back, row for row", async () => {
   expect((await serving.call("GET", "/links?q[name_cont]=日本語")).body.meta.count).toBe(1);
 });
 
-test("a database that was moved accepts no writes, and says where the data is", async () => {
+test("a migrated database accepts no writes and says where the data is now", async () => {
   const url = await createDatabase();
   await using target = await createFolder();
   const env = { WAYPOST_DATABASE_URL: url };
@@ -100,7 +100,7 @@ test("a database that was moved accepts no writes, and says where the data is", 
   const to = `sqlite:${target.path}`;
   const words = ["migrate", "--to", to, "--data", own.path];
   expect(await run(words, { env })).toMatchObject({ code: 0 });
-  // What a process that slept during the migration would do.
+  // The writes of a process that was suspended during the migration.
   for (const statement of [
     "update projects set name = 'late'",
     "delete from links",
@@ -117,7 +117,7 @@ test("a database that was moved accepts no writes, and says where the data is", 
   }
 });
 
-test("a database that contains Waypost data is not a target", async () => {
+test("migrate refuses a target database that contains Waypost data", async () => {
   const database = await takeDatabase();
   const url = new URL(database.url);
   url.password = "so-secret";
@@ -135,7 +135,7 @@ test("a database that contains Waypost data is not a target", async () => {
   await database.giveBack();
 });
 
-test("backup and restore refuse a database, and name what to use instead", async () => {
+test("backup and restore refuse a PostgreSQL database and name what to use instead", async () => {
   const url = new URL((await takeEmptyDatabase()).url);
   url.password = "so-secret";
   const env = { WAYPOST_DATABASE_URL: url.href };
@@ -152,7 +152,7 @@ test("backup and restore refuse a database, and name what to use instead", async
   expect(backup.stderr + restore.stderr).not.toContain("so-secret");
 });
 
-test("a migration to PostgreSQL that was killed is done by the same command", async () => {
+test("a killed migration to PostgreSQL is completed by the same command", async () => {
   const url = await createDatabase();
   await using large = await createSource(5_000);
   const before = await readFolder(large.path);
@@ -161,7 +161,7 @@ test("a migration to PostgreSQL that was killed is done by the same command", as
   await waitUntil(async () => (await query(url, isFilling)).length > 0);
   going.send("SIGKILL");
   await going.finished;
-  // The source is as it was, and nothing of the target is there.
+  // The source is unchanged, and the target is empty.
   expect(await run(["keys", "list", "--data", large.path])).toMatchObject({ code: 0 });
   await waitUntil(async () => (await query(url, isFilling)).length === 0);
   expect(await query(url, "select 1 from pg_class where relname = 'links'")).toEqual([]);
@@ -169,7 +169,7 @@ test("a migration to PostgreSQL that was killed is done by the same command", as
   expect(await readDatabase(url)).toEqual(before);
 });
 
-test("a migration whose answer to COMMIT is lost is completed by the same command", async () => {
+test("a migration that lost the response to COMMIT is completed by the same command", async () => {
   const url = await createDatabase();
   await using proxy = await openPostgresProxy(url);
   await using source = await createSource();
@@ -184,7 +184,7 @@ test("a migration whose answer to COMMIT is lost is completed by the same comman
   expect((await run(["keys", "list", "--data", source.path])).stderr).toContain("was moved to");
 });
 
-test("a copy is not completed when its source has changed since", async () => {
+test("a migration is not completed when its source has changed since", async () => {
   const url = await createDatabase();
   await using proxy = await openPostgresProxy(url);
   await using source = await createSource();
@@ -196,7 +196,7 @@ test("a copy is not completed when its source has changed since", async () => {
   expect(await run(["keys", "list", "--data", source.path])).toMatchObject({ code: 0 });
 });
 
-/** A database as a source, and what it does when the mark of a migration is committed. */
+/** Creates a source database that runs a statement when a migration commits its mark. */
 async function createSourceThat(atCommit: string) {
   const url = await createDatabase();
   await using source = await createSource();
@@ -237,7 +237,7 @@ test("a migration that was killed before it marked the source is completed", asy
 const isCommitting = `select pid from pg_stat_activity
   where datname = current_database() and wait_event = 'PgSleep'`;
 
-test("a mark that the source cannot commit is not blamed on the target", async () => {
+test("a migration reports that the source could not be marked as moved", async () => {
   const { url, release } = await createSourceThat("raise exception 'no' using errcode = '53100'");
   const env = { WAYPOST_DATABASE_URL: url };
   await using own = await createFolder();
@@ -253,7 +253,7 @@ test("a mark that the source cannot commit is not blamed on the target", async (
   expect(await run(words, { env })).toMatchObject({ code: 0 });
 });
 
-test("a migration from PostgreSQL that was killed leaves the database in use", async () => {
+test("a killed migration from PostgreSQL leaves the database usable", async () => {
   const url = await createDatabase();
   await using large = await createSource(10_000);
   const env = { WAYPOST_DATABASE_URL: url };
@@ -272,13 +272,13 @@ test("a migration from PostgreSQL that was killed leaves the database in use", a
   expect(listed.stdout).toContain("Still used");
 });
 
-/** The transaction that fills a database is open. */
+/** Matches while the transaction that fills a database is open. */
 const isFilling = `select 1 from pg_stat_activity
   where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null`;
 const isLocked = `select 1 from pg_locks
   where mode = 'ShareRowExclusiveLock' and relation = 'deliveries'::regclass`;
 
-test("a migration whose connection to PostgreSQL is cut says what to do", async () => {
+test("a migration that loses its connection to PostgreSQL says what to do", async () => {
   const url = await createDatabase();
   await using proxy = await openPostgresProxy(url);
   await using large = await createSource(5_000);

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { createFolder, run, startServe } from "../support/command.ts";
 import { query, takeDatabase, takeEmptyDatabase } from "../support/postgres.ts";
 
-/** The last line of a start on a database. */
+/** Matches the last line of a first start with a database. */
 function inDatabase(url: string): RegExp {
   const { username, host, pathname } = new URL(url);
   return new RegExp(
@@ -13,9 +13,9 @@ function inDatabase(url: string): RegExp {
   );
 }
 
-/** Many first starts at once on one database, each with a folder of its own. */
+/** First starts with one PostgreSQL database. */
 
-test("make one owner's key, which one of them writes and the others name", async () => {
+test("first starts at once create one key, which one writes and the others name", async () => {
   const database = await takeDatabase();
   await using one = await createFolder();
   await using two = await createFolder();
@@ -43,7 +43,7 @@ test("make one owner's key, which one of them writes and the others name", async
   await database.giveBack();
 });
 
-test("a start on a database names the file that it does not use", async () => {
+test("a first start with a database names the waypost.db that it does not use", async () => {
   const database = await takeEmptyDatabase();
   await using folder = await createFolder();
   await using alone = await startServe(folder.path);
@@ -63,7 +63,7 @@ test("a start on a database names the file that it does not use", async () => {
   await database.giveBack();
 });
 
-test("a folder without the key, or with a wrong one, is told which machine has it", async () => {
+test("doctor names the machine that has the owner's key of the database", async () => {
   const database = await takeDatabase();
   await using one = await createFolder();
   await using two = await createFolder();
@@ -72,7 +72,7 @@ test("a folder without the key, or with a wrong one, is told which machine has i
   const place = `the key is in ${hostname()}:${first.places.key_file}`;
   const words = ["doctor", "--data", two.path];
 
-  // Where nothing but `serve` is used, no key is needed.
+  // A machine that only runs `serve` needs no key.
   const without = await run(words, { env });
   expect(without).toMatchObject({ code: 0 });
   expect(without.stdout).toMatch(
@@ -95,7 +95,7 @@ test("a folder without the key, or with a wrong one, is told which machine has i
   );
   expect(told.stdout + stderr).not.toContain("aaaaa");
 
-  // What the store says of a machine may be of earlier days.
+  // The machine in the database may be outdated.
   await first.stop();
   await rm(first.places.key_file);
   const lost = await run(["doctor", "--data", one.path], { env });

@@ -5,12 +5,12 @@ import { visitAt } from "../support/link-host.ts";
 import { connectV2 } from "../support/mcp-clients.ts";
 import { takeDatabase } from "../support/postgres.ts";
 
-/** What a write is told that needs what an administrator's session has locked in PostgreSQL. */
+/** Writes that need a row or table that an administrator's session has locked. */
 
 const locked =
   "Another database transaction has locked the data, so nothing was written. Try again later.";
 
-test("a write that meets a lock is not done and says why, and the next one is served", async () => {
+test("a write to locked data fails with the reason, and the next write succeeds", async () => {
   const database = await takeDatabase();
   await using folder = await createFolder();
   const env = { WAYPOST_DATABASE_URL: database.url };
@@ -31,7 +31,7 @@ test("a write that meets a lock is not done and says why, and the next one is se
   const administrator = new Client(database.url);
   await administrator.connect();
 
-  // A row: whoever writes another one has waited behind the first, and is served.
+  // A locked row. A write to another row waits for the first write and succeeds.
   await administrator.query("begin");
   await administrator.query("select 1 from links where id = $1 for update", [one]);
   const [refused, served] = await Promise.all([rename(one), rename(two)]);
@@ -40,7 +40,7 @@ test("a write that meets a lock is not done and says why, and the next one is se
   expect(await readNames()).toEqual({ one: "Before", two: "After" });
   await administrator.query("rollback");
 
-  // Whole tables: what must never be done twice is known not to be done, and visits are kept.
+  // Locked tables. A failed write is known to have had no effect, and visits are kept.
   await administrator.query("begin; lock table links, visit_counts in share mode");
   const { port } = new URL(serving.places.url);
   const visited = await visitAt(Number(port), "/two", { host: `default.localhost:${port}` });
@@ -55,7 +55,7 @@ test("a write that meets a lock is not done and says why, and the next one is se
     retry_after_s: 1,
     next: "Wait a moment, then call create_link again.",
   });
-  // Who reads waits for them to be written, which they cannot be for now.
+  // A read would wait for visits to be saved, which is not possible now.
   const readClicks = async () => (await serving.call("GET", `/links/${two}`)).body.clicks;
   expect(await readClicks()).toBe(0);
   await administrator.query("rollback");

@@ -9,9 +9,9 @@ import { query, takeDatabase } from "../support/postgres.ts";
 import { measured, readSeries } from "./scrape.ts";
 import { waitUntil } from "../support/clock.ts";
 
-/** What an operator sees of `waypost serve` on PostgreSQL, and while that is away. */
+/** `waypost serve` with PostgreSQL, and while PostgreSQL is down. */
 
-test("a process is unready while PostgreSQL is away, and tells of its pool", async () => {
+test("serve is unready while PostgreSQL is down and has metrics of its pool", async () => {
   const database = await takeDatabase();
   await using proxy = await openPostgresProxy(database.url);
   await using folder = await createFolder();
@@ -24,7 +24,7 @@ test("a process is unready while PostgreSQL is away, and tells of its pool", asy
     const { status, text } = await post(places.url + path, { method: "GET" });
     return [status, JSON.parse(text)];
   };
-  // It is not ready while PostgreSQL takes more than a second to answer.
+  // The process is not ready while PostgreSQL takes more than a second to respond.
   const patience = { timeout: 60_000 };
   await expect.poll(() => ask("/readyz"), patience).toEqual([200, { status: "ready" }]);
   const body = { path: "one", url: "https://a.example" };
@@ -33,7 +33,7 @@ test("a process is unready while PostgreSQL is away, and tells of its pool", asy
   expect(before.get('waypost_pool_connections{state="open"}')).toBeGreaterThan(0);
   const waiting = 'waypost_pool_connections{state="waiting"}';
   await expect.poll(async () => (await readSeries(serving)).get(waiting), patience).toBe(0);
-  // What is remembered is in the same database, and would count it all a second time.
+  // The state is in the same database, and its series would count everything twice.
   expect([...before.keys()].filter((name) => name.startsWith("waypost_store_"))).toEqual([
     'waypost_store_commits_total{store="links"}',
   ]);
@@ -42,20 +42,20 @@ test("a process is unready while PostgreSQL is away, and tells of its pool", asy
   expect((await local.callTool("list_links")).isError).toBe(false);
 
   const told = serving.untilSaid(/the database is not responding/);
-  // Its click is to be written within the next second, while the database is away.
+  // The click will be written within the next second, while the database is down.
   await visit(`http://default.localhost:${new URL(places.url).port}/one`);
   proxy.cut();
   await waitUntil(async () => (await ask("/readyz"))[0] === 503);
   expect(await ask("/readyz")).toEqual([503, { status: "store unavailable" }]);
   expect(await ask("/healthz")).toMatchObject([200, { status: "ok" }]);
-  // Nobody knows whose a token is: whoever calls a tool is to come back as well.
+  // Tokens cannot be checked, so tool calls get 503 as well.
   const { key } = serving;
   const session = withSession(key, undefined, handshake[0]);
   for (const call of [modernCall(key, 1, "list_links"), session]) {
     const refused = await post(places.mcp, call);
     expect([refused.status, refused.headers["retry-after"]]).toEqual([503, "1"]);
     const data = { code: "overloaded", effect: "none", retry: "later", retry_after_s: 1 };
-    // Of a message from whom nobody knows nothing is read, and so not its id.
+    // The message of an unknown caller is not read, so its ID is null.
     const error = { code: -32001, message: expect.stringContaining("database"), data };
     expect(JSON.parse(refused.text)).toEqual({ jsonrpc: "2.0", id: null, error });
   }
@@ -72,7 +72,7 @@ test("a process is unready while PostgreSQL is away, and tells of its pool", asy
   expect((await call("GET", "/links")).status).toBe(200);
   expect((await post(places.mcp, modernCall(key, 1, "list_links"))).status).toBe(200);
   const { stderr } = await serving.stop();
-  // Once, as a warning: nothing unexpected has happened.
+  // Logged once as a warning, not as an unexpected error.
   const lines = stderr
     .split("\n")
     .filter((line) => line.includes("the database is not responding"));
@@ -83,7 +83,7 @@ test("a process is unready while PostgreSQL is away, and tells of its pool", asy
   await database.giveBack();
 });
 
-test("a process goes on beside another schema, unready, where no other one starts", async () => {
+test("serve keeps running with a newer schema, but is unready, and no process starts", async () => {
   const database = await takeDatabase();
   await using folder = await createFolder();
   const env = { WAYPOST_DATABASE_URL: database.url };
@@ -102,7 +102,7 @@ test("a process goes on beside another schema, unready, where no other one start
   await database.giveBack();
 });
 
-test("every door says that PostgreSQL is away, and opens again by itself", async () => {
+test("all interfaces report that PostgreSQL is down and recover by themselves", async () => {
   const database = await takeDatabase();
   await using proxy = await openPostgresProxy(database.url);
   await using folder = await createFolder();

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createFolder, createUsedFolder, run, startServe } from "../support/command.ts";
 import { query, takeDatabase } from "../support/postgres.ts";
 
-/** A database that another version of Waypost wrote is refused, and no row of it changes. */
+/** A database that another version of Waypost wrote is refused and not changed. */
 
 const shapes = [
   "update waypost_migrations set name = '001-init'",
@@ -10,7 +10,7 @@ const shapes = [
   "drop table waypost_migrations, projects; update state_migrations set name = '001-init'",
 ];
 
-/** Each table by its name, with what its rows are and which transactions wrote them. */
+/** Returns each table with its rows and the transactions that wrote them. */
 const readTables = async (url: string) => {
   const tables = await query(url, "select tablename from pg_tables where schemaname = 'public'");
   const read = async ({ tablename }: (typeof tables)[number]) => {
@@ -22,7 +22,7 @@ const readTables = async (url: string) => {
   return Object.fromEntries(await Promise.all(tables.map(read)));
 };
 
-test.each(shapes)("every command refuses a database after %s", async (statements) => {
+test.each(shapes)("every command refuses a database after the change %s", async (statements) => {
   const database = await takeDatabase();
   const url = await database.createOther();
   const env = { WAYPOST_DATABASE_URL: url };

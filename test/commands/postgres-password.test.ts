@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { bundle, createFolder, run, startServe } from "../support/command.ts";
 import { query, takeDatabase, askedForPassword } from "../support/postgres.ts";
 
-/** A server that asks for a password, which nothing that is said tells. */
+/** PostgreSQL with a password, which no output may contain. */
 
 const password = "Grün & p@ss/42";
 
@@ -27,7 +27,7 @@ async function takeGuarded() {
   return { ...database, url: url.href, withPassword: withPassword.href, wrong: wrong.href };
 }
 
-test("comes from a file with the address, or from PGPASSWORD beside one without it", async () => {
+test("a database password is read from a file with the address or from PGPASSWORD", async () => {
   const database = await takeGuarded();
   await using folder = await createFolder();
   const file = join(folder.path, "..", "database.url");
@@ -48,7 +48,7 @@ test("comes from a file with the address, or from PGPASSWORD beside one without 
   await database.giveBack();
 });
 
-test("whose file does not exist is missed by its path", async () => {
+test("a missing file with the database address is reported by its path", async () => {
   await using folder = await createFolder();
   const missing = join(folder.path, "no.url");
   const env = { WAYPOST_DATABASE_URL_FILE: missing };
@@ -59,7 +59,7 @@ test("whose file does not exist is missed by its path", async () => {
   });
 });
 
-test("in a flag is left out of the commands that a first start names", async () => {
+test("a database password in a flag is omitted from suggested commands", async () => {
   const database = await takeGuarded();
   await using folder = await createFolder();
   await using serving = await startServe(folder.path, ["--database-url", database.withPassword]);
@@ -69,7 +69,7 @@ test("in a flag is left out of the commands that a first start names", async () 
   await database.giveBack();
 });
 
-test("that is wrong or missing is told in one line, without it", async () => {
+test("a wrong or missing database password is reported in one line without it", async () => {
   const database = await takeGuarded();
   await using folder = await createFolder();
   const refusals: readonly (readonly [string, string])[] = [
@@ -87,7 +87,7 @@ test("that is wrong or missing is told in one line, without it", async () => {
   await database.giveBack();
 });
 
-test("that tears its address, or is where no address belongs, is shown by nothing", async () => {
+test("a database password in an invalid address or setting is never shown", async () => {
   await using folder = await createFolder();
   const torn = "postgres://ada:12/hidden@db.example/links";
   const whole = "postgres://ada:hidden@db.example/links";

@@ -8,7 +8,7 @@ import { connectV2 } from "../support/mcp-clients.ts";
 import { openPostgres } from "../../src/sql/postgres.ts";
 import { takeDatabase } from "../support/postgres.ts";
 
-/** `waypost migrate` refuses a database that a process has open, or writes to. */
+/** `waypost migrate` refuses a database that another process uses. */
 
 /** With the triggers of a migration in it, no later test can use it. */
 async function createDatabase(): Promise<string> {
@@ -18,41 +18,38 @@ async function createDatabase(): Promise<string> {
   return url;
 }
 
-/** A pooler keeps the connections of a process for a while. */
+/** A pooler keeps a process's connections open for a while. */
 const testDirectly = test.skipIf(process.env["WAYPOST_TEST_POOLER"] !== undefined);
 
-testDirectly(
-  "a database that an idle process has open is not migrated until that is gone",
-  async () => {
-    const url = await createDatabase();
-    await using folder = await createFolder();
-    await using other = await createFolder();
-    const env = { WAYPOST_DATABASE_URL: url };
-    const move = () =>
-      run(["migrate", "--to", `sqlite:${other.path}`, "--data", folder.path], { env });
-    await using serving = await startServe(folder.path, [], { env });
-    const refused = await move();
-    expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toContain("another process uses the data; stop every waypost process");
-    expect(refused.stderr).toMatch(new RegExp(`\\(\\S+, process ${serving.pid}\\)\n$`));
-    expect(existsSync(other.path)).toBe(false);
-    await serving.stop();
-    await using local = await connectV2({ transport: "stdio", data: folder.path, env });
-    await local.callTool("list_links");
-    expect((await move()).stderr).toContain(`process ${local.process?.pid})`);
-    await local.close();
+testDirectly("migrate refuses a database until an idle process has closed it", async () => {
+  const url = await createDatabase();
+  await using folder = await createFolder();
+  await using other = await createFolder();
+  const env = { WAYPOST_DATABASE_URL: url };
+  const move = () =>
+    run(["migrate", "--to", `sqlite:${other.path}`, "--data", folder.path], { env });
+  await using serving = await startServe(folder.path, [], { env });
+  const refused = await move();
+  expect(refused).toMatchObject({ code: 2, stdout: "" });
+  expect(refused.stderr).toContain("another process uses the data; stop every waypost process");
+  expect(refused.stderr).toMatch(new RegExp(`\\(\\S+, process ${serving.pid}\\)\n$`));
+  expect(existsSync(other.path)).toBe(false);
+  await serving.stop();
+  await using local = await connectV2({ transport: "stdio", data: folder.path, env });
+  await local.callTool("list_links");
+  expect((await move()).stderr).toContain(`process ${local.process?.pid})`);
+  await local.close();
 
-    await using killed = await startServe(folder.path, [], { env });
-    await killed.stop("SIGKILL");
-    const remote = new Client({ connectionString: url, application_name: "waypost 123 remote" });
-    await remote.connect();
-    expect((await move()).stderr).toContain("(remote, process 123)");
-    await remote.end();
-    expect(await move()).toMatchObject({ code: 0 });
-  },
-);
+  await using killed = await startServe(folder.path, [], { env });
+  await killed.stop("SIGKILL");
+  const remote = new Client({ connectionString: url, application_name: "waypost 123 remote" });
+  await remote.connect();
+  expect((await move()).stderr).toContain("(remote, process 123)");
+  await remote.end();
+  expect(await move()).toMatchObject({ code: 0 });
+});
 
-test("a migration does not leave behind what an unseen process is writing", async () => {
+test("migrate refuses a database in which another process has an open transaction", async () => {
   const url = await createDatabase();
   await using folder = await createFolder();
   await using other = await createFolder();
@@ -79,7 +76,7 @@ test("a migration does not leave behind what an unseen process is writing", asyn
   expect(copied.projects).toMatchObject([{ name: "Late" }]);
 });
 
-test("a database without data is not migrated", async () => {
+test("migrate refuses a database without Waypost data", async () => {
   await using folder = await createFolder();
   const env = { WAYPOST_DATABASE_URL: await createDatabase() };
   const refused = await run(["migrate", "--to", "sqlite:x", "--data", folder.path], { env });

@@ -7,7 +7,7 @@ import { openPostgres } from "../../src/sql/postgres.ts";
 import { createFolder, run, runProcess, startServe, type Folder } from "../support/command.ts";
 import { query, takeDatabase } from "../support/postgres.ts";
 
-/** A database that lets its role do too little: what an administrator is told to run mends it. */
+/** A role with too few rights. The suggested SQL statement must fix it. */
 
 let folder: Folder;
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 afterAll(() => folder[Symbol.asyncDispose]());
 
-/** A database of its own, and the address of a role that may do nothing there but log in. */
+/** Creates a database and a role that may only log in. */
 async function takeRightless() {
   const database = await takeDatabase();
   const owner = await database.createOther();
@@ -48,7 +48,7 @@ async function takeRightless() {
 
 type Rightless = Awaited<ReturnType<typeof takeRightless>>;
 
-/** What was said in one line, and the statement at its end. */
+/** Checks that the output is one line and returns the statement at its end. */
 function readAdvice(finished: { readonly code: number | null; readonly stderr: string }): string {
   expect(finished).toMatchObject({ code: 2, stderr: expect.stringMatching(/^waypost: .*\n$/) });
   expect(finished.stderr).not.toContain("unexpected");
@@ -60,17 +60,17 @@ function readAdvice(finished: { readonly code: number | null; readonly stderr: s
 
 const emptyOnes: readonly (readonly [string, (rightless: Rightless) => string, RegExp])[] = [
   [
-    "may make no tables",
+    "may not create tables",
     () => "select 1",
     /does not let the role ".+" create tables in the schema "public"/,
   ],
   [
-    "sees no schema",
+    "has a search path without a schema",
     ({ name }) => `alter database "${name}" set search_path = "not ""there"`,
     /has no schema that the role ".+" can use/,
   ],
   [
-    "may not look into its schema",
+    "may not use its schema",
     ({ name }) => `create schema closed; alter database "${name}" set search_path = closed`,
     /has no schema that the role ".+" can use/,
   ],
@@ -88,38 +88,41 @@ const emptyOnes: readonly (readonly [string, (rightless: Rightless) => string, R
     /does not accept writes: it is read-only for the role/,
   ],
   [
-    "is not let in",
+    "may not connect",
     ({ name }) =>
       `revoke connect on database "${name}" from public; grant create on schema public to public`,
     /cannot be opened: permission denied for database/,
   ],
 ];
 
-test.each(emptyOnes)("a role that %s is told how to begin", async (_, spoil, words) => {
-  await using rightless = await takeRightless();
-  await query(rightless.owner, spoil(rightless));
-  const refused = await rightless.run("serve", "--port", "0");
-  const statement = readAdvice(refused);
-  expect(refused.stderr).toMatch(words);
-  const looked = await rightless.run("doctor");
-  expect(looked).toMatchObject({ code: 1, stderr: "" });
-  expect(looked.stdout).toMatch(new RegExp(`FAULT store .*${words.source}`));
-  await query(rightless.owner, statement);
-  await using own = await createFolder();
-  await using serving = await startServe(own.path, [], { env: rightless.env });
-  const { key } = serving;
-  expect(await serving.call("GET", "/links", { key })).toMatchObject({ status: 200 });
-  await serving.stop();
-});
+test.each(emptyOnes)(
+  "a database role that %s gets a statement that fixes it",
+  async (_, spoil, words) => {
+    await using rightless = await takeRightless();
+    await query(rightless.owner, spoil(rightless));
+    const refused = await rightless.run("serve", "--port", "0");
+    const statement = readAdvice(refused);
+    expect(refused.stderr).toMatch(words);
+    const looked = await rightless.run("doctor");
+    expect(looked).toMatchObject({ code: 1, stderr: "" });
+    expect(looked.stdout).toMatch(new RegExp(`FAULT store .*${words.source}`));
+    await query(rightless.owner, statement);
+    await using own = await createFolder();
+    await using serving = await startServe(own.path, [], { env: rightless.env });
+    const { key } = serving;
+    expect(await serving.call("GET", "/links", { key })).toMatchObject({ status: 200 });
+    await serving.stop();
+  },
+);
 
-test("a migration into such a database says the same, and copies nothing", async () => {
+test("migrate reports a database role without rights and copies nothing", async () => {
   await using rightless = await takeRightless();
   const migrated = await run(["migrate", "--to", rightless.url, "--data", folder.path]);
   expect(readAdvice(migrated)).toContain('GRANT USAGE, CREATE ON SCHEMA "public" TO "waypost ');
   expect(await run(["keys", "list", "--data", folder.path])).toMatchObject({ code: 0 });
 });
 
-test("a role without rights to the tables is told what to run", async () => {
+test("a database role without rights on the tables gets a statement that fixes it", async () => {
   await using rightless = await takeRightless();
   const made = await run(["keys", "list", "--data", folder.path], {
     env: { WAYPOST_DATABASE_URL: rightless.owner },
@@ -147,7 +150,7 @@ test("a role without rights to the tables is told what to run", async () => {
   await serving.stop();
 });
 
-test("a database that may only be read gives lists, and serves nobody", async () => {
+test("a read-only database can be listed but not served", async () => {
   await using rightless = await takeRightless();
   const { owner, role } = rightless;
   await query(owner, `grant create on schema public to "${role}"`);
@@ -164,7 +167,7 @@ test("a database that may only be read gives lists, and serves nobody", async ()
   );
 });
 
-test("a database that becomes read-only is one that writes may be tried on again", async () => {
+test("writes to a database that became read-only can be retried", async () => {
   await using rightless = await takeRightless();
   const { owner, role } = rightless;
   await query(owner, `grant create on schema public to "${role}"`);

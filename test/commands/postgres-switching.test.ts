@@ -10,10 +10,10 @@ import { connectTo, makeKey, startOnPostgres, type Two } from "./two-servers.ts"
 import { waitUntil } from "../support/clock.ts";
 
 /**
- * All that a client asks for goes to the other process with every call, and what a person opens is
- * opened at the one that was not asked. Between the two and their database stands a pooler with
- * three connections, as PgBouncer in transaction mode. The tests share two processes, and go on
- * with each other's rows; the last but one kills a process.
+ * A client sends each call to the other of two processes, and the user opens pages at the process
+ * that did not create them. A pooler with three connections, like PgBouncer in transaction mode,
+ * is in front of the database. The tests share the two processes and use each other's rows. The
+ * last but one kills a process.
  */
 
 type Client = Awaited<ReturnType<Two["connect"]>>;
@@ -23,7 +23,7 @@ let two: Two;
 let key: string;
 let client: Client;
 let master: Client;
-/** Every tool that was done through one of the two clients. */
+/** Every tool that succeeded through one of the two clients. */
 const done = new Set<string>();
 
 beforeAll(async () => {
@@ -38,7 +38,7 @@ afterAll(async () => {
   await two[Symbol.asyncDispose]();
 });
 
-/** The same address at the process that has not given it. */
+/** Returns the same address at the other process. */
 function turn(address: string): string {
   const [one, other] = [two.one, two.other].map(({ places }) => new URL(places.url).port);
   const url = new URL(address);
@@ -47,7 +47,7 @@ function turn(address: string): string {
   return url.href;
 }
 
-/** Where a person is asked they answer at the other process, and the call is made once more. */
+/** Calls a tool. If it needs approval, approves it at the other process and calls again. */
 async function ask(tool: string, args: Args = {}, by: Client = client) {
   const first = await by.callTool(tool, args);
   done.add(tool);
@@ -56,7 +56,7 @@ async function ask(tool: string, args: Args = {}, by: Client = client) {
   return callDone(by, tool, args);
 }
 
-/** For what is not to be done twice. */
+/** Calls a tool that needs no approval. */
 async function once(tool: string, args: Args = {}, by: Client = client) {
   done.add(tool);
   return callDone(by, tool, args);
@@ -65,7 +65,7 @@ async function once(tool: string, args: Args = {}, by: Client = client) {
 const url = "https://example.com/spring";
 
 describe("a client that switches between two processes with every call", () => {
-  test("makes, finds, changes, shortens and deletes links", async () => {
+  test("creates, finds, changes, shortens and deletes links", async () => {
     const { link } = await once("create_link", { path: "spring", name: "Spring", url });
     expect((await once("upsert_link", { path: "spring", name: "Sale" })).link.id).toBe(link.id);
     await once("update_link", { id: "spring", social_title: "A sale" });
@@ -76,7 +76,7 @@ describe("a client that switches between two processes with every call", () => {
       name: "get_link",
       arguments: { id: "spring", qr: true },
     });
-    // Visits by that picture are told apart, as those of the host's own pictures are.
+    // Visits by that picture are counted as scans, like those of the host's own pictures.
     const { link: seen } = picture.structuredContent as { link: { address: string } };
     const drawn = await drawPng(`${seen.address}?wp=qr`);
     const data = Buffer.from(drawn ?? []).toString("base64");
@@ -96,7 +96,7 @@ describe("a client that switches between two processes with every call", () => {
     await callRefused(client, "get_link", { id: "gone" });
   });
 
-  test("leads visitors elsewhere within a tenth of a second", async () => {
+  test("redirects visitors to a changed destination within a tenth of a second", async () => {
     const { link } = await once("get_link", { id: "spring" });
     const addresses = [link.address, turn(link.address)];
     for (const address of addresses) expect(await visit(address)).toMatchObject({ location: url });
@@ -108,7 +108,7 @@ describe("a client that switches between two processes with every call", () => {
         const begun_ms = performance.now() - changedAt;
         const visited = await visit(address);
         if (visited?.location === elsewhere) break;
-        // However long a visit takes, none that begins later leads where it did.
+        // A visit that starts later must not get the old destination, however slow it is.
         expect(begun_ms).toBeLessThan(100);
       }
     }
@@ -129,7 +129,7 @@ describe("a client that switches between two processes with every call", () => {
     }
   });
 
-  test("saves, shows, publishes, restores and takes down the page template", async () => {
+  test("saves, previews, publishes, restores and unpublishes the page template", async () => {
     const body = "<h1>{{ link.name }} of ours</h1>{% store_buttons %}";
     await once("create_link", { path: "page", social_title: "Page" });
     await once("save_template", { body });
@@ -152,7 +152,7 @@ describe("a client that switches between two processes with every call", () => {
     await ask("unpublish_template");
   });
 
-  test("plans at one, is approved of at the other, applies, exports and undoes", async () => {
+  test("plans at one process, is approved at the other, applies, exports and undoes", async () => {
     const rows = ["a", "b", "spring"].map((path) => ({ path, name: `Row ${path}` }));
     const { plan } = await once("plan_links", { operation: "upsert", rows });
     expect(plan.counts).toMatchObject({ create: 2, update: 1 });
@@ -164,7 +164,7 @@ describe("a client that switches between two processes with every call", () => {
     const made = await once("export_links", { format: "csv" });
     const file = await client.client.readResource({ uri: made.export.uri });
     expect(JSON.stringify(file.contents)).toContain("Row spring");
-    // It is the last act of the key.
+    // It is the last change of the key.
     const undoing = await ask("undo");
     await ask("apply_plan", { plan_id: undoing.plan.id });
     await callRefused(client, "get_link", { id: "a" });
@@ -187,7 +187,7 @@ describe("a client that switches between two processes with every call", () => {
     expect((await once("list_projects", {}, master)).projects).toHaveLength(1);
   });
 
-  test("is answered by a person in the console of whichever process", async () => {
+  test("gets an approval from the console of the other process", async () => {
     await once("create_link", { path: "asked", url });
     const { error } = await client.client
       .callTool({ name: "delete_link", arguments: { id: "asked" } })
@@ -201,7 +201,7 @@ describe("a client that switches between two processes with every call", () => {
     await callDone(client, "delete_link", { id: "asked" });
   });
 
-  test("has been given every tool that there is", async () => {
+  test("has called every tool successfully", async () => {
     const names = [...(await client.listNames()), ...(await master.listNames())];
     expect(new Set(names)).toEqual(done);
   });
@@ -220,12 +220,12 @@ describe("a client that switches between two processes with every call", () => {
     expect(await count()).toBeLessThan(rows.length);
     await using there = await connectTo({ ...two.other, key });
     const apply = async () => (await callDone(there, "apply_plan", { plan_id: plan.id })).job;
-    // The call waits for the dead process's lease first.
+    // The call first waits for the lease of the killed process.
     await waitUntil(async () => (await apply()).state === "done");
     expect(await count()).toBe(rows.length);
   });
 
-  test("left nothing in the sessions that the pooler had handed from one to the other", () => {
+  test("leaves no state in the database sessions that the pooler shares", () => {
     expect(pooler.left).toEqual([]);
     expect(pooler.countMostClients()).toBeGreaterThan(3);
     expect(pooler.countSwitches()).toBeGreaterThan(1000);

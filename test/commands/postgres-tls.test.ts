@@ -5,7 +5,7 @@ import { ownMachine } from "../support/certificates.ts";
 import { createFolder, run, startServe } from "../support/command.ts";
 import { query, takeDatabase } from "../support/postgres.ts";
 
-/** The way to PostgreSQL, encrypted. A server of the operator's, or a pooler, may not have it. */
+/** TLS connections to PostgreSQL. An operator's server or a pooler may not support them. */
 
 const isOurs = ["WAYPOST_TEST_DATABASE_URL", "WAYPOST_TEST_POOLER"].every(
   (name) => process.env[name] === undefined,
@@ -17,12 +17,12 @@ async function writeRoot(folder: { readonly path: string }): Promise<string> {
   return root;
 }
 
-describe.skipIf(!isOurs)("a database that is reached by TLS", () => {
-  test("is served where the address names the certificate that vouches for it", async () => {
+describe.skipIf(!isOurs)("a PostgreSQL database with TLS", () => {
+  test("is used when its address names the root certificate", async () => {
     const database = await takeDatabase();
     await using folder = await createFolder();
     const root = encodeURIComponent(await writeRoot(folder));
-    // Nothing else was ever connected to it.
+    // No other process has connected to it.
     const address = await database.createOther();
     for (const mode of ["verify-full", "require"]) {
       const url = `${address}?sslmode=${mode}&sslrootcert=${root}`;
@@ -41,7 +41,7 @@ describe.skipIf(!isOurs)("a database that is reached by TLS", () => {
     await database.giveBack();
   });
 
-  test("and shows a certificate that nobody vouches for, says what to do", async () => {
+  test("and an untrusted certificate is refused with advice", async () => {
     const database = await takeDatabase();
     await using folder = await createFolder();
     const root = encodeURIComponent(await writeRoot(folder));

@@ -24,8 +24,8 @@ const update = async (...words: readonly string[]) => {
   return updated;
 };
 
-describe("a project", () => {
-  test("is made with the documented settings, and the running service knows it", async () => {
+describe("a project in the CLI", () => {
+  test("is created with the documented defaults and works in the running server", async () => {
     const made = await runJson(inFolder("create", "--name", "Shop", "--subdomain", "Shop"));
     expect(made).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -51,7 +51,7 @@ describe("a project", () => {
     expect([status, body]).toEqual([200, shown]);
   });
 
-  test("is made with every setting that is given", async () => {
+  test("is created with every given setting", async () => {
     const settings = ["--plan", "free", "--max-links", "5", "--templates", "off"];
     const switches = ["--link-in-referrer", "on", "--suspend", "on"];
     const domain = ["--custom-domain", "Go.Example.com", "--assume-verified"];
@@ -68,7 +68,7 @@ describe("a project", () => {
     });
   });
 
-  test("is listed with its links and settings, in the order they were made", async () => {
+  test("is listed with its number of links and settings in order of creation", async () => {
     await serving.call("POST", "/links", { body: { path: "counted" } });
     const { projects } = await runJson(inFolder("list"));
     expect(projects).toMatchObject([{ subdomain: "default", links_count: 1 }, {}, {}]);
@@ -80,7 +80,7 @@ describe("a project", () => {
     expect(rows[0]).toMatch(/ default +Default +1 +pro plan, templates on$/);
   });
 
-  test("without --json its id is alone on stdout", async () => {
+  test("is printed on stdout only as its ID without --json", async () => {
     const { code, stdout, stderr } = await run(inFolder("update", "default", "--name", "Renamed"));
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}\n$/)]);
     expect(stderr).toBe(
@@ -94,7 +94,7 @@ describe("a project", () => {
   });
 });
 
-test("a new subdomain says that the old addresses no longer open", async () => {
+test("changing a project's subdomain warns that the old addresses stop working", async () => {
   await runJson(inFolder("create", "--name", "Winter", "--subdomain", "winter"));
   const { code, stderr } = await run(inFolder("update", "winter", "--subdomain", "summer"));
   expect(code).toBe(0);
@@ -113,15 +113,15 @@ async function resolve(url: string): Promise<number> {
   return (await serving.call("POST", "/short_links/resolve", given)).status;
 }
 
-describe("a change reaches the running service within a second", () => {
-  test("a suspended project is refused until it is taken back", async () => {
+describe("the running server applies a project change within a second:", () => {
+  test("a suspended project is refused until it is unsuspended", async () => {
     await update("--suspend", "on");
     expect(await create({})).toBe("401 Account is suspended.");
     await update("--suspend", "off");
     expect(await create({})).toBe(201);
   });
 
-  test("the free plan refuses Pro fields, and links beyond its limit", async () => {
+  test("the free plan refuses Pro fields and links beyond its limit", async () => {
     const { links_count } = await update("--plan", "free", "--max-links", "1000");
     expect(await create({ referrer: "spring" })).toBe("401 The Pro plan is needed for referrer.");
     expect(await create({})).toBe(201);
@@ -131,7 +131,7 @@ describe("a change reaches the running service within a second", () => {
     expect(await create({ referrer: "spring" })).toBe(201);
   });
 
-  test("a custom domain resolves once it is verified, and a changed one does not", async () => {
+  test("a custom domain works once it is verified, and a changed one does not", async () => {
     await create({ path: "sale" });
     const asked = ["https://links.shop.example/sale", "https://new.shop.example/sale"];
     const answers = async () => Promise.all(asked.map(resolve));
@@ -149,7 +149,7 @@ describe("a change reaches the running service within a second", () => {
     expect(await answers()).toEqual([404, 404]);
   });
 
-  test("links lead to the hosts that are allowed, and again to any", async () => {
+  test("links are limited to allowed hosts until the limit is removed", async () => {
     const changed = await update("--destinations", "Shop.example., *.Müller.example");
     expect(changed.destinations).toBe("shop.example,*.xn--mller-kva.example");
     expect(await create({ url: "https://evil.example/" })).toBe(
@@ -163,7 +163,7 @@ describe("a change reaches the running service within a second", () => {
     expect(await create({ url: "https://evil.example/" })).toBe(201);
   });
 
-  test("the host's root and its missing links lead where the project says", async () => {
+  test("the home page and unknown paths redirect as the project says", async () => {
     const [, port = ""] = /:(\d+)$/.exec(serving.places.url) ?? [];
     const ask = async (path: string) => {
       const { status, headers } = await visitAt(Number(port), path, { host: "default.localhost" });
@@ -189,7 +189,7 @@ describe("a change reaches the running service within a second", () => {
     expect(await ask("/")).toBe(200);
   });
 
-  test("another subdomain is another link host", async () => {
+  test("a new subdomain replaces the link host", async () => {
     const [, port = ""] = /:(\d+)$/.exec(serving.places.url) ?? [];
     const asked = ["default", "moved"].map((name) => `http://${name}.localhost:${port}/sale`);
     const answers = async () => Promise.all(asked.map(resolve));
@@ -201,7 +201,7 @@ describe("a change reaches the running service within a second", () => {
   });
 });
 
-describe.concurrent("what cannot be done is refused in one line with exit code 2", () => {
+describe.concurrent("an invalid project is refused in one line with exit code 2:", () => {
   const names = ["--name", "New", "--subdomain", "new"];
   test.each([
     [["create"], "Name can't be blank and Subdomain can't be blank"],
