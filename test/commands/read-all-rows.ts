@@ -6,12 +6,12 @@ import { openDatabase } from "../../src/sql/engine.ts";
 import { memoryFolder } from "../support/folders.ts";
 import { query } from "../support/postgres.ts";
 
-/** All rows that `waypost migrate` copies, by table, without the columns that it leaves out. */
+/** Reads all rows that `waypost migrate` copies, by table, without columns it leaves out. */
 export type AllRows = Readonly<Record<string, readonly string[]>>;
 
 type Read = (table: string) => Promise<readonly object[]>;
 
-/** From copies of the files: a connection of this process may stay open for a while. */
+/** Reads copies of the files, as a connection of this process may stay open for a while. */
 export async function readFolder(data: string): Promise<AllRows> {
   const all: Record<string, readonly string[]> = {};
   const copies = await mkdtemp(join(memoryFolder, "waypost-rows-"));
@@ -46,7 +46,7 @@ async function readTables({ tables }: (typeof knownDatabases)[number], read: Rea
   return all;
 }
 
-/** The driver of PostgreSQL reads a bigint as a text. */
+/** The PostgreSQL driver reads a bigint as text. */
 function writeRow(row: object, leaves: readonly string[]): string {
   const cells = Object.entries(row)
     .filter(([column]) => !leaves.includes(column))

@@ -9,13 +9,13 @@ import { begin, createFolder, createServed, run, startServe } from "../support/c
 import { findFreePort } from "../support/ports.ts";
 import { waitUntil } from "../support/clock.ts";
 
-/** What a balancer asks of `waypost serve`: whether it lives, and whether it is ready. */
+/** The health checks of `waypost serve`: /healthz and /readyz. */
 
 const alive = { status: 200, body: { status: "ok", version: expect.stringMatching(/^\d/) } };
 const ready = { status: 200, body: { status: "ready" } };
 
-describe("a process that serves", () => {
-  test("lives and is ready, whichever of its names it is asked by", async () => {
+describe("a server process", () => {
+  test("is alive and ready for any Host header except a link host", async () => {
     await using served = await createServed();
     const { url } = served.serving.places;
     for (const host of [undefined, "localhost", "10.1.2.3:8787", "[::1]:8787", "lb.example"]) {
@@ -24,16 +24,16 @@ describe("a process that serves", () => {
     }
     expect(await ask(url, "/readyz", { method: "HEAD" })).toEqual({ status: 200, body: undefined });
     expect((await ask(url, "/readyz", { method: "POST" })).status).toBe(404);
-    // On a host of links these are paths as any other.
+    // On a link host these are normal paths.
     expect((await ask(url, "/readyz", { host: "default.localhost" })).status).toBe(404);
   });
 
-  test("is alive before its store is open, and not ready", async () => {
+  test("is alive but not ready before its database is open", async () => {
     await using folder = await createFolder();
     await mkdir(folder.path, { mode: 0o700 });
     using held = openStoreFile(folder.path);
     held.database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA journal_mode = WAL`);
-    // Another process makes the tables, and no one else can write meanwhile.
+    // Another process creates the tables and locks the database meanwhile.
     held.database.exec("BEGIN IMMEDIATE");
     const port = await findFreePort();
     const url = `http://127.0.0.1:${port}`;
@@ -46,7 +46,7 @@ describe("a process that serves", () => {
     await next.finished;
   });
 
-  test("is not ready while its store cannot be read, and lives", async () => {
+  test("is alive but not ready while its database cannot be read", async () => {
     await using served = await createServed();
     const { url } = served.serving.places;
     using held = openStoreFile(served.folder.path);
@@ -61,7 +61,7 @@ describe("a process that serves", () => {
     expect(await ask(url, "/readyz")).toEqual(ready);
   });
 
-  test("goes on beside another schema, unready, where no other one starts", async () => {
+  test("keeps running with a newer schema, but is not ready, and no process starts", async () => {
     await using served = await createServed();
     const { folder, serving } = served;
     using held = openStoreFile(folder.path);
@@ -75,7 +75,7 @@ describe("a process that serves", () => {
     ]);
   });
 
-  test("is not ready once it was asked to stop, and says so to whoever still asks", async () => {
+  test("is not ready once it is stopping, and still responds to health checks", async () => {
     await using served = await createServed();
     const { serving } = served;
     const { url } = serving.places;
@@ -88,7 +88,7 @@ describe("a process that serves", () => {
   });
 });
 
-test("in front of a deployment elsewhere, a process is ready by itself", async () => {
+test("a gateway is ready without contacting its remote server", async () => {
   await using folder = await createFolder();
   const env = { WAYPOST_BASE_URL: "https://links.example" };
   await using serving = await startServe(folder.path, [], { env });
@@ -115,12 +115,12 @@ async function ask(url: string, path: string, { host, method, agent }: Asked = {
   return { status: response.statusCode as unknown, body };
 }
 
-/** Undefined where nobody listens yet. */
+/** Returns undefined while no process listens on the port. */
 function tryAsk(url: string, path: string) {
   return ask(url, path).catch(() => undefined);
 }
 
-/** Another program's hand on the store. */
+/** Opens the database as another program would. */
 function openStoreFile(
   folder: string,
   name = "waypost.db",

@@ -13,11 +13,11 @@ import {
   handshake,
 } from "../support/mcp-http.ts";
 
-/** One id from a request to its answer, its lines in the log, and the deployment behind. */
+/** One ID for a request, its response, its log lines and its remote requests. */
 
 const header = "x-request-id";
 
-test("an answer has the id that its request came with, or one of its own", async () => {
+test("a response has the valid ID of its request or a new one", async () => {
   await using served = await createServed();
   const { places, key } = served.serving;
   const json = { "content-type": "application/json" };
@@ -47,7 +47,7 @@ test("an answer has the id that its request came with, or one of its own", async
   expect(new Set(made).size).toBe(made.length);
 });
 
-test("the log tells of which request a fault was, over REST and through a tool", async () => {
+test("an error in the log has its request ID, for REST and for tools", async () => {
   await using served = await createServed();
   const { folder, serving } = served;
   const { places, key } = serving;
@@ -60,7 +60,7 @@ test("the log tells of which request a fault was, over REST and through a tool",
   });
   expect(rest.status).toBe(500);
   const call = modernCall(key, 1, "get_link", { id });
-  // The second goes past the SDK, which has let the first through.
+  // The second call bypasses the SDK.
   for (const named of ["by-a-tool-1", "by-a-tool-2"]) {
     await post(places.mcp, { ...call, headers: { ...call.headers, [header]: named } });
   }
@@ -73,7 +73,7 @@ test("the log tells of which request a fault was, over REST and through a tool",
   expect(requests).toContainEqual(["unexpected error", "by-a-tool-2"]);
 });
 
-test("at the level debug each request, call, message and visit is a log line", async () => {
+test("at log level debug each request, call, message and visit has a log line", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path, ["--log", "debug"]);
   const { places, key } = serving;
@@ -105,7 +105,7 @@ test("at the level debug each request, call, message and visit is a log line", a
 
 const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
-test("a log line has the traceparent of its request, and nothing else in its place", async () => {
+test("a log line has the valid traceparent of its request, or none", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path, ["--log", "debug"]);
   const { places, key } = serving;
@@ -148,7 +148,7 @@ test("a log line has the traceparent of its request, and nothing else in its pla
   expect(stderr).not.toContain(`${traceparent}-more`);
 });
 
-test("a row of a job is known as the call that applied it, down to the service", async () => {
+test("requests of a job have the ID of the call that applied it", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path, ["--log", "debug"]);
   const { places, key } = serving;
@@ -165,7 +165,7 @@ test("a row of a job is known as the call that applied it, down to the service",
   expect(logged).toContainEqual(expect.objectContaining({ ...named, status: 201 }));
 });
 
-test("a deployment elsewhere is told the id of the call of a tool", async () => {
+test("a gateway sends the request ID of a tool call to the remote server", async () => {
   const seen: unknown[] = [];
   await using deployment = await startDeployment((request, response) => {
     seen.push(request.headers[header]);

@@ -18,7 +18,7 @@ import { plantShortPaths } from "./plant-embedded.ts";
 import { readFolder } from "./read-all-rows.ts";
 import { waitUntil } from "../support/clock.ts";
 
-/** `waypost restore` puts a backup into an empty folder as a whole, or changes nothing. */
+/** `waypost restore` restores a backup completely into an empty folder, or changes nothing. */
 
 let folder: Folder;
 let file: string;
@@ -35,7 +35,7 @@ openForAll(createFolder, async (created) => {
 const beside = (name: string) => join(dirname(folder.path), name);
 const restore = (from: string, data: string) => run(["restore", from, "--data", data]);
 
-/** Refused in one line, and no folder was made. */
+/** Checks that the file is refused in one line and no folder is created. */
 async function expectRefusal(from: string, message: string | RegExp): Promise<void> {
   await using other = await createFolder();
   const refused = await restore(from, other.path);
@@ -50,7 +50,7 @@ function runTar(...words: readonly string[]): void {
   expect({ status, stderr }).toMatchObject({ status: 0 });
 }
 
-/** Packs the files of the backup again after a change. */
+/** Unpacks the backup, applies a change and packs it again. */
 async function repack(change: (unpacked: string) => unknown): Promise<string> {
   const unpacked = await mkdtemp(beside("unpacked-"));
   runTar("xzf", file, "-C", unpacked);
@@ -67,8 +67,8 @@ function changeDatabase(path: string, statement: string): void {
   database.close();
 }
 
-describe("a file that is not a whole backup is refused", () => {
-  test("wherever it is cut off", async () => {
+describe("restore refuses a file", () => {
+  test("if it is cut off at any byte", async () => {
     const bytes = await readFile(file);
     const cut = beside("cut.waypost");
     for (const length of [0, 5, 100, bytes.length >> 1, bytes.length - 1]) {
@@ -93,8 +93,8 @@ describe("a file that is not a whole backup is refused", () => {
 
   test.each([
     ["a text", "path,url\n"],
-    ["a packed text", gzipSync("hello\n".repeat(200))],
-    ["a packed file of zeros", gzipSync(Buffer.alloc(10_240))],
+    ["a compressed text", gzipSync("hello\n".repeat(200))],
+    ["a compressed file of zeros", gzipSync(Buffer.alloc(10_240))],
   ])("if it is %s", async (_, content) => {
     const foreign = beside("foreign.waypost");
     await writeFile(foreign, content);
@@ -107,7 +107,7 @@ describe("a file that is not a whole backup is refused", () => {
     await expectRefusal(beside("missing"), "does not exist; use a file that waypost backup wrote");
   });
 
-  test("if it contains another file", async () => {
+  test("if it contains an unknown file", async () => {
     const changed = await repack((unpacked) => writeFile(join(unpacked, "notes"), "mine"));
     await expectRefusal(changed, "it is damaged, or not a Waypost backup");
   });
@@ -128,7 +128,7 @@ describe("a file that is not a whole backup is refused", () => {
     await expectRefusal(changed, "its state.db is damaged or not Waypost's");
   });
 
-  test("if one of its databases is of another program", async () => {
+  test("if one of its databases belongs to another program", async () => {
     const changed = await repack((unpacked) =>
       changeDatabase(join(unpacked, "waypost.db"), "PRAGMA application_id = 7"),
     );
@@ -146,15 +146,15 @@ describe("a file that is not a whole backup is refused", () => {
   });
 });
 
-test("a backup that was unpacked and packed with tar is restored", async () => {
+test("restore accepts a backup that was unpacked and packed again with tar", async () => {
   const changed = await repack(() => undefined);
   await using other = await createFolder();
   expect(await restore(changed, other.path)).toMatchObject({ code: 0 });
   expect(await readFolder(other.path)).toEqual(await readFolder(folder.path));
 });
 
-describe("a folder that is not empty is refused, and not changed", () => {
-  test("with data of Waypost", async () => {
+describe("restore refuses a folder that is not empty and does not change it", () => {
+  test("with Waypost data", async () => {
     const before = await readdir(folder.path);
     const refused = await restore(file, folder.path);
     expect(refused).toMatchObject({ code: 2, stdout: "" });
@@ -165,17 +165,20 @@ describe("a folder that is not empty is refused, and not changed", () => {
     expect(await readdir(folder.path)).toEqual(before);
   });
 
-  test.each(["notes.txt", "waypost.db", "http.token", "exports"])("with %s", async (name) => {
-    await using other = await createFolder();
-    await mkdir(other.path, { mode: 0o700 });
-    await writeFile(join(other.path, name), "mine\n");
-    const refused = await restore(file, other.path);
-    expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toContain(`it contains "${name}"`);
-    expect(await readdir(other.path)).toEqual([name]);
-  });
+  test.each(["notes.txt", "waypost.db", "http.token", "exports"])(
+    "with the file %s",
+    async (name) => {
+      await using other = await createFolder();
+      await mkdir(other.path, { mode: 0o700 });
+      await writeFile(join(other.path, name), "mine\n");
+      const refused = await restore(file, other.path);
+      expect(refused).toMatchObject({ code: 2, stdout: "" });
+      expect(refused.stderr).toContain(`it contains "${name}"`);
+      expect(await readdir(other.path)).toEqual([name]);
+    },
+  );
 
-  test("unless it only has a folder of the disk and compiled code", async () => {
+  test("unless it only contains lost+found and compiled code", async () => {
     await using other = await createFolder();
     await mkdir(join(other.path, "lost+found"), { recursive: true, mode: 0o700 });
     await writeFile(join(other.path, "compiled-x"), "");
@@ -200,7 +203,7 @@ describe("a restore that is interrupted", () => {
     return going;
   };
 
-  test("leaves a folder that no process opens, and the same command fills it", async () => {
+  test("leaves a folder that no process opens, and can be repeated", async () => {
     await using other = await createFolder();
     const going = await start(other.path);
     going.send("SIGKILL");
@@ -218,14 +221,14 @@ describe("a restore that is interrupted", () => {
     const doctor = await run(["doctor", "--data", other.path]);
     expect(doctor).toMatchObject({ code: 1 });
     expect(doctor.stdout).toContain("is incomplete");
-    // Any backup will do.
+    // Any backup can be used now.
     expect(await restore(file, other.path)).toMatchObject({ code: 0 });
     const names = ["owner.key", "state.db", "waypost.db"];
     expect((await readdir(other.path)).toSorted()).toEqual(names);
     expect(await readFolder(other.path)).toEqual(await readFolder(folder.path));
   });
 
-  test("while it moved its files into place leaves nothing that counts as data", async () => {
+  test("while it moved its files into place can be repeated", async () => {
     await using other = await createFolder();
     const going = await start(other.path);
     going.send("SIGKILL");
@@ -236,7 +239,7 @@ describe("a restore that is interrupted", () => {
     expect(await readFolder(other.path)).toEqual(await readFolder(folder.path));
   });
 
-  test("keeps another one away only while it is running", async () => {
+  test("blocks another restore only while it is running", async () => {
     await using other = await createFolder();
     const going = await start(other.path);
     const second = await restore(file, other.path);
@@ -245,7 +248,7 @@ describe("a restore that is interrupted", () => {
     expect(second.stderr).toMatch(/another process is copying to|is not empty/);
   });
 
-  test("by Ctrl-C leaves nothing", async () => {
+  test("by Ctrl-C leaves no files", async () => {
     await using other = await createFolder();
     const going = await start(other.path);
     going.send("SIGINT");
@@ -258,8 +261,11 @@ describe("a restore that is interrupted", () => {
     expect(await restore(file, other.path)).toMatchObject({ code: 0 });
   });
 
-  test("by a full disk leaves nothing there", async ({ skip }) => {
-    skip(spawnSync("unshare", ["-m", "true"]).status !== 0, "no disk of our own can be made here");
+  test("by a full disk leaves no files", async ({ skip }) => {
+    skip(
+      spawnSync("unshare", ["-m", "true"]).status !== 0,
+      "a separate disk cannot be mounted here",
+    );
     await using other = await createFolder();
     await mkdir(other.path, { mode: 0o700 });
     const made = `mount -t tmpfs -o size=4m,mode=0700 none ${other.path} && "$@"; code=$?`;
@@ -273,7 +279,7 @@ describe("a restore that is interrupted", () => {
   });
 });
 
-test("a restored folder is served at once", async () => {
+test("a restored folder can be served immediately", async () => {
   await using other = await createFolder();
   const { restore: restored } = await runJson(["restore", file, "--data", other.path]);
   expect(restored.made_at).toMatch(/^20\d\d-/);
@@ -282,8 +288,11 @@ test("a restored folder is served at once", async () => {
   expect(body.meta.count).toBe(2);
 });
 
-test.each([[[]], [["one", "two"]]])("restore takes one file, and not %j", async (words) => {
-  const refused = await run(["restore", ...words, "--data", folder.path]);
-  expect(refused).toMatchObject({ code: 2, stdout: "" });
-  expect(refused.stderr).toContain("use restore FILE");
-});
+test.each([[[]], [["one", "two"]]])(
+  "waypost restore %j is refused, as it needs exactly one file",
+  async (words) => {
+    const refused = await run(["restore", ...words, "--data", folder.path]);
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr).toContain("use restore FILE");
+  },
+);

@@ -23,7 +23,7 @@ import {
 import { modernCall, withSession, callOf, handshake } from "../support/mcp-http.ts";
 import { waitUntil } from "../support/clock.ts";
 
-/** Processes of one folder that are stopped and started in turn, while clients go on. */
+/** Processes of one folder are restarted in turn while clients keep sending requests. */
 
 const clients = 6;
 
@@ -31,7 +31,7 @@ test("no request is lost while each of two processes is restarted", async () => 
   await using folder = await createUsedFolder();
   const servings = [...(await startServes(folder.path, 2))];
   const over = new AbortController();
-  // One key's budget would be spent before a slow machine has started both anew.
+  // One key would reach its rate limit before a slow machine has restarted both processes.
   const agents: Agent[] = [];
   const loads: Promise<number>[] = [];
   while (loads.length < clients) {
@@ -49,7 +49,7 @@ test("no request is lost while each of two processes is restarted", async () => 
     servings[at] = await startServe(folder.path);
   }
   over.abort();
-  // What was answered is there, and nothing else was sent.
+  // All acknowledged links exist, and no others.
   expect((await written).reduce((sum, count) => sum + count)).toBe(await countLinks(servings[0]));
   for (const agent of agents) agent.destroy();
   for (const { stop } of servings) await stop();
@@ -58,7 +58,7 @@ test("no request is lost while each of two processes is restarted", async () => 
 test("a job is interrupted when its process stops, and the next start resumes it", async () => {
   await using folder = await createUsedFolder();
   const [one, other] = await startServes(folder.path, 2);
-  if (one === undefined || other === undefined) throw new Error("two were started");
+  if (one === undefined || other === undefined) throw new Error("two servers must be running");
   const first = await connect(one);
   const second = await connect(other);
   const rows = Array.from({ length: 60 }, (_, row) => ({
@@ -70,7 +70,7 @@ test("a job is interrupted when its process stops, and the next start resumes it
   const applying = callDone(first, "apply_plan", { plan_id });
   await waitUntil(async () => (await countLinks(other)) > 2);
   const stopped = one.stop();
-  // The call that waits for the job has begun, and so it is answered.
+  // The call that waits for the job was already running, so it gets a response.
   const { job } = await applying;
   expect(job).toMatchObject({ plan_id, state: "interrupted", counts: { unknown: 0 } });
   expect(job.counts.done).toBeLessThan(rows.length);
@@ -86,7 +86,7 @@ test("a job is interrupted when its process stops, and the next start resumes it
   await Promise.all([again.stop(), other.stop()]);
 });
 
-test("of many that start at once on a new folder each is ready, and migrated it once", async () => {
+test("processes started at once on a new folder are all ready and migrate it once", async () => {
   await using folder = await createUsedFolder();
   const servings = await startServes(folder.path, 4);
   for (const { places } of servings) {
@@ -100,7 +100,7 @@ test("of many that start at once on a new folder each is ready, and migrated it 
   for (const { stop } of servings) await stop();
 });
 
-test("of many first starts one makes the owner's key, and the others say where it is", async () => {
+test("of several first starts one creates the key, and the others name its file", async () => {
   await using folder = await createFolder();
   const servings = await startServes(folder.path, 3);
   for (const name of ["keys", "projects"]) {
@@ -118,7 +118,7 @@ function connect({ places, key: token }: Serving) {
   return connectV2({ transport: "http", url: places.mcp, token });
 }
 
-/** How a client asks for a link: what it sends, and what says that it is there. */
+/** How a client creates a link: its request, and how it recognizes success. */
 type Way = (serving: Serving, path: string) => Promise<Sent | "refused">;
 type Posting = { readonly headers: OutgoingHttpHeaders; readonly body: string };
 type Sent = {
@@ -140,7 +140,7 @@ function openModern(key: string, agent: Agent): Way {
     send(places.mcp, modernCall(key, 1, "create_link", writeLink(path)), agent);
 }
 
-/** In a session at each process, which is begun anew where it is not known any more. */
+/** Uses a session at each process and starts a new one when it is unknown. */
 function openSessions(key: string, agent: Agent): Way {
   const sessions = new Map<string, string>();
   let calls = 0;
@@ -165,7 +165,7 @@ function writeLink(path: string) {
   return { path, url: "https://example.com" };
 }
 
-/** Creates links one after another, at whichever process takes its connections; how many. */
+/** Creates links one after another at any process, and returns their number. */
 async function writeUntil(
   over: AbortSignal,
   servings: readonly Serving[],
@@ -188,9 +188,9 @@ async function writeUntil(
 }
 
 /**
- * Where no connection was had, nothing was sent. One that was idle may end while a request is on
- * its way to it, where the machine lets this process wait: nobody has read that, and a client asks
- * again; what is counted in the end would tell if it was written. Any other fault is thrown.
+ * Sends a request. Returns "refused" when no connection was possible, or when an idle connection
+ * closed while the request was sent: the server has not read it, and a client tries again. The
+ * final count would show if it was written after all. Any other error is thrown.
  */
 async function send(
   url: string,
@@ -200,7 +200,7 @@ async function send(
   const asked = request(url, { method: "POST", headers, agent });
   asked.end(body);
   try {
-    // The first argument of the event.
+    // The event's first argument.
     const [response] = (await once(asked, "response")) as [IncomingMessage];
     let text = "";
     response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));

@@ -1,12 +1,12 @@
 import type { Serving } from "../support/command.ts";
 import { post } from "../support/mcp-http.ts";
 
-/** The metrics of a process that serves, as a scraper reads them. */
+/** Reads the metrics of a server process as a scraper does. */
 
 export const token = "scraper-of-ours";
 export const measured = { env: { WAYPOST_METRICS_TOKEN: token } };
 
-/** The series by name and labels. */
+/** The values by series name and labels. */
 export type Series = ReadonlyMap<string, number>;
 
 export function scrape({ places }: Pick<Serving, "places">, given: string | null = token) {

@@ -9,12 +9,12 @@ import { checkText } from "../support/api-description.ts";
 import { createFolder, run, startServe, type Folder, type Serving } from "../support/command.ts";
 import { waitUntil } from "../support/clock.ts";
 
-/** `waypost serve` as a process: how it starts, what it says, and how it ends. */
+/** `waypost serve` as a process: its start, its output and its end. */
 
-/** What a folder holds that was served, and in which nothing was approved or changed. */
+/** The files of a served folder in which nothing was approved or changed. */
 const servedFiles = ["listener.json", "listener.key", "owner.key", "waypost.db"];
 
-test("a start without its database exits with 1, and may be tried again", async () => {
+test("serve exits with 1 when its database is down, so that it can be restarted", async () => {
   await using folder = await createFolder();
   const env = { WAYPOST_DATABASE_URL: "postgres://waypost@127.0.0.1:1/waypost" };
   const refused = await run(["serve", "--data", folder.path, "--port", "0"], { env });
@@ -24,8 +24,8 @@ test("a start without its database exits with 1, and may be tried again", async 
   expect(refused.stderr).toContain("Start PostgreSQL there, or correct the host and the port");
 });
 
-describe("the first start", () => {
-  test("makes a project and its owner's key, and says what to do next", async () => {
+describe("the first start of waypost serve", () => {
+  test("creates a project and its owner's key, and prints the next steps", async () => {
     await using folder = await createFolder();
     const data = folder.path;
     await using serving = await startServe(data);
@@ -56,11 +56,11 @@ describe("the first start", () => {
     expect(lines[2]).toContain(`${places.api}/links`);
     expect(lines[3]).toContain("keys create");
     expect(stderr).not.toContain(key);
-    // The log is merged into the file: what is left is the data and the key.
+    // The log was merged, so only the data and the key remain.
     expect(readdirSync(data).toSorted()).toEqual(servedFiles);
   });
 
-  test("is not repeated: the next one has the same key and data, and says one line", async () => {
+  test("is followed by starts with the same key and data that print one line", async () => {
     await using folder = await createFolder();
     await using first = await startServe(folder.path);
     await first.call("POST", "/links", { body: { path: "kept" } });
@@ -74,7 +74,7 @@ describe("the first start", () => {
     expect(lines[0]).toMatch(`Links open at http://default.localhost:${port}. `);
   });
 
-  test("a start with several projects says that each of them has its own host", async () => {
+  test("is followed by a start that says that each project has its own host", async () => {
     await using folder = await createFolder();
     await using first = await startServe(folder.path);
     await first.stop();
@@ -87,7 +87,7 @@ describe("the first start", () => {
     expect(stderr).toContain(`Links open at ${host}, one host for each project. `);
   });
 
-  test("a start with several projects on one host says that only the oldest has it", async () => {
+  test("is followed by a start that says that one host opens only the oldest project", async () => {
     await using folder = await createFolder();
     await using first = await startServe(folder.path);
     await first.stop();
@@ -105,14 +105,14 @@ describe("the first start", () => {
     [["--host", "0.0.0.0"], 1],
     [["--host", "0.0.0.0", "--public-url", "http://links.example"], 1],
     [["--host", "0.0.0.0", "--public-url", "https://links.example"], 0],
-  ])("with %j says so many times that it is open to others: %i", async (words, times) => {
+  ])("with %j warns %i times that others can reach it", async (words, times) => {
     await using folder = await createFolder();
     await using serving = await startServe(folder.path, words);
     const { stderr } = await serving.stop();
     expect([...stderr.matchAll(open)]).toHaveLength(times);
   });
 
-  test("goes on with the key of a first start that was killed half-way", async () => {
+  test("uses the key of an earlier first start that was killed", async () => {
     await using folder = await createFolder();
     const key = `waypost_${"a".repeat(40)}`;
     mkdirSync(folder.path, { mode: 0o700 });
@@ -123,9 +123,9 @@ describe("the first start", () => {
   });
 });
 
-describe("a stop", () => {
+describe("a stop of waypost serve", () => {
   test.each(["SIGTERM", "SIGINT"] as const)(
-    "by %s finishes what runs and exits 0",
+    "by %s finishes running requests and exits with 0",
     async (signal) => {
       await using folder = await createFolder();
       await using serving = await startServe(folder.path);
@@ -139,7 +139,7 @@ describe("a stop", () => {
     },
   );
 
-  test("does not wait for connections that are only kept open", async () => {
+  test("does not wait for idle connections", async () => {
     await using folder = await createFolder();
     await using serving = await startServe(folder.path);
     const agent = new Agent({ keepAlive: true });
@@ -152,7 +152,7 @@ describe("a stop", () => {
   });
 
   test.each(["SIGTERM", "SIGINT"] as const)(
-    "is made at once by %s after a SIGTERM",
+    "is immediate by %s after a SIGTERM",
     async (signal) => {
       await using folder = await createFolder();
       await using serving = await startServe(folder.path);
@@ -160,7 +160,7 @@ describe("a stop", () => {
       const ended = serving.stop("SIGTERM");
       await waitUntilClosed(serving);
       void serving.stop(signal);
-      // Ended by the signal itself, so without an exit code; the request was not waited for.
+      // The signal ended the process without an exit code and without waiting for the request.
       expect((await ended).code).toBeNull();
       await expect(pending.finish()).rejects.toThrow();
     },
@@ -173,32 +173,32 @@ type Prepared = {
   readonly env?: Readonly<Record<string, string>>;
 };
 
-describe.concurrent("a start that cannot succeed says why in one line and exits 2", () => {
+describe.concurrent("waypost serve exits with 2 and says why in one line for", () => {
   const cases: readonly Case[] = [
     [
       "a folder below a file",
       "part of its path is a file; choose another folder with --data",
       belowFile,
     ],
-    ["a folder of someone else's things", "other users can open the data folder", foreignFolder],
-    ["a file of someone else's", "is not a Waypost database", foreignFile],
+    ["a folder with other files", "other users can open the data folder", foreignFolder],
+    ["a waypost.db of another program", "is not a Waypost database", foreignFile],
     ["a key file without a key", "contains no key", foreignKey],
-    ["a store that was emptied", "shows that it had data", emptiedStore],
+    ["a database that was emptied", "shows that it had data", emptiedStore],
     [
       "an address of another machine",
       "(EADDRNOTAVAIL); check --host and --port",
       () => ({ words: ["--host=192.0.2.1"] }),
     ],
-    ["a bad value", "--port (WAYPOST_PORT) must be", () => ({ words: ["--port", "http"] })],
-    ["a word too many", 'serve does not take "quietly"', () => ({ words: ["quietly"] })],
+    ["an invalid port", "--port (WAYPOST_PORT) must be", () => ({ words: ["--port", "http"] })],
+    ["an unexpected argument", 'serve does not take "quietly"', () => ({ words: ["quietly"] })],
     [
       "a key of two words",
       "WAYPOST_API_KEY must contain one word",
       () => ({ env: { ...remote, WAYPOST_API_KEY: "two words" } }),
     ],
     [
-      "a key in a file that is not there",
-      // Which one, is not said: the key itself may have been put there.
+      "a missing key file",
+      // The file is not named, as the variable may contain the key itself.
       "the file named in WAYPOST_API_KEY_FILE does not exist",
       () => ({ env: { ...remote, WAYPOST_API_KEY_FILE: "waypost_a-key-in-the-wrong-place" } }),
     ],
@@ -235,13 +235,13 @@ describe.concurrent("a start that cannot succeed says why in one line and exits 
   test.each([
     [["keys"], "use keys create"],
     [["projects", "delete"], "use projects create"],
-  ])("the words %j", async (words, message) => {
+  ])("the command %j", async (words, message) => {
     expectRefusal(await run(words), message);
   });
 });
 
 test.each([[["--help"]], [["help"]], [["serve", "--help"]], [["keys", "--help"]]])(
-  "%j shows every command on stdout",
+  "waypost %j shows every command on stdout",
   async (words) => {
     const { code, stdout, stderr } = await run(words);
     expect([code, stderr]).toEqual([0, ""]);
@@ -251,13 +251,13 @@ test.each([[["--help"]], [["help"]], [["serve", "--help"]], [["keys", "--help"]]
   },
 );
 
-test("--version shows the package's version", async () => {
+test("waypost --version shows the version of the package", async () => {
   const { version } = JSON.parse(readFileSync("package.json", "utf8"));
   expect(await run(["--version"])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
 });
 
-describe("in front of a deployment elsewhere", () => {
-  test("says whom it serves, and where the token is that its callers show", async () => {
+describe("waypost serve in front of a remote server", () => {
+  test("prints its remote server and the file with the token for its callers", async () => {
     await using folder = await createFolder();
     await using serving = await startServe(folder.path, [], { env: remote });
     const { places, key: token, stop } = serving;
@@ -278,7 +278,7 @@ describe("in front of a deployment elsewhere", () => {
     expect(stdout + stderr).not.toContain(token);
   });
 
-  test("names the variable that has the token, and the links where they are known", async () => {
+  test("names the variable with the token, and the link origin if it is known", async () => {
     await using folder = await createFolder();
     const known = { WAYPOST_HTTP_TOKEN: "given", WAYPOST_LINK_ORIGIN: "https://go.example" };
     await using serving = await startServe(folder.path, [], { env: { ...remote, ...known } });
@@ -288,7 +288,7 @@ describe("in front of a deployment elsewhere", () => {
   });
 });
 
-/** Nothing is sent to it: that takes a call of a tool. */
+/** No request is sent to this server, as no tool is called. */
 const remote = { WAYPOST_BASE_URL: "https://links.example" };
 
 function belowFile({ path }: Folder): Prepared {
@@ -311,7 +311,7 @@ function foreignFile({ path }: Folder): Prepared {
 
 function foreignKey({ path }: Folder): Prepared {
   mkdirSync(path, { mode: 0o700 });
-  writeFileSync(join(path, "owner.key"), "none of your business\n");
+  writeFileSync(join(path, "owner.key"), "not a Waypost key\n");
   return {};
 }
 
@@ -331,7 +331,7 @@ function expectRefusal(
   expect(stderr).toMatch(/^waypost: [^\n]+\n$/);
 }
 
-/** A request that the server has begun to answer: its body is not all there. */
+/** Starts a request whose body is incomplete. */
 async function beginCreate({ places, key }: Serving) {
   const url = `${places.api}/links`;
   const method = "POST";
@@ -361,7 +361,7 @@ async function beginCreate({ places, key }: Serving) {
   };
 }
 
-/** A server that is asked to stop takes no new connections. */
+/** Waits until the stopping server accepts no new connections. */
 async function waitUntilClosed({ places }: Serving): Promise<void> {
   const ask = () => fetch(`${places.url}/healthz`, { headers: { connection: "close" } });
   await waitUntil(() =>

@@ -4,7 +4,7 @@ import { createFolder, run, runJson, startServe, type Folder } from "../support/
 import { visitAt } from "../support/link-host.ts";
 import { startDeployment } from "../support/remote.ts";
 
-/** How links did, at a terminal: with a real server that real visits came to before. */
+/** `waypost stats`, after real visits to a real server. */
 
 let folder: Folder;
 
@@ -30,7 +30,7 @@ afterAll(() => folder[Symbol.asyncDispose]());
 
 const words = (...more: readonly string[]) => ["stats", "--data", folder.path, ...more];
 
-test("each row has a bar, and the sentence says all", async () => {
+test("waypost stats prints a summary sentence and a bar for each row", async () => {
   const { code, stdout, stderr } = await run(words("--by", "link"));
   expect([code, stderr]).toEqual([0, ""]);
   const [sentence, , first, second] = stdout.split("\n");
@@ -41,7 +41,7 @@ test("each row has a bar, and the sentence says all", async () => {
   expect(second).toMatch(/^\/autumn {2}1 {2}█{10}$/);
 });
 
-test("one link is named by its path, and --json is for programs", async () => {
+test("waypost stats accepts the path of a link and prints JSON with --json", async () => {
   const { stats } = await runJson(words("/spring", "--by", "referrer", "--compare", "--json"));
   expect(stats.total).toEqual({ clicks: 4, opens: 0, installs: 0 });
   expect(stats.rows).toMatchObject([{ key: "news.example", clicks: 4, previous: 0 }]);
@@ -55,7 +55,7 @@ test.each([
   [["--by", "weak"], /^waypost: by must be one of .*, not "weak"; did you mean week\?\n$/],
   [["--from", ""], /from must be a date such as .*, not ""\n$/],
   [["a", "b"], /use stats \[PATH\]/],
-])("%j is refused with what would do, and nothing else", async (more, said) => {
+])("waypost stats %j is refused with advice", async (more, said) => {
   const { code, stderr } = await run(words(...more));
   expect([code, stderr]).toEqual([2, expect.stringMatching(said)]);
 });
@@ -63,7 +63,7 @@ test.each([
 test.each([
   ["another API", "Not Found"],
   ["a server of the API without statistics", messages.route_unknown],
-])("a deployment of %s is said to tell no statistics", async (_, error) => {
+])("waypost stats reports that %s has no statistics", async (_, error) => {
   await using deployment = await startDeployment((_, response) => {
     response.writeHead(404, { "content-type": "application/json" });
     response.end(JSON.stringify({ error }));

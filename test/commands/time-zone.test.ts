@@ -15,9 +15,9 @@ import { callTool, signInAt } from "../support/console.ts";
 import { connectV2 } from "../support/mcp-clients.ts";
 import { openForAll } from "../support/open-for.ts";
 
-/** Whose clocks the command goes by: those that the machine shows, however that is set. */
+/** The time zone of the command: the operator's setting or the machine's zone. */
 
-/** The zone that a session names. */
+/** Returns the zone that a session names. */
 async function readZone({ path: data }: Folder, TZ: string) {
   const env = { TZ, WAYPOST_PORT: "0" };
   const { client, close } = await connectV2({ transport: "stdio", data, env });
@@ -27,13 +27,13 @@ async function readZone({ path: data }: Folder, TZ: string) {
   return zone;
 }
 
-/** The offset of the times in a table. */
+/** Returns the offset of the times in a table. */
 async function readOffset(folder: Folder, TZ: string) {
   const { stdout } = await run(["keys", "list", "--data", folder.path], { env: { TZ } });
   return /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\S*)/.exec(stdout)?.[1];
 }
 
-describe("the machine's zone", () => {
+describe("the machine's time zone", () => {
   let folder: Folder;
   openForAll(createUsedFolder, async (created) => {
     folder = created;
@@ -45,24 +45,24 @@ describe("the machine's zone", () => {
     [":Asia/Tokyo", "+09:00"],
     ["Africa/Accra", "Z"],
     ["Etc/GMT+5", "-05:00"],
-    // A name that is none of today, or that says a rule: whatever the runtime makes of it.
+    // An old name and a rule. The runtime decides their meaning.
     ["Japan", "+09:00"],
     ["JST-9", expect.any(String)],
     ["UTC+3", "-03:00"],
     ["", "Z"],
     ["Nowhere/Land", "Z"],
     ["../../etc/passwd", "Z"],
-  ])("set as %j is the zone of a table's times", async (TZ, offset) => {
+  ])("set as %j is used for times in tables", async (TZ, offset) => {
     expect(await readOffset(folder, TZ)).toEqual(offset);
   });
 
   test.each([
-    // Where systems keep their zones; the file itself need not be there.
+    // The zone folders of common systems. The file itself need not exist.
     ["/usr/share/zoneinfo/Asia/Tokyo", "+09:00"],
     ["/var/db/timezone/zoneinfo/Asia/Tokyo", "+09:00"],
     ["/usr/share/zoneinfo/Nowhere/Land", "Z"],
     ["/nowhere", "Z"],
-  ])("is read from a link to %s", async (target, offset) => {
+  ])("is read from a symbolic link to %s", async (target, offset) => {
     await using other = await createFolder();
     const link = `${other.path}-localtime`;
     await symlink(target, link);
@@ -79,7 +79,7 @@ describe("the machine's zone", () => {
     expect(await readZone(folder, TZ)).toBe(name);
   });
 
-  test("is one whose clocks the runtime shows, where nothing is set", () => {
+  test("is the runtime's zone when nothing is set", () => {
     const { name, readOffset } = readTimeZone({});
     const months = Array.from({ length: 24 }, (_, month) => Date.UTC(2025, month, 1, 12));
     for (const time of months) {
@@ -89,7 +89,7 @@ describe("the machine's zone", () => {
   });
 });
 
-test("the operator's choice wins over the machine's", () => {
+test("the operator's time zone takes precedence over the machine's", () => {
   const zone = readTimeZone({ time_zone: "Asia/Tokyo", machine_zone: "Europe/Berlin" });
   expect(zone.name).toBe("Asia/Tokyo");
   expect(writeLocalTime(Date.UTC(2026, 0), zone)).toBe("2026-01-01T09:00:00+09:00");
@@ -99,7 +99,7 @@ function told(time: string): string {
   return writeLocalTime(Date.parse(time), readTimeZone({ time_zone: "Asia/Tokyo" }));
 }
 
-test("tables at the terminal have the user's times, and JSON those of the API", async () => {
+test("tables show times in the user's time zone, and JSON in UTC", async () => {
   await using served = await createServed();
   const { folder, serving } = served;
   const { body } = await serving.call("POST", "/links", { body: { path: "spring" } });
@@ -115,7 +115,7 @@ test("tables at the terminal have the user's times, and JSON those of the API", 
   expect((await run(["keys", "list", ...zone])).stdout).toContain(told(key.created_at));
 });
 
-test("the console shows every time in the user's zone", async () => {
+test("the console shows every time in the user's time zone", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path, ["--time-zone", "Asia/Tokyo"]);
   const rows = [{ path: "spring", url: "https://example.com" }];

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createFolder, run, runJson, startServe } from "../support/command.ts";
 
-/** `waypost tools`: what a configuration shows, and what it costs. */
+/** `waypost tools`: the tools of a configuration and their tokens. */
 
-test("the owner's tools are listed with their access and what a model pays for them", async () => {
+test("waypost tools lists the owner's tools with their access and tokens", async () => {
   await using folder = await createFolder();
   const { tools, tokens } = await runJson(["tools", "--data", folder.path]);
   const names = tools.map(({ tool }: { tool: string }) => tool);
@@ -19,7 +19,7 @@ test("the owner's tools are listed with their access and what a model pays for t
   expect(tokens).toBe(sum);
 });
 
-test("without --json it is a table, and the sum stands on stderr", async () => {
+test("waypost tools prints a table on stdout and the totals on stderr", async () => {
   await using folder = await createFolder();
   const { code, stdout, stderr } = await run(["tools", "--data", folder.path]);
   expect(code).toBe(0);
@@ -28,7 +28,7 @@ test("without --json it is a table, and the sum stands on stderr", async () => {
   expect(stderr).toMatch(/^38 tools, about \d+ tokens/);
 });
 
-test("a selection shows its groups and names, and takes away what has a minus", async () => {
+test("--tools selects groups and names, and a minus excludes a tool", async () => {
   await using folder = await createFolder();
   const words = ["tools", "--data", folder.path, "--tools", "links,get_ios_app,-delete_link"];
   const { tools } = await runJson(words);
@@ -47,7 +47,7 @@ test("a selection shows its groups and names, and takes away what has a minus", 
   ]);
 });
 
-test("a name that there is not is refused with the one that was meant", async () => {
+test("an unknown name in --tools is refused with a suggestion", async () => {
   await using folder = await createFolder();
   const finished = await run(["tools", "--data", folder.path, "--tools", "list_link"]);
   expect(finished).toMatchObject({ code: 2, stdout: "" });
@@ -57,16 +57,19 @@ test("a name that there is not is refused with the one that was meant", async ()
   );
 });
 
-test.each(["serve", "stdio"])("a wrong name stops %s before anything is made", async (command) => {
-  await using folder = await createFolder();
-  const data = join(folder.path, "data");
-  const finished = await run([command, "--data", data, "--port", "0", "--tools", "list_link"]);
-  expect(finished).toMatchObject({ code: 2, stdout: "" });
-  expect(finished.stderr).toContain("did you mean list_links");
-  expect(existsSync(data)).toBe(false);
-});
+test.each(["serve", "stdio"])(
+  "an unknown name in --tools stops %s before it creates a folder",
+  async (command) => {
+    await using folder = await createFolder();
+    const data = join(folder.path, "data");
+    const finished = await run([command, "--data", data, "--port", "0", "--tools", "list_link"]);
+    expect(finished).toMatchObject({ code: 2, stdout: "" });
+    expect(finished.stderr).toContain("did you mean list_links");
+    expect(existsSync(data)).toBe(false);
+  },
+);
 
-test("the key of a remote deployment is found out without a change to it", async () => {
+test("waypost tools finds the access of a remote key without changing anything", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   const made = ["keys", "create", "--data", folder.path, "--scopes", "links.index,links.show"];
@@ -108,7 +111,7 @@ test("the key of a remote deployment is found out without a change to it", async
     "explain_access",
   ]);
   const unknown = tools.filter(({ state }: { state: string }) => state === "unknown");
-  // What could change something is never tried out, nor what would spend a budget for nothing.
+  // Requests that could change data or waste a rate limit are never sent.
   expect(unknown.map(({ tool }: { tool: string }) => tool)).toEqual([
     "create_link",
     "upsert_link",

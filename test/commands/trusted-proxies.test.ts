@@ -16,9 +16,9 @@ import { startSession } from "../support/listening.ts";
 import { connectV1 } from "../support/mcp-clients.ts";
 import { findFreePort } from "../support/ports.ts";
 
-/** Clients behind a proxy, as `waypost serve` tells them apart. */
+/** The addresses of clients behind a proxy, with `waypost serve`. */
 
-/** Calls that show no client key are counted before they are refused: 60 a minute and address. */
+/** Sends a call without a client key. Such calls are limited to 60 a minute per address. */
 async function match({ call }: Serving, headers: Record<string, string>): Promise<number> {
   return (await call("POST", "/fingerprints/match", { key: null, headers, body: {} })).status;
 }
@@ -28,25 +28,25 @@ async function spend(serving: Serving, headers: Record<string, string>): Promise
   expect(new Set(await Promise.all(calls))).toEqual(new Set([401]));
 }
 
-test("a forwarded address counts where the proxy is trusted, and nowhere else", async () => {
+test("a forwarded address is used only up to the first untrusted proxy", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path, ["--trusted-proxies", "loopback"]);
   await spend(serving, { "x-forwarded-for": "203.0.113.9" });
-  // What a client writes itself stands further left.
+  // Entries that the client wrote are further left.
   const forged = { "x-forwarded-for": "203.0.113.10, 203.0.113.9" };
   expect(await match(serving, forged)).toBe(429);
   expect(await match(serving, { "x-forwarded-for": "203.0.113.10" })).toBe(401);
   expect(await match(serving, {})).toBe(401);
 });
 
-test("without the setting every client is the one that is connected", async () => {
+test("without trusted proxies the address of the connection counts", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   await spend(serving, { "x-forwarded-for": "203.0.113.9" });
   expect(await match(serving, { "x-forwarded-for": "203.0.113.10" })).toBe(429);
 });
 
-test("the log says from which address an approval page was answered, and no more", async () => {
+test("the log contains the address of an approval's answer but no secret", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path, ["--trusted-proxies", "1"]);
   const headers = { "x-forwarded-for": "203.0.113.9" };
@@ -91,7 +91,7 @@ async function doctor({ path }: Folder, words: readonly string[] = [], env = {})
   return { code, stdout, warned: stdout.split("\n").filter((line) => /^WARN +proxies/.test(line)) };
 }
 
-/** By a connection of its own, as most who come are. */
+/** Sends a visit on a new connection. */
 async function visit({ places }: Serving, headers: Record<string, string> = {}): Promise<void> {
   const host = `default.localhost:${new URL(places.url).port}`;
   const asked = get(`${places.url}/nothing`, { agent: false, headers: { host, ...headers } });
@@ -100,8 +100,8 @@ async function visit({ places }: Serving, headers: Record<string, string> = {}):
   await once(response, "end");
 }
 
-describe("doctor warns of a proxy that is not trusted, for it hides all addresses", () => {
-  test("where addresses of ours are https, which Waypost itself is not", async () => {
+describe("doctor warns that a proxy is not trusted", () => {
+  test("if the link origin or public URL is https", async () => {
     await using folder = await createFolder();
     const origin = ["--link-origin", "https://{subdomain}.a.example"];
     for (const words of [origin, ["--public-url", "https://waypost.a.example"]]) {
@@ -112,7 +112,7 @@ describe("doctor warns of a proxy that is not trusted, for it hides all addresse
     expect((await doctor(folder, [...origin, "--trusted-proxies", "loopback"])).warned).toEqual([]);
   });
 
-  test("where a project's own domain is verified, whose links are https", async () => {
+  test("if a project has a verified domain, whose links are https", async () => {
     await using folder = await createFolder();
     await using dns = await startDnsServer();
     const update = ["projects", "update", "default", "--data", folder.path];
@@ -128,7 +128,7 @@ describe("doctor warns of a proxy that is not trusted, for it hides all addresse
     expect(trusting.warned).toEqual([]);
   });
 
-  test("where serve has met a request that somebody passed on whom it does not trust", async () => {
+  test("if serve received a request from an untrusted proxy", async () => {
     await using folder = await createFolder();
     const elsewhere = ["--trusted-proxies", "192.168.0.0/16"];
     await using serving = await startServe(folder.path, elsewhere);
@@ -143,7 +143,7 @@ describe("doctor warns of a proxy that is not trusted, for it hides all addresse
     expect(text).toContain("WAYPOST_TRUSTED_PROXIES does not name");
   });
 
-  test("not where whoever passes requests on is trusted, nor where nobody is said to", async () => {
+  test("but not if the proxy is trusted or no proxy was used", async () => {
     await using folder = await createFolder();
     const words = ["--trusted-proxies", "loopback"];
     await using serving = await startServe(folder.path, words);
@@ -152,12 +152,12 @@ describe("doctor warns of a proxy that is not trusted, for it hides all addresse
     expect((await doctor(folder, words)).warned).toEqual([]);
   });
 
-  test("not while this machine's own assistant alone serves the links", async () => {
+  test("but not while only a local assistant's session serves the links", async () => {
     await using folder = await createFolder();
     const env = { WAYPOST_LINK_ORIGIN: "https://{subdomain}.a.example" };
     const port = await findFreePort();
     const session = await startSession({ data: folder.path, port, env });
-    // Whoever tells an address listens by then.
+    // A session that returns an address is already listening.
     await session.askAddress();
     expect((await doctor(folder, ["--port", `${port}`], env)).warned).toEqual([]);
     await session.stop();

@@ -8,18 +8,18 @@ import { isOnPostgres } from "../support/store-place.ts";
 import { waitUntil } from "../support/clock.ts";
 
 /**
- * Two `serve` processes of one store, and clients that go to another one with every request: what
- * one of them was told, asked or shown holds on the other one.
+ * Two `serve` processes with the same data, and clients that switch between them. What happens at
+ * one process must be valid at the other.
  */
 
 const spring = { path: "spring", url: "https://example.com/spring" };
 const listTools = { jsonrpc: "2.0", id: 2, method: "tools/list" };
 
-/** There a client that switches does that, and all else (postgres-switching). */
+/** On PostgreSQL, postgres-switching.test.ts covers these cases. */
 const isCovered = isOnPostgres;
 
-describe("two servers of one store", () => {
-  test.skipIf(isCovered)("answer a client that switches with every call", async () => {
+describe("two servers with the same data", () => {
+  test.skipIf(isCovered)("serve a client that switches with every call", async () => {
     await using two = await startTwo();
     await using client = await two.connect();
     expect((await client.callTool("create_link", spring)).isError).toBe(false);
@@ -32,7 +32,7 @@ describe("two servers of one store", () => {
   });
 
   test.skipIf(isCovered)(
-    "lead elsewhere at once where the other one has changed the link",
+    "redirect to the new destination at once after the other server changed it",
     async () => {
       await using two = await startTwo();
       await using client = await connectTo(two.one);
@@ -51,12 +51,12 @@ describe("two servers of one store", () => {
         if ((await visit(address.href))?.location === elsewhere) break;
         late.push(begun_ms);
       }
-      // However long a visit takes: none that begins a tenth of a second later leads where it did.
+      // A visit that starts a tenth of a second later must not get the old destination.
       expect(late.filter((begun_ms) => begun_ms > 100)).toEqual([]);
     },
   );
 
-  test("count the visits of both", async () => {
+  test("count visits at both servers together", async () => {
     await using two = await startTwo();
     await using client = await connectTo(two.one);
     const { structured } = await client.callTool("create_link", spring);
@@ -71,7 +71,7 @@ describe("two servers of one store", () => {
     });
   });
 
-  test("take an approval that was given on the other one's page, and once", async () => {
+  test("accept an approval from the other server's page, once", async () => {
     await using two = await startTwo();
     await using here = await connectTo(two.one);
     await using there = await connectTo(two.other);
@@ -87,7 +87,7 @@ describe("two servers of one store", () => {
     expect((await here.callTool("get_link", { id: "spring" })).isError).toBe(true);
   });
 
-  test("tell who listens of another list of tools, wherever it was changed", async () => {
+  test("notify clients of a changed list of tools, whichever server changed it", async () => {
     await using two = await startTwo();
     const { places, key } = two.one;
     const listening = { transport: "http", url: places.mcp, token: key, watches: true } as const;
@@ -101,7 +101,7 @@ describe("two servers of one store", () => {
     expect(await modern.listNames()).not.toContain("save_template");
   });
 
-  test.skipIf(isCovered)("undo what was done on the other one", async () => {
+  test.skipIf(isCovered)("undo a change that was made at the other server", async () => {
     await using two = await startTwo();
     await using here = await connectTo(two.one);
     await using there = await connectTo(two.other);
@@ -112,7 +112,7 @@ describe("two servers of one store", () => {
     expect(structured.link.name).toBe("before");
   });
 
-  test.skipIf(isCovered)("resume a job of one that was killed by apply_plan", async () => {
+  test.skipIf(isCovered)("resume the job of a killed server on apply_plan", async () => {
     await using two = await startTwo();
     const key = await makeKey(two, ["--project", "default"]);
     await using here = await connectTo({ ...two.one, key });
@@ -132,7 +132,7 @@ describe("two servers of one store", () => {
     expect(await count()).toBeLessThan(60);
     await using there = await connectTo({ ...two.other, key });
     const apply = async () => (await there.callTool("apply_plan", { plan_id })).structured.job;
-    // The call waits for the dead process's lease first.
+    // The call first waits for the lease of the killed process.
     await waitUntil(async () => (await apply()).state === "done");
     const counts = { done: 60, rejected: 0, unknown: 0, left: 0 };
     expect(await apply()).toMatchObject({ plan_id, counts });
@@ -141,7 +141,7 @@ describe("two servers of one store", () => {
   });
 });
 
-describe("a session of an earlier revision", () => {
+describe("a session of an earlier MCP revision", () => {
   test("stays with its process behind a proxy that pins it, forms and streams too", async () => {
     await using two = await startTwo();
     const targets = [two.one.places.url, two.other.places.url];
@@ -170,7 +170,7 @@ describe("a session of an earlier revision", () => {
     expect((await post(one.places.mcp, withSession(one.key, id, listTools))).status).toBe(200);
     const elsewhere = await post(other.places.mcp, withSession(one.key, id, listTools));
     expect(elsewhere.status).toBe(404);
-    // That answer ended nothing.
+    // The 404 did not end the session.
     expect((await post(one.places.mcp, withSession(one.key, id, listTools))).status).toBe(200);
 
     await one.stop("SIGKILL");

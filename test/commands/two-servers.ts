@@ -5,27 +5,27 @@ import { isOnPostgres } from "../support/store-place.ts";
 import { createServer, request as openRequest, type IncomingMessage } from "node:http";
 import { listen } from "../support/ports.ts";
 
-/** Two `serve` processes of one store, and a way that leads to the other one with each request. */
+/** Starts two `serve` processes with the same data, and a balancer that alternates. */
 export type Two = {
   readonly one: Serving;
   readonly other: Serving;
   readonly data: string;
-  /** The settings of another process of theirs. */
+  /** The settings for another process with the same data. */
   readonly env: Readonly<Record<string, string>>;
   /** A client of the revision 2026-07-28 that switches with every request. */
   readonly connect: (key?: string) => ReturnType<typeof connectV2>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-/** What stands between processes and their database, which is asked by its address. */
+/** Starts something between the processes and their database, by its address. */
 type Between = AsyncDisposable & { readonly url: string };
 
-/** On the engine of this run. */
+/** Uses the database engine of this run. */
 export function startTwo(): Promise<Two> {
   return isOnPostgres ? startOnPostgres() : startOnSqlite();
 }
 
-/** On two machines, as far as the folders are concerned. */
+/** Uses two folders, as two machines would. */
 export async function startOnPostgres(
   openBetween?: (url: string) => Promise<Between>,
 ): Promise<Two> {
@@ -34,7 +34,7 @@ export async function startOnPostgres(
   const folders = [await createFolder(), await createFolder()] as const;
   const env = { WAYPOST_DATABASE_URL: between?.url ?? database.url };
   const [one, other] = await Promise.all(folders.map(({ path }) => startServe(path, [], { env })));
-  if (one === undefined || other === undefined) throw new Error("there are two folders");
+  if (one === undefined || other === undefined) throw new Error("two folders are needed");
   const key = one.key + other.key;
   const place = { data: folders[0].path, env };
   return open({ ...one, key }, { ...other, key }, place, async () => {
@@ -44,7 +44,7 @@ export async function startOnPostgres(
   });
 }
 
-/** In one data folder. */
+/** Uses one data folder. */
 async function startOnSqlite(): Promise<Two> {
   const folder = await createFolder();
   const one = await startServe(folder.path);
@@ -73,27 +73,27 @@ async function open(
   };
 }
 
-/** One that stays with its server. */
+/** Connects a client that stays with one server. */
 export function connectTo({ places, key }: Serving) {
   return connectV2({ transport: "http", url: places.mcp, token: key });
 }
 
-/** One that neither of the two has been shown yet. */
+/** Creates a key that neither server has seen yet. */
 export async function makeKey({ data, env }: Two, words: readonly string[]): Promise<string> {
   const { stdout } = await run(["keys", "create", ...words, "--json", "--data", data], { env });
   return JSON.parse(stdout).token;
 }
 
-/** A balancer of a few lines, in front of processes that serve the same data. */
+/** A small load balancer in front of processes with the same data. */
 export type Balancer = {
   readonly url: string;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-/** Which of the processes, by its address, gets a request. */
+/** Returns the address of the process that gets a request. */
 type Rule = {
   readonly pick: (request: IncomingMessage) => string;
-  /** Told of each answer, and whom it is from. */
+  /** Called with each response and the address of its process. */
   readonly learn?: (from: string, answer: IncomingMessage) => void;
 };
 
@@ -121,7 +121,7 @@ export async function startBalancer({ pick, learn }: Rule): Promise<Balancer> {
   };
 }
 
-/** Every request goes to another one than the one before. */
+/** Sends each request to the next process. */
 function takeTurns(targets: readonly string[]): Rule {
   let turn = 0;
   return {
@@ -132,7 +132,7 @@ function takeTurns(targets: readonly string[]): Rule {
   };
 }
 
-/** Pins a session to the process that gave its id, as the README says under Many processes. */
+/** Sends a session to the process that created it, as in the README under Many processes. */
 export function stickToSessions(targets: readonly string[]): Rule {
   const { pick } = takeTurns(targets);
   const owners = new Map<string, string>();

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createUsedFolder, run, runJson } from "../support/command.ts";
 import { startDnsServer } from "./dns-server.ts";
 
-/** `waypost projects update --verify-domain` looks for the project's TXT record. */
+/** `waypost projects update --verify-domain` checks the project's TXT record. */
 
 const domain = "go.example.com";
 const record = `_waypost.${domain}`;
@@ -36,7 +36,7 @@ async function open() {
 
 type Project = { readonly custom_domain_verified: boolean };
 
-test("a domain is verified once its DNS has the record that the change printed", async () => {
+test("a custom domain is verified once DNS has the printed TXT record", async () => {
   await using at = await open();
   const { dns, update, readVerified } = at;
   const given = await update("default", "--custom-domain", domain);
@@ -57,7 +57,7 @@ test("a domain is verified once its DNS has the record that the change printed",
   expect((await update("default", "--verify-domain")).code).toBe(0);
   expect(await readVerified()).toEqual([true]);
 
-  // Each project needs a record of its own.
+  // Each project needs its own record.
   await update("default", "--custom-domain", "");
   await at.inFolder("projects", "create", "--name", "Two", "--subdomain", "two");
   const other = await update("two", "--custom-domain", domain, "--verify-domain");
@@ -65,7 +65,7 @@ test("a domain is verified once its DNS has the record that the change printed",
   expect(await readVerified()).toEqual([false, false]);
 });
 
-test("--assume-verified takes the operator's word", async () => {
+test("--assume-verified marks a domain as verified without checking DNS", async () => {
   await using at = await open();
   const words = ["--custom-domain", domain, "--assume-verified"];
   const { code, stderr } = await at.update("default", ...words);

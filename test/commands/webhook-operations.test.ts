@@ -16,7 +16,7 @@ import { refuse, startReceiver, take, type TestReceiver } from "../support/recei
 import { measured, readSeries } from "./scrape.ts";
 import { waitUntil } from "../support/clock.ts";
 
-/** What an operator is told of webhooks: by the metrics, the doctor, and where nothing serves. */
+/** Webhooks in the metrics and the doctor, and warnings while no server delivers events. */
 
 let folder: Folder;
 let serving: Serving;
@@ -36,10 +36,10 @@ const create = (...words: readonly string[]) => [
   ...words,
 ];
 
-/** Changes the rows as time would. */
+/** Changes the rows as if time had passed. */
 function change(statement: string): void {
   const file = openDatabase(join(folder.path, "waypost.db"));
-  // The process that serves may be writing.
+  // The server may be writing.
   file.exec("PRAGMA busy_timeout = 10000");
   file.exec(statement);
   file.close();
@@ -73,7 +73,7 @@ afterAll(async () => {
   await receiver[Symbol.asyncDispose]();
 });
 
-test("where all is taken, the doctor says so, and nothing where there is none", async () => {
+test("doctor reports accepted webhook events, and nothing without a webhook", async () => {
   expect((await examine()).lines).toEqual([]);
   const made = await run(create("--events", "link.created"));
   expect(made.stderr).not.toContain("Nothing serves");
@@ -87,7 +87,7 @@ test("where all is taken, the doctor says so, and nothing where there is none", 
   });
 });
 
-test("a receiver that fails is told of, and is a fault once it has for minutes", async () => {
+test("doctor reports a failing webhook receiver, as a fault after some minutes", async () => {
   receiver.doing(refuse);
   await serving.call("POST", "/links", { body: { path: "two" } });
   await waitUntil(async () => (await readCounts()).failed === 1);
@@ -111,7 +111,7 @@ test("a receiver that fails is told of, and is a fault once it has for minutes",
   expect(old.lines.join()).not.toContain("for=tests");
 });
 
-test("what was given up is told of with how it is sent again", async () => {
+test("doctor reports undeliverable webhook events and how to resend them", async () => {
   change("update deliveries set state = 'dead'");
   change("update webhooks set failing_since = null, failures = 0, next_at = 0");
   const { code, lines } = await examine();
@@ -129,14 +129,14 @@ test("what was given up is told of with how it is sent again", async () => {
   await waitUntil(async () => (await readCounts()).delivered === 2);
 });
 
-test("where nothing serves, whoever makes a webhook or has one is told who delivers", async () => {
+test("webhook commands and doctor warn when waypost serve is not running", async () => {
   receiver.doing(refuse);
   await serving.call("POST", "/links", { body: { path: "three" } });
   await waitUntil(async () => (await readCounts()).waiting === 1);
   await serving.stop();
-  const nobody = "waypost serve is not running here.";
-  expect((await run(create("--json"))).stderr).toContain(nobody);
-  expect((await run(["webhooks", "list", "--data", folder.path])).stderr).toContain(nobody);
+  const notServing = "waypost serve is not running here.";
+  expect((await run(create("--json"))).stderr).toContain(notServing);
+  expect((await run(["webhooks", "list", "--data", folder.path])).stderr).toContain(notServing);
   change(`update deliveries set next_at = 0, created_at = created_at - ${hour_ms}`);
   change(`update webhooks set last_at = last_at - ${hour_ms} where last_at is not null`);
   const { code, lines } = await examine();
@@ -151,7 +151,7 @@ test("where nothing serves, whoever makes a webhook or has one is told who deliv
   change("update projects set suspended = 0");
 });
 
-test("the console of a session over stdio says that nothing is delivered there", async () => {
+test("the console of a stdio session says that it does not deliver webhooks", async () => {
   const port = await findFreePort();
   await using session = await startSession({ data: folder.path, port });
   await session.call("list_links", {});
@@ -162,8 +162,8 @@ test("the console of a session over stdio says that nothing is delivered there",
   expect((await run(create())).stderr).toContain("waypost serve is not running here.");
 });
 
-// Last, for this serve delivers nothing.
-test("where serve no longer names a network, the setting is told, not the receiver", async () => {
+// Last, as this server cannot deliver.
+test("a webhook on a network that is no longer allowed is reported with the setting", async () => {
   serving = await startServe(folder.path);
   const fault = "the host has no public address";
   change("update deliveries set next_at = 0");

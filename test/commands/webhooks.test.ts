@@ -16,7 +16,7 @@ import { callTool } from "../support/console.ts";
 import { expectSigned, hang, startReceiver, take, type TestReceiver } from "../support/receiver.ts";
 import { waitUntil } from "../support/clock.ts";
 
-/** `waypost webhooks` beside `serve`, which delivers to a real receiver. */
+/** `waypost webhooks`, with a server that delivers to a real receiver. */
 
 let folder: Folder;
 let serving: Serving;
@@ -42,7 +42,7 @@ afterAll(async () => {
   await receiver[Symbol.asyncDispose]();
 });
 
-test("a webhook is told of what happens, signed with a secret that is shown once", async () => {
+test("a webhook receives signed events, and its secret is shown once", async () => {
   const made = await runJson(
     webhooks("create", "--url", receiver.url, "--events", "link.created, link.deleted"),
   );
@@ -72,7 +72,7 @@ test("a webhook is told of what happens, signed with a secret that is shown once
   }
 });
 
-test("what was committed is delivered by the process that follows a killed one", async () => {
+test("a webhook event of a killed process is delivered by the next process", async () => {
   receiver.doing(hang);
   receiver.received.length = 0;
   await createLink("kept");
@@ -80,7 +80,7 @@ test("what was committed is delivered by the process that follows a killed one",
   const stderr = (await serving.stop("SIGKILL")).stderr;
   expect(stderr).not.toContain("whsec_");
   receiver.doing(take);
-  // Its claim would end in half a minute.
+  // The claim of the killed process would last half a minute.
   const file = openDatabase(join(folder.path, "waypost.db"));
   file.exec("update webhooks set next_at = 0");
   file.close();
@@ -92,7 +92,7 @@ test("what was committed is delivered by the process that follows a killed one",
   expect(second?.headers["webhook-id"]).toBe(first?.headers["webhook-id"]);
 });
 
-test("an approval that waits is told of, and never the address of its page", async () => {
+test("a webhook reports a waiting approval without the address of its page", async () => {
   const { url } = receiver;
   const { id } = await runJson(webhooks("create", "--url", url, "--events", waitingEvents));
   receiver.received.length = 0;
@@ -100,7 +100,7 @@ test("an approval that waits is told of, and never the address of its page", asy
   const asked = await callTool(serving, "delete_link", { id: "asked" });
   const { url: page } = asked.error.approval;
   await waitUntil(() => receiver.told().includes("approval.waiting"));
-  // Asked once more, it is the same question.
+  // A repeated call is the same approval.
   await callTool(serving, "delete_link", { id: "asked" });
   const told = receiver.received.find(({ body }) => body.type === "approval.waiting");
   expect(told?.body.data).toEqual({
@@ -133,7 +133,7 @@ test("an approval that waits is told of, and never the address of its page", asy
 
 const waitingEvents = "job.finished,approval.waiting";
 
-test("a test says whether the receiver took it, and fails where it did not", async () => {
+test("waypost webhooks test reports whether the receiver accepted the event", async () => {
   const [{ id }] = await list();
   receiver.doing(take);
   expect(await run(webhooks("test", id))).toMatchObject({
@@ -147,7 +147,7 @@ test("a test says whether the receiver took it, and fails where it did not", asy
   });
 });
 
-test("a test from where the network is not named says which setting names it", async () => {
+test("waypost webhooks test names the setting for a private network", async () => {
   const [{ id }] = await list();
   receiver.doing(take);
   receiver.received.length = 0;
@@ -173,7 +173,7 @@ const namesNetworks =
 
 const checkName = `${namesNetworks}; for a public receiver, check its DNS record`;
 
-test("the list says once what mends that a receiver may not be reached", async () => {
+test("waypost webhooks list explains once how to allow a receiver's network", async () => {
   const [{ id }] = await list();
   const plain = await run(webhooks("list"));
   expect(plain.stderr).toBe("");
@@ -191,7 +191,7 @@ test("the list says once what mends that a receiver may not be reached", async (
   note(null);
 });
 
-test("a webhook of all events, and its end", async () => {
+test("a webhook for all events can be created, listed and revoked", async () => {
   const { id, events } = await runJson(webhooks("create", "--url", "https://example.com/hook"));
   expect(events).toEqual(webhookEvents);
   const [, line] = (await run(webhooks("list"))).stdout.split(id);
@@ -229,7 +229,7 @@ test.each([
     "use webhooks create, webhooks list, webhooks test ID, webhooks resend ID or " +
       "webhooks revoke ID (see waypost --help)",
   ],
-])("refuses %j with the cause", async (words, message) => {
+])("waypost webhooks %j is refused with the reason", async (words, message) => {
   expect(await run(webhooks(...words))).toMatchObject({ code: 2, stderr: `waypost: ${message}\n` });
 });
 
@@ -239,13 +239,13 @@ test.each([
     "https://10.0.0.1/x",
     `points to 10.0.0.1, which is not on the public internet. ${namesNetworks}`,
   ],
-])("%s is refused where no private network is named", async (url, fault) => {
+])("a webhook to %s is refused when no private network is allowed", async (url, fault) => {
   const refused = await run(["webhooks", "create", "--url", url, "--data", folder.path]);
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(`--url ${fault}`) });
   expect(refused.stderr).toContain("WAYPOST_WEBHOOK_PRIVATE");
 });
 
-test("of plain http to a name it is said where it is delivered", async () => {
+test("a webhook to a plain HTTP name warns where it is delivered", async () => {
   const made = await run(webhooks("create", "--url", "http://receiver.example/", "--json"));
   expect(made).toMatchObject({
     code: 0,
@@ -254,8 +254,8 @@ test("of plain http to a name it is said where it is delivered", async () => {
   expect((await run(webhooks("revoke", JSON.parse(made.stdout).id))).code).toBe(0);
 });
 
-// Last, for from then on there are two projects.
-test("a webhook of another project than the one that is named is not there", async () => {
+// Last, as it creates a second project.
+test("waypost webhooks revoke needs the project of the webhook", async () => {
   const project = ["--name", "Other", "--subdomain", "other"];
   expect(await run(["projects", "create", ...project, "--data", folder.path])).toMatchObject({
     code: 0,
