@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Answer, Failure, NoYes, Question } from "./account.ts";
 import { renderGuard } from "./form-fields.ts";
-import { html, trust, type Html } from "./html.ts";
+import { html, trust, type Html, type Part } from "./html.ts";
 import type { Form, Page, Reply, Visit } from "./page.ts";
 import { renderFault, renderForm, renderHidden, renderPin } from "./parts.ts";
 import { writeFrom } from "./read-address.ts";
@@ -141,20 +141,17 @@ function renderCount(count: number): Html {
   </div>`;
 }
 
-function renderAnswers({ question, no, noLabel = "Cancel" }: Asking): Html {
+function renderAnswers({ question, no, noLabel = "Cancel" }: Asking): Part {
   const { button, destroys, blocked } = question;
   const look = destroys ? "main grave" : "main";
   const yes = no === "decide" && html` name="decision" value="approved"`;
-  return html`${blocked === undefined && html`<button class="${look}" ${yes}>${button}</button>`}
-  ${renderNo(no, noLabel)}`;
-}
-
-function renderNo(no: Asking["no"], label: string): Html {
-  if (no === "decide") {
-    return html`<button name="decision" value="declined" formnovalidate>Decline</button>`;
-  }
-  if (no === leave) return html`<button name="${leave}" formnovalidate>${label}</button>`;
-  return html`<a class="button" href="${no.to}">${label}</a>`;
+  return [
+    blocked === undefined && html`<button class="${look}" ${yes}>${button}</button>`,
+    no === "decide" &&
+      html`<button name="decision" value="declined" formnovalidate>Decline</button>`,
+    no === leave && html`<button name="${leave}" formnovalidate>${noLabel}</button>`,
+    typeof no === "object" && html`<a class="button" href="${no.to}">${noLabel}</a>`,
+  ];
 }
 
 function describeLeft(left: number | undefined): string {

@@ -16,7 +16,7 @@ import type { Form, Reply, Visit } from "./page.ts";
 import { findPage, pages } from "./pages.ts";
 import { isFromHere, isHere, readPlace, type Place } from "./place.ts";
 import { isUpload, readForm, readUpload, type Unread } from "./read-form.ts";
-import { respondFile, respondFrame, respondGo, respondPage } from "./respond.ts";
+import { respondFile, respondFrame, respondGo, respondPage, respondText } from "./respond.ts";
 import { createSessions, isFormToken, writeFormToken, type SessionRows } from "./session.ts";
 import {
   answerSignIn,
@@ -58,14 +58,14 @@ export function createConsole(options: ConsoleOptions): Console {
         const refusal = refuse(request, url, options);
         if (refusal !== undefined) return await packPage(refusal, request);
         const place = readPlace({ request, address }, options.publicUrl);
-        if (place === undefined) return showText(403, "HTTPS required", insecure);
+        if (place === undefined) return respondText(403, "HTTPS required", insecure);
         const arrival = { request, url, address, incoming, options, sessions, place };
         return await packPage(await answer(arrival, readSignedOut), request);
       } catch (error) {
         const problem = options.explainStoreFault(error);
         if (problem !== undefined) return showOutage(problem, request);
         const text = `Try again. The reference in the log is ${options.report(error)}.`;
-        return showText(500, "Something went wrong", text);
+        return respondText(500, "Something went wrong", text);
       }
     },
   };
@@ -75,21 +75,21 @@ export function createConsole(options: ConsoleOptions): Console {
 function refuse(request: Request, url: URL, options: ConsoleOptions): Response | undefined {
   // Another site can make a name of its own point here, so unknown names are refused.
   if (!options.hostnames.includes(url.hostname)) {
-    return showText(403, "Wrong host name", explainHost(options.publicUrl));
+    return respondText(403, "Wrong host name", explainHost(options.publicUrl));
   }
   if (!methods.has(request.method)) {
-    return showText(405, "Method not allowed", "Open this address in a browser.");
+    return respondText(405, "Method not allowed", "Open this address in a browser.");
   }
   if (isAsset(url.pathname)) {
     const file = findAsset(url.pathname, request);
-    if (file === undefined) return showText(404, "Not found", "This file does not exist.");
+    if (file === undefined) return respondText(404, "Not found", "This file does not exist.");
     return respondFile(file.type, file.body, file.headers);
   }
   // An app's key opens no console: its caller gets an error, and not the sign-in page.
   const header = request.headers.get("authorization") ?? "";
   if (!isClientToken(readShownKey(header) ?? header)) return undefined;
   const asks = [["www-authenticate", "Bearer"]] as const;
-  return showText(401, "Key not accepted", messages.client_key_here, asks);
+  return respondText(401, "Key not accepted", messages.client_key_here, asks);
 }
 
 async function answer(arrival: Arrival, readSignedOut: ReadKeyless): Promise<Response> {
@@ -165,7 +165,7 @@ const unread: Readonly<Record<Unread, readonly [status: number, title: string, t
 };
 
 function showUnread(why: Unread): Response {
-  return showText(...unread[why], why === "busy" ? [["retry-after", "1"]] : []);
+  return respondText(...unread[why], why === "busy" ? [["retry-after", "1"]] : []);
 }
 
 const insecure =
@@ -242,16 +242,5 @@ function showOutage(problem: Problem, { method }: Request): Response {
   const look = "Your change may have been made. Check before you send it again.";
   const isLookEnough = method !== "POST" || code === "outcome_unknown";
   const text = `${message}${isLookEnough ? "" : ` ${look}`} (${code})`;
-  return showText(status, "Waypost is unavailable", text, Object.entries(headers));
-}
-
-function showText(
-  status: number,
-  title: string,
-  text: string,
-  headers?: Parameters<typeof respondPage>[2],
-): Response {
-  const body = html`<h1>${title}</h1>
-    <p>${text}</p>`;
-  return respondPage(status, { title, body, frame: undefined }, headers);
+  return respondText(status, "Waypost is unavailable", text, Object.entries(headers));
 }

@@ -3,7 +3,7 @@ import { readPageNumber } from "../network/read-place.ts";
 import type { Answer } from "./account.ts";
 import { html, type Html, type Part } from "./html.ts";
 import type { Reply } from "./page.ts";
-import { renderFault, renderOption, renderTable, type Column } from "./parts.ts";
+import { renderBox, renderFault, renderOption, renderTable, type Column } from "./parts.ts";
 
 /** Pieces of lists: their rows, what narrows them, and links to other pages. */
 
@@ -43,12 +43,6 @@ export function renderRows<Row>({ things, columns, rows, empty, paging }: Rows<R
   return html`${renderTable(things, columns, rows)} ${paging}`;
 }
 
-/** The part that the script replaces during a search, and its announcement to screen readers. */
-export function renderResults(list: Part): Html {
-  return html`<p class="hidden" role="status" id="found"></p>
-    <div id="results">${list}</div>`;
-}
-
 type Search = {
   readonly address: string;
   /** The name of its field. */
@@ -63,10 +57,21 @@ type Search = {
     readonly options: readonly (readonly [value: string, text: string])[];
   };
   readonly hidden?: Part;
+  /** Below the search. */
+  readonly more?: Part;
 };
 
+/** A list with a search. The script replaces the results and announces their number. */
+export function renderSearchedList(title: string, search: Search, list: Part): Html {
+  return renderBox(title, {
+    below: html`<div class="tools">${renderSearch(search)} ${search.more}</div>
+      <p class="hidden" role="status" id="found"></p>
+      <div id="results">${list}</div>`,
+  });
+}
+
 /** Narrows a list by a text, and by a choice or its order. */
-export function renderSearch(search: Search): Html {
+function renderSearch(search: Search): Html {
   const { address, name, text, label, placeholder, choice, hidden } = search;
   return html`<form action="${address}" role="search" class="row" data-live="results">
     ${hidden}
@@ -119,4 +124,28 @@ export function renderPaging(
       ${page > 1 && step("Previous", page - 1)} ${page < last && step("Next", page + 1)}
     </span>
   </nav>`;
+}
+
+type Box = { readonly name: string; readonly value: string; readonly label: string };
+
+/** A row without a box cannot be ticked. */
+export function createPickColumn<Row>(describe: (row: Row) => Box | undefined): Column<Row> {
+  return {
+    name: "Select",
+    look: "pick",
+    // Only the script can tick several.
+    head: html`<label class="pick"
+      ><input type="checkbox" data-all aria-label="Select all on this page"
+    /></label>`,
+    cell: (row) => {
+      const box = describe(row);
+      return box && renderPick(box);
+    },
+  };
+}
+
+function renderPick({ name, value, label }: Box): Html {
+  return html`<label class="pick"
+    ><input type="checkbox" name="${name}" value="${value}" aria-label="Select ${label}"
+  /></label>`;
 }

@@ -208,3 +208,8 @@ export function countThings(count: number, thing: string): string {
 export function showHost(host = ""): string {
   return host.replace(/^https?:\/\//, "");
 }
+
+/** Lets the script read a part of the page again, more often while something runs. */
+export function renderFollow(isRunning: boolean): Html {
+  return html` data-follow="${isRunning ? 3 : 5}" tabindex="-1"`;
+}

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { html, type Part } from "./html.ts";
 import { renderShell, type Shell } from "./layout.ts";
 
 /** Responses, with a policy that runs, loads and frames only files of the console. */
@@ -41,6 +42,18 @@ export function respondPage(
     ...more,
   ];
   return respond(String(renderShell({ ...page, nonce })), { status, headers });
+}
+
+/** A short message to a visitor who is not signed in. */
+export function respondText(
+  status: number,
+  title: string,
+  text: Part,
+  headers: Headers = [],
+): Response {
+  const body = html`<h1>${title}</h1>
+    <p>${text}</p>`;
+  return respondPage(status, { title, body, frame: undefined }, headers);
 }
 
 export function respondGo(to: string, more: Headers = []): Response {

@@ -9,7 +9,7 @@ import { createForm, type Form } from "./page.ts";
 import { writeLabel } from "../text/write-label.ts";
 import { renderFault, renderForm, renderHidden, renderPin } from "./parts.ts";
 import { isHere, type Place } from "./place.ts";
-import { respondGo, respondPage } from "./respond.ts";
+import { respondGo, respondPage, respondText } from "./respond.ts";
 import { isFormToken, writeFormToken, type Sessions } from "./session.ts";
 
 /** Signing in: with a key, or with a one-time address from a terminal. */
@@ -71,7 +71,9 @@ export async function answerSignIn(
   const { url, place, sessions } = arrival;
   const token = url.pathname.slice(start.length + 1);
   const isOnce = token !== "";
-  if (isOnce && !(await sessions.isAddress(token))) return renderOver();
+  if (isOnce && !(await sessions.isAddress(token))) {
+    return respondText(404, "This address has expired", [over, " ", signIn]);
+  }
   if (form === undefined) return render(arrival, { isOnce, next: url.searchParams.get("next") });
   const visit = place.cookies.read("visit");
   const isOurs = visit !== undefined && isFormToken(form.read("form_token"), visit);
@@ -128,6 +130,7 @@ function groupAddress(address: string | undefined): string {
 }
 
 const tooManyPins = "Too many wrong PINs from your IP address. Try again in an hour.";
+const signIn = html`<a href="${start}">Sign in with a key</a>`;
 const over = "This address was already used, or is older than ten minutes.";
 
 /** Every sign-in begins a new session. */
@@ -187,12 +190,10 @@ export function renderUploadAgain(arrival: Arrival): Promise<Response> {
 
 /** Once the visitor is signed in, the same form is shown again, with what was typed. */
 export function respondTooLong(): Response {
-  const body = html`<h1>Too large</h1>
-    <p>
-      You are signed out, and this form is too large to keep. Sign in again in another tab, then
-      reload this page. Your browser sends the form again.
-    </p>`;
-  return respondPage(413, { title: "Too large", body, frame: undefined });
+  const text =
+    "You are signed out, and this form is too large to keep. Sign in again in another tab, then " +
+    "reload this page. Your browser sends the form again.";
+  return respondText(413, "Too large", text);
 }
 
 type SignInForm = {
@@ -249,11 +250,4 @@ function renderCommand(command: string): Html {
       in once:
     </p>
     <pre class="wrap">${command}</pre>`;
-}
-
-function renderOver(): Response {
-  const body = html`<h1>This address has expired</h1>
-    <p>${over}</p>
-    <p><a href="${start}">Sign in with a key</a></p>`;
-  return respondPage(404, { title: "This address has expired", body, frame: undefined });
 }

@@ -25,18 +25,17 @@ type Described = {
   readonly summary: string;
   readonly description: string;
   readonly tags: readonly string[];
-  readonly parameters?: readonly (Parameter & Schema)[];
+  readonly parameters?: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly description: string;
+    readonly required?: boolean;
+    readonly schema: Schema;
+  }[];
   readonly requestBody?: Response;
   readonly responses: Readonly<Record<string, Response & Schema>>;
   readonly "x-scope"?: string;
   readonly "x-key"?: string;
-};
-
-type Parameter = {
-  readonly name: string;
-  readonly in: string;
-  readonly required?: boolean;
-  readonly schema: Schema;
 };
 
 type Response = {
@@ -122,13 +121,8 @@ function renderOperation(api: Api, operation: Operation): Html {
   const { operationId, methods, path, description, parameters = [] } = operation;
   const { [json]: body = {} } = operation.requestBody?.content ?? {};
   const [response] = Object.values(operation.responses);
-  const rows = parameters.map((parameter) =>
-    renderField({
-      name: parameter.name,
-      type: `${parameter.in}, ${nameType(parameter.schema)}`,
-      isRequired: parameter.required === true,
-      schema: parameter,
-    }),
+  const rows = parameters.map(({ name, in: place, required: isRequired = false, ...schema }) =>
+    renderField({ name, type: `${place}, ${nameType(schema.schema)}`, isRequired, schema }),
   );
   return renderCard(`${methods} ${path}`, {
     id: operationId,

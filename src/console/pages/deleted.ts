@@ -2,19 +2,18 @@ import { writeLabel } from "../../text/write-label.ts";
 import type { DeletedPage, RestoredItems } from "../account.ts";
 import { html, type Html, type Part } from "../html.ts";
 import {
+  createPickColumn,
   goToLast,
   renderAnswer,
   renderPaging,
-  renderResults,
   renderRows,
-  renderSearch,
+  renderSearchedList,
   writeListAddress,
 } from "../list-parts.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderBox, renderForm, type Column } from "../parts.ts";
+import { renderForm, type Column } from "../parts.ts";
 import { readPage } from "../read-address.ts";
 import { renderTime } from "../render-changes.ts";
-import { createPickColumn } from "./select-links.ts";
 
 /** The bin: deleted links and apps, which can be restored. */
 export const deletedPage: Page = {
@@ -49,7 +48,7 @@ async function show(visit: Visit, fault?: Part, restored = 0): Promise<Reply> {
   if (past !== undefined) return past;
   const list = renderAnswer(answer, (result) => renderItems(result, query, visit));
   const named = kinds.map((name) => [name, `${writeLabel(name)}s`] as const);
-  const tools = renderSearch({
+  const tools = {
     address: "/deleted",
     name: "search",
     text: search,
@@ -59,17 +58,15 @@ async function show(visit: Visit, fault?: Part, restored = 0): Promise<Reply> {
       name: "kind",
       label: "Kind",
       chosen: kind,
-      options: [["", "Links and apps"], ...named],
+      options: [["", "Links and apps"] as const, ...named],
     },
-  });
-  const below = html`<div class="tools">${tools}</div>
-    ${renderResults(list)}`;
+  };
   const body = html`${restored > 0 && html`<p class="note good">${restored} restored.</p>`}
     <p class="soft">
       Deleted links and apps stay in the bin for 30 days. A restored link keeps its ID, address and
       clicks. A restored app keeps its links.
     </p>
-    ${renderBox("Deleted", { below })}`;
+    ${renderSearchedList("Deleted", tools, list)}`;
   return { kind: "page", title: "Deleted", fault, body };
 }
 

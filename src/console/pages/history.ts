@@ -5,12 +5,10 @@ import {
   goToLast,
   renderAnswer,
   renderPaging,
-  renderResults,
-  renderSearch,
+  renderSearchedList,
   writeListAddress,
 } from "../list-parts.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderBox } from "../parts.ts";
 import { readOwnAddress, readPage } from "../read-address.ts";
 import { historyAddress, renderChanges, undoAddress } from "../render-changes.ts";
 
@@ -69,21 +67,24 @@ async function show(visit: Visit): Promise<Reply> {
         ${renderPaging(meta, "changes", pages)}`,
   );
   const named = kinds.map((name) => [name, writeLabel(name)] as const);
-  const search = renderSearch({
+  const search = {
     address: historyAddress,
     name: "target",
     text: target,
     label: "Search history",
     placeholder: "Search by path, address, app or ID",
-    choice: { name: "kind", label: "Kind", chosen: kind, options: [["", "Everything"], ...named] },
-  });
-  const below = html`<div class="tools">${search}</div>
-    ${renderResults(list)}`;
+    choice: {
+      name: "kind",
+      label: "Kind",
+      chosen: kind,
+      options: [["", "Everything"] as const, ...named],
+    },
+  };
   const body = html`<p class="soft">
       Changes from the last 30 days, newest first. They were made by assistants, in the console or
       in the CLI. Changes that other programs make over the REST API are not included.
     </p>
-    ${renderBox("Changes", { below })}`;
+    ${renderSearchedList("Changes", search, list)}`;
   return { kind: "page", title: "History", body };
 }
 

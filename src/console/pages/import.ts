@@ -4,7 +4,7 @@ import { html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
 import { goToPlan, renderBox, renderForm } from "../parts.ts";
 import { mostFileBytes } from "../read-form.ts";
-import { linkList } from "./link-place.ts";
+import { linkList } from "./link-query.ts";
 
 /** A file of links, dropped or chosen, and then shown as a plan. */
 export const importPage: Page = {

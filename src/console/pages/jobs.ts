@@ -1,5 +1,4 @@
 import { createActPage } from "../act.ts";
-import { renderFollow } from "../follow.ts";
 import { html, type Html, type Part } from "../html.ts";
 import { goToLast, renderAnswer, renderPaging, renderRows } from "../list-parts.ts";
 import type { Page, Reply, Visit } from "../page.ts";
@@ -7,6 +6,7 @@ import {
   goToPlan,
   renderBox,
   renderFacts,
+  renderFollow,
   renderPost,
   renderTable,
   showMissing,
@@ -204,11 +204,7 @@ async function renderJobRows({ account, url }: Visit, job: Job): Promise<Part> {
   </nav>`;
   const columns: readonly Column<JobRow>[] = [
     { name: "Link", cell: (row) => renderRow(row, account.mayUse("get_link")) },
-    {
-      name: "Result",
-      look: "end",
-      cell: ({ outcome }) => renderTag(outcomes[outcome]),
-    },
+    { name: "Result", look: "end", cell: ({ outcome }) => renderTag(outcomes[outcome]) },
   ];
   return renderBox("Links of this job", {
     below: [

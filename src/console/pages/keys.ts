@@ -215,11 +215,7 @@ function listColumns(visit: Visit): readonly (Column<ListedKey> | false)[] {
           <span class="granted">${describeKeyAccess(key.role, key.scopes)}</span>
           <span class="line soft early">Last used: ${tellUse(key)}</span>`,
     },
-    {
-      name: "Created",
-      look: "late soft when",
-      cell: (key) => renderTime(key.created_at, account),
-    },
+    { name: "Created", look: "late soft when", cell: (key) => renderTime(key.created_at, account) },
     { name: "Last used", look: "late soft when", cell: tellUse },
     createRevokeColumn(visit, "/keys"),
   ];

@@ -1,11 +1,10 @@
 import type { JsonObject } from "../../contract/json.ts";
-import type { FieldProblem } from "../records.ts";
 import { renderField, renderOthers, writeFields, type Field, type Values } from "../form-fields.ts";
 import { html, type Html, type Part } from "../html.ts";
 import { renderHidden } from "../parts.ts";
 import type { ShownFields } from "../record-page.ts";
-import { listAppChoices, nameOther, renderOther, type AppChoices } from "./app-choices.ts";
-import { appKinds } from "./app-kinds.ts";
+import type { FieldProblem } from "../records.ts";
+import { appKinds, listAppChoices, nameOther, renderOther, type AppChoices } from "./app-kinds.ts";
 
 /** The fields of a link in a form. */
 

@@ -1,31 +1,36 @@
 import type { JsonObject } from "../../contract/json.ts";
 import type { Account } from "../account.ts";
 import {
+  looks,
   platforms,
+  readLook,
   readPlatform,
   renderDevice,
   renderLeave,
   renderLooks,
   renderPlatforms,
+  writeFramed,
   type Platform,
 } from "../device.ts";
-import { looks, readLook, writeFramed } from "../framed-page.ts";
+import { listChanged, readShown, readTyped, readValues } from "../form-fields.ts";
 import { html, type Html, type Part } from "../html.ts";
-import type { Page } from "../page.ts";
+import type { Form, Page, Reply, Visit } from "../page.ts";
 import { renderCard, shorten, showHost } from "../parts.ts";
 import { readParam } from "../read-address.ts";
+import { showGone } from "../record-page.ts";
 import type { ExplainedLink } from "../records.ts";
-import { idPattern } from "./link-place.ts";
-import { readVersion } from "./template-text.ts";
+import { linkFields, writeChanges } from "./link-fields.ts";
+import { gone, idPattern } from "./link-query.ts";
+import { findKept, readVersion, tooLong } from "./template-preview.ts";
 import { mostOfAddress } from "./visits.ts";
 
 /** The page of a link as its visitors see it, on each device, light and dark. */
 
 /** In addresses of pages: a link that does not exist yet. */
-export const newId = "new";
+const newId = "new";
 
 /** Whether typed fields can be previewed; a remote server only previews what it has. */
-export function canDraft({ isOwn, mayUse }: Account, id: string): boolean {
+function canDraft({ isOwn, mayUse }: Account, id: string): boolean {
   const tool = id === newId ? "create_link" : "update_link";
   return isOwn && mayUse("preview_template") && mayUse(tool);
 }
@@ -68,10 +73,7 @@ type Preview = {
   readonly fault?: string;
 };
 
-export function renderPreview(
-  account: Account,
-  { id, stage, platform = "ios", fault }: Preview,
-): Html {
+function renderPreview(account: Account, { id, stage, platform = "ios", fault }: Preview): Html {
   const isNew = id === newId;
   const form = canDraft(account, id) ? draftForm : undefined;
   const link = isNew ? "" : `?link=${encodeURIComponent(id)}`;
@@ -96,7 +98,7 @@ type Stage = {
 };
 
 /** What visitors with this device see. */
-export function renderStage({ host }: Account, { platform, visits, source }: Stage): Part {
+function renderStage({ host }: Account, { platform, visits, source }: Stage): Part {
   const { action, to = "" } = findOutcome(visits, platform) ?? {};
   if (action === "redirect") {
     const end = html`<bdi>${shorten(to, mostOfAddress)}</bdi>`;
@@ -133,10 +135,10 @@ async function drawPage(account: Account, shown: JsonObject): Promise<string> {
   return answer.result.html ?? "";
 }
 
-export const unknownText = "Waypost could not read the page template.";
+const unknownText = "Waypost could not read the page template.";
 
 /** The live version, or else the default page, which is the starter's. */
-export async function readShownText(account: Account) {
+async function readShownText(account: Account) {
   const live = await readVersion(account, "live");
   const shown = live.kind === "none" ? await readVersion(account, "starter") : live;
   return shown.kind === "text" ? shown.text : undefined;
@@ -157,4 +159,44 @@ function renderNothing(text: string): string {
       </style>
       <p>This page cannot be shown. ${text}</p>`,
   );
+}
+
+/** A preview of the page for what is typed in a link's form. Nothing is saved. */
+export const linkDraftPage: Page = {
+  path: new RegExp(`^${idPattern}/draft$`),
+  needs: ["create_link", "update_link"],
+  show: ({ params }) => {
+    return { kind: "go", to: `/links/${encodeURIComponent(readParam(params, "id"))}` };
+  },
+  submit,
+};
+
+async function submit({ account, params }: Visit, form: Form): Promise<Reply> {
+  const id = readParam(params, "id");
+  if (!canDraft(account, id)) return showGone(gone);
+  const platform = readPlatform(form.read("platform"));
+  const drawn = await drawDraft(account, id, platform, form);
+  const preview = typeof drawn === "string" ? { stage: [], fault: drawn } : { stage: [drawn] };
+  const body = renderPreview(account, { id, platform, ...preview });
+  return { kind: "page", title: "Preview", body, hasFrames: true };
+}
+
+/** Why it cannot be drawn, or the drawing. */
+async function drawDraft(account: Account, id: string, platform: Platform, form: Form) {
+  const isNew = id === newId;
+  const was = isNew ? readValues(linkFields, {}) : readShown(linkFields, form);
+  const typed = readTyped(linkFields, form);
+  const text = await readShownText(account);
+  if (text === undefined) return unknownText;
+  // As when saving, unchanged fields are left out.
+  const fields = writeChanges(typed, listChanged(linkFields, was, typed));
+  const link = isNew ? {} : { link_id: id };
+  const args = { ...text, ...link, platform };
+  const answer = await account.call("preview_template", args, { link_fields: fields });
+  if (answer.kind === "failed") return `No preview yet: ${answer.failure.message}`;
+  const page = findKept(answer.result);
+  if (page === undefined) return tooLong;
+  const all = linkFields.map(({ name }) => name);
+  const explained = await account.tryCall("explain_link", writeChanges(typed, all));
+  return [renderStage(account, { platform, visits: explained?.visits, source: `${page}?` })];
 }

@@ -4,7 +4,7 @@ import type { Page, PageReply, Reply, Visit } from "../page.ts";
 import { renderCard } from "../parts.ts";
 import { readParam } from "../read-address.ts";
 import { showGone } from "../record-page.ts";
-import { gone, idPattern, linkList } from "./link-place.ts";
+import { gone, idPattern, linkList } from "./link-query.ts";
 
 /** The QR code of a link's address: on the link's page, and as a file. */
 

@@ -1,10 +1,16 @@
-import { writeLabel } from "../../text/write-label.ts";
-import { linkFilters, ownLinkFilters } from "../../contract/filters.ts";
-import type { OfferedCondition, FilterFields, FilterInput } from "../../contract/filters.ts";
 import type { ReceivedMeta } from "../../contract/fields.ts";
+import {
+  linkFilters,
+  ownLinkFilters,
+  type FilterFields,
+  type FilterInput,
+  type OfferedCondition,
+} from "../../contract/filters.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { paging } from "../../contract/limits.ts";
-import { writeNumber } from "../parts.ts";
+import { writeLabel } from "../../text/write-label.ts";
+import type { Part } from "../html.ts";
+import { renderHidden, writeNumber } from "../parts.ts";
 import { readPage } from "../read-address.ts";
 
 /** Which links a list shows. Its address says the same, so that it can be opened again. */
@@ -122,4 +128,18 @@ export function isCountCut({ count }: ReceivedMeta, query: LinkQuery): boolean {
 export function writeFound(meta: ReceivedMeta, query: LinkQuery): string {
   if (!isCountCut(meta, query)) return writeNumber(meta.count);
   return `more than ${writeNumber(chooseMostCounted(query))}`;
+}
+
+export const linkList = { name: "Links", address: "/links" };
+
+export const idPattern = String.raw`/links/(?<id>[^/]+)`;
+
+export const gone = { label: "link", list: linkList };
+
+/** The search and the filters of a list, for a form that is about all of it. */
+export function renderQuery({ search, filters }: Pick<LinkQuery, "search" | "filters">): Part {
+  return [
+    search !== "" && renderHidden("search", search),
+    filters.map((filter) => renderHidden("filter", writeFilter(filter))),
+  ];
 }

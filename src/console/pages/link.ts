@@ -8,9 +8,9 @@ import { createRecordPages } from "../record-page.ts";
 import type { LinkAddresses, Records } from "../records.ts";
 import { renderHistory } from "../render-changes.ts";
 import { hasDestination, linkFields, renderFields, writeChanges } from "./link-fields.ts";
-import { linkList } from "./link-place.ts";
 import { markDraft, renderLinkPreview, renderNewPreview } from "./link-preview.ts";
 import { renderQr } from "./link-qr.ts";
+import { linkList } from "./link-query.ts";
 import { renderLinkStats } from "./statistics.ts";
 import { renderVisits } from "./visits.ts";
 

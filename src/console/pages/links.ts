@@ -3,15 +3,14 @@ import type { Answer } from "../account.ts";
 import { renderField, type Field } from "../form-fields.ts";
 import { html, type Html } from "../html.ts";
 import {
+  createPickColumn,
   goToLast,
   renderAnswer,
   renderPaging,
-  renderResults,
-  renderSearch,
+  renderSearchedList,
 } from "../list-parts.ts";
 import type { Page, Reply, Visit } from "../page.ts";
 import {
-  renderBox,
   renderFault,
   renderForm,
   renderHidden,
@@ -22,15 +21,16 @@ import {
   type Column,
 } from "../parts.ts";
 import type { ListedLink, ToolResults } from "../records.ts";
-import { linkList } from "./link-place.ts";
 import {
+  chooseMostCounted,
   conditionWords,
   describeFilter,
   filterFields,
-  chooseMostCounted,
   isCountCut,
   isNarrowed,
+  linkList,
   readLinkQuery,
+  renderQuery,
   sorts,
   writeArguments,
   writeFilter,
@@ -38,7 +38,6 @@ import {
   writeLinkQuery,
   type LinkQuery,
 } from "./link-query.ts";
-import { createPickColumn, renderQuery } from "./select-links.ts";
 
 /** All links: a search while a person types, filters, an order, and pages. */
 export const linksPage: Page = {
@@ -79,12 +78,7 @@ async function show(visit: Visit): Promise<Reply> {
       mayUse("plan_links") && html`<a class="button quiet" href="/links/import">Import</a>`,
       mayUse("create_link") && html`<a class="button main" href="/links/new">New link</a>`,
     ],
-    body: renderBox("Links", {
-      below: html`<div class="tools">
-          ${renderSearch(describeSearch(query))} ${renderFilters(query)}
-        </div>
-        ${renderResults(list)}`,
-    }),
+    body: renderSearchedList("Links", describeSearch(query), list),
   };
 }
 
@@ -102,7 +96,8 @@ function readAdded({ searchParams }: URL): string | undefined {
   return `${field} ${condition ?? ""} ${value ?? ""}`;
 }
 
-function describeSearch({ search, sort, filters }: LinkQuery) {
+function describeSearch(query: LinkQuery) {
+  const { search, sort, filters } = query;
   const options = Object.entries(sorts).map(([name, { label }]) => [name, label] as const);
   return {
     address: "/links",
@@ -112,6 +107,7 @@ function describeSearch({ search, sort, filters }: LinkQuery) {
     placeholder: "Search name, path, address or destination",
     choice: { name: "sort", label: "Sort by", chosen: sort, options },
     hidden: filters.map((filter) => renderHidden("filter", writeFilter(filter))),
+    more: renderFilters(query),
   };
 }
 

@@ -7,7 +7,7 @@ import type { Form, Page, Reply, Visit } from "../page.ts";
 import { renderCard, renderTable, shorten, showMissing, writeNumber } from "../parts.ts";
 import { readPage, readParam, readPlanPart } from "../read-address.ts";
 import { writeJobAddress } from "./jobs.ts";
-import { linkList } from "./link-place.ts";
+import { linkList } from "./link-query.ts";
 
 /** What a plan would change: reviewed as a whole, and then applied. */
 export const planPage: Page = {
@@ -55,28 +55,26 @@ function describeEnd({ isFaulty, isOver, jobId }: ShownPlan): string {
   return isOver ? "This plan has expired" : "Nothing to change";
 }
 
-function renderEnd({ isFaulty, isOver, jobId, counts }: ShownPlan): Html {
+function renderEnd({ isFaulty, isOver, jobId, counts: { unchanged = 0 } }: ShownPlan): Html {
   if (jobId !== undefined) {
-    return html`<p class="note">
-      The job shows the result for each link.
-      <a href="${writeJobAddress(jobId)}">View job</a>
-    </p>`;
+    const job = html`<a href="${writeJobAddress(jobId)}">View job</a>`;
+    return note(html`The job shows the result for each link. ${job}`);
   }
   if (isFaulty) {
-    return html`<p class="note">
-      Nothing was changed. Fix the rows below and try again, or leave out the invalid rows.
-    </p>`;
+    return note(
+      "Nothing was changed. Fix the rows below and try again, or leave out the invalid rows.",
+    );
   }
   if (isOver) {
-    return html`<p class="note">
-      Plans expire after an hour, because links may have changed since. Make the plan again.
-    </p>`;
+    return note(
+      "Plans expire after an hour, because links may have changed since. Make the plan again.",
+    );
   }
-  const unchanged = counts["unchanged"] ?? 0;
-  const text =
-    unchanged === 0
-      ? "The plan contains no links."
-      : `${writeNumber(unchanged)} links already have these values.`;
+  if (unchanged === 0) return note("The plan contains no links.");
+  return note(`${writeNumber(unchanged)} links already have these values.`);
+}
+
+function note(text: Part): Html {
   return html`<p class="note">${text}</p>`;
 }
 
@@ -88,11 +86,7 @@ function renderSource({ format, unmapped, warnings }: ShownPlan): Part {
       name: "Column",
       cell: ({ field }: Unmapped) => html`<span class="line" dir="auto">${field}</span>`,
     },
-    {
-      name: "Values",
-      look: "number count",
-      cell: ({ count }: Unmapped) => writeNumber(count),
-    },
+    { name: "Values", look: "number count", cell: ({ count }: Unmapped) => writeNumber(count) },
     {
       name: "Example",
       cell: ({ example }: Unmapped) => html`<span class="line soft" dir="auto">${example}</span>`,

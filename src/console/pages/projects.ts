@@ -23,11 +23,7 @@ const projectsPage: Page = {
 
 /** The fields that the API offers. */
 const projectFields: readonly Field[] = [
-  {
-    name: "name",
-    kind: "text",
-    hint: "Visitors see this name on the link host's pages.",
-  },
+  { name: "name", kind: "text", hint: "Visitors see this name on the link host's pages." },
   {
     name: "subdomain",
     kind: "text",

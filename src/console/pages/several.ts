@@ -14,8 +14,7 @@ import {
   renderList,
   shorten,
 } from "../parts.ts";
-import { describeFilter, readFilter, writeLinkQuery } from "./link-query.ts";
-import { renderQuery } from "./select-links.ts";
+import { describeFilter, readFilter, renderQuery, writeLinkQuery } from "./link-query.ts";
 import { listWays, planWay, type ShownWay } from "./ways.ts";
 
 /** Changes several links at once: which links, what to change, and then a plan. */

@@ -1,9 +1,8 @@
 import { quoteWord } from "../../text/quote-word.ts";
 import type { Connection, Waiting } from "../account.ts";
-import { renderFollow } from "../follow.ts";
 import { html, type Html, type Part } from "../html.ts";
 import type { Page, Reply, Visit } from "../page.ts";
-import { renderCard, renderFacts, renderList } from "../parts.ts";
+import { renderCard, renderFacts, renderFollow, renderList } from "../parts.ts";
 import type { Job } from "../records.ts";
 import { historyAddress, renderChanges } from "../render-changes.ts";
 import { describeJob, isRunning, renderCounts, renderProgress, writeJobAddress } from "./jobs.ts";

@@ -1,17 +1,20 @@
+import { digestOf } from "../../text/digest.ts";
 import type { Account, Failure } from "../account.ts";
 import {
+  looks,
+  readLook,
   readPlatform,
   renderDevice,
   renderLooks,
   renderPlatforms,
+  writeFramed,
+  type Look,
   type Platform,
 } from "../device.ts";
-import { looks, readLook, writeFramed, type Look } from "../framed-page.ts";
 import { html, type Part } from "../html.ts";
 import type { Form, Page } from "../page.ts";
 import { renderCard, renderOption, showHost } from "../parts.ts";
 import type { FieldProblem, TemplatePreview } from "../records.ts";
-import type { TemplateText } from "./template-text.ts";
 
 /** How a template looks before it is published: with which link, on what, light or dark. */
 
@@ -143,3 +146,32 @@ export const templateFramePage: Page = {
 const expired =
   '<!doctype html><meta name="color-scheme" content="light dark">' +
   "<p>This preview has expired. Previews are kept for ten minutes.</p>";
+
+export type TemplateText = { readonly body: string; readonly css: string };
+
+/** Undefined if the form has no such text. */
+export function readTyped(form: Form | undefined): TemplateText | undefined {
+  if (form === undefined || !(form.has("body") && form.has("css"))) return undefined;
+  const read = (name: string) => form.read(name).replaceAll("\r\n", "\n");
+  return { body: read("body"), css: read("css") };
+}
+
+/** Recognizes a text. */
+export function printText({ body, css }: TemplateText): string {
+  return digestOf([body, css]);
+}
+
+type Version =
+  | { readonly kind: "text"; readonly text: TemplateText }
+  | { readonly kind: "none" }
+  | { readonly kind: "failed"; readonly failure: Failure };
+
+/** A version by its id, or `draft`, `live` or `starter`. */
+export async function readVersion({ call }: Account, id: string): Promise<Version> {
+  const answer = await call("get_template_version", { id });
+  if (answer.kind === "failed") {
+    return answer.failure.code === "not_found" ? { kind: "none" } : answer;
+  }
+  const { body = "", css = "" } = answer.result.version;
+  return { kind: "text", text: { body, css } };
+}

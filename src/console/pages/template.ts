@@ -19,12 +19,15 @@ import {
   chooseLink,
   drawTemplate,
   listLinks,
+  printText,
+  readTyped,
+  readVersion,
   readView,
   renderTemplatePreview,
   writeView,
   type Drawn,
+  type TemplateText,
 } from "./template-preview.ts";
-import { printText, readTyped, readVersion, type TemplateText } from "./template-text.ts";
 
 /** The page of all links: its draft in an editor, a preview, and what was published before. */
 export const templatePage: Page = {

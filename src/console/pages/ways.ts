@@ -1,12 +1,11 @@
-import { writeLabel } from "../../text/write-label.ts";
 import type { JsonObject } from "../../contract/json.ts";
+import { writeLabel } from "../../text/write-label.ts";
 import type { Account } from "../account.ts";
 import { readTyped, renderField, type Field } from "../form-fields.ts";
 import { html, type Part } from "../html.ts";
 import type { Form } from "../page.ts";
 import { renderOption } from "../parts.ts";
-import { listAppChoices, nameOther, renderOther } from "./app-choices.ts";
-import { appKinds } from "./app-kinds.ts";
+import { appKinds, listAppChoices, nameOther, renderOther } from "./app-kinds.ts";
 import { flagFields, textFields } from "./link-fields.ts";
 
 /** The ways to change many links at once, as `plan_links` takes them. */
