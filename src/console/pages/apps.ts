@@ -7,7 +7,7 @@ import { readPage } from "../read-address.ts";
 import { createRecordPages } from "../record-page.ts";
 import type { App } from "../records.ts";
 import { renderHistory } from "../render-changes.ts";
-import { appKinds, nameApp, type AppKind } from "./app-kinds.ts";
+import { appKinds, nameApp, type AppKind } from "../app-kinds.ts";
 import { writeFilter } from "./link-query.ts";
 
 const list = { name: "Apps", address: "/apps" };

@@ -4,7 +4,7 @@ import { html, type Html, type Part } from "../html.ts";
 import { renderHidden } from "../parts.ts";
 import type { ShownFields } from "../record-page.ts";
 import type { FieldProblem } from "../records.ts";
-import { appKinds, listAppChoices, nameOther, renderOther, type AppChoices } from "./app-kinds.ts";
+import { appKinds, listAppChoices, nameOther, renderOther, type AppChoices } from "../app-kinds.ts";
 
 /** The fields of a link in a form. */
 

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../contract/json.ts";
+import { writeFieldsInWords } from "../../text/write-label.ts";
 import type { Account } from "../account.ts";
 import {
   looks,
@@ -15,14 +16,13 @@ import {
 import { listChanged, readShown, readTyped, readValues } from "../form-fields.ts";
 import { html, type Html, type Part } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderCard, shorten, showHost } from "../parts.ts";
+import { renderCard, renderList, shorten, showHost } from "../parts.ts";
 import { readParam } from "../read-address.ts";
 import { showGone } from "../record-page.ts";
-import type { ExplainedLink } from "../records.ts";
+import type { ExplainedLink, MobileOutcomes, Outcome } from "../records.ts";
 import { linkFields, writeChanges } from "./link-fields.ts";
 import { gone, idPattern } from "./link-query.ts";
 import { findKept, readVersion, tooLong } from "./template-preview.ts";
-import { mostOfAddress } from "./visits.ts";
 
 /** The page of a link as its visitors see it, on each device, light and dark. */
 
@@ -199,4 +199,43 @@ async function drawDraft(account: Account, id: string, platform: Platform, form:
   const all = linkFields.map(({ name }) => name);
   const explained = await account.tryCall("explain_link", writeChanges(typed, all));
   return [renderStage(account, { platform, visits: explained?.visits, source: `${page}?` })];
+}
+
+/** What visitors see on each platform, and what is wrong with it. */
+export function renderVisits({ visits, problems = [] }: ExplainedLink): Html {
+  const outcomes = [
+    renderMobile("iPhone", visits.ios),
+    renderMobile("Android", visits.android),
+    renderPlatform("Computer", describe(visits.desktop)),
+  ];
+  const warnings = problems.map(
+    ({ message }) => html`<p class="warning">${writeFieldsInWords(message)}</p>`,
+  );
+  return renderCard("What visitors see", { inside: [renderList(outcomes), warnings] });
+}
+
+function renderMobile(name: string, { with_app, without_app }: MobileOutcomes): Html {
+  if (with_app.action !== "open_app") return renderPlatform(name, describe(without_app));
+  const without = html`<p class="soft">Without the app: ${describe(without_app)}</p>`;
+  return renderPlatform(name, "Opens the app.", without);
+}
+
+function renderPlatform(name: string, outcome: Part, more?: Part): Html {
+  return html`<li>
+    <h3>${name}</h3>
+    <p>${outcome}</p>
+    ${more}
+  </li>`;
+}
+
+/** The form has the whole address. */
+const mostOfAddress = 200;
+
+function describe({ action, to = "" }: Outcome): Part {
+  const end = html`<bdi>${shorten(to, mostOfAddress)}</bdi>`;
+  if (action === "redirect") return html`Redirects to ${end}`;
+  if (action !== "preview_page") {
+    return "Shows the default page, because the link has no destination on this device.";
+  }
+  return to === "" ? "Shows the preview page." : html`Shows the preview page, which opens ${end}`;
 }

@@ -1,8 +1,8 @@
-import type { Account } from "../account.ts";
-import { renderField, type Choice, type Field } from "../form-fields.ts";
-import type { Part } from "../html.ts";
-import { shorten, writeNumber } from "../parts.ts";
-import type { App } from "../records.ts";
+import type { Account } from "./account.ts";
+import { renderField, type Choice, type Field } from "./form-fields.ts";
+import type { Part } from "./html.ts";
+import { shorten, writeNumber } from "./parts.ts";
+import type { App } from "./records.ts";
 
 /** The two kinds of apps. */
 export type AppKind = {
