@@ -4,7 +4,6 @@ import { chooseTools, inspectTools } from "../app/process/assistant.ts";
 import { checkDataFolder, findOwnerKeyFile, hasDatabase } from "../app/data/data-folder.ts";
 import { openDeployment, type Deployment } from "../app/process/deployment.ts";
 import { clock, refuseOtherVersions } from "../app/process/embedded.ts";
-import { explainOwnerKey } from "../app/data/explain-owner-key.ts";
 import {
   listSettingNotes,
   noteCountries,
@@ -15,7 +14,7 @@ import {
   type Finding,
   type Note,
 } from "../app/process/findings.ts";
-import { findOwnerKey, type OwnerKey } from "../app/data/first-start.ts";
+import { explainOwnerKey, findOwnerKey, type OwnerKey } from "../app/data/first-start.ts";
 import { findStatement } from "../app/listening/ask-listener.ts";
 import { createLog, createReport } from "../app/process/log.ts";
 import { checkPinFile } from "../app/data/pin-file.ts";

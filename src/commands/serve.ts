@@ -67,7 +67,7 @@ export async function serve(options: ServeOptions): Promise<number> {
 
 type Parts = Awaited<ReturnType<typeof openParts>>;
 
-/** What is there before the deployment is open. */
+/** Everything that is opened before the deployment. */
 async function openParts(options: ServeOptions) {
   const { config } = options;
   const log = createLog(config);

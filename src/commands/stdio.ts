@@ -51,7 +51,7 @@ export async function runStdio(options: StdioOptions): Promise<void> {
 
 type Parts = ReturnType<typeof openParts>;
 
-/** What is there before the deployment is open. */
+/** Everything that is opened before the deployment. */
 function openParts(options: StdioOptions) {
   const { config, command } = options;
   requireTrustedOwner(config.data);
@@ -92,7 +92,7 @@ async function serve(deployment: Deployment, parts: Parts): Promise<void> {
     describeAddresses: listener.describeAddresses,
     saveFile: (type, texts) => saveFile(parts, type, texts),
   });
-  // Whoever is asked sits here, and is told on the page.
+  // The person is at this machine, and sees the outcome on the page.
   const answered = { onDecided: pageServer.release, onRefused: () => {} };
   const approvals = await assistant.openPages({ hostnames, ...answered });
   setHandlers(deployment, { ...parts, ...answered, assistant, approvals });
@@ -138,7 +138,7 @@ async function serve(deployment: Deployment, parts: Parts): Promise<void> {
 
 type Answering = Parts & Pick<BrowserParts, "assistant" | "approvals" | "onDecided" | "onRefused">;
 
-/** Links and pages for a person: the API and MCP over HTTP are for `serve` alone. */
+/** Links and pages for a person: only `serve` has the API, and MCP over HTTP. */
 function setHandlers(deployment: Deployment, parts: Answering): void {
   const { own } = deployment;
   if (own === undefined) return;

@@ -126,7 +126,7 @@ async function call<Result>(
   const result = await callTool(tool, args, {
     keyContext: keepPreviewsApart(keyContext),
     requireApproval,
-    // A person does it by hand, one at a time.
+    // A person makes these changes, one at a time.
     approveOverwrite: (_, { carryOut }) => carryOut(),
     person: { ...nobodyToAsk, client: consoleName },
     leaving: nobodyLeaves,
@@ -151,7 +151,7 @@ async function read<Result>(calling: Promise<Answer<Result>>): Promise<Found<Res
   return answer.kind === "asks" ? fail("internal", answer.question.title) : answer;
 }
 
-/** A person who types has many made, and those that an assistant was told of stay. */
+/** Typing makes many previews, which must not replace those that assistants have shown. */
 function keepPreviewsApart(keyContext: KeyContext): KeyContext {
   const openPreviews: KeyContext["openPreviews"] = async () => {
     const previews = await keyContext.openPreviews();

@@ -4,7 +4,7 @@ import { openGatewayToken } from "../process/gateway-token.ts";
 import type { LazyState } from "../process/lazy-state.ts";
 import { readApiKey } from "../data/secrets.ts";
 
-/** An address that signs a person in at the console, once, for whoever sees this terminal. */
+/** An address, for the person at this terminal, that signs in at the console once. */
 export async function makeConsoleAddress(
   config: Config,
   state: Pick<LazyState, "open">,
@@ -20,7 +20,7 @@ export async function makeConsoleAddress(
 
 type Trying = { readonly config: Config; readonly report: (error: unknown) => unknown };
 
-/** Undefined where there is no console, or no key at hand: a server serves all the same. */
+/** Undefined if the console is off, or if this machine has no key; neither ends the server. */
 export async function tryConsoleAddress(
   { config, report }: Trying,
   state: Pick<LazyState, "open">,

@@ -42,7 +42,7 @@ import { clock, random, setAlarm } from "../process/embedded.ts";
 
 /** Administration in the console, by the rights of the key that signed the person in. */
 
-/** Whoever can create keys also manages webhooks: a receiver learns what happens in the project. */
+/** A key that can create keys also manages webhooks, which report changes in the project. */
 const rights = {
   list_keys: managesKeys,
   change_keys: (acting: Acting) => managesKeys(acting) && mayChange(acting),

@@ -73,7 +73,7 @@ function createIdentify(
     if (oldest !== undefined) contexts.delete(oldest);
     await keyContext.readListening();
     await keyContext.renew();
-    // As before a list of tools: of a deployment elsewhere it is found out.
+    // As before a list of tools: a remote server is asked what the key may do.
     await keyContext.exploreForList();
     return createAccount({ ...parts, keyContext, requireApproval, readPin, address });
   };

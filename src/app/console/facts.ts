@@ -7,7 +7,7 @@ import type { Account } from "../../console/account.ts";
 import { isOperator, isOwnKey, type Acting } from "./parts.ts";
 import { readDatabaseUrl } from "../data/secrets.ts";
 
-/** What the console tells of the process that shows it: nothing of it is a secret. */
+/** What the console shows about its process. Nothing of it is a secret. */
 
 const modes: Readonly<Record<Mode, string>> = {
   "read-only": "read-only: assistants cannot change anything",
@@ -33,8 +33,8 @@ export function describeConsole(acting: Acting): Pick<Account, "facts" | "connec
     ["Your key", facts === undefined ? undefined : describeKey(facts)],
     ["Version", version],
   ] as const;
-  // Another process would have to be told of the database, whose address may hold a password. And
-  // it takes the key of the folder, whoever is signed in here.
+  // Another process would need the database's address, which may contain a password. It would use
+  // the folder's key, and not the key that signed in here.
   const isByFolder = isOwn && isInFolder && isOwnKey(acting);
   const words = [program, ...(config.isDataNamed ? ["--data", data] : [])];
   return {

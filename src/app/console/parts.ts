@@ -18,7 +18,7 @@ export type ConsoleParts = Pick<PageOptions, "onDecided" | "onRefused"> & {
   readonly deployment: Deployment;
   readonly toolbox: Toolbox;
   readonly assistant: Pick<Assistant, "createKeyContext">;
-  /** Whose secret it is, as for callers of MCP. */
+  /** Finds the caller of a secret, as for MCP. */
   readonly identify: (secret: string) => Promise<Caller | undefined>;
   readonly hostnames: readonly string[];
   readonly readServedBy: () => ServedBy;
@@ -30,7 +30,7 @@ export type ConsoleParts = Pick<PageOptions, "onDecided" | "onRefused"> & {
   readonly watchCall?: WatchCall | undefined;
 };
 
-/** As it stands in the history. */
+/** The console's name in the history. */
 export const consoleName = "Waypost console";
 
 export type Acting = ConsoleParts & {
@@ -42,14 +42,14 @@ export type Acting = ConsoleParts & {
   readonly readPin: () => Promise<string | undefined>;
 };
 
-/** A change by hand, in the one mode that lets nothing be changed. */
+/** In the read-only mode, a person may change nothing either. */
 export function mayChange({ config }: Acting): boolean {
   return config.mode !== "read-only";
 }
 
 /**
- * Folders, hosts and proxies are the operator's own business, and not that of everybody who has a
- * project here: whoever shows the key of this very process, a master key or the gateway's token.
+ * Only the operator sees folders, hosts and proxies, and not everyone with a project here: a person
+ * with this process's own key, a master key or the gateway's token.
  */
 export function isOperator(acting: Acting): boolean {
   const { deployment, keyContext } = acting;

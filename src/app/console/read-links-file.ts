@@ -17,7 +17,7 @@ export function readLinksFile(name: string, bytes: Uint8Array): Read {
   return isJson ? readJson(text) : { csv: text };
 }
 
-/** A mark of the byte order tells how some spreadsheets write, and is left out. */
+/** Some spreadsheets write a byte order mark, which shows the encoding and is left out. */
 function decode(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder(findEncoding(bytes), { fatal: true }).decode(bytes);

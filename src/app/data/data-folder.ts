@@ -91,7 +91,7 @@ export function requireTrustedOwner(folder: string, uid = process.getuid?.()): v
   throw new UsageFault(`the data folder ${folder} belongs to another user; ${advice}`);
 }
 
-/** By hand, for Node's recursive mkdir never returns in places such as /proc. */
+/** One folder at a time, because Node's recursive mkdir never returns in places such as /proc. */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(dirname(folder));
@@ -129,7 +129,7 @@ export function hasDatabase(folder: string): boolean {
   return existsSync(join(folder, databaseFile));
 }
 
-/** A new store would take on the old one's key, and nobody would hear that the links are gone. */
+/** A new store would use the old one's key, and the lost links would not be noticed. */
 export function requireNotEmptied(folder: string): void {
   const file = join(folder, databaseFile);
   if (!isEmptied(file) || !existsSync(findOwnerKeyFile(folder))) return;
@@ -152,8 +152,8 @@ export function findListenerKeyFile(folder: string): string {
 }
 
 /**
- * Keeps a token in a file of its own, or answers the one that is there. The file appears
- * whole or not at all, and only once: of two first starts, both go on with the same token.
+ * Keeps a token in a file of its own, or returns the existing one. The file appears whole or not
+ * at all, and only once: two first starts at the same time use the same token.
  */
 export function keepToken(path: string, token: string): string {
   const draft = `${path}.${randomUUID()}`;

@@ -68,7 +68,7 @@ export async function fillDataFolder(
   await flushFolder(folder);
 }
 
-/** On a full disk SQLite may leave rows in a log beside their file, which is not moved. */
+/** On a full disk, SQLite may leave rows in a log next to their file, which is not moved. */
 function requireMerged(incomplete: string): void {
   const logs = copiedFiles.map((name) => join(incomplete, `${name}-wal`));
   const sizes = logs.map((log) => statSync(log, { throwIfNoEntry: false })?.size ?? 0);

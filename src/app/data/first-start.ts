@@ -72,6 +72,15 @@ async function tryKeyFile(db: Db, file: string): Promise<OwnerKey["state"]> {
   return (await isKnown(db, token)) ? "opens" : "wrong";
 }
 
+/** Where the key is that opens the store, and how to make another: `makeKey` is the command. */
+export function explainOwnerKey({ file, state, elsewhere }: OwnerKey, makeKey: string): string {
+  if (state === "opens") return `key: ${file}`;
+  const start =
+    elsewhere === undefined ? "create a key" : `the key is in ${elsewhere}, or create one`;
+  const next = `${start} with ${makeKey} and write it into ${file}`;
+  return state === "wrong" ? `the key in ${file} does not belong to this database; ${next}` : next;
+}
+
 const keyPlace = "owner_key_place";
 
 async function noteKeyPlace(db: Kysely<StateTables>, value: string): Promise<void> {

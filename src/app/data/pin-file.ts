@@ -6,7 +6,7 @@ import { isSameSecret } from "../../text/same-secret.ts";
 
 /**
  * The PIN of the approval page. The operator writes it into a file; from the first start on the
- * file holds its hash alone, so that reading the file later does not tell the PIN.
+ * file has only its hash, so that reading the file later does not reveal the PIN.
  */
 
 const derive = promisify<string, Buffer, number, object, Buffer>(scrypt);
@@ -21,7 +21,7 @@ export function openOwnPin({ secrets }: Pick<Config, "secrets">): Promise<string
   return file === undefined ? Promise.resolve(undefined) : openPin(file);
 }
 
-/** The hash of the file's PIN, from which nobody reads the PIN itself. */
+/** The hash of the file's PIN, which does not reveal the PIN. */
 export async function openPin(path: string): Promise<string> {
   const text = readPin(path);
   return isHash(text) ? text : replaceByHash(path, text);

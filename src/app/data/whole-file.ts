@@ -34,7 +34,7 @@ export function isDiskFault(error: unknown): boolean {
   return error instanceof Error && "syscall" in error;
 }
 
-/** Another process may have made the file meanwhile, which is left alone then. */
+/** Keeps a file that another process has made meanwhile. */
 async function placeNew(draft: string, file: string): Promise<void> {
   try {
     await link(draft, file);

@@ -49,7 +49,7 @@ export function hasLocalLinks(config: Config): boolean {
 }
 
 /**
- * The host names that this process answers to beside its links. A page in a browser on this
+ * The host names of this process, in addition to those of links. A page in a browser on this
  * machine can make any name of its own point here, and is refused by that name.
  */
 export function listHostnames({ host }: Config, { url }: Addresses): readonly string[] {

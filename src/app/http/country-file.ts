@@ -5,7 +5,7 @@ import { isJsonObject } from "../../contract/json.ts";
 import { readFamily } from "../../network/ip-address.ts";
 import { readCountry } from "./read-country.ts";
 
-/** A file that tells the country of an address, in MaxMind's format (.mmdb). */
+/** A file with the countries of addresses, in MaxMind's format (.mmdb). */
 type CountryFile = {
   /** What it calls itself: `GeoLite2-Country`. */
   readonly kind: string;
@@ -23,7 +23,7 @@ const lookEvery_ms = 60_000;
 /** A file with countries shows one soon. Another file is not read to its end. */
 const mostNetworks = 2000;
 
-/** Finds by the file that is there, which is read anew within a minute when it is replaced. */
+/** Finds countries in the file, which is read again within a minute after it was replaced. */
 export async function followCountryFile(
   path: string,
   { clock, warn }: Following,
@@ -123,7 +123,7 @@ function readRecord(record: unknown): string | undefined {
   return undefined;
 }
 
-/** Differs where another file has taken the name; empty where there is none. */
+/** Changes when another file takes the name; empty without a file. */
 async function readMark(path: string): Promise<string> {
   try {
     const { ino, size, mtimeMs } = await stat(path);

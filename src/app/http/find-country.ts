@@ -11,13 +11,13 @@ type FindCountry = (request: IncomingMessage) => string | undefined;
 type Options = {
   readonly config: Pick<Config, "country_header" | "geoip_file" | "trusted_proxies">;
   readonly clock: Pick<Clock, "monotonic">;
-  /** Tells the operator what is to be set right. */
+  /** Warns the operator of something to fix. */
   readonly warn: (facts: object, message: string) => unknown;
 };
 
 /**
- * The country of a visitor: what the proxy in front says, for it saw the visitor itself; where it
- * says none, what the operator's file tells of the address. Undefined where neither is set.
+ * Finds a visitor's country: in the proxy's header, because the proxy saw the visitor itself, or
+ * else in the operator's file. Undefined if neither is set.
  */
 export async function openFindCountry(options: Options): Promise<FindCountry | undefined> {
   const { geoip_file, trusted_proxies } = options.config;
@@ -36,8 +36,8 @@ export async function openFindCountry(options: Options): Promise<FindCountry | u
 }
 
 /**
- * What the header says, of those alone who are trusted where some are: others could write any
- * country. Over stdio this is all, for this machine alone visits.
+ * Reads the country header, only from trusted proxies if any are set: others could write any
+ * country. A stdio process needs no file, because only this machine visits it.
  */
 export function createReadSaid({
   country_header: header,

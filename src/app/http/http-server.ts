@@ -25,7 +25,7 @@ import { tlsAskPath, type AnswerTlsAsk } from "./answer-tls-ask.ts";
 import { respondJson } from "./respond-json.ts";
 
 /**
- * The one port of a data folder: which part answers a request, told by its Host header and path.
+ * The one port of a data folder: Host header and path of a request decide which part answers it.
  * Slow and oversized senders are cut off by the limits below.
  */
 
@@ -34,7 +34,7 @@ const serverLimits = {
   requestTimeout: 30_000,
   connectionsCheckingInterval: 1000,
   // Longer than the minute for which most proxies keep theirs: the proxy must be the one that
-  // closes a connection, or its request may meet one that is just being closed.
+  // closes a connection, or its request may arrive on one that is being closed.
   keepAliveTimeout: 65_000,
 } as const;
 
@@ -75,24 +75,24 @@ export type RequestHandlers = {
   readonly api: AnswerHttp | undefined;
   /** Undefined in a process that speaks MCP over stdio. */
   readonly mcp: { readonly fetch: HttpFetch } | undefined;
-  /** Observes each message of an MCP client. A stream that only listens is a GET, and is none. */
+  /** Observes each message of an MCP client. A stream that only listens is a GET, not a message. */
   readonly watchMcp?: WatchHttp | undefined;
   /** What a person opens in a browser, by how its path begins: `/approve/`. */
   readonly pages: Readonly<Record<string, HttpFetch>>;
-  /** What a browser is shown where nothing else is asked for; undefined where there is none. */
+  /** The pages that a browser gets at all other paths; undefined if the console is off. */
   readonly console?: HttpFetch | undefined;
-  /** Undefined where the links live elsewhere. */
+  /** Undefined if the links are on a remote server. */
   readonly links: LinkHost | undefined;
   /** Observes what the link host answers. */
   readonly watchVisit?: WatchHttp | undefined;
   /** This server's own names: none is a link host, whatever the link origin says. */
   readonly hostnames: readonly string[];
   readonly readUnready: ReadUnready;
-  /** Undefined where nobody may read the metrics. */
+  /** Undefined without a token for the metrics. */
   readonly answerScrape?: AnswerScrape | undefined;
   /** Undefined in a process that no proxy is in front of. */
   readonly answerTlsAsk?: AnswerTlsAsk | undefined;
-  /** Who is believed what they say of their clients' addresses. */
+  /** The proxies whose headers with clients' addresses are trusted. */
   readonly trustedProxies: TrustedProxies | undefined;
   /** Looks at the first request of each connection. */
   readonly lookAtFirst?: ((request: IncomingMessage) => void) | undefined;
@@ -153,9 +153,9 @@ type Closing = {
 };
 
 /**
- * Listens no more from the call on. What was sent by then is answered, and told that its connection
- * ends; idle ones end once nothing has been asked for a moment, busy ones when their answer is out
- * or the time is up.
+ * Stops listening. Requests that were sent by then are answered, with a header that says that the
+ * connection ends. Idle connections end after a moment without requests, and busy ones after their
+ * response, or when the time is up.
  */
 export async function closeHttpServer(
   server: HttpServer,

@@ -1,4 +1,4 @@
-/** What is written where nobody knows: of Tor, and of nowhere. */
+/** Codes for an unknown country, and for Tor. */
 const nowhere: ReadonlySet<string> = new Set(["XX", "T1", "ZZ"]);
 
 /** Two capital letters of ISO 3166, or undefined for what names no country. */

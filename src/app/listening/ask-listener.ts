@@ -29,7 +29,7 @@ export type Statement = Listening & ServedBy;
 export type Listening = {
   /** Of the pages for a person: approvals, previews. Without a slash at its end. */
   readonly url: string;
-  /** With `{subdomain}` in it; null where the links live elsewhere. */
+  /** With `{subdomain}` in it; null if the links are on a remote server. */
   readonly links: string | null;
   /** Whether the settings' own port was taken, so that the next start may have another. */
   readonly isTemporary: boolean;

@@ -47,7 +47,7 @@ import { checkPin, openOwnPin } from "../data/pin-file.ts";
 import { openPublicFiles } from "./public-files.ts";
 import { readTimeZone } from "./time-zone.ts";
 
-/** Whose calls they are, and whether a person makes them at the console. */
+/** The key that calls are made with, and whether a person makes them in the console. */
 export type Caller = {
   readonly key: string | undefined;
   readonly known: KnownKey;
@@ -88,7 +88,7 @@ type AssistantOptions = {
   readonly readListening: KeyContext["readListening"];
   /** Opens an approval's page where nothing listens, and returns its address. */
   readonly openPage?: (id: string) => Promise<string>;
-  /** For a client on this machine alone. */
+  /** Only for a client on this machine. */
   readonly saveFile?: SaveFile;
   readonly describeAddresses?: () => string | undefined;
   readonly report: Report;
@@ -115,7 +115,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
     createServer: (keyContext, onCall) => createServer({ ...serving, keyContext }, onCall),
     createFastCalls: (keyContext) => createFastCalls({ ...serving, keyContext }),
     openPages: async (wanted) => {
-      // A PIN that cannot be read is told at the start, and not when somebody is asked.
+      // A PIN that cannot be read ends the start, and not the first approval.
       await readPin();
       return createApprovalPages({ ...wanted, openState, checkPin, clock, report });
     },
@@ -123,9 +123,9 @@ export function createAssistant(options: AssistantOptions): Assistant {
     loadUnfinished: async () => {
       if (!state.exists()) return;
       await bulk.loadUnfinished().catch((error: unknown) => {
-        // Whoever has to mend it is told now, and not when a write fails that was to be noted.
+        // The operator has to fix this now, and not after a write that could not be recorded.
         if (isUnusable(error)) throw error;
-        // A client that cannot be told of old jobs can be served all the same.
+        // A client can be served without old jobs.
         report(error);
       });
     },
@@ -211,7 +211,7 @@ function prepareAsking(
   return {
     ...countDecisions(asked, mode),
     approveOverwrite: createApproveOverwrite({ mode, openState }),
-    // The call ends as where nobody answers in time: another process hears what is answered.
+    // The call ends as if no answer came in time: another process reads the later answer.
     awaitDecision: endWhen(awaitDecision, stopping.signal),
     endWaiting: () => stopping.abort(),
     clients: createClientMemory({ clock, openState }),
@@ -236,7 +236,7 @@ function createLookUp(
     try {
       return (await look()) ?? describeRefused(own, key);
     } catch (error) {
-      // The call itself tells of a store that does not answer.
+      // The call itself reports a store that does not answer.
       if (explainStoreFault(error) === undefined) report(error);
       return undefined;
     }
@@ -247,7 +247,7 @@ type InspectOptions = Pick<AssistantOptions, "config" | "version" | "deployment"
   readonly key: string | undefined;
 };
 
-/** What an assistant would be shown with this configuration, for commands that only tell of it. */
+/** What an assistant would get with this configuration, for commands that only show it. */
 export async function inspectTools({ key, ...options }: InspectOptions) {
   const { config, deployment } = options;
   const toolbox = chooseTools(config);
@@ -278,7 +278,7 @@ export async function readKnownKey(
 ): Promise<KnownKey> {
   const known =
     key === undefined ? undefined : ((await followKey(key)()) ?? describeRefused(own, key));
-  // A deployment elsewhere does not tell where its links live, so the operator may.
+  // A remote server does not report the host of its links, so the operator may set it.
   const linkHost = base_url === undefined ? undefined : link_origin;
   return known ?? { facts: undefined, linkHost, hasSecondHost: false };
 }

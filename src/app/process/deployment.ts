@@ -29,7 +29,7 @@ import { describeLinkOrigin } from "../http/addresses.ts";
 import { readDatabaseUrl } from "../data/secrets.ts";
 import { watchClock } from "./watch-clock.ts";
 
-/** Whatever answers the API: a deployment elsewhere, or our own service in this process. */
+/** What answers the API: a remote server, or our own service in this process. */
 export type Deployment = {
   readonly origin: string;
   readonly send: Send;
@@ -56,7 +56,7 @@ export type DeploymentOptions = EmbeddedOptions & {
   readonly readLinkOrigin?: () => string;
   readonly report: (error: unknown) => string;
   readonly watchRequest?: WatchRequest | undefined;
-  /** Tells the operator what is to be set right. */
+  /** Warns the operator of something to fix. */
   readonly warn?: ((facts: object, message: string) => unknown) | undefined;
 };
 
@@ -185,7 +185,7 @@ function openRemote(origin: string, options: DeploymentOptions): Deployment {
 
 type OwnCaller = { readonly key: string; readonly known: KnownKey };
 
-/** Here whoever shows an API key of ours is the one whose it is. */
+/** Here a caller's token is one of our own API keys. */
 export function identifyOwn({ followKey }: Pick<Deployment, "followKey">) {
   return async (token: string): Promise<OwnCaller | undefined> => {
     const known = await followKey(token)().catch(refuseForNow);
@@ -193,7 +193,7 @@ export function identifyOwn({ followKey }: Pick<Deployment, "followKey">) {
   };
 }
 
-/** Only the store knows whose a token is; while it is away, whoever shows it is to come back. */
+/** Only the store knows a token's key, so while it is away, the caller is asked to retry. */
 function refuseForNow(error: unknown): never {
   throw explainStoreFault(error) ?? error;
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { getServers, promises } from "node:dns";
 
-/** The TXT record by which the owner of a domain shows that a project may have it. */
+/** The TXT record that proves that a project may use a domain. */
 export type DomainRecord = { readonly name: string; readonly value: string };
 
 /**

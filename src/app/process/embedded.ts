@@ -47,7 +47,7 @@ export const setAlarm: SetAlarm = (milliseconds, ring) => {
 export const random: Random = { bytes: randomBytes };
 
 export type EmbeddedOptions = {
-  /** A mere look needs a store that is there, and leaves it as it is. */
+  /** A mere look needs an existing store, and does not change it. */
   readonly isLook?: boolean | undefined;
   /** Looks at all of a file first, however long that takes. */
   readonly checksAll?: boolean | undefined;
@@ -68,7 +68,7 @@ export async function openEmbedded(
   const stateTables = sql.engine === "postgres" ? own : undefined;
   const keyFile = findOwnerKeyFile(data);
   try {
-    // Its tables are there when the place of the owner's key is noted in them.
+    // The place of the owner's key is noted in its tables.
     if (stateTables !== undefined && !isLook) await migrateState(stateTables);
     const starting = { store, stateTables, keyFile, given: { clock, random } };
     const isFirstStart = !isLook && (await prepareFirstStart(starting));

@@ -2,7 +2,7 @@ import { messages } from "../../contract/messages.ts";
 import { explainOutage, Problem } from "../../contract/problem.ts";
 import { readOutage } from "../../sql/faults.ts";
 
-/** What whoever waits is told while the store does not answer; undefined for any other error. */
+/** What a caller gets while the store does not answer; undefined for any other error. */
 export function explainStoreFault(error: unknown): Problem | undefined {
   // The service below has explained it already.
   if (error instanceof Problem && isOutage(error)) return error;

@@ -27,7 +27,7 @@ export async function saveExportFile(
   return path;
 }
 
-/** Only files that were made above: what else somebody keeps in the folder is not ours. */
+/** Removes only files that were made above: a user may keep others in the folder. */
 export async function removeEndedFiles(data: string, now: number): Promise<void> {
   const folder = findFolder(data);
   const names = await readdir(folder).catch(() => []);

@@ -16,7 +16,7 @@ import { readDatabaseUrl, type DataPlace } from "../data/secrets.ts";
  * where the store is: in the folder, or in a database.
  */
 export type LazyState = {
-  /** Whether there may be something in it: its file is there, made by whichever process. */
+  /** Whether something may be in it: its file exists, whichever process made it. */
   readonly exists: () => boolean;
   readonly open: () => Promise<State>;
   /** Whether what is open has the tables of this version; what was never needed is not opened. */
@@ -30,7 +30,7 @@ export type LazyState = {
 const removeEvery_ms = 60_000;
 
 type LazyOptions = {
-  /** Its tables, where they are in a database that is open already: whoever opened it closes it. */
+  /** Its tables, if they are in a database that is open already and is closed by its opener. */
   readonly tables?: Sql<StateTables> | undefined;
   /** A mere look makes no file and no tables. */
   readonly isLook?: boolean | undefined;
@@ -100,7 +100,7 @@ function requireNotEmptied(file: string): void {
   );
 }
 
-/** Whoever opened the database closes it. */
+/** The opener of the database closes it. */
 function share(tables: Sql<StateTables>): Sql<StateTables> {
   return { ...tables, close: () => Promise.resolve() };
 }

@@ -27,7 +27,7 @@ export function createLog({ log }: Pick<Config, "log">): Log {
   };
 }
 
-/** Notes an unexpected error under a reference that the caller can be told. */
+/** Logs an unexpected error under a reference that the caller gets. */
 export function createReport(log: Log): Report {
   return (error, request, traceparent) => {
     const reference = randomUUID().slice(0, 8);

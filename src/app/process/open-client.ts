@@ -46,9 +46,9 @@ type Sharing = {
 };
 
 /**
- * The processes of this machine that show the key to a deployment elsewhere share its budgets. The
- * shared count goes by the time of day, which may jump, so each counts for itself besides; and
- * where the data folder cannot be written, calls go on by a process's own count.
+ * Processes of this machine that use the same key at a remote server share its rate limits. The
+ * shared count uses the time of day, which may jump, so each process also counts for itself. If the
+ * data folder cannot be written, a process relies on its own count.
  */
 export function shareBudgets(
   clock: Pick<Clock, "monotonic">,

@@ -15,7 +15,7 @@ import { readGivenSecret } from "../data/secrets.ts";
 export async function openMetrics(config: Config) {
   const token = readGivenSecret(config, "metrics_token");
   if (token === undefined) return undefined;
-  // Most processes are measured by nobody, and need not load what does it.
+  // Most processes are not measured, and need not load this code.
   const { createMetrics } = await import("../../metrics/metrics.ts");
   const { createScrapeAnswers } = await import("../../metrics/answer-scrape.ts");
   const { contentType, write, ...counts } = createMetrics();

@@ -3,7 +3,7 @@ import type { Config } from "../../config.ts";
 import { nameOffset, openTimeZone, utc, type TimeZone } from "../../contract/local-time.ts";
 import { isTimeZone } from "../../text/time-zone.ts";
 
-/** The zone of whoever reads the times: the operator's choice, or else the machine's. */
+/** The zone in which times are shown: the operator's choice, or else the machine's. */
 export function readTimeZone(config: Pick<Config, "time_zone" | "machine_zone">): TimeZone {
   const { time_zone, machine_zone } = config;
   return time_zone === undefined ? findMachineZone(machine_zone) : openTimeZone(time_zone);
@@ -50,7 +50,7 @@ function readMachineOffset(time: number): number {
 }
 
 function askName(): string {
-  // Of a zone that it does not know it has no name, or one that it takes from nobody.
+  // For a zone that it does not know, it returns no name, or one that it does not accept.
   const known: { readonly timeZone?: string } = new Intl.DateTimeFormat().resolvedOptions();
   const { timeZone = "" } = known;
   return isTimeZone(timeZone) ? timeZone : nameOffset(readMachineOffset(halfYears[0]));

@@ -3,10 +3,10 @@ import { mostSkew_ms } from "../../contract/clock-skew.ts";
 import { clock } from "./embedded.ts";
 import { explainStoreFault, type Warn } from "./explain-store-fault.ts";
 
-/** This machine's clock beside that of a PostgreSQL database, which all its machines share. */
+/** Compares this machine's clock with the clock of a PostgreSQL database. */
 
 type Options = {
-  /** Tells the operator. */
+  /** Warns the operator. */
   readonly warn: Warn;
   readonly report: (error: unknown) => unknown;
 };

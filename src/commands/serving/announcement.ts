@@ -1,8 +1,7 @@
 import { join, resolve } from "node:path";
 import { isOpenToOthers, type Addresses } from "../../app/http/addresses.ts";
 import { databaseFile, findHttpTokenFile, hasDatabase } from "../../app/data/data-folder.ts";
-import { explainOwnerKey } from "../../app/data/explain-owner-key.ts";
-import type { OwnerKey } from "../../app/data/first-start.ts";
+import { explainOwnerKey, type OwnerKey } from "../../app/data/first-start.ts";
 import { readDatabaseUrl } from "../../app/data/secrets.ts";
 import type { Config } from "../../config.ts";
 import { fillSubdomain, hasSubdomains } from "../../contract/rules/link-address.ts";
@@ -14,7 +13,7 @@ import { print, say } from "../terminal/output.ts";
 type Announced = {
   readonly config: Config;
   readonly addresses: Addresses;
-  /** Undefined in front of a deployment elsewhere. */
+  /** Undefined in front of a remote server. */
   readonly own: Own | undefined;
   readonly json: boolean;
   /** What the person types to start another command. */
