@@ -18,16 +18,20 @@ import { explainOwnerKey, findOwnerKey, type OwnerKey } from "../app/data/first-
 import { findStatement } from "../app/listening/ask-listener.ts";
 import { createLog, createReport } from "../app/process/log.ts";
 import { checkPinFile } from "../app/data/pin-file.ts";
+import { openProbe } from "../app/process/open-client.ts";
 import { fetchPublicFile } from "../app/process/public-files.ts";
 import { readApiKey, readDatabaseUrl, readGivenSecret } from "../app/data/secrets.ts";
+import { CallFailure } from "../client/call-failure.ts";
 import { UsageFault, type Config } from "../config.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
+import { contract } from "../contract/index.ts";
 import { nobodyLeaves } from "../contract/leaving.ts";
+import { Problem } from "../contract/problem.ts";
+import { readAnswer } from "../contract/server-answer.ts";
 import { writeHosts } from "../contract/rules/destinations.ts";
 import type { DomainCheck } from "../domain/check-own-host.ts";
 import { describeDatabase } from "../network/database-url.ts";
 import { NotMigrated } from "../sql/faults.ts";
-import { askDeployment, openClient } from "./doctor/ask-deployment.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
 import { nameCommand, nameMakeKey } from "./terminal/command-name.ts";
 import { print } from "./terminal/output.ts";
@@ -174,6 +178,33 @@ async function examine(deployment: Deployment, checks: Checks): Promise<void> {
   await tryState(config, deployment, note);
 }
 
+/** Sends one request that changes nothing. False if further checks are useless. */
+async function askDeployment(
+  deployment: Deployment,
+  key: string | undefined,
+  note: Note,
+): Promise<boolean> {
+  const { origin, own } = deployment;
+  try {
+    await openProbe(deployment, key).call(contract.links.index, { limit: 1 });
+    if (own === undefined) note({ about: "remote server", said: `${origin} answers` });
+    note({ about: "key", said: "works" });
+    return true;
+  } catch (error) {
+    if (error instanceof CallFailure) {
+      note({ about: "remote server", fault: `${error.message} (WAYPOST_BASE_URL)` });
+      return false;
+    }
+    if (!(error instanceof Problem)) throw error;
+    if (own === undefined) note({ about: "remote server", said: `${origin} answers` });
+    if (key === undefined) return true;
+    const { message } = error;
+    const isRejected = /invalid\.|suspended/i.test(readAnswer(message));
+    note({ about: "key", said: `is accepted (${message})`, ...(isRejected && { fault: message }) });
+    return !isRejected;
+  }
+}
+
 function requireKey(config: Config): string {
   const key = readApiKey(config);
   if (key !== undefined) return key;
@@ -206,7 +237,7 @@ async function noteHosts(
   { keyContext: { access, known } }: Inspected,
   note: Note,
 ): Promise<void> {
-  const { call } = openClient(deployment, key);
+  const { call } = openProbe(deployment, key);
   const mayRead = (endpoint: Endpoint) => access.read(endpoint).state !== "denied";
   const reading = { call, known, mayRead, signal: nobodyLeaves };
   await noteDomains({ ...reading, fetchFile: fetchPublicFile, now: clock.now() }, note);

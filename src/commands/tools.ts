@@ -1,6 +1,7 @@
 import type { Client } from "../client/client.ts";
 import { inspectTools } from "../app/process/assistant.ts";
 import { createLog, createReport } from "../app/process/log.ts";
+import { openProbe } from "../app/process/open-client.ts";
 import { readApiKey } from "../app/data/secrets.ts";
 import { withDeployment } from "../app/process/deployment.ts";
 import { UsageFault, type Config } from "../config.ts";
@@ -9,7 +10,6 @@ import { contract } from "../contract/index.ts";
 import { describeTools } from "../mcp/protocol/server.ts";
 import { listVisible } from "../mcp/tools/toolbox.ts";
 import { showHidden } from "../text/show-hidden.ts";
-import { openClient } from "./doctor/ask-deployment.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
 import { jsonHelp } from "./terminal/shared-flags.ts";
 import { printJson, printTable, say } from "./terminal/output.ts";
@@ -47,7 +47,7 @@ async function readTools(config: Config, version: string): Promise<readonly Row[
   return withDeployment({ config, report }, async (deployment) => {
     const key = readApiKey(config);
     const { toolbox, keyContext } = await inspectTools({ config, version, key, deployment });
-    await requireValid(openClient(deployment, key));
+    await requireValid(openProbe(deployment, key));
     const visible = listVisible(toolbox, keyContext);
     return describeTools(visible).map((shown) => ({
       tool: shown.name,

@@ -34,6 +34,12 @@ export function openClient({ origin, send, own }: Deployment, parts: ClientParts
   };
 }
 
+/** Repeats a call at once and counts no budget: a person waits for the answer of a command. */
+export function openProbe({ origin, send, own }: Deployment, key: string | undefined): Client {
+  const target = { origin, key, checksConditions: own !== undefined };
+  return createClient({ target, send, clock, random, sleep: () => Promise.resolve() });
+}
+
 const setTimer: SetTimer = (ring, milliseconds) => setAlarm(milliseconds, ring);
 
 export async function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
