@@ -9,6 +9,8 @@ export async function buildConsoleFiles(look) {
     bundle: true,
     minify: true,
     outdir: "dist/console",
+    // The image is built without the tsconfig.json of the repository.
+    tsconfigRaw: {},
     logLevel: "warning",
   };
   const scripts = await build({
