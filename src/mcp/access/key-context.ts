@@ -167,12 +167,12 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
 /** What is known of the key's access, and how it gets to be known. */
 function exploreAccess(options: KeyContextOptions, key_print: string) {
   const { client, origin, key, scopes, probe, clock, openMemory, report } = options;
-  const { known, isOffered, onListed } = options;
+  const { known, isOffered, onChange, onListed } = options;
   const owner = `${key_print} ${origin}`;
   const learned = createLearnedAccess({ owner, openMemory, now: clock.now, report });
   let isListed = false;
-  // Before anyone has seen a list there is no one to notify that it is another one.
-  const onChange = () => (isListed ? options.onChange() : onListed());
+  // Before anyone has seen a list, what is learned of a remote key changes it for no one.
+  const notify = () => (isListed ? onChange() : onListed());
   const access = createAccess({
     hasKey: key !== undefined,
     scopes,
@@ -189,7 +189,7 @@ function exploreAccess(options: KeyContextOptions, key_print: string) {
     learned,
     access,
     probes,
-    onChange,
+    onChange: notify,
   });
   return {
     access,
