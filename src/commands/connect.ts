@@ -3,7 +3,7 @@ import { realpath } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, resolve, sep } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { UsageFault, type Config } from "../config.ts";
+import { UsageFault } from "../config.ts";
 import { quote, showHidden } from "../text/show-hidden.ts";
 import {
   readClientFile,
@@ -18,7 +18,6 @@ import {
   createEntry,
   entryVariables,
   keyPlaceholder,
-  listLeftOut,
   type ServerEntry,
 } from "./connect/server-entry.ts";
 import { tomlFormat } from "./connect/toml-format.ts";
@@ -70,7 +69,7 @@ async function run(invocation: ConnectInvocation, name: string): Promise<boolean
   if (flags.write === true) return edit(invocation, client, named, entry);
   print(formats[client.format].edit("", client.key, entry).trimEnd());
   say(`Add this to ${named}, or run the command again with --write.`);
-  sayRest(config, client, entry, named, isWorkspace);
+  sayRest(invocation, client, entry, named);
 }
 
 const formats: Readonly<Record<Client["format"], FileFormat>> = {
@@ -97,11 +96,12 @@ function findFile(client: Client, env: Host["env"], isWorkspace: boolean): strin
 
 /** Writes the entry, or removes the existing one if none is given. */
 async function edit(
-  { config, flags, host }: ConnectInvocation,
+  invocation: ConnectInvocation,
   client: Client,
   named: string,
   entry?: ServerEntry,
 ): Promise<boolean> {
+  const { flags, host } = invocation;
   const isWorkspace = flags.workspace === true;
   const file = await readClientFile(named);
   if (isWorkspace) await requireInside(file.path);
@@ -134,7 +134,7 @@ async function edit(
   const backup = await replaceClientFile(file, changed);
   print(`${wanted === undefined ? "Removed" : "Wrote"} the entry ${serverName} in ${path}.`);
   if (backup !== undefined) say(`The old file is saved as ${backup}.`);
-  if (wanted !== undefined) sayRest(config, client, wanted, path, isWorkspace);
+  if (wanted !== undefined) sayRest(invocation, client, wanted, path);
   say(`Restart ${client.title} for the change to take effect.`);
   return true;
 }
@@ -259,40 +259,29 @@ function isKeyStandIn(value: string): boolean {
   return value === keyPlaceholder || /^\$\{?(?:env:)?WAYPOST_API_KEY\}?$/.test(value);
 }
 
+/** Says what the user still has to do about the key and other variables of this shell. */
 function sayRest(
-  config: Config,
-  client: Client,
-  entry: ServerEntry,
-  file: string,
-  isWorkspace: boolean,
-): void {
-  const keyAdvice = adviseOnKey(client, entry, file, isWorkspace);
-  if (keyAdvice !== undefined) say(keyAdvice);
-  const leftOut = listLeftOut(config);
-  if (leftOut.length === 0) return;
-  say(
-    `${client.title} does not see these variables from this shell: ${leftOut.join(", ")}. ` +
-      "Waypost uses its defaults there. To keep your settings, add the variables to the entry's " +
-      "env." +
-      (isWorkspace ? " Never put a password or a token there." : ""),
-  );
-}
-
-function adviseOnKey(
+  { config, flags }: ConnectInvocation,
   { title }: Client,
   { env, env_vars }: ServerEntry,
   file: string,
-  isWorkspace: boolean,
-): string | undefined {
+): void {
+  const isWorkspace = flags.workspace === true;
   const key = env?.["WAYPOST_API_KEY"];
   if (key === keyPlaceholder) {
-    const replace = `Replace ${keyPlaceholder} in ${file} with your key`;
-    if (!isWorkspace) return `${replace}.`;
-    return (
-      `${replace}, and never commit that file: ${title} reads no variables there. To keep the ` +
-      "key out of the file, set WAYPOST_API_KEY_FILE and run this command again."
-    );
+    const more = isWorkspace
+      ? `, and never commit that file: ${title} reads no variables there. To keep the key out of ` +
+        "the file, set WAYPOST_API_KEY_FILE and run this command again."
+      : ".";
+    say(`Replace ${keyPlaceholder} in ${file} with your key${more}`);
+  } else if (isWorkspace && (key ?? env_vars) !== undefined) {
+    say(`The file has no key. Set WAYPOST_API_KEY in the environment that starts ${title}.`);
   }
-  if (!isWorkspace || (key === undefined && env_vars === undefined)) return undefined;
-  return `The file has no key. Set WAYPOST_API_KEY in the environment that starts ${title}.`;
+  const leftOut = [...config.given.variables].filter((name) => !entryVariables.has(name));
+  if (leftOut.length === 0) return;
+  say(
+    `${title} does not see these variables from this shell: ${leftOut.join(", ")}. Waypost uses ` +
+      "its defaults there. To keep your settings, add the variables to the entry's env." +
+      (isWorkspace ? " Never put a password or a token there." : ""),
+  );
 }

@@ -36,11 +36,6 @@ export function createEntry(
   };
 }
 
-/** The variables of this shell that the client would have to set as well. */
-export function listLeftOut({ given }: Config): readonly string[] {
-  return [...given.variables].filter((name) => !entryVariables.has(name));
-}
-
 const entrySettings: readonly Setting[] = [
   settings.data,
   settings.base_url,
