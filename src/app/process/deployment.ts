@@ -55,6 +55,8 @@ export type DeploymentOptions = EmbeddedOptions & {
   /** Where the embedded service's links live now; omitted, at the port of the settings. */
   readonly readLinkOrigin?: () => string;
   readonly report: (error: unknown) => string;
+  /** Whether a database that cannot be written is opened too, for commands that may only list. */
+  readonly mayBeReadOnly?: boolean;
   readonly watchRequest?: WatchRequest | undefined;
   /** Warns the operator of something to fix. */
   readonly warn?: ((facts: object, message: string) => unknown) | undefined;
@@ -91,7 +93,8 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
     throw error;
   };
   await warnOfSharedOrigin(config, store.db, warn).catch(closeAndThrow);
-  const isWatching = embedded.stateTables !== undefined && options.isLook !== true;
+  const { isLook = false, mayBeReadOnly = false } = options;
+  const isWatching = embedded.stateTables !== undefined && !isLook && !mayBeReadOnly;
   const stopWatching = isWatching
     ? await watchDatabase(config, store, { warn, report }).catch(closeAndThrow)
     : () => {};
@@ -100,7 +103,7 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
   const clicks = createClicks({ ...writing, clock });
   const deferredVisits = createDeferredVisits(writing);
   // A mere look leaves no trace.
-  const keyUses = options.isLook === true ? undefined : createKeyUses({ store, clock, setAlarm });
+  const keyUses = isLook ? undefined : createKeyUses({ store, clock, setAlarm });
   const state = createLazyState(config, { ...options, tables: embedded.stateTables });
   const service = createService({
     store,

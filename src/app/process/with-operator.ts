@@ -19,7 +19,7 @@ export async function withOperator<Result>(
   requireOwn(config);
   if (!mayCreate) requireData(config);
   const report = createReport(createLog(config));
-  return withDeployment({ config, report }, ({ own, origin, state }) => {
+  return withDeployment({ config, report, mayBeReadOnly: true }, ({ own, origin, state }) => {
     if (own === undefined) throw new Error("only a remote server has no store here");
     return work({
       store: own.store,
