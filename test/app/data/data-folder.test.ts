@@ -17,7 +17,7 @@ import {
 } from "../../../src/app/data/data-folder.ts";
 import { createFolder, run, runJson, type Folder } from "../../support/command.ts";
 
-/** The folder that everything lives in: whose it is, and who else may look into it. */
+/** The data folder: its owner, and who else may read it. */
 
 const openModes = [0o750, 0o710, 0o740, 0o705, 0o755, 0o777].map((mode) => mode.toString(8));
 const ours = ["waypost.db", "state.db", "owner.key", "http.token"];
@@ -30,29 +30,29 @@ function makeFolder({ path }: Folder, mode: string, names: readonly string[] = [
   chmodSync(path, Number.parseInt(mode, 8));
 }
 
-test("a folder that is not there is made for its owner alone, as are those above it", async () => {
+test("a missing data folder and its parents are created with mode 700", async () => {
   await using folder = await createFolder();
   const inner = join(folder.path, "inner");
   prepareDataFolder(inner);
   expect([readMode(folder.path), readMode(inner)]).toEqual(["700", "700"]);
 });
 
-describe.each(openModes)("a folder of mode %s", (mode) => {
-  test("is closed to its group and to others where it is empty", async () => {
+describe.each(openModes)("a data folder with mode %s", (mode) => {
+  test("gets mode 700 if it is empty", async () => {
     await using folder = await createFolder();
     makeFolder(folder, mode);
     prepareDataFolder(folder.path);
     expect(readMode(folder.path)).toBe("700");
   });
 
-  test.each(ours)("is closed where it is ours, as it has %s", async (name) => {
+  test.each(ours)("gets mode 700 if it contains Waypost's %s", async (name) => {
     await using folder = await createFolder();
     makeFolder(folder, mode, ["notes.txt", name]);
     prepareDataFolder(folder.path);
     expect(readMode(folder.path)).toBe("700");
   });
 
-  test("is refused and left as it is where it has someone else's things", async () => {
+  test("is refused and not changed if it contains only other files", async () => {
     await using folder = await createFolder();
     makeFolder(folder, mode, ["notes.txt"]);
     expect(() => prepareDataFolder(folder.path)).toThrow("other users can open the data folder");
@@ -60,14 +60,14 @@ describe.each(openModes)("a folder of mode %s", (mode) => {
   });
 });
 
-test("a closed folder of someone else's things is taken, and stays as it is", async () => {
+test("a data folder with mode 700 and other files is accepted and not changed", async () => {
   await using folder = await createFolder();
   makeFolder(folder, "700", ["notes.txt"]);
   prepareDataFolder(folder.path);
   expect(readMode(folder.path)).toBe("700");
 });
 
-test("a folder of another user is refused, except root's", async () => {
+test("a data folder of another user is refused, except root's", async () => {
   await using folder = await createFolder();
   makeFolder(folder, "777", ["waypost.db"]);
   const me = process.getuid?.() ?? 0;
@@ -114,7 +114,7 @@ test.runIf(process.getuid?.() === 0)("commands refuse the folder of another user
   }
 });
 
-test("a token is kept once, for its owner alone: who comes later has the first one's", async () => {
+test("a token file is written once with mode 600, and later callers get its token", async () => {
   await using folder = await createFolder();
   prepareDataFolder(folder.path);
   const path = join(folder.path, "owner.key");

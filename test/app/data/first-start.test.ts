@@ -7,7 +7,7 @@ import { openStore, type Store } from "../../../src/store/store.ts";
 import { createTestClock, neverRing } from "../../support/clock.ts";
 import { createPlace } from "../../support/store-place.ts";
 
-test("of two first starts the one whose project is there already makes nothing", async () => {
+test("a first start that finds another process's new project creates nothing", async () => {
   await using place = await createPlace();
   const store = await openStore(await place.open(), neverRing);
   const clock = createTestClock();
@@ -19,7 +19,7 @@ test("of two first starts the one whose project is there already makes nothing",
       keyFile: join(place.folder, name),
       given,
     });
-  // Both have looked before one of them writes.
+  // Both starts have found no project before one of them writes.
   const late: Store = {
     ...store,
     write: async (work, options) => {

@@ -10,7 +10,7 @@ test.each([
   ["fd00::7", 200],
   ["203.0.113.9", 404],
   ["2001:db8::9", 404],
-])("GET /tls/ask from %s is answered with %i", async (remoteAddress, status) => {
+])("GET /tls/ask from %s returns %i", async (remoteAddress, status) => {
   const answer = createTlsAsk({
     publicUrl: "https://waypost.example.com",
     host: undefined,

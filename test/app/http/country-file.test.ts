@@ -6,7 +6,7 @@ import { followCountryFile, openCountryFile } from "../../../src/app/http/countr
 import { waitUntil } from "../../support/clock.ts";
 import { writeCountries } from "../../support/write-countries.ts";
 
-/** Real files of MaxMind's format, read by the real library. */
+/** Country files in MaxMind's format, read with the real library. */
 
 let folder: string;
 beforeAll(async () => (folder = await mkdtemp(join(tmpdir(), "waypost-countries-"))));
@@ -14,9 +14,9 @@ afterAll(() => rm(folder, { recursive: true }));
 
 test.each([
   ["of MaxMind and DB-IP", { country: { iso_code: "GB" }, registered_country: { iso_code: "US" } }],
-  ["with the code beside a name", { country: "United Kingdom", country_code: "gb" }],
-  ["with the code alone", { country: "GB" }],
-])("records %s tell a country", async (_, record) => {
+  ["with a code next to a name", { country: "United Kingdom", country_code: "gb" }],
+  ["with only a code", { country: "GB" }],
+])("a country file with records %s gives a visitor's country", async (_, record) => {
   const path = join(folder, "forms.mmdb");
   await writeCountries(path, { "203.0.113.0/24": record, "2001:db8::/32": record });
   const { find, kind } = await openCountryFile(path);
@@ -25,7 +25,7 @@ test.each([
   expect(asked.map(find)).toEqual(["GB", "GB", undefined, undefined, undefined]);
 });
 
-test("a network that is only registered somewhere, and one of nowhere, have none", async () => {
+test("a country file gives no country for a registered or unknown location", async () => {
   const path = join(folder, "nowhere.mmdb");
   await writeCountries(path, {
     "203.0.113.0/25": { registered_country: { iso_code: "US" } },
@@ -38,27 +38,27 @@ test("a network that is only registered somewhere, and one of nowhere, have none
   expect(asked.map(find)).toEqual([undefined, undefined, "NZ"]);
 });
 
-const tell = (code: string) => (to: string) =>
+const writeCountry = (code: string) => (to: string) =>
   writeCountries(to, { "203.0.113.0/24": { country_code: code } });
 
-test("one that takes its name is read within a minute, a bad one is not", async () => {
+test("a replaced country file is read within a minute, and an invalid one is ignored", async () => {
   const path = join(folder, "followed.mmdb");
   const replace = async (write: (path: string) => Promise<void>) => {
     await write(`${path}.new`);
     await rename(`${path}.new`, path);
   };
-  await tell("GB")(path);
+  await writeCountry("GB")(path);
   let now = 0;
   const warned: object[] = [];
   const options = { clock: { monotonic: () => now }, warn: (facts: object) => warned.push(facts) };
   const find = await followCountryFile(path, options);
   const ask = () => find("203.0.113.9");
 
-  await replace(tell("IE"));
+  await replace(writeCountry("IE"));
   now = 59_999;
   expect(ask()).toBe("GB");
   now = 60_000;
-  // Who asks first is not kept waiting for the file.
+  // The first lookup does not wait for the new file.
   expect(ask()).toBe("GB");
   await waitUntil(() => ask() === "IE");
 
@@ -72,7 +72,7 @@ test("one that takes its name is read within a minute, a bad one is not", async 
   expect(ask()).toBe("IE");
   await waitUntil(() => warned.length === 2);
   expect(warned[1]).toMatchObject({ error: expect.stringContaining("does not exist") });
-  await tell("FR")(path);
+  await writeCountry("FR")(path);
   now = 240_000;
   ask();
   await waitUntil(() => ask() === "FR");

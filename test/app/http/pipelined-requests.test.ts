@@ -9,9 +9,9 @@ import { answerOverHttp } from "../../../src/service/http.ts";
 import { serveApi, createWorld } from "../../support/world.ts";
 import { createGate } from "../../support/clock.ts";
 
-/** Clients that send requests before they have the answers to earlier ones. */
+/** Clients that send requests before they have the responses to earlier ones. */
 
-/** Node parses what one read returns to its end. */
+/** Node parses all requests that one read returns. */
 const chunk_bytes = 64 * 1024;
 const short = "GET /x1 HTTP/1.1\r\nhost: a\r\n\r\n";
 
@@ -46,7 +46,7 @@ test("a connection with 100 requests that wait for the store is not read further
   await close();
 });
 
-test("a connection whose client reads no answers is not read further", async () => {
+test("a connection whose client reads no responses is not read further", async () => {
   const { server, port } = await listen();
   const unanswered = new Set<ServerResponse>();
   let mostAtOnce = 0;
@@ -83,12 +83,12 @@ test("a client that leaves 3 MB of requests unread does not stop the event loop"
   isOpen = false;
   await turning;
   expect(begun - begunBefore).toBeLessThanOrEqual(mostUnanswered);
-  // Some are held requests, and some were read in the same turn.
+  // Some requests were held, and some were read in the same turn.
   expect(mostInTurn).toBeLessThanOrEqual(2 * mostUnanswered);
   await closeHttpServer(server);
 });
 
-test("a closed connection starts none of its requests that were read already", async () => {
+test("a closed connection starts none of its requests that were already read", async () => {
   const { server, port } = await listen();
   const waiting: ServerResponse[] = [];
   server.answer = (_request, response) => void waiting.push(response);
@@ -103,7 +103,7 @@ test("a closed connection starts none of its requests that were read already", a
   expect(waiting).toEqual([]);
 });
 
-test("a connection is closed when all of them together hold 20,000 requests", async () => {
+test("a connection is closed when all connections together hold 20,000 requests", async () => {
   const { server, port } = await listen();
   server.answer = () => undefined;
   const held = 1500;
@@ -116,7 +116,7 @@ test("a connection is closed when all of them together hold 20,000 requests", as
   }
   const isOpen = sockets.map(({ destroyed }) => !destroyed);
   expect(isOpen.filter(Boolean)).toHaveLength(Math.floor(mostHeld / held));
-  // A closed connection makes room again.
+  // A closed connection frees its share of the limit.
   const closed = once(sockets[0] ?? server, "close");
   sockets[0]?.destroy();
   await closed;
@@ -160,11 +160,11 @@ async function listen() {
   return { server, port: await listenAt(server, { host: "127.0.0.1", port: 0 }) };
 }
 
-/** Sends all of it and reads nothing. */
+/** Sends the whole text and reads no response. */
 async function send(server: ReturnType<typeof createHttpServer>, port: number, text: string) {
   const accepted = once(server, "connection");
   const client = connect(port, "127.0.0.1").pause();
-  // Its own reset breaks what it was still sending.
+  // The reset of the connection also ends the unfinished sending.
   client.on("error", () => undefined).write(text);
   onTestFinished(() => void client.destroy());
   const [socket] = await accepted;
@@ -180,7 +180,7 @@ async function takeTurns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) await setImmediate();
 }
 
-/** Padded, so that thousands of them are far more than one read returns. */
+/** Padded, so that thousands of requests are more than one read returns. */
 function writeLink(key: string): string {
   const head = [
     "POST /api/v1/links HTTP/1.1",
@@ -193,7 +193,7 @@ function writeLink(key: string): string {
   return `${head.join("\r\n")}\r\n\r\n{}`;
 }
 
-/** Resolves with the number of answers once that many are there. */
+/** Resolves with the number of responses once this many have arrived. */
 async function readAnswers(socket: Socket, wanted: number): Promise<number> {
   let count = 0;
   socket.setEncoding("latin1");

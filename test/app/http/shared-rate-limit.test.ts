@@ -7,7 +7,7 @@ import { budgets } from "../../../src/contract/budgets.ts";
 import { openStateFile, type State } from "../../../src/state/state.ts";
 import { createFolder, type Folder } from "../../support/command.ts";
 
-/** What a process may spend where others of its machine spend as well, and the clock jumps. */
+/** The rate limit that processes of one machine share, also when the clock jumps. */
 
 const { limit } = budgets.page_template_writes;
 
@@ -47,7 +47,7 @@ async function spend(ledger: ReturnType<typeof share>): Promise<number> {
   return wait_ms;
 }
 
-test("what one process has spent, the other one waits for", async () => {
+test("requests of one process count against the rate limit of another", async () => {
   const [one, other] = [share(), share()];
   for (let turn = 0; turn < limit; turn += 1) {
     expect(await spend(turn % 2 === 0 ? one : other)).toBe(0);
@@ -57,7 +57,7 @@ test("what one process has spent, the other one waits for", async () => {
 });
 
 test.each([120_000, -3_600_000])(
-  "a time of day that jumps by %d ms gives back nothing that was spent",
+  "a clock that jumps by %d ms does not reset the rate limit",
   async (jump) => {
     const ledger = share();
     for (let turn = 0; turn < limit; turn += 1) await spend(ledger);
@@ -69,7 +69,7 @@ test.each([120_000, -3_600_000])(
   },
 );
 
-test("a data folder that cannot be written keeps nobody from their links", async () => {
+test("the rate limit works within one process if the data folder cannot be written", async () => {
   const ledger = share(() => Promise.reject(new Error("a full disk")));
   for (let turn = 0; turn < limit; turn += 1) expect(await spend(ledger)).toBe(0);
   expect(reported.length).toBeGreaterThan(0);

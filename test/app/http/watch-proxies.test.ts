@@ -4,7 +4,7 @@ import { createProxyWatch } from "../../../src/app/http/watch-proxies.ts";
 import { readTrustedProxies } from "../../../src/network/trusted-proxies.ts";
 import { createTestClock } from "../../support/clock.ts";
 
-/** Whether requests come through a proxy that is not trusted (README, "Behind a proxy"). */
+/** Detecting requests from a proxy that is not trusted (README, "Behind a proxy"). */
 
 const forwarded = { "x-forwarded-for": "203.0.113.9" };
 
@@ -15,13 +15,13 @@ function open(setting?: string) {
   return {
     ...watch,
     ...clock,
-    // A connection is looked at for its other end alone.
+    // Only the remote address of the connection is used.
     look: (remoteAddress: string | undefined, headers = {}) =>
       watch.look({ headers, socket: { remoteAddress } as Socket }),
   };
 }
 
-describe("a forwarded request tells of a proxy that is not trusted", () => {
+describe("a forwarded request shows an untrusted proxy", () => {
   test.each([
     ["127.0.0.1", undefined, true],
     ["::ffff:172.17.0.1", undefined, true],
@@ -29,7 +29,7 @@ describe("a forwarded request tells of a proxy that is not trusted", () => {
     ["127.0.0.1", "192.168.0.0/16", true],
     ["127.0.0.1", "loopback", false],
     ["127.0.0.1", "1", false],
-    // Anybody can write that, who is no proxy for it.
+    // Any client on the internet can send this header without being a proxy.
     ["8.8.8.8", undefined, false],
     ["8.8.8.8", "loopback", false],
     [undefined, undefined, false],
@@ -40,7 +40,7 @@ describe("a forwarded request tells of a proxy that is not trusted", () => {
   });
 });
 
-test("it is told of for a day since it was met last", () => {
+test("an untrusted proxy is reported until a day after its last request", () => {
   const { look, hasMet, advance } = open();
   const hours = (count: number) => advance(count * 60 * 60_000);
   look("10.0.0.7", forwarded);

@@ -12,7 +12,7 @@ import { noHandlers } from "../../support/world.ts";
 import { createFolder, type Folder } from "../../support/command.ts";
 import { visit } from "../../support/listening.ts";
 
-/** What processes of one data folder do about its port, all of them in this process. */
+/** The port handling of several processes of one data folder, within the test process. */
 
 export type Settings = {
   readonly data: string;
@@ -21,14 +21,14 @@ export type Settings = {
   readonly env?: Readonly<Record<string, string>>;
 };
 
-/** A session's part, or that of `serve`. */
+/** The listener of a session or of `serve`. */
 export type Listener = {
-  /** Where the folder is served, as this process knows it; undefined where it is not. */
+  /** The address that serves the folder, or undefined if none does. */
   readonly read: () => Promise<string | undefined>;
-  /** What results say about the addresses of links. */
+  /** The note about link addresses in tool results. */
   readonly describe: () => string | undefined;
   readonly readLinkOrigin: () => string;
-  /** Twice is as good as once. */
+  /** May be called twice. */
   readonly close: () => Promise<void>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
@@ -55,7 +55,7 @@ export function openSession(settings: Settings): Listener {
   };
 }
 
-/** Rejects where the port cannot be had. */
+/** Rejects if the port is taken. */
 export async function openServing(settings: Settings): Promise<Listener> {
   const config = configure(settings);
   const server = createHttpServer();
@@ -77,7 +77,7 @@ export async function openServing(settings: Settings): Promise<Listener> {
   };
 }
 
-/** Whether one of them listens there. */
+/** Whether a Waypost process listens at the address. */
 export async function isServed(url: string | undefined): Promise<boolean> {
   return url !== undefined && (await visit(`${url}/healthz`))?.status === 200;
 }

@@ -9,15 +9,15 @@ import { findFreePort, listen } from "../../support/ports.ts";
 import { decideOnPage } from "../../support/mcp-http.ts";
 import { waitUntil } from "../../support/clock.ts";
 
-/** Addresses that open while processes of a data folder come and go. */
+/** Link addresses work while processes of a data folder start and stop. */
 
 describe.concurrent("a session over stdio", () => {
-  test("its addresses open and count visitors, and it serves nothing else there", async () => {
+  test("serves its links, counts visits and serves nothing else", async () => {
     await using folder = await createUsedFolder();
     const port = await findFreePort();
     await using session = await startSession({ data: folder.path, port });
     const own = `http://127.0.0.1:${port}`;
-    // It listens once its list of tools was answered, and no sooner.
+    // The session listens only after it has returned its list of tools.
     expect(await visit(`${own}/healthz`)).toBeUndefined();
     await session.listTools();
     await waitUntil(async () => (await visit(`${own}/healthz`))?.status === 200);
@@ -36,7 +36,7 @@ describe.concurrent("a session over stdio", () => {
     }
   });
 
-  test("waits at its end for visitors who have asked, and for no other", async () => {
+  test("waits at its end only for visitors with a complete request", async () => {
     await using folder = await createUsedFolder();
     const port = await findFreePort();
     await using session = await startSession({ data: folder.path, port });
@@ -48,7 +48,7 @@ describe.concurrent("a session over stdio", () => {
     });
     const [asking, , beginning] = visitors;
     const head = "POST /approve/1 HTTP/1.1\r\nhost: localhost\r\n";
-    // Its body never comes.
+    // Its body is never sent.
     asking?.write(`${head}expect: 100-continue\r\ncontent-length: 9\r\n\r\n`);
     beginning?.write(head);
     if (asking !== undefined) await once(asking, "data");
@@ -57,7 +57,7 @@ describe.concurrent("a session over stdio", () => {
     expect(ended.at(-1)).toBe("asks");
   });
 
-  test("says once that its addresses are temporary if its port is taken", async () => {
+  test("notes once that its addresses are temporary if its port is taken", async () => {
     await using folder = await createUsedFolder();
     const stranger = createServer((_, response) => void response.end("hello"));
     const port = await listen(stranger, 0);
@@ -70,13 +70,13 @@ describe.concurrent("a session over stdio", () => {
     stranger.closeAllConnections();
   });
 
-  test("says once what to run where the operator lets nothing listen", async () => {
+  test("notes once what to run if WAYPOST_SERVE is off", async () => {
     await using folder = await createUsedFolder();
     const port = await findFreePort();
     const env = { WAYPOST_SERVE: "off" };
     await using session = await startSession({ data: folder.path, port, env });
     const { address, notes } = await session.askAddress();
-    // As it can be typed in any folder, which is not the client's.
+    // The command must work in any folder.
     const command = `node ${resolve(bundle)} serve --data ${folder.path}`;
     expect(notes).toEqual([expect.stringContaining(`while \`${command}\` runs`)]);
     expect(notes).toEqual([expect.stringContaining("WAYPOST_SERVE is off.")]);
@@ -85,7 +85,7 @@ describe.concurrent("a session over stdio", () => {
   });
 });
 
-describe.concurrent("several processes of a folder", () => {
+describe.concurrent("with several processes of a data folder", () => {
   test.each(["input", "SIGKILL"] as const)(
     "a second session takes over when the first ends by %s",
     async (by) => {
@@ -101,7 +101,7 @@ describe.concurrent("several processes of a folder", () => {
     },
   );
 
-  test("a session takes over from serve when that is killed, and serve takes it back", async () => {
+  test("a session takes over from a killed serve, and a new serve takes over again", async () => {
     await using folder = await createUsedFolder();
     const place = { data: folder.path, port: await findFreePort() };
     const serve = () => startServe(folder.path, ["--port", `${place.port}`]);
@@ -118,7 +118,7 @@ describe.concurrent("several processes of a folder", () => {
   });
 });
 
-test("the pages of a session that does not listen are shown by the one that does", async () => {
+test("a listening session shows the pages of a session that does not listen", async () => {
   await using folder = await createUsedFolder();
   const place = { data: folder.path, port: await findFreePort() };
   await using first = await startSession(place);

@@ -18,7 +18,7 @@ import { findFreePort, listen } from "../../support/ports.ts";
 
 /** Ports of other programs, folders with invalid files, and folders without a server. */
 
-/** Another program at a port, and all that it received. */
+/** Starts another program on a port and records its requests. */
 async function startStranger(
   answer: (request: IncomingMessage, response: ServerResponse) => void = (_, response) =>
     void response.end("hello"),
@@ -55,7 +55,7 @@ describe.concurrent("the port of another program", () => {
     expect(stranger.received.join("\n")).not.toContain(secret);
   });
 
-  test("a program that repeats messages to the listener learns nothing from it", async () => {
+  test("a program that relays messages to the listener cannot take its place", async () => {
     await using folder = await createDataFolder();
     const port = await findFreePort();
     await using holder = openSession({ data: folder.path, port });
@@ -73,7 +73,7 @@ describe.concurrent("the port of another program", () => {
     await using session = openSession({ data: folder.path, port: relay.port });
     expect(await isServed(await session.read())).toBe(true);
     expect(await session.read()).not.toBe(url);
-    // A signature is good for one port only.
+    // A signature is valid for only one port.
     expect(new Set(answers)).toEqual(new Set([404]));
   });
 
@@ -94,7 +94,7 @@ describe.concurrent("the port of another program", () => {
     expect(await leave(Date.now())).toBe(200);
   });
 
-  test("a program that never answers is waited for once", async () => {
+  test("a session waits only once for a program that never responds", async () => {
     await using folder = await createDataFolder();
     using stranger = await startStranger(() => undefined);
     await using session = openSession({ data: folder.path, port: stranger.port });
@@ -104,7 +104,7 @@ describe.concurrent("the port of another program", () => {
     expect(stranger.received).toHaveLength(1);
   });
 
-  test("a session goes back to its port when the other program has gone", async () => {
+  test("a session returns to its port when the other program has stopped", async () => {
     await using folder = await createDataFolder();
     const stranger = await startStranger((_, response) => void response.writeHead(503).end());
     const own = `http://127.0.0.1:${stranger.port}`;
@@ -134,7 +134,7 @@ describe.concurrent("the port of another program", () => {
     ["127.0.0.1", "127.0.0.1"],
     ["::1", "127.0.0.1"],
     ["::1", "0.0.0.0"],
-    // Local links are opened at the loopback addresses, whatever the host is.
+    // Local links open at the loopback addresses for any host setting.
     ["127.0.0.1", "127.0.0.2"],
     ["::1", "127.0.0.2"],
   ])("serve refuses a port that is taken at %s, with the host %s", async (taken, host) => {
@@ -166,20 +166,20 @@ describe.concurrent("a session that listens", () => {
     }
   });
 
-  test("a session gives its port to no server of another folder", async () => {
+  test("a session does not give its port to a server of another folder", async () => {
     await using folder = await createDataFolder();
     await using other = await createDataFolder();
     const port = await findFreePort();
     await using session = openSession({ data: folder.path, port });
     const url = await session.read();
-    // Its own secret opens nothing there.
+    // Its own secret is not valid there.
     await using third = openSession({ data: other.path, port: 0 });
     await third.read();
     await expect(openServing({ data: other.path, port })).rejects.toThrow("is in use");
     expect(await isServed(url)).toBe(true);
   });
 
-  test("a session names the operator's origin for links, and says nothing about it", async () => {
+  test("a session uses the operator's link origin without a note", async () => {
     await using folder = await createDataFolder();
     const port = await findFreePort();
     const env = { WAYPOST_LINK_ORIGIN: "https://{subdomain}.links.example" };
@@ -197,8 +197,8 @@ describe.concurrent("a folder that no process serves", () => {
     const env = { WAYPOST_SERVE: "off" };
     await using session = openSession({ data: folder.path, port, env });
     expect(await session.read()).toBeUndefined();
-    const [nobody, advice] = ["WAYPOST_SERVE is off.", "while `waypost serve` runs"];
-    expect(session.describe()).toMatch(new RegExp(`${nobody} .* ${advice}`));
+    const [reason, advice] = ["WAYPOST_SERVE is off.", "while `waypost serve` runs"];
+    expect(session.describe()).toMatch(new RegExp(`${reason} .* ${advice}`));
     expect(await isServed(`http://127.0.0.1:${port}`)).toBe(false);
     await using serving = await openServing({ data: folder.path, port });
     expect(await session.read()).toBe(await serving.read());
@@ -219,7 +219,7 @@ describe.concurrent("a folder that no process serves", () => {
   });
 });
 
-test("serve does its work where the folder's secret is wrong", async () => {
+test("serve works even if the secret of the folder is wrong", async () => {
   await using folder = await createDataFolder();
   writeFileSync(join(folder.path, "listener.key"), "guessed\n");
   await using serving = await startServe(folder.path);

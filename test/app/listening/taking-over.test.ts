@@ -9,7 +9,7 @@ import {
 import { findFreePort } from "../../support/ports.ts";
 import { waitUntil } from "../../support/clock.ts";
 
-/** One address that opens, in whichever order the processes of a data folder start and end. */
+/** One address stays served, in any order in which processes of a data folder start and end. */
 
 type Name = "serve" | "first" | "second";
 const orders: readonly (readonly [start: readonly Name[], end: readonly Name[]])[] = [
@@ -39,7 +39,7 @@ const orders: readonly (readonly [start: readonly Name[], end: readonly Name[]])
   ],
 ];
 
-describe.concurrent("serve and two sessions", () => {
+describe.concurrent("one address is always served by serve and two sessions", () => {
   test.each(orders)("started in the order %j and ended in the order %j", async (start, end) => {
     await using folder = await createDataFolder();
     const place = { data: folder.path, port: await findFreePort() };

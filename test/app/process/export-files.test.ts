@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { removeEndedFiles, saveExportFile } from "../../../src/app/process/export-files.ts";
 import { memoryFolder } from "../../support/folders.ts";
 
-/** Exports as files for a client on the same machine. */
+/** Export files for a client on the same machine. */
 
 let data: string;
 
@@ -25,7 +25,7 @@ async function* broken() {
   throw new Error("the disk is full");
 }
 
-test("a file is whole, and nobody else's", async () => {
+test("an export file is complete and readable only by its owner", async () => {
   const path = await saveExportFile(data, "csv", texts());
   expect(path).toMatch(/\/exports\/[\w-]{36}\.csv$/);
   expect(await readFile(path, "utf8")).toBe("path\nspring\n");
@@ -33,17 +33,17 @@ test("a file is whole, and nobody else's", async () => {
   expect((await stat(dirname(path))).mode & 0o777).toBe(0o700);
 });
 
-test("a folder that is named from where we run gives a whole path", async () => {
+test("an export to a relative data folder returns an absolute path", async () => {
   const path = await saveExportFile(relative(process.cwd(), data), "csv", texts());
   expect(dirname(path)).toBe(join(data, "exports"));
 });
 
-test("a file that could not be finished is not there", async () => {
+test("an export that fails leaves no file", async () => {
   await expect(saveExportFile(data, "csv", broken())).rejects.toThrow("the disk is full");
   expect(await readdir(join(data, "exports"))).toEqual([]);
 });
 
-test("a file goes after an hour, and where there are none nothing happens", async () => {
+test("an export file is deleted after an hour, and an empty folder is no error", async () => {
   await removeEndedFiles(data, 0);
   const path = await saveExportFile(data, "csv", texts());
   const { mtimeMs } = await stat(path);
@@ -53,7 +53,7 @@ test("a file goes after an hour, and where there are none nothing happens", asyn
   expect(await readdir(dirname(path))).toEqual([]);
 });
 
-test("nothing else in the folder goes, nor keeps a file from going", async () => {
+test("other files in the export folder are not deleted", async () => {
   const path = await saveExportFile(data, "json", texts());
   const folder = dirname(path);
   await writeFile(join(folder, "mine.csv"), "kept");
@@ -65,7 +65,7 @@ test("nothing else in the folder goes, nor keeps a file from going", async () =>
   expect(await readFile(join(folder, "mine.csv"), "utf8")).toBe("kept");
 });
 
-test("two processes that remove at once do not trip over one another", async () => {
+test("two processes can delete old export files at the same time", async () => {
   const paths = await Promise.all(
     Array.from({ length: 20 }, () => saveExportFile(data, "csv", texts())),
   );

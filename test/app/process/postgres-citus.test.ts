@@ -8,7 +8,7 @@ import type { Tables } from "../../../src/store/tables.ts";
 import { createTestClock, neverRing } from "../../support/clock.ts";
 import { query, takeDatabase, type TestDatabase } from "../../support/postgres.ts";
 
-/** The script of docs/postgresql.md, compared with the tables of a database. */
+/** The Citus script of docs/postgresql.md, compared with the tables of a database. */
 
 const script = readFileSync("docs/postgresql.md", "utf8");
 const distributed = [...script.matchAll(/create_distributed_table\('(\w+)', '(\w+)'/g)];
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.giveBack());
 
-test("each distributed table has its distribution column in every unique key", async () => {
+test("each Citus table has its distribution column in every unique key", async () => {
   const keys = await query(
     database.url,
     `select relname as name, (
@@ -45,7 +45,7 @@ test("each distributed table has its distribution column in every unique key", a
   }
 });
 
-test("no table of a project is left out of the script", async () => {
+test("the Citus script includes every table of a project", async () => {
   const rows = await query(
     database.url,
     `select distinct relname as name from pg_class join pg_attribute on attrelid = pg_class.oid

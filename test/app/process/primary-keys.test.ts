@@ -7,24 +7,24 @@ import { openForAll } from "../../support/open-for.ts";
 import { createPlace, isOnPostgres, type StorePlace } from "../../support/store-place.ts";
 
 /**
- * The catalog of each engine: a table's project is first in its primary key, or the reason why not
- * is here. A column that names a project is called so by one of two names.
+ * The primary key of each table must begin with the project, or the reason is listed here. The
+ * column of the project has one of two names.
  */
 
 const projectColumns: ReadonlySet<string> = new Set(["project_id", "realm"]);
 
-/** Looked up before it is known which project is meant: each machine of a database has them all. */
+/** Needed before the project is known, so each machine of a cluster has all these rows. */
 const references = {
   projects: "the project itself, found by the host of an address",
   api_keys: "found by the hash of a token; a master key has no project",
 };
 
-/** What is an assistant's or a person's is of a key, which may reach another project tomorrow. */
+/** Data of an assistant or a user belongs to a key, which may later have another project. */
 const ofKeys = {
   plans: "of a key, found by its id",
   plan_rows: "of a plan",
-  jobs: "of a plan; in whose history it is, if in any, does not make it a project's",
-  approvals: "of a key, found by what is in an address",
+  jobs: "of a plan; the project is only for the history",
+  approvals: "of a key, found by the token in an address",
   uses: "of a key, an approval or an address",
   kept_values: "of a key or a browser, for a while",
 };
@@ -33,17 +33,17 @@ const ofWaypost = {
   secrets: "of all processes",
   store_secrets: "of all processes",
   request_counts: "of a process",
-  waypost_migrations: "marks of what was done to the tables",
-  state_migrations: "marks of what was done to the tables",
+  waypost_migrations: "applied migrations of the tables",
+  state_migrations: "applied migrations of the tables",
 };
 
-/** Besides, on one engine alone. */
+/** Exceptions on only one engine. */
 const ofEngine = isOnPostgres
   ? {}
   : {
-      // Only one machine ever has a file.
-      links: "SQLite's number of the row, by which the index of texts finds it",
-      changes: "SQLite's number of the row, which tells the order",
+      // A SQLite file is never spread over machines.
+      links: "SQLite's row number, which the full-text index uses",
+      changes: "SQLite's row number, which is the order",
     };
 
 const withoutProject = { ...references, ...ofKeys, ...ofWaypost, ...ofEngine };
@@ -60,7 +60,7 @@ openForAll(createPlace, async (created) => {
   place = created;
   const store = await openStore(await place.open(), neverRing);
   await store.write(() => Promise.resolve());
-  // Kysely knows no table of the engine's own.
+  // Kysely has no types for the engine's own tables.
   const untyped = store.db as unknown as Kysely<unknown>;
   const clock = createTestClock();
   const random = { bytes: (count: number) => randomBytes(count) };
@@ -78,7 +78,7 @@ openForAll(createPlace, async (created) => {
 type Column = {
   readonly name: string;
   readonly column: string;
-  /** Its place in the primary key, from 1; 0 where it is not in the key. */
+  /** Its position in the primary key from 1, or 0 if it is not in the key. */
   readonly place: number;
 };
 
@@ -112,14 +112,14 @@ const hasProject = (columns: readonly string[]) =>
   columns.some((column) => projectColumns.has(column));
 const beginsWithProject = ({ key }: Table) => projectColumns.has(key[0] ?? "");
 
-test("every table has a primary key that begins with its project, or it is said why not", () => {
+test("every table's primary key begins with its project, or an exception is listed", () => {
   expect(tables.length).toBeGreaterThan(20);
   expect(tables.filter(({ key }) => key.length === 0)).toEqual([]);
   const others = tables.filter((table) => !beginsWithProject(table));
   expect(names(others)).toEqual(Object.keys(withoutProject).toSorted());
 });
 
-test("a table that names a project leaves it out of its key for a reason of its own", () => {
+test("only listed tables with a project column have a key without it", () => {
   const naming = tables.filter((table) => hasProject(table.columns) && !beginsWithProject(table));
   const onEngine = isOnPostgres ? [] : ["changes", "links"];
   expect(names(naming)).toEqual(["api_keys", ...onEngine, "jobs"].toSorted());
