@@ -209,7 +209,7 @@ describe("the workflows", () => {
   });
 });
 
-// A test reads these files as freely as their programs do.
+// These files have no types, as each belongs to another program.
 // oxlint-disable-next-line typescript/no-explicit-any
 function readJson(path: string): any {
   return JSON.parse(readFileSync(path, "utf8"));

@@ -33,7 +33,7 @@ test.each([
   },
 );
 
-test("waypost help with a word that several pages have is refused", async () => {
+test("waypost help refuses a word that matches several pages", async () => {
   expect((await run(["help", "and"])).code).toBe(2);
 });
 
@@ -73,7 +73,7 @@ test("the console's Help shows every page, and every link between them works", a
   for (const target of targets) expect((await tab.open(target)).status).toBe(200);
 });
 
-test("a help page that does not exist is not found", async () => {
+test("the console says that a missing help page does not exist", async () => {
   await using served = await createServed();
   const tab = await signInAt(served.serving);
   expect((await tab.open("/help/nothing")).text).toContain(
@@ -81,7 +81,7 @@ test("a help page that does not exist is not found", async () => {
   );
 });
 
-test("someone who is not signed in gets the sign-in page instead of Help", async () => {
+test("a signed-out visitor gets the sign-in page instead of a help page", async () => {
   await using served = await createServed();
   const answer = await fetch(`${served.serving.places.url}/help/glossary`, { redirect: "manual" });
   expect(await answer.text()).not.toContain("Glossary");

@@ -17,7 +17,7 @@ import {
   type SdkRequest,
 } from "./recorded.ts";
 
-/** What the public SDKs send, against four real servers of one store, and read as they read it. */
+/** Requests of the public SDKs to four real servers with the same data. */
 
 let browser: Browser;
 let folder: Folder;
@@ -75,7 +75,7 @@ async function send(request: SdkRequest, given: Partial<Sending> = {}): Promise<
 }
 
 let phones = 0;
-/** The first start of the app on a phone that no other test knows. */
+/** The first launch of the app on a phone that no other test uses. */
 function newPhone(): SdkRequest {
   phones += 1;
   return startFirst(phones);
@@ -83,7 +83,7 @@ function newPhone(): SdkRequest {
 
 type Sending = { readonly server: Serving; readonly from: string; readonly key: string };
 
-test("a browser visits, the app's request follows, and the link arrives, once", async () => {
+test("a first launch after a browser visit gets the link, and only once", async () => {
   const from = "93.184.216.40";
   const tab = await openTab(browser, {
     userAgent: agents.safari26,
@@ -115,14 +115,14 @@ test("a browser visits, the app's request follows, and the link arrives, once", 
     },
   });
   for (const server of servers) {
-    // Whoever asks again has got no answer, and another phone gets none.
+    // A repeated request gets the same response, and another phone gets no link.
     expect(readAnswer("ios", await send(iosFirstLaunch, { from, server })).matched).toBe(true);
     const another = await send(newPhone(), { from, server });
     expect(readAnswer("ios", another).matched).toBe(false);
   }
 });
 
-/** What a page shows to an iPhone that hides in a network of many. */
+/** Opens the page as an iPhone behind a shared address. */
 async function openPage() {
   const tab = await openTab(browser, {
     userAgent: agents.safari26,
@@ -136,7 +136,7 @@ async function openPage() {
   return tab;
 }
 
-/** What is written where a browser shows no clipboard to a test. */
+/** Presses the button and returns what the page wrote to the clipboard. */
 async function copy(isWritten: boolean) {
   const tab = await openPage();
   const written: string[] = [];
@@ -151,7 +151,7 @@ async function copy(isWritten: boolean) {
   return written;
 }
 
-test("where the project wants it, the store's button copies an address of use once", async () => {
+test("with the clipboard setting, the store button copies an address that works once", async () => {
   const setClipboard = async (value: string) => {
     const words = ["projects", "update", "default", "--clipboard", value, "--data", folder.path];
     const env = database && { WAYPOST_DATABASE_URL: database.url };
@@ -172,7 +172,7 @@ test("where the project wants it, the store's button copies an address of use on
   expect(copied).toMatch(/^http:\/\/default\.localhost:\d+\/spring\?ref=anna&wp=paste-[\w-]{22}$/);
   const server = at(2);
   const before = await countInstalls();
-  // The project's other servers have ports of their own here.
+  // The other servers have different ports.
   const pasted = copied.replace(hostOf(at(0)), hostOf(server));
   const answer = readAnswer("ios", await send(iosOpened(pasted), { server }));
   expect(answer).toMatchObject({
@@ -185,7 +185,7 @@ test("where the project wants it, the store's button copies an address of use on
     const again = await send(iosOpened(copied.replace(hostOf(at(0)), hostOf(other))), {
       server: other,
     });
-    // From then on it is an address as any other, by which an app is opened.
+    // After that the address opens the app like any other.
     expect(readAnswer("ios", again).matched).toBe(true);
   }
   expect(await countInstalls()).toBe(before + 1);
@@ -194,7 +194,7 @@ test("where the project wants it, the store's button copies an address of use on
 });
 
 test.each(Object.entries(referrerReaders))(
-  "Android's app is told by what Google Play hands on, with the SDK %s",
+  "an Android app gets its link from the Google Play referrer, with SDK %s",
   async (_versions, readReferrer) => {
     const [port, host] = [portOf(at(0)), hostOf(at(0))];
     const shown = `http://${host}/spring?ref=anna%20%2B+b`;
@@ -213,7 +213,7 @@ test.each(Object.entries(referrerReaders))(
   },
 );
 
-test("each SDK's requests are answered so that it stops nowhere", async () => {
+test("each SDK can read the responses to its requests", async () => {
   const known = `http://${hostOf(at(0))}/spring?a=1`;
   for (const [sdk, request, matched] of [
     ["ios", iosOpened(known), true],
@@ -232,7 +232,7 @@ test("each SDK's requests are answered so that it stops nowhere", async () => {
   }
 });
 
-/** Opens the page at one of the servers, as a phone there, and does what its script does. */
+/** Opens the page at one of the servers as a phone, and sends the request of its script. */
 async function visitPage(path: string, from: string, server: Serving): Promise<number> {
   const given = { host: hostOf(server), agent: agents.safari26 };
   const headers = { "x-forwarded-for": from, "accept-language": "de-DE" };
@@ -245,15 +245,15 @@ async function visitPage(path: string, from: string, server: Serving): Promise<n
 
 const readStats = ({ call }: Serving) => call("GET", "/link_stats?by=day");
 
-/** As `link_stats` tells them: a server that is asked writes down what it has counted itself. */
+/** Returns the installs of `link_stats`. Each server saves its own counts before it responds. */
 async function countInstalls(): Promise<number> {
   await Promise.all(servers.map(readStats));
   return (await readStats(at(0))).body.stats.total.installs;
 }
 
-test("four processes use each visit once, whichever of them it came to", async () => {
+test("four processes match each visit only once, whichever process received it", async () => {
   const phones = Array.from({ length: 12 }, (_, index) => `93.184.217.${index}`);
-  // Each is answered before the next: a look at one of them sees all that is written.
+  // All visits are saved before the first match is requested.
   const seen = phones.map((from, index) => visitPage(`/spring?n=${index}`, from, at(index)));
   expect(await Promise.all(seen)).toEqual(phones.map(() => 204));
   const asked = phones.flatMap((from) =>
@@ -268,7 +268,7 @@ test("four processes use each visit once, whichever of them it came to", async (
   expect(arrived.toSorted()).toEqual(wanted.toSorted());
 });
 
-test("of phones that look alike and want one visit one has it, in whichever process", async () => {
+test("only one of several identical phones gets a visit, at any process", async () => {
   for (let turn = 0; turn < 3; turn += 1) {
     const from = `93.184.219.${turn}`;
     expect(await visitPage("/spring", from, at(turn))).toBe(204);
@@ -282,12 +282,12 @@ test("of phones that look alike and want one visit one has it, in whichever proc
   }
 });
 
-test("an install whose answer was lost gets it from every process, and counts once", async () => {
+test("an install can repeat a lost response at every process and is counted once", async () => {
   const from = "93.184.219.100";
   expect(await visitPage("/spring?ref=anna", from, at(0))).toBe(204);
   const before = await countInstalls();
   const phone = newPhone();
-  // The phone never reads this answer, but it has used up the visit.
+  // The phone never reads this response, but the visit is now used.
   expect((await send(phone, { server: at(1), from })).status).toBe(200);
   const answers = await Promise.all(servers.map((server) => send(phone, { server, from })));
   for (const answer of answers) {
@@ -303,7 +303,7 @@ test("an install whose answer was lost gets it from every process, and counts on
   expect(await countInstalls()).toBe(before + 1);
 });
 
-test("an address asks a first start only so often", async () => {
+test("first launches from one address are rate limited", async () => {
   const statuses: number[] = [];
   await waitUntil(async () => {
     statuses.push((await send(iosFirstLaunchBare, { from: "93.184.218.1" })).status);

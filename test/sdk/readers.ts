@@ -1,7 +1,7 @@
 /**
- * How the public SDKs read an answer (dynalinks/dynalinks-ios-sdk, DeepLinkResult.swift and
- * APIClient.swift; -android-sdk, LinkData.kt and APIClient.kt, by Moshi; what Flutter and React
- * Native hand on is what these have read). Each throws where its SDK would.
+ * Reads a response as the public SDKs do, and throws where they would. The sources are
+ * DeepLinkResult.swift and APIClient.swift (dynalinks/dynalinks-ios-sdk), and LinkData.kt and
+ * APIClient.kt with Moshi (-android-sdk). The Flutter and React Native SDKs use these two.
  */
 
 export type Read = {
@@ -22,7 +22,7 @@ type Kind = "string" | "boolean" | "integer";
 type Sdk = {
   /** `Int` has 64 bits on iOS and 32 on Android. */
   readonly largest: number;
-  /** Whether an address is made a URL of, or else is nil without a word (`decodeURL`). */
+  /** Whether an address becomes a URL. Otherwise it is silently nil (`decodeURL`). */
   readonly isUrl: (text: string) => boolean;
 };
 
@@ -31,7 +31,7 @@ export const sdks = {
   android: { largest: 2 ** 31 - 1, isUrl: () => true },
 } as const satisfies Record<string, Sdk>;
 
-/** `URL(string:)` before iOS 17, by the characters that CFURL.c has for valid. */
+/** `URL(string:)` before iOS 17, with the valid characters of CFURL.c. */
 function isFoundationUrl(text: string): boolean {
   const [, rest = "", fragment = ""] =
     /^[a-zA-Z][\w+.-]*:\/\/(?:\[[\da-fA-F:.]+\])?([^#]*)(?:#(.*))?$/s.exec(text) ?? [];
@@ -84,7 +84,7 @@ export function readAnswer(sdk: keyof typeof sdks, { status, text }: SdkAnswer):
   };
 }
 
-/** `serverError(statusCode:message:)`: the message is read of `error`, or of `message`. */
+/** `serverError(statusCode:message:)` reads the message from `error` or `message`. */
 export function readRefusal({ status, text }: SdkAnswer): readonly [number, string] {
   const body: unknown = JSON.parse(text);
   const message = pick(body, "error") ?? pick(body, "message");
@@ -114,7 +114,7 @@ function readMember(
   const isInteger = typeof value === "number" && Number.isInteger(value) && value <= largest;
   const isRight = kind === "integer" ? isInteger : typeof value === kind;
   if (!isRight) throw new Error(`${name} is no ${kind}: ${JSON.stringify(value)}`);
-  // It was found to be one of these.
+  // The checks above allow only these types.
   return value as string | number | boolean;
 }
 

@@ -1,15 +1,15 @@
 /**
- * What the public SDKs send, by their sources: the names and forms of DeviceFingerprint.swift and
- * APIClient.swift (dynalinks-ios-sdk 1.0.4), and of APIClient.kt (dynalinks-android-sdk 1.0.0 to
- * 1.0.3, which differ in how they read Google Play's referrer alone). The SDKs for Flutter and
- * React Native send what these two do, for they have them inside: React Native's 1.0.0 the Android
- * SDK of 1.0.0, Flutter's 1.0.4 that of 1.0.3. The values are made up.
+ * Requests of the public SDKs, by their sources: DeviceFingerprint.swift and APIClient.swift
+ * (dynalinks-ios-sdk 1.0.4), and APIClient.kt (dynalinks-android-sdk 1.0.0 to 1.0.3, which differ
+ * only in how they read Google Play's referrer). The SDKs for Flutter and React Native contain
+ * these two: React Native 1.0.0 has Android 1.0.0, and Flutter 1.0.4 has Android 1.0.3. The values
+ * are made up.
  */
 
 export type SdkRequest = {
   readonly path: "/links/attribute" | "/fingerprints/match";
   readonly headers: Readonly<Record<string, string>>;
-  /** As text: the order and the form of its members are the SDK's. */
+  /** The exact text, as the SDK writes its members in this order and form. */
   readonly body: string;
 };
 
@@ -21,7 +21,7 @@ const iosHeaders = {
   "Accept-Encoding": "gzip, deflate, br",
 };
 
-/** OkHttp adds the charset to what is written without one, and asks for gzip by itself. */
+/** OkHttp adds the charset and accepts gzip by itself. */
 const androidHeaders = {
   "Content-Type": "application/json; charset=utf-8",
   Accept: "application/json",
@@ -41,7 +41,7 @@ export const iosFirstLaunch: SdkRequest = {
     '"app_version":"1.0","app_build":"1","simulator":false},"platform":"ios"}',
 };
 
-/** Optionals that are nil are left out. */
+/** Optional values that are nil are omitted. */
 export const iosFirstLaunchBare: SdkRequest = {
   path: "/fingerprints/match",
   headers: iosHeaders,
@@ -58,7 +58,7 @@ export function iosOpened(url: string): SdkRequest {
   return { path: "/links/attribute", headers: iosHeaders, body };
 }
 
-/** A deferred one is what Google Play's referrer has brought. */
+/** A deferred link comes from Google Play's referrer. */
 export function androidOpened(url: string, isDeferred: boolean): SdkRequest {
   const body = JSON.stringify({ url, platform: "android", is_deferred: isDeferred });
   return { path: "/links/attribute", headers: androidHeaders, body };
