@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { openShop } from "./shop.ts";
 import type { Result, Task } from "./task.ts";
 
-/** What this key may do, what it may not, and a master key's projects. */
+/** Tasks about the rights of a key, and the projects of a master key. */
 
 const linksOnly = [
   "links.index",

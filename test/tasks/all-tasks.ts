@@ -2,7 +2,7 @@ import { access } from "./access.ts";
 import { anything } from "./anything.ts";
 import { apps } from "./apps.ts";
 import { changing } from "./changing.ts";
-import { elsewhere } from "./elsewhere.ts";
+import { onRemoteServer } from "./on-remote-server.ts";
 import { firstDay } from "./first-day.ts";
 import { finding } from "./finding.ts";
 import { history } from "./history.ts";
@@ -26,7 +26,7 @@ export const tasks: readonly Task[] = [
   pages,
   history,
   access,
-  elsewhere,
+  onRemoteServer,
   setup,
   firstDay,
 ].flat();

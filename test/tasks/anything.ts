@@ -3,7 +3,7 @@ import { listPaths } from "./finding.ts";
 import { openShop } from "./shop.ts";
 import type { Task } from "./task.ts";
 
-/** Links that are found by what they lead to, what they open, or by a word. */
+/** Tasks that find links by destination, app or word. */
 
 const one = "one list answers it";
 
@@ -97,7 +97,7 @@ export const anything: readonly Task[] = [
     because: "the file is made, and read",
   },
   {
-    sentence: "Do any links lead to old.acme.example?",
+    sentence: "Do any links go to old.acme.example?",
     start: openShop,
     setting: { isRemote: true },
     script: async ({ call }) => {

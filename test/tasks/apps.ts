@@ -3,7 +3,7 @@ import { sha256 } from "../contract/sample-link.ts";
 import { openShop } from "./shop.ts";
 import type { Task } from "./task.ts";
 
-/** The apps that links open. */
+/** Tasks about the apps that links open. */
 
 const asked = "the form that asks is a part of the call";
 const whole = "the sentence has all of it";

@@ -1,4 +1,4 @@
-/** When the days begin and end that a person means by a few words, as filters take it. */
+/** The start and end of periods such as "this month", in the form of filters. */
 export function readDays(now: number): ReadonlyMap<string, Days> {
   const today = new Date(now);
   const [year, month, day] = [today.getUTCFullYear(), today.getUTCMonth(), today.getUTCDate()];

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { openShop } from "./shop.ts";
 import type { Task } from "./task.ts";
 
-/** One link that becomes another. */
+/** Tasks that change one link. */
 
 export const changing: readonly Task[] = [
   {

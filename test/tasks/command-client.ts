@@ -4,7 +4,7 @@ import { decideOnPage } from "../support/mcp-http.ts";
 import type { Seat } from "./run-task.ts";
 import type { Line, Setting } from "./task.ts";
 
-/** The built command over stdio, with a data folder of its own, and a person before its client. */
+/** A client of the built command over stdio, with a separate data folder and a user. */
 
 type CommandClient = Pick<Seat, "client" | "asked" | "approve" | "join" | "isUntouched"> & {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
@@ -37,7 +37,7 @@ export async function connectCommand(
       readResource: (uri) => client.readResource({ uri }),
       readInstructions: () => client.getInstructions(),
     },
-    join: () => Promise.reject(new Error("nobody else is there")),
+    join: () => Promise.reject(new Error("this seat has only one client")),
     approve: (url) => decideOnPage(url, "approve"),
     isUntouched: () => false,
     [Symbol.asyncDispose]: async () => {

@@ -12,7 +12,7 @@ import type { Seat } from "./run-task.ts";
 import { slowDown } from "./slow-jobs.ts";
 import type { Place, Setting } from "./task.ts";
 
-/** A client before the embedded service, on a new project. */
+/** A client of the embedded service, with a new project. */
 
 const second = 1000;
 
@@ -42,7 +42,7 @@ export async function openEmbeddedSeat(era: Era, setting: Setting = {}): Promise
       asked.push((await assistant.visit(url)).html);
       await assistant.press(url, "approve");
     },
-    // What the assistant remembers of plans and jobs is in no other task's way, an act is.
+    // Plans and jobs do not affect other tasks, but changes of the project do.
     isUntouched: () => assistant.writes.length === 0,
     [Symbol.asyncDispose]: async () => {
       expect(assistant.reported).toEqual([]);
@@ -51,7 +51,7 @@ export async function openEmbeddedSeat(era: Era, setting: Setting = {}): Promise
   };
 }
 
-/** From one call to the next a model thinks, so that each is of its own time. */
+/** Lets time pass between calls, as a model would think. */
 function letTimePass(client: AssistantClient, advance: AssistantWorld["advance"]): AssistantClient {
   const callTool: AssistantClient["callTool"] = (...call) => {
     advance(second);
@@ -62,7 +62,7 @@ function letTimePass(client: AssistantClient, advance: AssistantWorld["advance"]
 
 function openPlace(world: World): Place {
   const api: Place["api"] = (method, path, body) => {
-    // A minute's budget is none of a start state's business.
+    // Creating the start state must not use up the rate limit.
     world.advance(second);
     return world.call(method, path, body && { body });
   };

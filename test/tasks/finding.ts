@@ -3,7 +3,7 @@ import { beginOf } from "./provenance.ts";
 import { openShop } from "./shop.ts";
 import type { Result, Task } from "./task.ts";
 
-/** Questions about links that are there. */
+/** Tasks that ask about existing links. */
 
 export const finding: readonly Task[] = [
   {

@@ -3,14 +3,14 @@ import { expect } from "vitest";
 import { visitAt } from "../support/link-host.ts";
 import type { Task } from "./task.ts";
 
-/** The command as a client starts it, on an empty folder: what it hands out opens at once. */
+/** Tasks with the command on an empty folder, whose addresses must open at once. */
 
 const setting = { isStdio: true } as const;
 const page = "<h1>Boats</h1>{% store_buttons %}";
 
 export const firstDay: readonly Task[] = [
   {
-    sentence: "Give me an address that leads to https://www.acme.example/boats",
+    sentence: "Give me an address that opens https://www.acme.example/boats",
     setting,
     script: async ({ call }) => {
       const { link } = await call("create_link", { url: "https://www.acme.example/boats" });
@@ -61,7 +61,7 @@ export const firstDay: readonly Task[] = [
   },
 ];
 
-/** As a browser on the same machine does. */
+/** Opens an address as a browser on the same machine does. */
 function open(address: string) {
   const { host, port, pathname } = new URL(address);
   return visitAt(Number(port), pathname, { host });

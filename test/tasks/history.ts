@@ -4,7 +4,7 @@ import { compose } from "./provenance.ts";
 import { openShop } from "./shop.ts";
 import type { Assistant, Task } from "./task.ts";
 
-/** What was done before, by whom, and how it is taken back. */
+/** Tasks about earlier changes, their authors and undoing them. */
 
 const oneAct = "what is undone is the last act, which needs no name";
 const sheet = "path,name\nautumn,Autumn\nwinter,Winter";
@@ -63,7 +63,7 @@ export const history: readonly Task[] = [
     because: "one list answers it",
   },
   {
-    sentence: "Somebody deleted the help link. Bring it back",
+    sentence: "Someone deleted the help link. Bring it back",
     start: openShop,
     colleague: ({ call }) => call("delete_link", { id: "help" }),
     script: async ({ call }) => {

@@ -3,7 +3,7 @@ import { compose } from "./provenance.ts";
 import { openShop } from "./shop.ts";
 import type { Result, Task } from "./task.ts";
 
-/** Links that are not there yet. */
+/** Tasks that create links. */
 
 const sheet = [
   "path,name,url",
@@ -13,7 +13,7 @@ const sheet = [
 
 export const making: readonly Task[] = [
   {
-    sentence: "Make a link called Winter sale that leads to https://www.acme.example/winter",
+    sentence: "Make a link called Winter sale that goes to https://www.acme.example/winter",
     start: openShop,
     script: async ({ call }) => {
       const url = "https://www.acme.example/winter";
@@ -61,7 +61,7 @@ export const making: readonly Task[] = [
     because: "the sentence has all of it",
   },
   {
-    sentence: "Set up /plans to lead to https://www.acme.example/prices; replace what is there",
+    sentence: "Point /plans to https://www.acme.example/prices, and replace the old one",
     start: openShop,
     script: ({ call }) =>
       call("upsert_link", { path: "plans", url: "https://www.acme.example/prices" }),
@@ -117,8 +117,7 @@ export const making: readonly Task[] = [
     because: "many links are shown before they are made",
   },
   {
-    sentence:
-      "What would people meet on a link to https://www.acme.example/new? Do not make it yet",
+    sentence: "What would people see on a link to https://www.acme.example/new? Do not make it yet",
     start: openShop,
     script: async ({ call }) => {
       const { visits } = await call("explain_link", { url: "https://www.acme.example/new" });
@@ -132,7 +131,7 @@ export const making: readonly Task[] = [
     because: "one question answers it",
   },
   {
-    sentence: "Make a link promo that leads to https://www.acme.example/offer",
+    sentence: "Make a link promo that goes to https://www.acme.example/offer",
     start: openShop,
     script: async ({ call }) => {
       const url = "https://www.acme.example/offer";
@@ -143,7 +142,7 @@ export const making: readonly Task[] = [
       expect(await find("promo")).toMatchObject({ url: "https://www.acme.example/promo" });
     },
     least: 1,
-    because: "the path is taken, which the person is told before anything is replaced",
+    because: "the path is taken, and the user must know that before anything is replaced",
   },
   {
     sentence: "Make a link kids to https://www.acme.example/kids for com.acme.shopp on iPhones",
@@ -152,7 +151,7 @@ export const making: readonly Task[] = [
       const link = { path: "kids", url: "https://www.acme.example/kids" };
       const ios_app = { bundle_id: "com.acme.shopp" };
       const { error } = await call("create_link", { ...link, ios_app });
-      // Asked which app is meant, the person says yes to the one that is named.
+      // The user confirms the app that the assistant suggests.
       expect(error.problems[0].fix).toContain('did you mean "Acme Shop" (com.acme.shop)?');
       return call("create_link", { ...link, ios_app: { bundle_id: "com.acme.shop" } });
     },

@@ -3,7 +3,7 @@ import { openShop } from "./shop.ts";
 import type { Assistant, Task } from "./task.ts";
 import { compose, beginOf, endOf } from "./provenance.ts";
 
-/** What happens to several links at once. */
+/** Tasks that change several links at once. */
 
 const byName = (value: string) => [{ field: "name", condition: "cont", value }];
 const sheet = "path,name\nswim,Swim\nbike,Bike\nrun,Run\nwalk,Walk";
@@ -148,7 +148,7 @@ export const many: readonly Task[] = [
   },
 ];
 
-/** The assistant shows what the plan says, and does it. */
+/** The assistant shows the plan and applies it. */
 export async function planAndApply({ call }: Assistant, args: object) {
   const { plan } = await call("plan_links", args);
   return (await call("apply_plan", { plan_id: plan.id })).job;

@@ -3,7 +3,7 @@ import { planAndApply } from "./many.ts";
 import { openShop } from "./shop.ts";
 import type { Task } from "./task.ts";
 
-/** Things as people name them: by an address without its scheme, by an app's name. */
+/** Tasks that name links and apps as people do, such as by an address without its scheme. */
 
 const named = "what the person says is a name of it";
 
@@ -38,10 +38,10 @@ export const naming: readonly Task[] = [
       expect(told).toContain('is "Spring sale"');
     },
     least: 1,
-    because: "the refusal says which host is ours, and what is there",
+    because: "the refusal says which host is ours and which links it has",
   },
   {
-    sentence: "Shorten http://default.localhost:8787/spring. Call what is there now Spring offers",
+    sentence: "Shorten http://default.localhost:8787/spring. Call the existing link Spring offers",
     start: openShop,
     earlier: async ({ call }) =>
       (await call("shorten_link", { url: "http://default.localhost:8787/spring" })).link,

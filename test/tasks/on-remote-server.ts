@@ -3,11 +3,11 @@ import { planAndApply } from "./many.ts";
 import { openShop } from "./shop.ts";
 import type { Task } from "./task.ts";
 
-/** The same in front of a deployment elsewhere. */
+/** Tasks on a remote server. */
 
 const setting = { isRemote: true } as const;
 
-export const elsewhere: readonly Task[] = [
+export const onRemoteServer: readonly Task[] = [
   {
     sentence: "Where does promo lead?",
     start: openShop,

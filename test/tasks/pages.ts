@@ -3,7 +3,7 @@ import { compose } from "./provenance.ts";
 import { openShop } from "./shop.ts";
 import type { Place, Task } from "./task.ts";
 
-/** The page that visitors of a link see. */
+/** Tasks about the page that visitors of a link see. */
 
 const one = "<p>One</p>{% store_buttons %}";
 const two = "<p>Two</p>{% store_buttons %}";
@@ -87,7 +87,7 @@ export const pages: readonly Task[] = [
     sentence: `How would the spring link look with ${one}?`,
     start: openShop,
     script: ({ call }) => call("preview_template", { body: one, link_id: "spring" }),
-    // Where nothing listens, the page itself comes.
+    // Without a listening process, the page itself is returned.
     check: ({ told }) => expect(told.preview_url ?? told.html).toMatch(/\/preview\/[\w-]{22}$|One/),
     least: 1,
     because: "a link is named as people name it, and a person sees the page",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { beginOf, compose, createProvenance, endOf, type Provenance } from "./provenance.ts";
 
-/** The harness of the tasks: no script says what a model could not have known. */
+/** Tests of the provenance check: a script may only use what a model could have known. */
 
 const now = Date.UTC(2026, 0, 15);
 const nowhere = "is in no sentence, no schema and no earlier result";
@@ -12,7 +12,7 @@ function read(sentence: string): Provenance {
   return provenance;
 }
 
-test("what is in the sentence, a schema or a result goes through as it is", () => {
+test("the provenance check accepts values from the sentence, a schema or a result", () => {
   const provenance = read("Make a link for the Spring sale to https://acme.example/spring");
   const args = { path: "spring-sale", url: "https://acme.example/spring", limit: 20 };
   expect(provenance.settle(args)).toEqual(args);
@@ -35,14 +35,14 @@ test.each([
   expect(() => read("Make a link for the spring sale").settle(args)).toThrow(nowhere);
 });
 
-test("a person counts in words", () => {
+test("the provenance check accepts numbers that the sentence has as words", () => {
   const provenance = read("Show the three links that nobody clicked");
   expect(provenance.settle({ limit: 3 })).toEqual({ limit: 3 });
   expect(provenance.settle({ limit: 0 })).toEqual({ limit: 0 });
   expect(() => provenance.settle({ limit: 4 })).toThrow(nowhere);
 });
 
-test("a text that is put together has words that were read, or of the page's language", () => {
+test("the provenance check accepts composed text of known words and page syntax", () => {
   const provenance = read("Make the buttons #0a7d33 and call a.example/b the Winter page");
   const css = ".buttons { background: #0a7d33 }";
   expect(provenance.settle({ path: compose(css) })).toEqual({ path: css });
@@ -54,7 +54,7 @@ test("a text that is put together has words that were read, or of the page's lan
   );
 });
 
-test("a day is one that the sentence names", () => {
+test("the provenance check accepts only days that the sentence names", () => {
   const provenance = read("Export everything from this month");
   expect(provenance.settle({ url: [beginOf("this month"), endOf("this month")] })).toEqual({
     url: ["2026-01-01", "2026-02-01"],

@@ -1,33 +1,33 @@
 import { readDays } from "./calendar.ts";
 
 /**
- * Where each word of an argument comes from. A script may only say what a model could have known
- * at that point: the sentence, the list of tools with the instructions, and the results so far.
+ * Checks where each word of an argument comes from. A script may only use what a model could have
+ * known: the sentence, the list of tools with the instructions, and the results so far.
  */
 
 export type Provenance = {
-  /** Takes note of a text or of JSON: its keys and its leaves. */
+  /** Adds a text, or the keys and values of JSON, to the known words. */
   readonly learn: (seen: unknown) => void;
-  /** The arguments as they are sent; throws where one of them comes from nowhere. */
+  /** Returns the arguments to send. Throws if the source of a value is unknown. */
   readonly settle: (args: object) => Readonly<Record<string, unknown>>;
 };
 
 const derived = Symbol("derived");
 
-/** What a model makes out of what it has read; the harness knows how, and checks it. */
+/** A value that a model derives from known words in a way that is checked. */
 type Derived = { readonly [derived]: "words" | "begin" | "end"; readonly text: string };
 
-/** A text that is put together: each of its words was read, or is one of a page's own language. */
+/** A composed text. Each word must be known or part of the syntax of a page. */
 export function compose(text: string): Derived {
   return { [derived]: "words", text };
 }
 
-/** When a time begins that the sentence names ("this month"). */
+/** The start of a period that the sentence names ("this month"). */
 export function beginOf(phrase: string): Derived {
   return { [derived]: "begin", text: phrase };
 }
 
-/** When it is over. */
+/** The end of such a period. */
 export function endOf(phrase: string): Derived {
   return { [derived]: "end", text: phrase };
 }
@@ -47,7 +47,7 @@ export function createProvenance(sentence: string, now: number): Provenance {
       if (strays.length > 0) refuse(strays.join(", "));
       return text;
     }
-    // The day itself is in every client's own prompt; which days are meant the person said.
+    // Today's date is in every client's prompt. The sentence says which days are meant.
     const days = readDays(now).get(text);
     if (days === undefined || !fold(sentence).includes(fold(text))) return refuse(text);
     return days[kind];
@@ -58,7 +58,7 @@ export function createProvenance(sentence: string, now: number): Provenance {
     if (typeof value === "string") return value === "" || has(value) ? value : refuse(value);
     if (typeof value === "number") return has(String(value)) ? value : refuse(String(value));
     if (Array.isArray(value)) return value.map(settleValue);
-    // Yes, no and nothing are in the type of every schema that takes them.
+    // The type of a schema already allows true, false and null.
     if (typeof value !== "object" || value === null) return value;
     const members = Object.entries(value);
     return Object.fromEntries(
@@ -68,12 +68,12 @@ export function createProvenance(sentence: string, now: number): Provenance {
 
   return {
     learn,
-    // An object is settled as one.
+    // The members of an object are checked together.
     settle: (args) => settleValue(args) as Readonly<Record<string, unknown>>,
   };
 }
 
-/** What any model knows of the languages of a page and of a file, whatever it has read. */
+/** The syntax of pages and files that every model knows. */
 const language = new Set(
   (
     "a b p h1 h2 div span class style img src href html body main css http https rem px em " +
@@ -89,7 +89,7 @@ function countWords(sentence: string): readonly string[] {
   );
 }
 
-/** In lower case, every run of other signs a space: "spring-sale" is in "the Spring sale". */
+/** Lower case, with other characters as spaces: "spring-sale" matches "the Spring sale". */
 function fold(text: string): string {
   return ` ${
     text

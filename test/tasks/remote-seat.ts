@@ -4,7 +4,7 @@ import { connectCommand } from "./command-client.ts";
 import type { Seat } from "./run-task.ts";
 import type { Line, Place, Setting } from "./task.ts";
 
-/** A client of the built command, which speaks to another `serve` with a key of a new project. */
+/** A client of the built command, which uses a remote `serve` with a key of a new project. */
 export async function openRemoteSeat(
   { serving, addTenant }: Ground,
   line: Line,

@@ -4,7 +4,7 @@ import { compose } from "./provenance.ts";
 import { openShop } from "./shop.ts";
 import type { Assistant, Task } from "./task.ts";
 
-/** Many links, each to another value by the same rule. */
+/** Tasks that change many links by one rule. */
 
 const because = "what happens to many links is shown before it is done";
 const isSpring = [{ field: "name", condition: "cont", value: "spring" }];

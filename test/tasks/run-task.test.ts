@@ -4,7 +4,7 @@ import { runTask, type Spent } from "./run-task.ts";
 import { openShop } from "./shop.ts";
 import type { Script, Task } from "./task.ts";
 
-/** The harness of the tasks: what it counts, and what no script gets by it. */
+/** Tests of the task runner: what it counts and what it rejects. */
 
 const frame = {
   sentence: "Rename the summer link to Beach",
@@ -22,7 +22,7 @@ async function run(script: Script, more: Partial<Task> = {}): Promise<Spent> {
 
 const rename: Script = ({ call }) => call("update_link", { id: "summer", name: "Beach" });
 
-test("calls are counted, and the bytes that a model writes and reads", async () => {
+test("a task run counts calls and the bytes that a model writes and reads", async () => {
   const { calls, written, read, tools } = await run(async (assistant, before) => {
     await assistant.call("get_link", { id: "summer" });
     return rename(assistant, before);
@@ -32,7 +32,7 @@ test("calls are counted, and the bytes that a model writes and reads", async () 
   expect(read).toBeGreaterThan(200);
 });
 
-test("what came earlier in the conversation is known, and not counted", async () => {
+test("a task run knows earlier calls of the conversation but does not count them", async () => {
   const { calls } = await run(({ call }, { id }) => call("update_link", { id, name: "Beach" }), {
     earlier: async ({ call }) => (await call("get_link", { id: "summer" })).link,
   });
@@ -40,16 +40,16 @@ test("what came earlier in the conversation is known, and not counted", async ()
 });
 
 test.each([
-  ["a value that nobody has said", { id: "summer", name: "Lagoon" }, "Lagoon"],
-  ["a path that only the start knows", { id: "promo", name: "Beach" }, "promo"],
-  ["an argument that no schema has", { id: "summer", sobriquet: "Beach" }, "sobriquet"],
-])("%s fails the task before it is sent", async (_, args, stray) => {
+  ["a value without a source", { id: "summer", name: "Lagoon" }, "Lagoon"],
+  ["a path that only the start state contains", { id: "promo", name: "Beach" }, "promo"],
+  ["an argument that is in no schema", { id: "summer", sobriquet: "Beach" }, "sobriquet"],
+])("%s fails a task before it is sent", async (_, args, stray) => {
   await expect(run(({ call }) => call("update_link", args))).rejects.toThrow(
     `"${stray}" is in no sentence, no schema and no earlier result`,
   );
 });
 
-test("what one conversation has read, another does not know", async () => {
+test("results of one conversation are unknown in another", async () => {
   const found: string[] = [];
   const colleague: Script = async ({ call }) => {
     found.push((await call("get_link", { id: "summer" })).link.id);
@@ -58,12 +58,12 @@ test("what one conversation has read, another does not know", async () => {
   await expect(run(script, { colleague })).rejects.toThrow("no earlier result");
 });
 
-test("a tool that is not listed fails the task", async () => {
+test("calling a tool that is not listed fails a task", async () => {
   await expect(run(({ call }) => call("rename_link", { id: "summer" }))).rejects.toThrow(
     "a model calls what it has seen",
   );
 });
 
-test("a task whose end is another than was asked for fails", async () => {
+test("a task with a wrong final state fails", async () => {
   await expect(run(({ call }) => call("get_link", { id: "summer" }))).rejects.toThrow("Beach");
 });

@@ -4,13 +4,13 @@ import type { ToolResult } from "../support/mcp-clients.ts";
 import { createProvenance } from "./provenance.ts";
 import type { Assistant, End, Place, Task } from "./task.ts";
 
-/** Lets a task's script talk to a client, counts what it took, and looks at how it ended. */
+/** Runs a task's script with a client, counts its calls and checks its final state. */
 
 export type Spent = {
   /** In their order. */
   readonly tools: readonly string[];
   readonly calls: number;
-  /** What the model wrote, and what it read, in bytes. */
+  /** The bytes that the model wrote and read. */
   readonly written: number;
   readonly read: number;
 };
@@ -20,22 +20,22 @@ type Client = Pick<AssistantClient, "readResource" | "readInstructions"> & {
   readonly listTools: () => Promise<readonly { readonly name: string }[]>;
 };
 
-/** A client before a deployment, and the person beside it. */
+/** A client of a server, and its user. */
 export type Seat = {
   readonly client: Client;
   /** A client with another key. */
   readonly join: () => Promise<Client>;
   readonly place: Place;
-  /** What the person was shown, each time. */
+  /** Every text that was shown to the user. */
   readonly asked: readonly string[];
-  /** The person opens a page and says yes. */
+  /** Opens a page as the user and approves. */
   readonly approve: (url: string) => Promise<void>;
-  /** Whether the project is known to be as it was at the start. */
+  /** Whether the project is known to be unchanged. */
   readonly isUntouched: () => boolean;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-/** What the task is to find there is there. */
+/** Creates the start state of the task. */
 export async function runTask(task: Task, seat: Seat): Promise<Spent> {
   if (task.colleague !== undefined) {
     const other = await listen(task, { ...seat, client: await seat.join() });
@@ -56,7 +56,7 @@ export async function runTask(task: Task, seat: Seat): Promise<Spent> {
   };
 }
 
-/** The assistant has read the list of tools, and what the server says of itself. */
+/** The words of the tool list and the server's instructions, which the assistant has read. */
 async function listen({ sentence, setting = {} }: Task, seat: Seat) {
   const { client, place, approve } = seat;
   const provenance = createProvenance(sentence, place.now());

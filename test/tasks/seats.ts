@@ -5,14 +5,14 @@ import { runTask, type Seat, type Spent } from "./run-task.ts";
 import { openStdioSeat } from "./stdio-seat.ts";
 import type { Line, Setting, Task } from "./task.ts";
 
-/** It is as a task with this start and this setting is to find it. */
+/** A seat with the start state and setting of a task. */
 type Kept = {
   readonly start: Task["start"];
   readonly setting: string;
   readonly seat: Seat;
 };
 
-/** Runs each task before a new project, or before one that a task has only looked at. */
+/** Runs each task with a new project, or with one that an earlier task did not change. */
 export function createSeats(line: Line, readGround: () => Ground) {
   const untouched: Kept[] = [];
 

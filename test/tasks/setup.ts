@@ -2,9 +2,9 @@ import { expect } from "vitest";
 import { openShop } from "./shop.ts";
 import type { Place, Result, Task } from "./task.ts";
 
-/** Whether all is well, and what mends it. */
+/** Tasks that find and fix problems. */
 
-/** A shop with mistakes as people make them. */
+/** A shop with typical mistakes. */
 async function openFaulty(place: Place): Promise<void> {
   await openShop(place);
   await place.plant({ path: "flyer", url: "http://www.acme.example/flyer" });
@@ -30,7 +30,7 @@ export const setup: readonly Task[] = [
     because: "one look at the whole project answers it",
   },
   {
-    sentence: "Look for mistakes, and mend what you can mend by yourself",
+    sentence: "Look for mistakes, and fix what you can fix by yourself",
     start: openFaulty,
     script: async ({ call }) => {
       const { audit } = await call("audit_links");
@@ -86,7 +86,7 @@ export const setup: readonly Task[] = [
     because: "one look at the whole project answers it",
   },
   {
-    sentence: "Look for http addresses among our links, and mend them",
+    sentence: "Look for http addresses among our links, and fix them",
     start: openFaulty,
     script: async ({ call }) => {
       const { audit } = await call("audit_links");

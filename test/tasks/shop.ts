@@ -1,7 +1,7 @@
 import { sha256 } from "../contract/sample-link.ts";
 import type { PlantedLink, Place } from "./task.ts";
 
-/** The project of most tasks: a shop with its apps, and links of several ages. */
+/** The project of most tasks: a shop with apps and links of several ages. */
 
 const shopApps = {
   ios_app: { bundle_id: "com.acme.shop" },

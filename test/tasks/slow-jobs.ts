@@ -2,8 +2,8 @@ import type { AssistantClient, AssistantWorld } from "../support/assistant-world
 import { waitUntil } from "../support/clock.ts";
 
 /**
- * A client whose jobs take a while: `apply_plan` answers when the first row is done, with how far
- * the job is, as it does after its twenty seconds.
+ * A client with slow jobs: `apply_plan` returns the progress once the first row is done, as it
+ * otherwise does after twenty seconds.
  */
 export function slowDown(assistant: AssistantWorld, spacing_ms: number): AssistantClient {
   const readJob = async () => (await assistant.callTool("list_jobs")).structured.jobs[0];
@@ -20,7 +20,7 @@ export function slowDown(assistant: AssistantWorld, spacing_ms: number): Assista
       void answer.finally(() => (isAnswered = true));
       await waitUntil(async () => (await readJob()).state === "cancelled");
       await waitUntil(() => {
-        // The row whose turn comes next finds it out.
+        // The next row notices that.
         assistant.advance(spacing_ms);
         return isAnswered;
       });

@@ -2,7 +2,7 @@ import { connectCommand } from "./command-client.ts";
 import type { Seat } from "./run-task.ts";
 import type { Line, Setting } from "./task.ts";
 
-/** A client that has started the built command on an empty folder, as on a person's first day. */
+/** A client that has started the built command on an empty folder, as on a user's first day. */
 export async function openStdioSeat(line: Line, setting: Setting): Promise<Seat> {
   const place = { api: refuse, plant: refuse, now: Date.now };
   return { ...(await connectCommand(line, setting, { WAYPOST_PORT: "0" })), place };

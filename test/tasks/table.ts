@@ -1,7 +1,7 @@
 import type { Spent } from "./run-task.ts";
 import type { Task } from "./task.ts";
 
-/** What every task took, as a table to be read. */
+/** Writes a table of the calls and bytes of every task. */
 
 export type Done = { readonly task: Task; readonly spent: Spent };
 

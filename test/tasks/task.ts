@@ -2,70 +2,70 @@ import type { Mode } from "../../src/mcp/approval/mode.ts";
 import type { Scope } from "../../src/contract/scopes-and-roles.ts";
 import type { Reply } from "../support/world.ts";
 
-/** The official clients, each with the newest revision that it speaks. */
+/** The official clients, each with the newest MCP revision it supports. */
 export const lines = ["modern", "v1"] as const;
 export type Line = (typeof lines)[number];
 
-/** One plain sentence of a person, what it finds, who answers it, and how its end is told. */
+/** A task: the user's sentence, the start state, the script and the check of its result. */
 export type Task = {
-  /** What the person says. */
+  /** The user's sentence. */
   readonly sentence: string;
-  /** What there is before. */
+  /** The start state. */
   readonly start?: (place: Place) => Promise<void>;
-  /** What somebody else does before, with an assistant and a key of their own. */
+  /** Earlier calls of another user with a different assistant and key. */
   readonly colleague?: Script;
-  /** Earlier in the same conversation: it is not counted, and the assistant has read it. */
+  /** Earlier calls of the same conversation. They are known but not counted. */
   readonly earlier?: Script;
-  /** The assistant. What it returns is what it tells the person. */
+  /** The assistant's calls. Its result is the reply to the user. */
   readonly script: Script;
-  /** Looks at the store, and at what the person was told. */
+  /** Checks the data and the reply to the user. */
   readonly check: (end: End) => Promise<void> | void;
-  /** No tools could do it in fewer calls, and why that is so. */
+  /** The lowest possible number of calls, and the reason. */
   readonly least: number;
   readonly because: string;
   readonly setting?: Setting;
 };
 
-/** The embedded service, an owner's key and a form in the client, unless a task says otherwise. */
+/** By default the embedded service, an owner's key and a form in the client. */
 export type Setting = {
-  /** The deployment is another process, which knows of none of our own conditions. */
+  /** The server is another process, without Waypost's own conditional requests. */
   readonly isRemote?: boolean;
-  /** The built command on an empty folder, by the machine's own clock. */
+  /** The built command on an empty folder, with the machine's clock. */
   readonly isStdio?: boolean;
   readonly mode?: Mode;
-  /** What the key may do; left out, everything. */
+  /** The scopes of the key. By default all of them. */
   readonly scopes?: readonly Scope[];
   readonly isMaster?: boolean;
-  /** Where the person says yes: in a form of the client, or on a page in a browser. */
+  /** Where the user approves: in a form of the client or on a page in a browser. */
   readonly person?: "form" | "page";
-  /** Jobs wait between their rows, until the test lets time pass. */
+  /** Jobs wait between rows until the test lets time pass. */
   readonly isSlow?: boolean;
-  /** Tools that the assistant knows of from before, whether they are listed or not. */
+  /** Tools that the assistant already knows, even if they are not listed. */
   readonly remembers?: readonly string[];
 };
 
-/** `before` is what the script of the conversation until then has returned. */
+/** `before` is the result of the earlier script of the conversation. */
 export type Script = (assistant: Assistant, before: Result) => Promise<unknown>;
 
 export type Assistant = {
-  /** The tool's result, as the model reads it. Each argument must come from somewhere. */
+  /** Calls a tool and returns its result. Each argument needs a known source. */
   readonly call: (tool: string, args?: object) => Promise<Result>;
-  /** The text of a resource; counted as a call. */
+  /** Reads the text of a resource, which counts as a call. */
   readonly read: (uri: string) => Promise<string>;
-  /** Shows the person an address, who opens it and says yes there. */
+  /** Shows the user an address, who opens it and approves there. */
   readonly show: (url: string) => Promise<void>;
 };
 
-// Scripts read results as freely as a model would.
+// Results have no fixed type, as for a model.
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Result = any;
 
 type Answer = Pick<Reply, "status" | "body">;
 
-/** The deployment of a task, through its API, and what no API can set. */
+/** The server of a task: its API, and settings that the API does not have. */
 export type Place = {
   readonly api: (method: string, path: string, body?: object) => Promise<Answer>;
-  /** Makes a link as it would be after some time. */
+  /** Creates a link of a given age and number of clicks. */
   readonly plant: (link: PlantedLink) => Promise<string>;
   readonly now: () => number;
 };
@@ -73,19 +73,19 @@ export type Place = {
 export type PlantedLink = {
   readonly path: string;
   readonly clicks?: number;
-  /** How many days ago it was made. */
+  /** The age of the link in days. */
   readonly age?: number;
   readonly created_via?: "api" | "console";
   readonly [field: string]: unknown;
 };
 
 export type End = Place & {
-  /** What the script told. */
+  /** The script's reply to the user. */
   readonly told: Result;
-  /** What the person was shown before each yes. */
+  /** The texts that the user saw before each approval. */
   readonly asked: readonly string[];
-  /** A link's fields by its path, as the API has them; undefined where there is none. */
+  /** Returns the fields of the link with a path, or undefined if none exists. */
   readonly find: (path: string) => Promise<Result>;
-  /** All links' paths, in their order. */
+  /** Returns the paths of all links in order. */
   readonly paths: () => Promise<readonly string[]>;
 };

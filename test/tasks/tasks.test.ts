@@ -8,11 +8,11 @@ import { shorten, writeTable, type Done } from "./table.ts";
 import { lines } from "./task.ts";
 
 /**
- * What people say, and the calls that it takes. Each task runs with both official clients; which
- * arguments a script may use is the harness's to say (provenance.ts).
+ * What users ask for, and the number of calls it takes. Each task runs with both official clients.
+ * provenance.ts checks the arguments of the scripts.
  */
 
-/** A deployment elsewhere. */
+/** The remote server of tasks that need one. */
 let ground: Ground;
 
 openForAll(
@@ -20,18 +20,21 @@ openForAll(
   (opened) => (ground = opened),
 );
 
-describe.each(lines)("a %s client", (line) => {
+describe.each(lines)("an assistant with a %s client", (line) => {
   const done: Done[] = [];
   const seats = createSeats(line, () => ground);
   afterAll(seats.close);
 
-  test.each(tasks.map((task) => [shorten(task.sentence), task] as const))("%s", async (_, task) => {
-    const spent = await seats.run(task);
-    expect(spent.calls, spent.tools.join(", ")).toBe(task.least);
-    done.push({ task, spent });
-  });
+  test.each(tasks.map((task) => [shorten(task.sentence), task] as const))(
+    "needs the fewest calls for: %s",
+    async (_, task) => {
+      const spent = await seats.run(task);
+      expect(spent.calls, spent.tools.join(", ")).toBe(task.least);
+      done.push({ task, spent });
+    },
+  );
 
-  test("needs at most a tenth more calls than the least possible, over all tasks", () => {
+  test("needs at most a tenth more calls than possible for all tasks together", () => {
     expect(done).toHaveLength(tasks.length);
     if (process.env["TASKS"] === "print") process.stdout.write(writeTable(done));
     expect(sum(done, ({ spent }) => spent.calls)).toBeLessThanOrEqual(
@@ -39,7 +42,7 @@ describe.each(lines)("a %s client", (line) => {
     );
   });
 
-  test("meets every tool", async () => {
+  test("uses every tool in at least one task", async () => {
     const called = new Set(done.flatMap(({ spent }) => spent.tools));
     await using own = await openEmbeddedSeat(line);
     await using master = await openEmbeddedSeat(line, { isMaster: true });
@@ -49,7 +52,7 @@ describe.each(lines)("a %s client", (line) => {
   });
 });
 
-test("no sentence is there twice, and each says why it needs its calls", () => {
+test("every task has a different sentence and a reason for its number of calls", () => {
   const sentences = tasks.map(({ sentence }) => sentence);
   expect(sentences.length).toBeGreaterThanOrEqual(60);
   expect(new Set(sentences).size).toBe(sentences.length);
