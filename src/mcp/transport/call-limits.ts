@@ -2,47 +2,47 @@ import type { SetAlarm } from "../../contract/clock.ts";
 import type { Leaving } from "../../contract/leaving.ts";
 
 /**
- * How many messages this process works on at a time, of one key and of all keys. The others wait
- * for a while, and keys take turns. A long message takes several places, because it is held in
- * memory.
+ * Limits how many messages this process handles at a time, for each key and for all keys. More
+ * messages wait for a while, and keys take turns. A long message counts as several, because it is
+ * held in memory.
  */
 export type CallLimits = {
-  /** Undefined where too many are open already. */
+  /** Undefined if too many messages are open already. */
   readonly open: (key_print: string) => OpenCall | undefined;
-  /** How many are open, of all keys or of one. */
+  /** How many messages are open, of all keys or of one. */
   readonly count: (key_print?: string) => number;
 };
 
 export type OpenCall = {
-  /** Waits for its place; false if none comes free in time, or the client leaves before. */
+  /** Waits until the message may be handled. False if that takes too long, or the client leaves. */
   readonly begin: (left: Leaving, bytes?: number) => Promise<boolean>;
-  /** Gives back the places that it does not need for so many bytes. */
+  /** Returns the places that a message of this size does not need. */
   readonly shrink: (bytes: number) => void;
-  /** Leaves its place to others while the client is asked something. */
+  /** Frees the places while the client is asked a question. */
   readonly rest: () => void;
   readonly end: () => void;
 };
 
 const mostAtWork = 400;
 const mostAtWorkOfKey = 100;
-/** However busy other keys are, each key may do something. */
+/** Each key may run this many, even if other keys use up the rest. */
 const alwaysOfKey = 16;
-/** At work, waiting, or on their way. */
+/** Includes messages that are being handled, that wait, and that are still arriving. */
 const mostOpen = 2500;
 const mostOpenOfKey = 1200;
-/** Less than the time that a client has for its whole request. */
+/** Less than the time that clients wait for a response. */
 const mostWait_ms = 10_000;
-/** Each time that many bytes take one more place. */
+/** A message takes one more place for each of these bytes. */
 export const place_bytes = 64 * 1024;
 
-type Key = { open: number; atWork: number; readonly waiting: Set<Waiting> };
-type Waiting = { readonly places: number; readonly letIn: () => void };
-type All = { open: number; atWork: number };
+type KeyLoad = { open: number; atWork: number; readonly waiting: Set<WaitingMessage> };
+type WaitingMessage = { readonly places: number; readonly letIn: () => void };
+type TotalLoad = { open: number; atWork: number };
 
 export function createCallLimits(setAlarm: SetAlarm): CallLimits {
-  /** The key whose turn is next comes first. */
-  const keys = new Map<string, Key>();
-  const all: All = { open: 0, atWork: 0 };
+  /** In the order of their turns. */
+  const keys = new Map<string, KeyLoad>();
+  const all: TotalLoad = { open: 0, atWork: 0 };
 
   return {
     open: (key_print) => {
@@ -59,10 +59,13 @@ export function createCallLimits(setAlarm: SetAlarm): CallLimits {
     count: (key_print) => (key_print === undefined ? all.open : (keys.get(key_print)?.open ?? 0)),
   };
 
-  /** A key that has its turn comes last afterwards, and is looked at once more. */
+  /**
+   * Starts waiting messages. A key that had its turn moves to the end and is visited again there,
+   * so that it can start another one.
+   */
   function letIn(): void {
     for (const [key_print, key] of keys) {
-      // A long message lets short ones pass.
+      // Short messages need not wait for a long one.
       const next = [...key.waiting].find(({ places }) => fits(places, key, all));
       if (next === undefined) continue;
       keys.delete(key_print);
@@ -72,9 +75,9 @@ export function createCallLimits(setAlarm: SetAlarm): CallLimits {
   }
 }
 
-type Surroundings = { readonly setAlarm: SetAlarm; readonly onLeft: () => void };
+type CallHooks = { readonly setAlarm: SetAlarm; readonly onLeft: () => void };
 
-function openCall(key: Key, all: All, { setAlarm, onLeft }: Surroundings): OpenCall {
+function openCall(key: KeyLoad, all: TotalLoad, { setAlarm, onLeft }: CallHooks): OpenCall {
   let held = 0;
   let hasEnded = false;
   key.open += 1;
@@ -128,7 +131,7 @@ function openCall(key: Key, all: All, { setAlarm, onLeft }: Surroundings): OpenC
   }
 }
 
-function fits(places: number, key: Key, all: All): boolean {
+function fits(places: number, key: KeyLoad, all: TotalLoad): boolean {
   const ofKey = key.atWork + places;
   if (ofKey <= alwaysOfKey) return true;
   return ofKey <= mostAtWorkOfKey && all.atWork + places <= mostAtWork;

@@ -37,32 +37,35 @@ import {
   respondWithError,
 } from "./refusals.ts";
 import { answerUntilEnd } from "./response-end.ts";
-import { createSessions, type Sessions } from "./sessions.ts";
+import { createSessions, type McpSessions } from "./sessions.ts";
 
-/** MCP over HTTP: whose request it is, and which revision of the protocol it speaks. */
+/** Serves MCP over HTTP: identifies the caller, and finds the protocol revision of each request. */
 export type McpHttp = {
   readonly fetch: (request: Request, address?: string, incoming?: Incoming) => Promise<Response>;
   readonly measure: () => ConnectionMeasures;
-  /** Ends what only listens, for good. Calls are answered as before. */
+  /** Ends all streams of notifications and accepts no new ones. Calls still work. */
   readonly endListening: () => void;
-  /** Ends everything; nothing more can come. */
+  /** Ends everything. Later requests are rejected. */
   readonly close: () => Promise<void>;
 };
 
-/** Sessions of earlier revisions, streams of notifications, and calls to be answered. */
+/** The number of open sessions, streams of notifications, and running calls. */
 type ConnectionMeasures = Readonly<Record<"sessions" | "streams" | "calls", number>>;
 
 type HttpOptions = ConnectionOptions & {
   /**
-   * The caller that this bearer token belongs to, or undefined. It fails with a `Problem` where
-   * that cannot be read for now.
+   * The caller with this bearer token, or undefined. Throws a `Problem` if the database is not
+   * available.
    */
   readonly identify: (token: string) => Promise<IdentifiedCaller | undefined>;
-  /** The host names that this server answers to; a foreign web page could name any other one. */
+  /**
+   * The host names of this server. Other names are rejected, because a foreign web page could use
+   * one to reach this server.
+   */
   readonly hostnames: readonly string[];
   readonly clock: Clock;
   readonly setAlarm: SetAlarm;
-  /** Notes an unexpected error where the operator looks, and answers its reference. */
+  /** Logs an unexpected error and returns its reference. */
   readonly report: (error: unknown) => string;
 };
 
@@ -97,7 +100,7 @@ export function createMcpHttp(options: HttpOptions): McpHttp {
     },
   };
 
-  /** Nothing of a request is read before it is known whose it is. */
+  /** The body is read only after the caller is identified. */
   async function admit(request: Request, incoming: Incoming | undefined): Promise<Response> {
     const refusal =
       hostHeaderValidationResponse(request, hostnames) ??
@@ -114,15 +117,15 @@ export function createMcpHttp(options: HttpOptions): McpHttp {
   }
 }
 
-type Received = {
+type IdentifiedRequest = {
   readonly request: Request;
   readonly key: KeyConnections;
   readonly call: OpenCall;
 };
 
-type Parts = {
+type HttpParts = {
   readonly limits: CallLimits;
-  readonly sessions: Sessions;
+  readonly sessions: McpSessions;
   readonly connections: Connections;
 };
 
@@ -130,7 +133,7 @@ async function receive(
   request: Request,
   incoming: Incoming | undefined,
   key: KeyConnections,
-  parts: Parts,
+  parts: HttpParts,
 ): Promise<Response> {
   const call = parts.limits.open(key.key_print);
   if (call === undefined) return refuseCalls();
@@ -141,11 +144,11 @@ async function receive(
 }
 
 async function answer(
-  { body, bytes }: Message,
-  { request, key, call }: Received,
-  { sessions, connections }: Parts,
+  { body, bytes }: ParsedMessage,
+  { request, key, call }: IdentifiedRequest,
+  { sessions, connections }: HttpParts,
 ): Promise<Response> {
-  // It is kept for as long as the session or the stream.
+  // The SDK keeps this message as long as the session or the stream.
   if (bytes > place_bytes && (isListen(body) || isHandshake(body))) return refuseLongOpening();
   if (await isLegacyRequest(request, body)) {
     return sessions.fetch({ owner: key, request, body, call });
@@ -160,16 +163,19 @@ async function answer(
   return answerModern();
 }
 
-type Message = { readonly body: unknown; readonly bytes: number };
+type ParsedMessage = { readonly body: unknown; readonly bytes: number };
 
 const decoder = new TextDecoder();
 
-/** A long message is read once it has its place: the others are parts of their connections. */
+/**
+ * Reads and parses the body. The rest of a long message is read only after it gets its places.
+ * Shorter messages wait unread in their connections.
+ */
 async function readMessage(
   message: WithBody,
   left: Leaving,
   call: OpenCall,
-): Promise<Message | Response> {
+): Promise<ParsedMessage | Response> {
   const length = Number(readLength(message) ?? messageBytes);
   let hasPlace: boolean | undefined;
   const until = async () => (hasPlace = await call.begin(left, length));
@@ -177,7 +183,7 @@ async function readMessage(
     const read = await readAtMost(message, messageBytes, { after: place_bytes, until });
     if (hasPlace === false) return refuseCalls();
     if (read === undefined) return refuseTooLong("The body is longer than 4 MiB.");
-    // A message without a length took as many places as the longest.
+    // A message without a declared length has reserved the places of the longest one.
     if (hasPlace === true) call.shrink(read.length);
     return { body: JSON.parse(decoder.decode(read)), bytes: read.length };
   } catch {
@@ -205,7 +211,9 @@ function explainRefusal(token: string | undefined): string {
   return isClientToken(token) ? messages.client_key_here : "This server does not accept the token.";
 }
 
-/** The server decides whether the connection stays open: one that stops lets it end. */
+/**
+ * The HTTP server decides whether a connection stays open, because it closes them when it stops.
+ */
 function leaveConnection(response: Response): Response {
   response.headers.delete("connection");
   return response;

@@ -7,18 +7,18 @@ import type { CallLimits } from "./call-limits.ts";
 import type { FastCalls } from "./fast-path/fast-calls.ts";
 import { refuseStopping } from "./refusals.ts";
 import { answerUntilEnd } from "./response-end.ts";
-import type { SessionOwner, Sessions } from "./sessions.ts";
+import type { SessionOwner, McpSessions } from "./sessions.ts";
 
-/** A caller that was identified: the API key that its calls use, and what is known of that key. */
+/** The API key that a caller's calls use, and what the service knows about it. */
 export type IdentifiedCaller = { readonly key: string | undefined; readonly known: KnownKey };
 
-/** What the calls of one key have in common. Nothing of it is shared with another key. */
+/** What all connections of one key share. Keys share nothing with each other. */
 export type KeyConnections = SessionOwner & {
-  /** Answers calls of 2026-07-28, which belong to no session. */
+  /** Answers requests of revision 2026-07-28, which has no sessions. */
   readonly modern: McpHttpHandler;
-  /** Streams of notifications, each with what ends it. */
+  /** The open streams of notifications. Aborting a controller ends its stream. */
   readonly listeners: Set<AbortController>;
-  /** Takes over what the service knows of the key by now, and reports changes to the listeners. */
+  /** Reads the key's current access, and notifies the listeners of changes. */
   readonly renew: () => Promise<void>;
 };
 
@@ -30,16 +30,16 @@ export type ConnectionOptions = {
   readonly onError: (error: unknown) => void;
 };
 
-type Parts = { readonly sessions: Sessions; readonly limits: CallLimits };
+type SharedLimits = { readonly sessions: McpSessions; readonly limits: CallLimits };
 
 export type Connections = {
   readonly find: (caller: IdentifiedCaller) => KeyConnections;
-  /** Opens a stream of notifications, which ends by a stop at the latest. */
+  /** Opens a stream of notifications, which ends when the server stops. */
   readonly listen: (key: KeyConnections, open: () => Promise<Response>) => Promise<Response>;
-  /** False where no more of them may be open, of this key or of all keys. */
+  /** False if too many streams are open, of this key or of all keys. */
   readonly canListen: (key: KeyConnections) => boolean;
   readonly countListeners: () => number;
-  /** Ends all of them, for good. */
+  /** Ends all streams and accepts no new ones. */
   readonly endListening: () => void;
   readonly close: () => Promise<void>;
 };
@@ -47,12 +47,12 @@ export type Connections = {
 const mostKeys = 1000;
 const mostListeners = 2500;
 const mostListenersOfKey = 1250;
-/** Other processes change what a key sees, though it calls nothing here. */
+/** Another process can change a key's access while the key makes no calls here. */
 const followEvery_ms = 1000;
 
-export function createConnections(options: ConnectionOptions & Parts): Connections {
+export function createConnections(options: ConnectionOptions & SharedLimits): Connections {
   const { sessions, limits } = options;
-  /** The key that was used last comes last. */
+  /** In order of use, the latest last. */
   const byKey = new Map<string, KeyConnections>();
   let isListeningOver = false;
   const following = setInterval(() => {
@@ -89,7 +89,10 @@ export function createConnections(options: ConnectionOptions & Parts): Connectio
     },
   };
 
-  /** Where every key is in use, more than `mostKeys` stay open. */
+  /**
+   * Closes the key that was unused for longest. If every key is in use, more than `mostKeys` stay
+   * open.
+   */
   function closeIdle(current: KeyConnections): void {
     const idle = [...byKey.values()].find((one) => one !== current && isIdle(one));
     if (idle === undefined) return;
@@ -105,7 +108,7 @@ export function createConnections(options: ConnectionOptions & Parts): Connectio
 function openConnections(
   caller: IdentifiedCaller,
   key_print: string,
-  options: ConnectionOptions & Parts,
+  options: ConnectionOptions & SharedLimits,
 ): KeyConnections {
   const { toolbox, createKeyContext, createServer, createFastCalls, onError, sessions } = options;
   const keyContext = createKeyContext(caller, {
@@ -114,7 +117,7 @@ function openConnections(
   });
   const modern = createMcpHandler(() => createServer(keyContext), {
     legacy: "reject",
-    // `canListen` refuses what is too much.
+    // `canListen` limits the number.
     maxSubscriptions: Infinity,
     onerror: onError,
   });

@@ -1,42 +1,48 @@
 import { isJsonObject } from "../../contract/json.ts";
 
-/** What is read of a JSON-RPC message over any transport, before the SDK has it. */
+/** Reads what the transports need to know about a JSON-RPC message before the SDK gets it. */
 
-export type Id = string | number;
+export type RpcId = string | number;
 
-/** More than any honest message needs, and little enough to be read whole. */
+/** No valid message is longer, and one of this size fits in memory. */
 export const messageBytes = 4 * 1024 * 1024;
 
-/** The id matches an answer to its request: two open requests with one id would swap answers. */
+/**
+ * The id assigns a response to its request. With two open requests of one id, the responses could
+ * be swapped.
+ */
 export const idIsOpen =
   "Another request with this id is still running. Each request in a session needs its own id. " +
   "Nothing was done.";
 
-/** The requests of a message, or of a batch of them: what has no method may be an answer. */
-export function listRequestIds(body: unknown): readonly Id[] {
+/** The ids of the requests in a message or a batch. A message without a method is a response. */
+export function listRequestIds(body: unknown): readonly RpcId[] {
   return [body].flat().flatMap((message: unknown) => {
     if (!isJsonObject(message) || typeof message["method"] !== "string") return [];
     return isId(message["id"]) ? [message["id"]] : [];
   });
 }
 
-/** The request that a message gives up. */
-export function readCancelled(message: unknown): Id | undefined {
+/** The id of the request that a message cancels. */
+export function readCancelled(message: unknown): RpcId | undefined {
   if (!isJsonObject(message) || message["method"] !== "notifications/cancelled") return undefined;
   const { requestId } = isJsonObject(message["params"]) ? message["params"] : {};
   return isId(requestId) ? requestId : undefined;
 }
 
-export function isId(value: unknown): value is Id {
+export function isId(value: unknown): value is RpcId {
   return typeof value === "string" || typeof value === "number";
 }
 
-/** Whether it opens a session of an earlier revision; a batch of one does as well. */
+/**
+ * Whether a message opens a session. Sessions exist in revisions before 2026-07-28, which also
+ * allow a batch here.
+ */
 export function isHandshake(body: unknown): boolean {
   return [body].flat().some((one) => isJsonObject(one) && one["method"] === "initialize");
 }
 
-/** Whether it asks for a stream of notifications, which is not answered before it ends. */
+/** Whether a message opens a stream of notifications. Its response ends only with the stream. */
 export function isListen(body: unknown): boolean {
   return isJsonObject(body) && body["method"] === "subscriptions/listen";
 }

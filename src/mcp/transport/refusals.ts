@@ -1,28 +1,28 @@
-import { listRequestIds, type Id } from "./messages.ts";
+import { listRequestIds, type RpcId } from "./messages.ts";
 
-/** Answers over HTTP to requests that never reach a server of the protocol. */
+/** HTTP responses for requests that do not reach an MCP server. */
 
-/** One of the codes that JSON-RPC leaves to servers. */
+/** JSON-RPC lets servers choose the meaning of this code. */
 export const REFUSED = -32001;
 
-export function refuseForNow(message: string, { wait_s = 1, id }: ForNow = {}): Response {
-  // In the words in which a tool's own failure tells of it.
+export function refuseForNow(message: string, { wait_s = 1, id }: RetryDetails = {}): Response {
+  // The same fields as in the error of a tool.
   const data = { code: "overloaded", effect: "none", retry: "later", retry_after_s: wait_s };
   const error = { code: REFUSED, message, data };
   return respond(503, { id: id ?? null, error }, { "retry-after": `${wait_s}` });
 }
 
-type ForNow = {
+type RetryDetails = {
   readonly wait_s?: number;
-  /** Of the request, where it was read. */
-  readonly id?: Id | undefined;
+  /** The request's id, if the message was read. */
+  readonly id?: RpcId | undefined;
 };
 
 export function refuseStopping(): Response {
   return refuseForNow("Waypost is stopping.");
 }
 
-/** A server is full for longer than it is busy. */
+/** The client should wait longer than for a busy server, because sessions stay open for long. */
 export function refuseFull(body: unknown): Response {
   return refuseForNow(
     "Too many sessions are open. End the ones you do not need (DELETE with their " +
@@ -38,7 +38,7 @@ export function refuseCalls(): Response {
   return refuseForNow("Too many calls are running. Wait until some of them end.");
 }
 
-/** The status by which a client knows that it has to begin anew. */
+/** With this status, clients open a new session. */
 export function refuseUnknownSession(): Response {
   return respondWithError(404, REFUSED, "Session not found");
 }
@@ -54,7 +54,7 @@ export function respondWithError(
 
 function respond(
   status: number,
-  answer: { readonly id: Id | null; readonly error: object },
+  answer: { readonly id: RpcId | null; readonly error: object },
   headers: Readonly<Record<string, string>>,
 ): Response {
   return Response.json(

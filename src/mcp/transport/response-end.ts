@@ -1,9 +1,9 @@
 import type { Leaving } from "../../contract/leaving.ts";
 
 /**
- * Answers, and calls `onEnd` once: after the last byte, or if client or answer breaks. It is told
- * whether the client has left before the end. A stream ends as soon as nobody waits for what is
- * still to come.
+ * Calls `onEnd` once when a response has ended: after its last byte, or when the client or the
+ * response breaks off. `hasLeft` says whether the client disconnected before the end. If `givenUp`
+ * is aborted, the stream ends early, because nothing in it is needed any more.
  */
 export async function answerUntilEnd(
   answer: () => Promise<Response>,
@@ -18,7 +18,7 @@ export async function answerUntilEnd(
   }
 }
 
-/** A response that is no stream of events has ended as soon as it is there. */
+/** Only a stream of events takes time. Every other response is complete already. */
 function watchEnd(
   response: Response,
   onEnd: (hasLeft: boolean) => void,
@@ -42,7 +42,7 @@ function watchEnd(
           if (hasEnded) return;
           end();
           controller.close();
-          // The rest of the body has no reader; a failure to cancel it changes nothing.
+          // No one reads the rest, so errors do not matter.
           reader.cancel().catch(() => undefined);
         };
         if (givenUp?.aborted === true) close();
@@ -63,7 +63,7 @@ function watchEnd(
         await reader.cancel(reason);
       },
     },
-    // Its end is seen without waiting for a client that reads slowly.
+    // The buffer lets a stream end although its client reads slowly.
     { highWaterMark: 1000 },
   );
   return new Response(watched, response);

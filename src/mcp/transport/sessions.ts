@@ -8,16 +8,19 @@ import type { Clock } from "../../contract/clock.ts";
 import { createLeaving } from "../../contract/leaving.ts";
 import type { OpenCall } from "./call-limits.ts";
 import { answerFast, type FastCalls } from "./fast-path/fast-calls.ts";
-import { idIsOpen, isHandshake, listRequestIds, readCancelled, type Id } from "./messages.ts";
+import { idIsOpen, isHandshake, listRequestIds, readCancelled, type RpcId } from "./messages.ts";
 import { refuseCalls, refuseFull, refuseUnknownSession, respondWithError } from "./refusals.ts";
 import { answerUntilEnd } from "./response-end.ts";
 
-/** Sessions of the protocol's earlier revisions. No key finds those of another key. */
-export type Sessions = {
+/**
+ * Keeps the sessions of clients that use a protocol revision before 2026-07-28. A key can use only
+ * its own sessions.
+ */
+export type McpSessions = {
   readonly fetch: (request: SessionRequest) => Promise<Response>;
-  /** Reports to every client of the key that the list of tools has changed. */
+  /** Notifies every client of the key that its list of tools has changed. */
   readonly notifyToolsChanged: (key_print: string) => void;
-  /** How many there are, of all keys or of one. */
+  /** How many sessions are open, of all keys or of one. */
   readonly count: (key_print?: string) => number;
   readonly close: () => Promise<void>;
 };
@@ -25,50 +28,53 @@ export type Sessions = {
 type SessionRequest = {
   readonly owner: SessionOwner;
   readonly request: Request;
-  /** Read and parsed; undefined where the request has none. */
+  /** The parsed body; undefined for a request without one. */
   readonly body?: unknown;
-  /** Of a message that has to wait for its place. */
+  /** Set for a POST, which has to wait until it may be handled. */
   readonly call?: OpenCall | undefined;
 };
 
-/** A key, and the server of a new session. */
+/** The key that a session belongs to, and how to open a server for the session. */
 export type SessionOwner = {
   readonly key_print: string;
   readonly openServer: () => { readonly server: Server; readonly fast: FastCalls };
 };
 
-type Session = {
+type McpSession = {
   readonly id: string;
   readonly owner: SessionOwner;
   readonly server: Server;
   readonly fast: FastCalls;
   readonly transport: WebStandardStreamableHTTPServerTransport;
-  /** What is being answered, by the ids of its requests. */
-  readonly streams: Map<Id, Stream>;
-  /** Answers that have not ended: the client listens, or waits for a call. */
+  /** The running requests by their ids. One batch has several ids with the same entry. */
+  readonly streams: Map<RpcId, RunningMessage>;
+  /** The number of responses that have not ended. */
   open: number;
-  /** By the monotonic clock. */
+  /** When the last response ended, by the monotonic clock. */
   usedAt: number;
 };
 
-type Stream = {
-  /** Its requests that nobody has given up. */
-  readonly waiting: Set<Id>;
-  /** Ends it. */
+type RunningMessage = {
+  /** The requests of the message that the client has not cancelled. */
+  readonly waiting: Set<RpcId>;
+  /** Ends the response. */
   readonly leave: () => void;
   readonly call: OpenCall | undefined;
 };
 
-/** Measured: 20 KB each, 50 KB with a client that listens. */
+/** A session takes 20 KB, or 50 KB while its client listens. */
 const most = 2500;
-/** The users of a gateway share one key. */
+/** High, because all users behind a gateway share one key. */
 const mostOfKey = 1250;
 const idle_ms = 30 * 60_000;
-/** What was not used for so long ends where there is no room: its client begins anew by itself. */
+/**
+ * At the limit, sessions that are idle for this long are closed. Their clients open new ones on
+ * their own.
+ */
 const idleWhenFull_ms = 5 * 60_000;
 
-export function createSessions({ monotonic }: Pick<Clock, "monotonic">): Sessions {
-  const sessions = new Map<string, Session>();
+export function createSessions({ monotonic }: Pick<Clock, "monotonic">): McpSessions {
+  const sessions = new Map<string, McpSession>();
   const listOf = (key_print: string) =>
     [...sessions.values()].filter(({ owner }) => owner.key_print === key_print);
 
@@ -83,7 +89,7 @@ export function createSessions({ monotonic }: Pick<Clock, "monotonic">): Session
     },
     notifyToolsChanged: (key_print) => {
       for (const { server } of listOf(key_print)) {
-        // The session of a client that has gone away is ended when it has been idle.
+        // If the client is gone, its session is closed after the idle time.
         server.sendToolListChanged().catch(() => undefined);
       }
     },
@@ -94,7 +100,9 @@ export function createSessions({ monotonic }: Pick<Clock, "monotonic">): Session
     close: async () => void (await Promise.all([...sessions.values()].map(end))),
   };
 
-  /** Only a handshake opens a session; the transport refuses everything else by itself. */
+  /**
+   * Only `initialize` opens a session. The transport rejects all other messages without a session.
+   */
   async function open(asked: SessionRequest): Promise<Response> {
     if (isHandshake(asked.body) && !hasRoom(asked.owner.key_print)) return refuseFull(asked.body);
     const id = randomUUID();
@@ -123,23 +131,23 @@ export function createSessions({ monotonic }: Pick<Clock, "monotonic">): Session
     return sessions.size < most || endIdle(sessions.values(), idleWhenFull_ms) > 0;
   }
 
-  /** Answers how many of them it has ended. */
-  function endIdle(some: Iterable<Session>, most_ms: number): number {
+  /** Closes the idle sessions and returns their number. */
+  function endIdle(some: Iterable<McpSession>, most_ms: number): number {
     const before = monotonic() - most_ms;
     const idle = [...some].filter(({ open, usedAt }) => open === 0 && usedAt < before);
     for (const session of idle) void end(session);
     return idle.length;
   }
 
-  /** Nobody finds it any more by the time at which this returns. */
-  async function end({ id, server }: Session): Promise<void> {
+  /** Removes the session before the first await, so that no new request can use it. */
+  async function end({ id, server }: McpSession): Promise<void> {
     sessions.delete(id);
     await server.close();
   }
 }
 
 async function answer(
-  session: Session,
+  session: McpSession,
   { request, body, call }: SessionRequest,
   monotonic: () => number,
 ): Promise<Response> {
@@ -157,7 +165,7 @@ async function answer(
     session.open -= 1;
     session.usedAt = monotonic();
     for (const id of ids) streams.delete(id);
-    // A stream that broke off is never resumed here, so nobody would ever read the answers.
+    // A broken stream cannot be resumed, so no one would read the responses.
     if (hasLeft || request.signal.aborted) ids.forEach((id) => cancel(session, id));
   };
   const handle = async () => {
@@ -171,13 +179,13 @@ async function answer(
     return transport.handleRequest(request, { parsedBody: body });
   };
   const response = await answerUntilEnd(handle, onEnd, leaving);
-  // The SDK has read it by now, and answers none of these requests.
+  // The SDK has handled these cancellations and does not answer the requests.
   for (const message of [body].flat()) giveUp(session, readCancelled(message));
   return response;
 }
 
-/** A call that asks its client, and so a person, takes nobody's place meanwhile. */
-function leavePlaceWhenAsking({ transport, streams }: Session): void {
+/** Frees the places of a call while it waits for a person's answer. */
+function leavePlaceWhenAsking({ transport, streams }: McpSession): void {
   const send = transport.send.bind(transport);
   transport.send = (message, options) => {
     const isQuestion = "method" in message && "id" in message;
@@ -187,20 +195,20 @@ function leavePlaceWhenAsking({ transport, streams }: Session): void {
   };
 }
 
-/** Ends a stream over which nothing will be answered: its ids would be taken until then. */
-function giveUp({ streams }: Session, id: Id | undefined): void {
+/** Ends a response if all its requests are cancelled. Otherwise their ids would stay in use. */
+function giveUp({ streams }: McpSession, id: RpcId | undefined): void {
   const stream = id === undefined ? undefined : streams.get(id);
   if (id === undefined || stream === undefined) return;
   stream.waiting.delete(id);
   if (stream.waiting.size === 0) stream.leave();
 }
 
-/** As the transport ends a stream. */
+/** An empty stream, which is what the transport sends if a request gets no response. */
 function endUnheard(): Response {
   return new Response("", { headers: { "content-type": "text/event-stream" } });
 }
 
-function cancel({ transport }: Session, requestId: Id): void {
+function cancel({ transport }: McpSession, requestId: RpcId): void {
   const params = { requestId };
   transport.onmessage?.({ jsonrpc: "2.0", method: "notifications/cancelled", params });
 }

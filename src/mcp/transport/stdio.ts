@@ -9,29 +9,32 @@ import {
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { createLeaving } from "../../contract/leaving.ts";
 import type { FastCall, FastCalls } from "./fast-path/fast-calls.ts";
-import { type Id, idIsOpen, isId, messageBytes, readCancelled } from "./messages.ts";
+import { type RpcId, idIsOpen, isId, messageBytes, readCancelled } from "./messages.ts";
 
-type ServeOptions = StdioOptions & {
-  /** A server for whichever era the client opens with. */
+type ServeStdioOptions = StdioTransportOptions & {
+  /** Creates a server for the protocol revision that the client starts with. */
   readonly createServer: () => Server;
-  /** Resolves when the process is asked to stop. */
+  /** Resolves when the process should stop. */
   readonly stopped: Promise<unknown>;
   readonly onError: (error: unknown) => void;
 };
 
-type StdioOptions = {
+type StdioTransportOptions = {
   readonly input: Readable;
   readonly output: Writable;
   readonly fast?: FastCalls | undefined;
-  /** A line that was refused, for the operator's log. */
+  /** Called for each rejected line, for the operator's log. */
   readonly onRefused: (reason: string) => void;
 };
 
-/** Calls that run when the input ends may still be answered within this time. */
+/** After the input ends, running calls get this time to finish. */
 const finishTimeout_ms = 1500;
 
-/** Serves one client until its input ends or the process is asked to stop. */
-export async function serveOverStdio(options: ServeOptions): Promise<void> {
+/**
+ * Serves one client over standard input and output, until the input ends or the process should
+ * stop.
+ */
+export async function serveOverStdio(options: ServeStdioOptions): Promise<void> {
   const { input, createServer, stopped, onError } = options;
   const transport = createStdioTransport(options);
   const handle = serveStdio(createServer, { transport, onerror: onError });
@@ -42,17 +45,18 @@ export async function serveOverStdio(options: ServeOptions): Promise<void> {
 }
 
 type StdioTransport = Transport & {
-  /** Resolves when no more input comes: at its end, or when the client reads no more output. */
+  /** Resolves at the end of the input, or when the client stops reading the output. */
   readonly ended: Promise<void>;
-  /** Resolves when the client has all its answers, or the time is up. */
+  /** Resolves when all requests are answered, or after the timeout. */
   readonly finish: (timeout_ms: number) => Promise<void>;
 };
 
 /**
- * JSON-RPC over lines. The SDK's own transport reports no error for a line that it cannot read,
- * ends at a line that is too long, and drops answers that are not ready when the input ends.
+ * Sends and receives JSON-RPC, one message per line. The SDK's own transport reports no error for
+ * an unreadable line, ends at a line that is too long, and drops responses that are not ready when
+ * the input ends.
  */
-export function createStdioTransport(options: StdioOptions): StdioTransport {
+export function createStdioTransport(options: StdioTransportOptions): StdioTransport {
   const { input, output, fast } = options;
   const requests = trackRequests();
   const { write, refuse, close, flush } = createWriting(options);
@@ -65,12 +69,12 @@ export function createStdioTransport(options: StdioOptions): StdioTransport {
         onTooLong: (ends) => refuse(tooLong, findIdAtEnds(ends)),
         onEnd,
       });
-      // The client reads no more, and so no error can be sent to it.
+      // The client no longer reads, so no error can be sent to it.
       output.on("error", onEnd);
       return Promise.resolve();
     },
     send: (message) => {
-      // A client that has the answer may use its id again.
+      // A client may reuse the id once it has the response.
       if (!("method" in message) && message.id !== undefined) requests.end(message.id);
       return write(message);
     },
@@ -102,7 +106,7 @@ export function createStdioTransport(options: StdioOptions): StdioTransport {
     const { leaving, leave } = createLeaving();
     requests.begin(id, leave);
     const result = await run(leaving).catch(() => undefined);
-    // Its id may belong to another request by now.
+    // The id may belong to another request now.
     if (leaving.aborted) return;
     if (result !== undefined) return transport.send({ jsonrpc: "2.0", id, result });
     requests.end(id);
@@ -114,7 +118,7 @@ export function createStdioTransport(options: StdioOptions): StdioTransport {
     if (message === undefined) return refuse(notRpc, findId(given));
     if ("method" in message && "id" in message) {
       if (requests.has(message.id)) return refuse(notAlone, message.id);
-      // A subscription is not answered before it ends, so nothing waits for it.
+      // A subscription has no response until it ends, so stopping does not wait for it.
       if (message.method !== "subscriptions/listen") requests.begin(message.id);
     }
     const cancelled = readCancelled(message);
@@ -129,20 +133,22 @@ function awaitEnd() {
   return { ended, onEnd: () => finish?.() };
 }
 
-/** Requests that are not answered yet. */
+/** Keeps the ids of requests that have no response yet. */
 function trackRequests() {
-  /** Each with what ends it, unless the SDK does. */
-  const open = new Map<Id, () => void>();
+  /**
+   * Each id with a function that cancels the call. It does nothing for calls that the SDK handles.
+   */
+  const open = new Map<RpcId, () => void>();
   let onIdle: (() => void) | undefined;
-  const end = (id: Id) => {
+  const end = (id: RpcId) => {
     open.delete(id);
     if (open.size === 0) onIdle?.();
   };
   return {
-    has: (id: Id) => open.has(id),
-    begin: (id: Id, leave = () => {}) => void open.set(id, leave),
+    has: (id: RpcId) => open.has(id),
+    begin: (id: RpcId, leave = () => {}) => void open.set(id, leave),
     end,
-    cancel: (id: Id) => {
+    cancel: (id: RpcId) => {
       open.get(id)?.();
       end(id);
     },
@@ -157,12 +163,12 @@ function trackRequests() {
   };
 }
 
-function createWriting({ output, onRefused }: StdioOptions) {
+function createWriting({ output, onRefused }: StdioTransportOptions) {
   let isOpen = true;
   let written: Promise<void> | undefined;
 
   function write(message: object): Promise<void> {
-    // Where the client reads no more, there is nothing to wait for.
+    // The client no longer reads, so nothing has to be awaited.
     if (!isOpen || output.destroyed || output.writableEnded) return Promise.resolve();
     const line = `${JSON.stringify(message)}\n`;
     written = new Promise((resolve) => output.write(line, () => resolve()));
@@ -171,11 +177,11 @@ function createWriting({ output, onRefused }: StdioOptions) {
 
   return {
     write,
-    refuse: ({ code, message }: Refusal, id: Id | null = null): void => {
+    refuse: ({ code, message }: LineError, id: RpcId | null = null): void => {
       onRefused(message);
       void write({ jsonrpc: "2.0", id, error: { code, message } });
     },
-    /** Nothing more goes out. Answers whether anything could until then. */
+    /** Stops the output. Returns whether it was open. */
     close: () => {
       const wasOpen = isOpen;
       isOpen = false;
@@ -185,19 +191,19 @@ function createWriting({ output, onRefused }: StdioOptions) {
   };
 }
 
-type Refusal = { readonly code: number; readonly message: string };
+type LineError = { readonly code: number; readonly message: string };
 
-const notJson: Refusal = { code: PARSE_ERROR, message: "The line is not JSON." };
-const notRpc: Refusal = { code: INVALID_REQUEST, message: "The line is not a JSON-RPC message." };
-const notAlone: Refusal = { code: INVALID_REQUEST, message: idIsOpen };
-const tooLong: Refusal = {
+const notJson: LineError = { code: PARSE_ERROR, message: "The line is not JSON." };
+const notRpc: LineError = { code: INVALID_REQUEST, message: "The line is not a JSON-RPC message." };
+const notAlone: LineError = { code: INVALID_REQUEST, message: idIsOpen };
+const tooLong: LineError = {
   code: INVALID_REQUEST,
   message:
     "The message is longer than 4 MiB. Send fewer rows at a time, " +
     "or ask the user to run `waypost import FILE`.",
 };
 
-/** Undefined where it fails. */
+/** The result, or undefined if `read` throws. */
 function parse<Parsed>(read: () => Parsed): Parsed | undefined {
   try {
     return read();
@@ -207,35 +213,37 @@ function parse<Parsed>(read: () => Parsed): Parsed | undefined {
 }
 
 /**
- * The id of the refused request; JSON-RPC 2.0 wants null where there is none. A message without a
- * method may be an answer to us, whose id also names another request, one of the client's.
+ * The id for the error response, which is null if the request has none (JSON-RPC 2.0). A message
+ * without a method may be a response, and its id would name an unrelated request.
  */
-function findId(given: unknown): Id | null {
+function findId(given: unknown): RpcId | null {
   if (typeof given !== "object" || given === null) return null;
   if (!("id" in given) || !("method" in given)) return null;
   return isId(given.id) ? given.id : null;
 }
 
-/** No escape, no letter beyond ASCII and no leading zero, so that it is JSON in any case. */
+/** An id without escapes, non-ASCII characters or leading zeros, so that the text is valid JSON. */
 const idText = String.raw`("[ !#-\[\]-~]{0,100}"|0|-?[1-9]\d{0,14})`;
 const version = String.raw`"jsonrpc"\s*:\s*"2\.0"\s*,\s*`;
 const idThenMethod = new RegExp(
   String.raw`^\s*\{\s*(?:${version})?"id"\s*:\s*${idText}\s*,\s*"method"`,
 );
 const methodFirst = new RegExp(String.raw`^\s*\{\s*(?:${version})?"method"\s*:`);
-/** Only what belongs to the message itself ends with its one brace. */
+/** Only a member of the message itself is followed by a single brace. */
 const idLast = new RegExp(String.raw`,\s*"id"\s*:\s*${idText}\s*\}\s*$`);
 
-/** The id of a request that is too long to be parsed, where the official SDKs write it. */
-function findIdAtEnds({ head, tail }: LineEnds): Id | null {
+/**
+ * The id of a request that is too long to parse, at the positions where the official SDKs write it.
+ */
+function findIdAtEnds({ head, tail }: LineEnds): RpcId | null {
   const found = idThenMethod.exec(head) ?? (methodFirst.test(head) ? idLast.exec(tail) : null);
-  // By its pattern it is a text or a number.
-  return found?.[1] === undefined ? null : (JSON.parse(found[1]) as Id);
+  // The pattern allows only a string or a number.
+  return found?.[1] === undefined ? null : (JSON.parse(found[1]) as RpcId);
 }
 
-type LineReading = {
+type LineHandlers = {
   readonly onLine: (line: string) => void;
-  /** Called at the line's end, with its first and its last bytes. */
+  /** Called at the end of an overlong line, with its first and last bytes. */
   readonly onTooLong: (ends: LineEnds) => void;
   readonly onEnd: () => void;
 };
@@ -243,17 +251,17 @@ type LineReading = {
 type LineEnds = { readonly head: string; readonly tail: string };
 
 const newline = 10;
-/** The bytes that are kept of each end of an overlong line: enough for an id. */
+/** How many bytes of each end of an overlong line are kept: enough to find the id. */
 const keptBytes = 512;
 
 /**
- * Splits a stream into lines of limited length. An overlong line is reported once and skipped to
- * its end. Text after the last newline is a line as well.
+ * Splits a stream into lines of limited length. An overlong line is reported once and skipped. Text
+ * after the last newline is also a line.
  */
 function readLines(
   input: Readable,
   mostBytes: number,
-  { onLine, onTooLong, onEnd }: LineReading,
+  { onLine, onTooLong, onEnd }: LineHandlers,
 ): void {
   let parts: Buffer[] = [];
   let size = 0;
@@ -265,7 +273,7 @@ function readLines(
     parts.push(part);
     if (size <= mostBytes) return;
     const known = before <= mostBytes ? Buffer.concat(parts) : Buffer.concat([tail, part]);
-    // Copies, because a part of a buffer keeps the whole of it.
+    // Copied, because a slice would keep the whole buffer in memory.
     if (before <= mostBytes) head = Buffer.from(known.subarray(0, keptBytes));
     tail = Buffer.from(known.subarray(-keptBytes));
     parts = [];
@@ -291,6 +299,6 @@ function readLines(
   }
 
   input.on("data", take).once("end", finishLine).once("end", onEnd).once("close", onEnd);
-  // A terminal that hangs up causes an error on its stream, which also ends the input.
+  // A terminal that disconnects causes an error on its stream, which also ends the input.
   input.on("error", onEnd);
 }

@@ -16,28 +16,28 @@ import { answerCall } from "../../protocol/answer-call.ts";
 import { readCaller, type Caller } from "../../protocol/caller.ts";
 import { describeServer, type ServerOptions } from "../../protocol/server-options.ts";
 import type { Tool } from "../../tools/tool.ts";
-import { isId, type Id } from "../messages.ts";
+import { isId, type RpcId } from "../messages.ts";
 
 /**
- * Calls of one connection to tools that only read, past the SDK: it checks each message against its
- * schemas eight times, which takes longer than the call. A call that differs only in its id, tool
- * and arguments from one that the SDK has let through needs no second check.
+ * Answers calls of read-only tools without the SDK, which validates each message against its
+ * schemas eight times and so takes longer than the call. A call is answered here only if it differs
+ * from one that the SDK accepted in nothing but its id, tool and arguments.
  */
 export type FastCalls = {
-  /** The SDK has let this call through. */
+  /** Remembers a call that the SDK has accepted. */
   readonly admit: (server: Server, context: ServerContext) => void;
-  /** Undefined if the SDK has to check the message. */
+  /** Returns the call of a message; undefined if the SDK has to check it. */
   readonly find: (message: unknown, request?: Request) => FastCall | undefined;
 };
 
 export type FastCall = {
-  readonly id: Id;
-  /** Fails if the SDK has to answer. */
+  readonly id: RpcId;
+  /** Rejects if the SDK has to answer. */
   readonly run: (leaving: Leaving) => Promise<CallToolResult>;
 };
 
-type ReadingCall = {
-  readonly id: Id;
+type ReadOnlyCall = {
+  readonly id: RpcId;
   readonly tool: Tool;
   readonly given: unknown;
   readonly meta: JsonObject;
@@ -45,16 +45,16 @@ type ReadingCall = {
 
 export function createFastCalls(options: ServerOptions): FastCalls {
   const { toolbox, version } = options;
-  /** The latest call that the SDK has let through. */
+  /** The latest call that the SDK accepted. */
   let admitted: { readonly kind: string; readonly readCaller: () => Caller } | undefined;
 
   return {
     admit: (server, { mcpReq: { envelope }, http }) => {
       const meta: JsonObject = { ...envelope };
-      // In a session of an earlier revision the SDK answers as in that, whatever a call claims.
+      // In a session, the SDK uses the session's revision, whatever a call claims.
       const claimed = meta[PROTOCOL_VERSION_META_KEY];
       if (claimed !== undefined && claimed !== server.getNegotiatedProtocolVersion()) return;
-      // A client may initialize once more, so its capabilities are read at each call.
+      // A client may initialize again, so its capabilities are read at each call.
       const kind = describeClient(meta, http?.req);
       admitted =
         kind === undefined ? undefined : { kind, readCaller: () => readCaller(server, envelope) };
@@ -71,18 +71,18 @@ export function createFastCalls(options: ServerOptions): FastCalls {
   };
 
   async function run(
-    { tool, given, meta }: ReadingCall,
+    { tool, given, meta }: ReadOnlyCall,
     caller: Caller,
     requestId: string,
     leaving: Leaving,
   ): Promise<CallToolResult> {
     const answer = await answerCall({ caller, tool, given, leaving, requestId, meta }, options);
-    // A tool that only reads asks no one.
+    // A read-only tool never asks a person, so the result is complete.
     const result = answer as CallToolResult;
     return caller.isModern ? stamp(result) : result;
   }
 
-  /** What the SDK adds to a result, in its order. */
+  /** Adds the same members as the SDK, in the same order. */
   function stamp(result: CallToolResult): CallToolResult {
     const { resultType = "complete", _meta = {} } = result;
     const info = describeServer(version);
@@ -90,18 +90,18 @@ export function createFastCalls(options: ServerOptions): FastCalls {
   }
 }
 
-/** Undefined for everything that is not a plain call of a tool that reads. */
+/** Undefined for everything except a plain call of a read-only tool. */
 function readCall(
   message: unknown,
   find: (name: string) => Tool | undefined,
-): ReadingCall | undefined {
+): ReadOnlyCall | undefined {
   if (!isJsonObject(message) || !hasOnly(message, requestMembers)) return undefined;
   const { jsonrpc, id, method, params } = message;
   if (jsonrpc !== "2.0" || method !== "tools/call" || !isPlainId(id)) return undefined;
   if (!isJsonObject(params) || !hasOnly(params, callMembers)) return undefined;
   const { name, arguments: given, _meta: meta = {} } = params;
   if (typeof name !== "string" || !isJsonObject(given) || !isJsonObject(meta)) return undefined;
-  // The SDK removes the first, refuses some values of the second, and reports progress.
+  // The SDK removes `__proto__`, rejects some task metadata and reports progress for a token.
   if (Object.hasOwn(given, "__proto__")) return undefined;
   if (RELATED_TASK_META_KEY in meta || "progressToken" in meta) return undefined;
   const tool = find(name);
@@ -109,7 +109,7 @@ function readCall(
 }
 
 const requestMembers = new Set(["jsonrpc", "id", "method", "params"]);
-/** Any other member that the protocol knows makes it another kind of call. */
+/** Any other member requests a feature that only the SDK handles. */
 const callMembers = new Set(["name", "arguments", "_meta"]);
 
 function hasOnly(record: JsonObject, members: ReadonlySet<string>): boolean {
@@ -117,7 +117,7 @@ function hasOnly(record: JsonObject, members: ReadonlySet<string>): boolean {
   return true;
 }
 
-function isPlainId(value: unknown): value is Id {
+function isPlainId(value: unknown): value is RpcId {
   return isId(value) && (typeof value === "string" || Number.isSafeInteger(value));
 }
 
@@ -137,10 +137,12 @@ const comparedHeaders = [
   "mcp-name",
 ];
 
-/** What the SDK checks beside id, tool and arguments; undefined if that is nested too deep. */
+/**
+ * What the SDK checks in addition to id, tool and arguments; undefined if it is nested too deeply.
+ */
 function describeClient(meta: JsonObject, request: Request | undefined): string | undefined {
   const headers = request && comparedHeaders.map((name) => request.headers.get(name));
-  // What is left out is not what is null, which the SDK refuses.
+  // An absent member is valid, but the SDK rejects null, so the two must differ.
   const envelope = envelopeMembers.map((name) => (name in meta ? [meta[name]] : []));
   try {
     return JSON.stringify([headers, envelope]);
@@ -149,7 +151,7 @@ function describeClient(meta: JsonObject, request: Request | undefined): string 
   }
 }
 
-/** Answers over HTTP, without a stream; undefined if the SDK has to answer. */
+/** Answers over HTTP without a stream. Undefined if the SDK has to answer. */
 export async function answerFast(
   { id, run }: FastCall,
   session: string,
