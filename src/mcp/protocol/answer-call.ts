@@ -14,18 +14,21 @@ import { callTool } from "../tools/call-tool.ts";
 import { viewExtension, viewType } from "../tools/templates/run-template.ts";
 import type { Progress, Tool } from "../tools/tool.ts";
 import { openDialogue } from "./ask-person.ts";
-import { nameClient, type Caller } from "./caller.ts";
+import { nameClient, type CallingClient } from "./caller.ts";
 import type { ServerOptions } from "./server-options.ts";
 
-/** A call as a client makes it, with what that client can do: ask, show, wait, follow progress. */
+/**
+ * A tool call, with what its client can do: ask a person, show views, accept tasks and follow
+ * progress.
+ */
 export type ClientCall = {
-  readonly caller: Caller;
+  readonly caller: CallingClient;
   readonly tool: Tool;
   readonly given: unknown;
   readonly leaving: Leaving;
   readonly requestId: string;
   readonly meta: ReceivedCall["meta"];
-  /** Left out for a tool that only reads, which asks nobody and reports no progress. */
+  /** Omitted for a read-only tool, which asks no one and reports no progress. */
   readonly context?: ServerContext;
 };
 
@@ -42,12 +45,12 @@ export async function answerCall(
     context === undefined
       ? run(call, { ...nobodyToAsk, client: nameClient(call.caller) }, () => {}, options)
       : runAsking(call, context, options);
-  // Runs beside the call, never before it.
+  // Runs in the background, after the call has started.
   void keyContext.explore();
   return answer;
 }
 
-/** Asks the person first if needed, in the way of the client's protocol revision. */
+/** Runs the tool, and asks the person if it needs approval. */
 async function runAsking(
   call: ClientCall,
   context: ServerContext,
@@ -72,7 +75,7 @@ async function runAsking(
 
 type TellProgress = (progress: Progress) => void;
 
-/** Throws the question that the client's person has to answer first, if there is one. */
+/** Runs the tool. Throws `PersonAsked` if a person has to answer first. */
 async function run(
   { caller, tool, given, leaving, requestId, meta }: ClientCall,
   person: Person,
@@ -82,7 +85,7 @@ async function run(
   const { keyContext, requireApproval, approveOverwrite, report, watchCall } = options;
   const { capabilities, isModern } = caller;
   let task: Task | undefined;
-  // Earlier revisions have no such answer to a call.
+  // In earlier revisions a call cannot return a task.
   const takesTasks = isModern && canTakeTasks(capabilities);
   const result = await callTool(tool, given, {
     keyContext,
@@ -101,26 +104,28 @@ async function run(
   return task === undefined ? result : answerTask(task);
 }
 
-/** Hardly anything of the call is done, and there is no telling when the person is. */
+/** Progress grows only slightly, because no one knows how long the person needs. */
 function describeWaiting(seconds: number): Progress {
   const message = "Waiting for an answer on the approval page";
   return { progress: seconds / 1000, message };
 }
 
-/** The SDK names the results of the protocol's core alone; an extension's go the same way. */
+/** The SDK's types omit results of extensions, but it sends them unchanged. */
 function answerTask(task: Task): CallToolResult {
   const result: unknown = { resultType: "task", ...task };
   return result as CallToolResult;
 }
 
-/** Only for a client that gave a token. That it may be gone by then does no harm. */
+/**
+ * Reports progress if the client sent a token. Errors are ignored, because the client may be gone.
+ */
 function prepareProgress(
   progressToken: ProgressToken | undefined,
   notify: (notification: Notification) => Promise<void>,
 ): TellProgress {
   let last = -1;
   return (progress) => {
-    // It may only grow, and work begins anew after a person was waited for.
+    // Progress may only grow, but a tool starts again after a person has answered.
     if (progressToken === undefined || progress.progress <= last) return;
     last = progress.progress;
     const params = { progressToken, ...progress };
@@ -128,7 +133,7 @@ function prepareProgress(
   };
 }
 
-/** MCP Apps: the client shows HTML of ours in a frame of its own. */
+/** Whether the client shows HTML from servers in a frame (the MCP Apps extension). */
 function canShowViews({ extensions }: ClientCapabilities): boolean {
   const apps: object = extensions?.[viewExtension] ?? {};
   return "mimeTypes" in apps && Array.isArray(apps.mimeTypes) && apps.mimeTypes.includes(viewType);

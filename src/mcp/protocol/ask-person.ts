@@ -11,36 +11,39 @@ import * as z from "zod";
 import { limits } from "../../contract/limits.ts";
 import type { Answer, Person, PersonAsked } from "../approval/person.ts";
 import { writeQuestion } from "../approval/question-text.ts";
-import { nameClient, type Caller } from "./caller.ts";
-import type { Reply } from "./client-memory.ts";
+import { nameClient, type CallingClient } from "./caller.ts";
+import type { QuestionReply } from "./client-memory.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 /**
- * How one call asks the person at the client, by a form or a page. In 2026-07-28 the call ends with
- * the question and is repeated with the answer. In earlier revisions the server asks while the call
- * waits.
+ * Asks the person who uses the client, with a form or a page, during one call. In revision
+ * 2026-07-28 the call ends with the question, and the client repeats it with the answer. In earlier
+ * revisions the server asks while the call waits.
  */
 export type Dialogue = {
   readonly readPerson: () => Person;
-  /** Asks in the way of the client's era. Without an answer of its own the call is made again. */
+  /**
+   * Asks the question. A result must be returned to the client. Without one, the tool runs again
+   * and reads the new `Person`.
+   */
   readonly ask: (asked: PersonAsked) => Promise<InputRequiredResult | undefined>;
 };
 
-type Asking = Pick<ServerOptions, "keyContext" | "awaitDecision" | "clients" | "clock"> & {
+type DialogueOptions = Pick<ServerOptions, "keyContext" | "awaitDecision" | "clients" | "clock"> & {
   readonly tellWaiting: (seconds: number) => unknown;
 };
 
-type Waiting = PersonAsked["waiting"];
+type WaitingApproval = PersonAsked["waiting"];
 
-/** A target that changes during every question cannot be approved. */
+/** After so many questions in one call, the answer counts as no: the target keeps changing. */
 const mostQuestions = 3;
-/** Most clients, and what is between them and us, give a call up after a minute. */
+/** Most clients and proxies give up on a call after a minute. */
 const patience_ms = 50_000;
 
 export async function openDialogue(
-  caller: Caller,
+  caller: CallingClient,
   context: ServerContext,
-  asking: Asking,
+  asking: DialogueOptions,
 ): Promise<Dialogue> {
   const { awaitDecision, clock, tellWaiting } = asking;
   const { key_print } = asking.keyContext;
@@ -82,32 +85,33 @@ export async function openDialogue(
     },
   };
 
-  async function hear(reply: Reply): Promise<Answer> {
-    // A call that has ended also ended its question, which the client may well have shown.
+  async function hear(reply: QuestionReply): Promise<Answer> {
+    // A client that ends a call also closes its question, which the person may have seen.
     const isShown = await client.hear(reply, signal.aborted);
     return isShown ? readAnswer(reply) : { token: reply.token, said: "nothing" };
   }
 
   async function wait(id: string): Promise<InputRequiredResult | undefined> {
-    // A client that still waits after the first period has more patience than most.
+    // A client that is still waiting after the first period is more patient than most.
     const now = clock.monotonic();
     const until = (now < begun + patience_ms ? begun : now) + patience_ms;
     const ended = await awaitDecision(id, { key_print, until, signal, tellWaiting });
-    // Makes the client repeat the call by itself.
+    // This result makes the client repeat the call on its own.
     if (ended === "open" && isModern) return inputRequired({ requestState: id });
     const isDecided = ended === "decided";
     if (isDecided && !isModern) tellComplete(id, context);
-    // What has changed while the person thought about it is read again, and so is what they said.
+    // The tool runs again, because the target may have changed in the meantime. It then also reads
+    // the decision.
     const waited = isDecided ? id : undefined;
     person = { ...person, answer: undefined, waited, canOpen: isDecided && person.canOpen };
     return undefined;
   }
 }
 
-/** Where the client can show no form, there is no person to ask. */
+/** Without a form there is no one to ask. */
 function canShowForm({ elicitation }: ClientCapabilities): boolean {
   if (elicitation === undefined) return false;
-  // Before there were two ways, an empty object meant the form.
+  // Before the protocol had URLs, an empty object meant that forms are supported.
   return elicitation.form !== undefined || elicitation.url === undefined;
 }
 
@@ -115,28 +119,27 @@ const formName = "approval";
 const pageName = "approval_page";
 
 /**
- * The form of an approval's id. Any other value was not made here, and is neither looked up nor
- * remembered.
+ * The format of an approval's id. Any other value is not ours, and is neither looked up nor stored.
  */
 const approvalId = /^[\w-]{27}$/;
 
-/** What a repeated call brings along (2026-07-28). */
-function readReply({ mcpReq }: ServerContext): Reply | undefined {
+/** The answer in a repeated call (2026-07-28). */
+function readReply({ mcpReq }: ServerContext): QuestionReply | undefined {
   const { inputResponses = {} } = mcpReq;
   const state = mcpReq.requestState();
   const token = typeof state === "string" && approvalId.test(state) ? state : "";
   const to = pageName in inputResponses ? "page" : "form";
   const said = inputResponses[to === "page" ? pageName : formName];
   if (said !== undefined) return { to, token, said, action: readAction(said) };
-  // A state without an answer comes from a call that waits for its page.
+  // A state without an answer: the call is waiting for the page.
   return token === "" ? undefined : { to: "page", token, said: {}, action: "accept" };
 }
 
-function readAction(said: unknown): Reply["action"] {
+function readAction(said: unknown): QuestionReply["action"] {
   return replied.safeParse(said).data?.action;
 }
 
-function askModern(waiting: Waiting): InputRequiredResult {
+function askModern(waiting: WaitingApproval): InputRequiredResult {
   const params = buildParams(waiting);
   const [name, request] =
     params.mode === "url"
@@ -145,13 +148,19 @@ function askModern(waiting: Waiting): InputRequiredResult {
   return inputRequired({ inputRequests: { [name]: request }, requestState: waiting.id });
 }
 
-/** A client that disconnects, breaks the form or stays silent fails to answer. */
-async function askLegacy(waiting: Waiting, { mcpReq }: ServerContext): Promise<Reply> {
+/**
+ * Asks during the call. If the client disconnects, sends an invalid form or does not respond, the
+ * reply has no answer.
+ */
+async function askLegacy(
+  waiting: WaitingApproval,
+  { mcpReq }: ServerContext,
+): Promise<QuestionReply> {
   const { id: token, page } = waiting;
   const to = page === undefined ? "form" : "page";
   const { id: relatedRequestId, signal } = mcpReq;
-  // The timeout is the life of the question's approval. Over HTTP the question travels with the
-  // response to the call, so the client needs no other stream.
+  // The question expires with its approval. Over HTTP it travels in the response to the call, so
+  // the client needs no other stream.
   const options = { timeout: limits.approval_ms, signal, relatedRequestId };
   try {
     const said = await mcpReq.elicitInput(buildParams(waiting), options);
@@ -159,18 +168,18 @@ async function askLegacy(waiting: Waiting, { mcpReq }: ServerContext): Promise<R
   } catch (error) {
     const code = error instanceof ProtocolError ? error.code : undefined;
     const failure = code === timeoutCode ? "timeout" : "error";
-    // A connection that broke, and our own timeout, say nothing about the client.
+    // A broken connection and our own timeout do not show how the client treats questions.
     const isClients = signal.aborted || code !== undefined;
     return { to, token, said: undefined, ...(isClients && { failure }) };
   }
 }
 
-/** As the official SDKs report a request that timed out. */
+/** The code that the official SDKs use for a timeout. */
 const timeoutCode = -32001;
 
 /**
- * Clients of earlier revisions may wait for this to tidy up. If the client disconnected, the
- * failure does no harm.
+ * Some clients of earlier revisions close the question on this notification. A failure does not
+ * matter, because a disconnected client needs no notification.
  */
 function tellComplete(elicitationId: string, { mcpReq }: ServerContext): void {
   const notification = { method: "notifications/elicitation/complete", params: { elicitationId } };
@@ -181,7 +190,7 @@ function buildParams({
   id,
   question,
   page,
-}: Waiting): ElicitRequestFormParams | ElicitRequestURLParams {
+}: WaitingApproval): ElicitRequestFormParams | ElicitRequestURLParams {
   if (page !== undefined) {
     const next = "The page shows what will happen. Approve or decline it there.";
     const message = `${question.title}\n\n${next}`;
@@ -203,14 +212,14 @@ function buildParams({
   };
 }
 
-/** Only an accepted form with the one box ticked is a yes. */
-function readAnswer({ to, token, said, action }: Reply): Answer {
+/** Only an accepted form with its box ticked approves. */
+function readAnswer({ to, token, said, action }: QuestionReply): Answer {
   if (to === "form") {
     const count = typedCount.safeParse(said).data?.content.count;
     if (tickedForm.safeParse(said).success) return { token, said: "yes", count };
     return { token, said: action === "accept" ? "unticked" : "no" };
   }
-  // Closing the question, or a browser that fails, is no answer.
+  // Closing the question or a browser that does not start is not an answer.
   return { token, said: action === "accept" ? "opened" : action === "decline" ? "no" : "nothing" };
 }
 

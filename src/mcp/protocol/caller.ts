@@ -8,25 +8,25 @@ import {
 } from "@modelcontextprotocol/server";
 import { isBlank } from "../../contract/text.ts";
 
-/** The client that makes a call, as far as it tells of itself. */
-export type Caller = {
+/** The client that makes a call, as it describes itself. */
+export type CallingClient = {
   readonly capabilities: ClientCapabilities;
-  /** What it calls itself: without sessions there is nothing else to know it again by. */
+  /** Its name and version, which is all that identifies it without sessions. */
   readonly info: Implementation | undefined;
-  /** Whether it speaks 2026-07-28, and not a revision before that. */
+  /** Whether it uses revision 2026-07-28, and not an earlier one. */
   readonly isModern: boolean;
 };
 
-type Envelope = {
+type RequestEnvelope = {
   readonly [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities;
   readonly [CLIENT_INFO_META_KEY]?: Implementation;
 };
 
 export function readCaller(
   server: Server,
-  // The SDK has validated the envelope, whose members its types do not name.
-  envelope: (ServerContext["mcpReq"]["envelope"] & Envelope) | undefined,
-): Caller {
+  // The SDK has validated the envelope, but its types omit these members.
+  envelope: (ServerContext["mcpReq"]["envelope"] & RequestEnvelope) | undefined,
+): CallingClient {
   if (envelope === undefined) {
     const capabilities = server.getClientCapabilities() ?? {};
     return { capabilities, info: server.getClientVersion(), isModern: false };
@@ -35,14 +35,14 @@ export function readCaller(
   return { capabilities, info: envelope[CLIENT_INFO_META_KEY], isModern: true };
 }
 
-/** More of a client's name would tell a person nothing. */
+/** A longer name would not help a person. */
 const mostNamed = 80;
 
 /**
- * As it calls itself: a stranger's text, which is quoted wherever it is shown. It is written down
- * with each change, so that nothing is left in it that no engine keeps in a text.
+ * The client's name for itself. It is untrusted, so it is quoted when shown. It is stored with each
+ * change, so characters that a database rejects are removed.
  */
-export function nameClient({ info }: Caller): string | undefined {
+export function nameClient({ info }: CallingClient): string | undefined {
   const name = (info?.title ?? info?.name)?.replaceAll("\0", "").slice(0, mostNamed);
   return isBlank(name) ? undefined : name?.toWellFormed();
 }

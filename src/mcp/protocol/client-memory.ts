@@ -5,51 +5,54 @@ import type { State } from "../../state/state.ts";
 import { digestOf } from "../../text/digest.ts";
 
 /**
- * What is remembered of clients from call to call, whether or not they have sessions: some answer
- * a question by themselves, with no window to show it in.
+ * Remembers between calls which clients answer questions without showing them to a person, and
+ * which approval pages a client has opened. It also works without sessions.
  */
 export type ClientMemory = {
   readonly recall: (key_print: string, info: Implementation | undefined) => KnownClient;
 };
 
-/** One client of one key, by the name and version that it gives itself. */
+/** One client of one key, identified by its name and version. */
 type KnownClient = {
-  /** The question goes out now, with this token. */
+  /** Records that a question is sent now, with this token. */
   readonly noteAsked: (question: unknown, token: string) => void;
   /**
-   * Whether a person saw the question that this answers. `isEnded` says that the call, and so its
-   * question, has ended. A client that shows no questions is remembered as such.
+   * Returns whether a person saw the question of this reply. `isEnded` says that the call has
+   * ended, and its question with it. A client that shows no questions is remembered.
    */
-  readonly hear: (reply: Reply, isEnded: boolean) => Promise<boolean>;
+  readonly hear: (reply: QuestionReply, isEnded: boolean) => Promise<boolean>;
   /**
-   * Whether it answers questions without showing them. `repeated` is a question that a 2026-07-28
-   * call asks by form. If the last such question stayed open for as long as clients wait, the form
-   * was not shown; no other sign would reveal that.
+   * Whether the client answers questions without showing them. `repeated` is a form question of a
+   * 2026-07-28 call. If the same question was asked before and had no answer for as long as clients
+   * wait, the form was not shown. There is no other sign of that.
    */
   readonly hidesQuestions: (repeated: unknown) => Promise<boolean>;
-  /** The client has opened an approval's page, and need not be asked to open it again. */
+  /** Records that the client has opened an approval's page, so that it is not asked again. */
   readonly noteOpened: (approval: string) => void;
   readonly hasOpened: (approval: string) => boolean;
 };
 
-/** What a client answered; nothing where it failed to. */
-export type Reply = {
+/** A client's reply to a question. `said` is undefined if the client failed to answer. */
+export type QuestionReply = {
   readonly to: "form" | "page";
   readonly token: string;
   readonly said: unknown;
   readonly action?: "accept" | "decline" | "cancel" | undefined;
-  /** The client returned an error, reported its own timeout, or ended the call. */
+  /**
+   * Why there is no answer: the client returned an error or ended the call, or reported a timeout.
+   */
   readonly failure?: "error" | "timeout";
 };
 
 const unseen_ms = 300;
-/** A person may have given the client a window since. */
+/** After this time the client is tried again, because it may be able to show questions now. */
 const hides_ms = 60 * 60_000;
-/** Such clients cancel after a minute, which most of them count from an earlier moment than we. */
+/** These clients cancel after a minute, but most start to count earlier than the server. */
 const givenUp_ms = 45_000;
 
 /**
- * A question whose note is dropped may be asked once more, or its answer counts as a person's no.
+ * Without its note, a question may be repeated, or an automatic answer counts as a person's
+ * decision.
  */
 const mostNotes = 5000;
 
@@ -59,7 +62,7 @@ type MemoryOptions = {
 };
 
 export function createClientMemory({ clock, openState }: MemoryOptions): ClientMemory {
-  /** By what happened, and to which client, question or approval; the latest comes last. */
+  /** Keyed by what happened and to which client, question or approval. The latest is last. */
   const notes = new Map<string, { readonly at: number; readonly token: string }>();
 
   function note(name: string, token = ""): void {
@@ -69,7 +72,7 @@ export function createClientMemory({ clock, openState }: MemoryOptions): ClientM
     if (first !== undefined) notes.delete(first);
   }
 
-  /** Infinite for what this process has not noted. */
+  /** Infinity for anything that this process has not noted. */
   function readAge(name: string): number {
     return clock.monotonic() - (notes.get(name)?.at ?? -Infinity);
   }
@@ -84,7 +87,7 @@ export function createClientMemory({ clock, openState }: MemoryOptions): ClientM
     const client = digestOf([key_print, info?.name, info?.version]);
     const nameQuestion = (question: unknown) => `question ${digestOf([client, question])}`;
 
-    /** Saved for every process that shares the data: each stdio session is a new process. */
+    /** Stored in the database, because each stdio session is a new process. */
     async function noteHidden(): Promise<void> {
       const { kept } = await openState();
       await kept.save("hidden_form", `${key_print} ${client}`, true, { owner: key_print });
@@ -98,7 +101,7 @@ export function createClientMemory({ clock, openState }: MemoryOptions): ClientM
       hear: async ({ to, token, said, action, failure }, isEnded) => {
         const age = readAge(`asked ${token}`);
         note(`answered ${token}`);
-        // A question that this process has not asked has no age.
+        // The age is infinite for a question of another process.
         const isLate = age >= givenUp_ms && age < Infinity;
         const isGivenUp = isLate && (action === "cancel" || failure !== undefined);
         if (to === "form" && (failure === "timeout" || isGivenUp)) {

@@ -5,23 +5,23 @@ import { nameVisible } from "../tools/toolbox.ts";
 import { refuseParams } from "./protocol-errors.ts";
 import type { ServerOptions } from "./server-options.ts";
 
-/** Ways of working that a person starts by name. */
+/** Serves prompts: instructions for longer tasks that a user starts by name. */
 
 type Prompt = {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /** The tools that its text names. */
+  /** The tools that the text mentions. */
   readonly tools: readonly string[];
   readonly arguments: readonly {
     readonly name: string;
     readonly description: string;
     readonly required: boolean;
   }[];
-  readonly write: (given: Given) => readonly string[];
+  readonly write: (given: PromptArguments) => readonly string[];
 };
 
-type Given = Readonly<Record<string, string>>;
+type PromptArguments = Readonly<Record<string, string>>;
 
 const prompts: readonly Prompt[] = [
   {
@@ -156,7 +156,7 @@ const prompts: readonly Prompt[] = [
   },
 ];
 
-/** A prompt is offered to keys that can call every tool it names. */
+/** Offers a prompt to keys that can call all its tools. */
 export function servePrompts(server: Server, { toolbox, keyContext }: ServerOptions): void {
   const listOffered = () => {
     const names = nameVisible(toolbox, keyContext);
@@ -181,7 +181,7 @@ export function servePrompts(server: Server, { toolbox, keyContext }: ServerOpti
   });
 }
 
-function checkArguments({ arguments: known }: Prompt, given: Given): void {
+function checkArguments({ arguments: known }: Prompt, given: PromptArguments): void {
   const names = known.map(({ name }) => name);
   const unknown = Object.keys(given).find((name) => !names.includes(name));
   if (unknown !== undefined) {
@@ -191,7 +191,7 @@ function checkArguments({ arguments: known }: Prompt, given: Given): void {
   if (missing !== undefined) throw refuseParams(`The argument ${missing.name} is required.`);
 }
 
-/** The person's text, whole: an address that was cut would be the wrong one. */
+/** Quotes the user's text in full, because a shortened address would be a wrong one. */
 function cite(text: string): string {
   return quote(text, limits.web_address_characters);
 }

@@ -7,19 +7,19 @@ import {
   type Failure,
 } from "../results/tool-failure.ts";
 
-/** Wraps what answers a client, so that nothing of an unexpected error reaches it. */
+/** Wraps a request handler, so that clients see no details of unexpected errors. */
 export type HideErrors = <Args extends readonly unknown[], Result>(
   answer: (...args: Args) => Result | Promise<Result>,
 ) => (...args: Args) => Promise<Result>;
 
-/** `report` notes an error where the operator looks, and answers its reference. */
+/** `report` logs an error and returns its reference. */
 export function createErrorHider(report: (error: unknown) => string): HideErrors {
   return (answer) =>
     async (...args) => {
       try {
         return await answer(...args);
       } catch (error) {
-        // These were written for the client.
+        // Protocol errors are written for the client.
         if (error instanceof ProtocolError) throw error;
         const outage = readOutage(error);
         if (outage !== undefined) throw wrapFailure(refuseForNow("it", outage).failure);
@@ -29,8 +29,8 @@ export function createErrorHider(report: (error: unknown) => string): HideErrors
 }
 
 /**
- * Of a request that acts and may be repeated, once it has begun: an outage leaves unknown what came
- * of it. Any other error stays as it is.
+ * Explains an outage during a request that changes something and may be repeated: its effect is
+ * unknown. Other errors stay as they are.
  */
 export function explainActed(method: string, error: unknown): unknown {
   const acted = { hasBegun: true, endpoint: undefined };
@@ -39,7 +39,7 @@ export function explainActed(method: string, error: unknown): unknown {
   return failure === undefined ? error : wrapFailure(failure);
 }
 
-/** As a tool that was called tells it. */
+/** Puts a tool's error into an error of the protocol. */
 function wrapFailure(error: Failure): ProtocolError {
   return new ProtocolError(ProtocolErrorCode.InternalError, error.message, { error });
 }

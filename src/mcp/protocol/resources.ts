@@ -9,9 +9,12 @@ import { listVisible, nameVisible } from "../tools/toolbox.ts";
 import type { HideErrors } from "./protocol-errors.ts";
 import type { ServerOptions } from "./server-options.ts";
 
-/** What is too long for the result of a call: the rows of plans, files of links, and a view. */
+/**
+ * Serves resources, which are too long for the result of a call: rows of plans, exported files and
+ * an HTML view.
+ */
 
-type Page = { readonly uri: string; readonly mimeType: string; readonly text: string };
+type ResourceContent = { readonly uri: string; readonly mimeType: string; readonly text: string };
 
 export function serveResources(
   server: Server,
@@ -41,17 +44,17 @@ export function serveResources(
   );
 }
 
-/** A key that sees a view's tool may read the view. */
+/** The view is offered with its tool. */
 function hasView({ toolbox, keyContext }: ServerOptions): boolean {
   return listVisible(toolbox, keyContext).some(({ view }) => view === templateView.uri);
 }
 
-async function readView(): Promise<Page> {
+async function readView(): Promise<ResourceContent> {
   const { templateViewHtml } = await import("../tools/templates/view-html.ts");
   return { uri: templateView.uri, mimeType: templateView.mimeType, text: templateViewHtml };
 }
 
-/** Those of them that this configuration and this key have a tool for. */
+/** The templates whose tools this key can use. */
 function listBulkTemplates({ toolbox, keyContext }: ServerOptions) {
   const names = nameVisible(toolbox, keyContext);
   return Object.entries(templates).flatMap(([tool, template]) =>
@@ -75,12 +78,12 @@ const templates = {
   },
 } as const;
 
-/** Undefined for an address that is no page of these, or of another key's. */
+/** Undefined for an unknown address, and for a page of another key. */
 async function readBulkPage(
   uri: string,
   owner: KeyContext,
   signal: AbortSignal,
-): Promise<Page | undefined> {
+): Promise<ResourceContent | undefined> {
   const asked = readBulkUri(uri);
   if (asked === undefined) return undefined;
   const { kind, id, page } = asked;
@@ -92,7 +95,7 @@ async function readBulkPage(
     const text = JSON.stringify(showHiddenIn(await nameChangedApps(shown, { apps })));
     return { uri, mimeType: "application/json", text };
   }
-  // A file is data, and is read exactly as it was written.
+  // The file is returned unchanged, because it is data.
   const found = await owner.bulk.findExport(id, page, owner);
   return found && { uri, mimeType: found.type, text: found.text };
 }

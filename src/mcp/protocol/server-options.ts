@@ -8,14 +8,14 @@ import type { RequireApproval } from "../approval/require-approval.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
 import type { ClientMemory } from "./client-memory.ts";
 
-/** What an assistant is connected to: one key's tools, resources and prompts. */
+/** What one MCP server needs: a key's tools and approvals, and what all connections share. */
 export type ServerOptions = {
   readonly toolbox: Toolbox;
   readonly keyContext: KeyContext;
   readonly requireApproval: RequireApproval;
   readonly approveOverwrite: ApproveOverwrite;
   readonly awaitDecision: AwaitDecision;
-  /** One for all connections: a client may have none that lasts. */
+  /** Shared by all connections, because a client may use a new one for each call. */
   readonly clients: ClientMemory;
   readonly clock: Clock;
   readonly version: string;
@@ -23,7 +23,7 @@ export type ServerOptions = {
   readonly watchCall?: WatchCall | undefined;
 };
 
-/** What the server calls itself. */
+/** The name and version that clients see. */
 export function describeServer(version: string): Implementation {
   return { name: "waypost", title: "Waypost", version };
 }

@@ -29,16 +29,17 @@ const manyLinks = "To change more than a few links, make one plan instead of man
 const unfinishedJob =
   "This key has an unfinished job: tell the user. Applying its plan again resumes it.";
 
-/** A model knows neither where its user is, nor which day it is. */
+/** A model does not know the user's time zone or the date. */
 function describeTimes(zone: TimeZone, { now }: Clock): string {
   const today = writeLocalTime(now(), zone).slice(0, 10);
   const here = `The user's time zone is ${zone.name}, where this session began on ${today}.`;
   return `All times are UTC, including in filters. ${here}`;
 }
 
-/** Runs for each call of a tool that the SDK has let through. */
+/** Runs for each tool call that the SDK has accepted. */
 export type OnCall = (server: Server, context: ServerContext) => void;
 
+/** Creates the server for one client connection, with the tools, resources and prompts of a key. */
 export function createServer(options: ServerOptions, onCall?: OnCall): Server {
   const { toolbox, keyContext, version } = options;
   const { timeZone } = keyContext;
@@ -58,10 +59,10 @@ export function createServer(options: ServerOptions, onCall?: OnCall): Server {
       resources: {},
       prompts: {},
     },
-    // ask-person.ts asks clients of earlier revisions, because a failed question has a meaning as
-    // well.
+    // ask-person.ts asks clients of earlier revisions, because it must also see questions that
+    // fail.
     inputRequired: { legacyShim: false },
-    // Only the one ticked box is a yes (ask-person.ts), whatever the form's schema allows.
+    // ask-person.ts checks the form and accepts only a ticked box.
     jsonSchemaValidator: { getValidator: () => acceptAll },
   });
   const hideErrors = createErrorHider(options.report);
@@ -73,7 +74,7 @@ export function createServer(options: ServerOptions, onCall?: OnCall): Server {
     keyContext.noteListed();
     return { tools };
   };
-  // A client has come (`initialize`, `server/discover`), and is answered first.
+  // A client has connected. Its first response should not wait for this.
   setImmediate(() => void keyContext.explore());
   server.setRequestHandler("tools/list", hideErrors(listTools));
   server.setRequestHandler(
@@ -99,7 +100,7 @@ export function createServer(options: ServerOptions, onCall?: OnCall): Server {
   return server;
 }
 
-/** ask-person.ts checks what the client answered, whatever type it is said to have. */
+/** Accepts every form, because ask-person.ts checks the answers. */
 function acceptAll<Checked>(input: unknown): JsonSchemaValidatorResult<Checked> {
   return { valid: true, data: input as Checked, errorMessage: undefined };
 }
@@ -116,7 +117,7 @@ export function describeTools(tools: readonly Tool[]) {
         " ",
       ),
       annotations,
-      // Both are object schemas: they are made from z.strictObject and z.looseObject.
+      // Both are object schemas, made from z.strictObject and z.looseObject.
       inputSchema: tool.inputSchema(isTerse) as { type: "object" },
       outputSchema: tool.outputSchema() as { type: "object" },
       ...(view !== undefined && { _meta: { ui: { resourceUri: view } } }),
@@ -124,7 +125,10 @@ export function describeTools(tools: readonly Tool[]) {
   });
 }
 
-/** Of a tool that is left out here the model is told why, in a result as it knows them. */
+/**
+ * A tool that settings leave out gets a result that says why, because models do not see errors of
+ * the protocol.
+ */
 function refuseTool({ suggest, explainLeftOut }: Toolbox, name: string): CallToolResult {
   const refusal = explainLeftOut(name);
   if (refusal !== undefined) return answerFailure(refusal.failure);

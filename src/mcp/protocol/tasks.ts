@@ -12,7 +12,7 @@ import { readCaller } from "./caller.ts";
 import { explainActed, refuseParams, type HideErrors } from "./protocol-errors.ts";
 import type { ServerOptions } from "./server-options.ts";
 
-/** Jobs as tasks: one family of methods of the protocol. */
+/** Serves the protocol's task methods. Each task is a job that applies a plan. */
 
 const params = z.object({ taskId: z.string() });
 
@@ -23,7 +23,7 @@ export function serveTasks(server: Server, options: ServerOptions, hideErrors: H
     "tasks/get": async (job) => {
       const task = describeTask(job);
       if (task.status !== "completed") return task;
-      // What the call would have answered, had it waited.
+      // The result of the call, as if it had waited for the job.
       return { ...task, result: toCallResult({ job: await showJobPage(job, bulk) }) };
     },
     "tasks/cancel": async (job) => {
@@ -32,7 +32,7 @@ export function serveTasks(server: Server, options: ServerOptions, hideErrors: H
       });
       return {};
     },
-    // No task of ours ever asks for anything, so there is no answer to take.
+    // Waypost's tasks never need input, so updates have no effect.
     "tasks/update": () => Promise.resolve({}),
   };
   for (const [method, answer] of Object.entries(answers)) {
@@ -47,7 +47,7 @@ export function serveTasks(server: Server, options: ServerOptions, hideErrors: H
   }
 }
 
-/** The extension demands -32021 (SEP-2663), whatever the method would have answered. */
+/** The error that the tasks extension requires (-32021, SEP-2663), whichever method was called. */
 export function refuseUndeclared(): MissingRequiredClientCapabilityError {
   const requiredCapabilities = { extensions: { [tasksExtension]: {} } };
   return new MissingRequiredClientCapabilityError({ requiredCapabilities });

@@ -13,7 +13,7 @@ import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
 import type { Leaving } from "../../../contract/leaving.ts";
 import { readRequestId, requestIdHeader } from "../../../text/request-id.ts";
 import { answerCall } from "../../protocol/answer-call.ts";
-import { readCaller, type Caller } from "../../protocol/caller.ts";
+import { readCaller, type CallingClient } from "../../protocol/caller.ts";
 import { describeServer, type ServerOptions } from "../../protocol/server-options.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { isId, type RpcId } from "../messages.ts";
@@ -46,7 +46,7 @@ type ReadOnlyCall = {
 export function createFastCalls(options: ServerOptions): FastCalls {
   const { toolbox, version } = options;
   /** The latest call that the SDK accepted. */
-  let admitted: { readonly kind: string; readonly readCaller: () => Caller } | undefined;
+  let admitted: { readonly kind: string; readonly readCaller: () => CallingClient } | undefined;
 
   return {
     admit: (server, { mcpReq: { envelope }, http }) => {
@@ -72,7 +72,7 @@ export function createFastCalls(options: ServerOptions): FastCalls {
 
   async function run(
     { tool, given, meta }: ReadOnlyCall,
-    caller: Caller,
+    caller: CallingClient,
     requestId: string,
     leaving: Leaving,
   ): Promise<CallToolResult> {
