@@ -1,6 +1,6 @@
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { unauthorized } from "../../contract/problem.ts";
-import { explainEnd, ToolFailure, type Asked } from "../results/tool-failure.ts";
+import { explainEnd, ToolFailure, type FailedCall } from "../results/tool-failure.ts";
 import type { Reading } from "./key-access.ts";
 import type { KeyContext } from "./key-context.ts";
 
@@ -27,7 +27,10 @@ export function refuseWriting(tool: string): ToolFailure {
 }
 
 /** Throws where the key is known to lack the right: nothing is sent. */
-export function requireRight(asked: Required<Asked>, { access }: Pick<Rights, "access">): void {
+export function requireRight(
+  asked: Required<FailedCall>,
+  { access }: Pick<Rights, "access">,
+): void {
   const reading = access.read(asked.endpoint);
   if (reading.state === "denied") throw refuseDenied(asked, reading);
 }
@@ -35,7 +38,7 @@ export function requireRight(asked: Required<Asked>, { access }: Pick<Rights, "a
 type Denied = Reading & { readonly state: "denied" };
 
 /** What the deployment would answer is known, or the operator forbids the call: nothing is sent. */
-export function refuseDenied(asked: Asked, { reason, isDeclared }: Denied): unknown {
+export function refuseDenied(asked: FailedCall, { reason, isDeclared }: Denied): unknown {
   if (isDeclared !== true) return explainEnd(asked, unauthorized(reason));
   const next =
     "Tell the user that this server's WAYPOST_SCOPES excludes this scope. Do not try again.";

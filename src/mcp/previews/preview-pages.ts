@@ -2,13 +2,13 @@ import type { Previews } from "../access/saved-previews.ts";
 import { renderNotice, servePage, showPage } from "../approval/page-shell.ts";
 
 /**
- * A link's page as it would be, for a person to look at in a browser. Its HTML is a stranger's: it
- * has no origin, reaches no server by itself, is in no frame, and none of its links leads anywhere.
+ * Serves previews of a link's page, for a person to open in a browser. The HTML is untrusted: it
+ * has no origin, contacts no server on its own, and cannot be framed, and its links do nothing.
  */
 
 export type PreviewPages = { readonly fetch: (request: Request) => Promise<Response> };
 
-type Options = {
+type PreviewPageOptions = {
   readonly openPreviews: () => Promise<Pick<Previews, "find">>;
   readonly hostnames: readonly string[];
   readonly report: (error: unknown) => string;
@@ -21,10 +21,10 @@ const methods: readonly string[] = ["GET", "HEAD"];
 const headers: Readonly<Record<string, string>> = {
   "content-type": "text/html; charset=utf-8",
   "content-security-policy": [
-    // Without an origin, popups, forms and the whole window.
+    // Allows only scripts: no origin, popups, forms or navigation of the window.
     "sandbox allow-scripts",
     "default-src 'none'",
-    // A deployment elsewhere names its own files by whole addresses (api-spec.md, "preview").
+    // Pages of a remote server load their files from absolute addresses.
     "script-src 'unsafe-inline' https: http:",
     "style-src 'unsafe-inline' https: http:",
     "img-src data: https: http:",
@@ -40,12 +40,12 @@ const headers: Readonly<Record<string, string>> = {
   "referrer-policy": "no-referrer",
 };
 
-export function createPreviewPages(options: Options): PreviewPages {
+export function createPreviewPages(options: PreviewPageOptions): PreviewPages {
   const serving = { ...options, methods };
   return { fetch: (request) => servePage(request, serving, () => answer(request, options)) };
 }
 
-async function answer(request: Request, { openPreviews }: Options): Promise<Response> {
+async function answer(request: Request, { openPreviews }: PreviewPageOptions): Promise<Response> {
   const { pathname } = new URL(request.url);
   const previews = await openPreviews();
   const html = await previews.find(pathname.slice(previewPath.length));
@@ -54,7 +54,7 @@ async function answer(request: Request, { openPreviews }: Options): Promise<Resp
 
 const doctype = /^\s*<!doctype[^>]*>/i;
 
-/** Each link opens a window of its own then, and to open one is not allowed. */
+/** Makes each link open a new window, which the policy forbids. */
 function disarmLinks(html: string): string {
   const [start = ""] = doctype.exec(html) ?? [];
   return `${start}<base target="_blank">${html.slice(start.length)}`;

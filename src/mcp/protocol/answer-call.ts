@@ -9,7 +9,7 @@ import type {
 import type { Leaving } from "../../contract/leaving.ts";
 import type { ReceivedCall } from "../../contract/watch.ts";
 import { nobodyToAsk, PersonAsked, type Person } from "../approval/person.ts";
-import { canTakeTasks, type Task } from "../results/job-task.ts";
+import { canTakeTasks, type JobTask } from "../results/job-task.ts";
 import { callTool } from "../tools/call-tool.ts";
 import { viewExtension, viewType } from "../tools/templates/run-template.ts";
 import type { Progress, Tool } from "../tools/tool.ts";
@@ -84,7 +84,7 @@ async function run(
 ): Promise<CallToolResult> {
   const { keyContext, requireApproval, approveOverwrite, report, watchCall } = options;
   const { capabilities, isModern } = caller;
-  let task: Task | undefined;
+  let task: JobTask | undefined;
   // In earlier revisions a call cannot return a task.
   const takesTasks = isModern && canTakeTasks(capabilities);
   const result = await callTool(tool, given, {
@@ -98,7 +98,7 @@ async function run(
     requestId,
     meta,
     showsViews: canShowViews(capabilities),
-    answerWithTask: takesTasks ? (running: Task) => (task = running) : undefined,
+    answerWithTask: takesTasks ? (running: JobTask) => (task = running) : undefined,
     tellProgress,
   });
   return task === undefined ? result : answerTask(task);
@@ -111,7 +111,7 @@ function describeWaiting(seconds: number): Progress {
 }
 
 /** The SDK's types omit results of extensions, but it sends them unchanged. */
-function answerTask(task: Task): CallToolResult {
+function answerTask(task: JobTask): CallToolResult {
   const result: unknown = { resultType: "task", ...task };
   return result as CallToolResult;
 }

@@ -5,21 +5,22 @@ import { contract } from "../../contract/index.ts";
 import { describeIds, findKind } from "../../contract/resource-kind.ts";
 import { messages } from "../../contract/messages.ts";
 
-/** The codes of failures (design.md, "Results"), each with what the assistant is to do next. */
+/** The codes of failed calls, each with advice on what the assistant should do next. */
 
-type Context = {
+type AdviceContext = {
   readonly tool: string;
   readonly endpoint?: Endpoint;
   readonly effect?: "none" | "unknown" | "done";
   readonly retry?: "now" | "later" | "never";
-  /** What a refusal said. */
+  /** The error message, if the service rejected the call. */
   readonly message?: string;
-  /** Where it found something wrong. */
+  /** The fields that are wrong. */
   readonly fields?: readonly (string | undefined)[] | undefined;
 };
 
 const advice = {
-  invalid_arguments: ({ tool, fields }) => `${mend("arguments", fields)} and call ${tool} again.`,
+  invalid_arguments: ({ tool, fields }) =>
+    `${writeCorrection("arguments", fields)} and call ${tool} again.`,
   bad_request: ({ tool }) => `Correct the arguments and call ${tool} again.`,
   key_missing: "Ask the user to set WAYPOST_API_KEY where this server is configured.",
   key_invalid: "Ask the user for another API key.",
@@ -37,7 +38,7 @@ const advice = {
   validation_failed: ({ tool, fields }) =>
     fields === undefined
       ? `Correct the fields and call ${tool} again.`
-      : `${mend("fields", fields)} and call ${tool} again.`,
+      : `${writeCorrection("fields", fields)} and call ${tool} again.`,
   rate_limited: ({ tool, effect }) => `Wait, ${lookFirst(effect)}then call ${tool} again.`,
   overloaded: ({ tool }) => `Wait a moment, then call ${tool} again.`,
   unreachable: ({ tool }) => `Nothing was changed: call ${tool} again later, or inform the user.`,
@@ -65,31 +66,34 @@ const advice = {
       : retry === "never"
         ? "Before you repeat the call, check whether it took effect. Give the user the reference."
         : "Try again once. If that fails too, give the user the reference.",
-} satisfies Readonly<Record<string, string | ((context: Context) => string)>>;
+} satisfies Readonly<Record<string, string | ((context: AdviceContext) => string)>>;
 
-export type Code = keyof typeof advice;
+export type ToolFailureCode = keyof typeof advice;
 // Object.keys types every key as a text.
-export const codes = Object.keys(advice) as readonly Code[];
+export const codes = Object.keys(advice) as readonly ToolFailureCode[];
 
-export function advise(code: Code, context: Context): string {
+export function advise(code: ToolFailureCode, context: AdviceContext): string {
   const sentence = advice[code];
   return typeof sentence === "string" ? sentence : sentence(context);
 }
 
-/** What only an app's maker knows would be made up by whoever is told to correct it. */
-function mend(what: string, fields: Context["fields"] = []): string {
+/**
+ * Values that only an app's developer knows must come from the user, because an assistant would
+ * invent them.
+ */
+function writeCorrection(what: string, fields: AdviceContext["fields"] = []): string {
   return fields.some(isKnownToMaker)
     ? "Ask the user for the values named in `problems` (never invent them)"
     : `Correct the ${what} named in \`problems\``;
 }
 
-/** The scope that the refusal names, which may be another one than the endpoint's own. */
-function nameScope({ endpoint, message = "" }: Context): string {
+/** The scope in the error message, which may differ from the endpoint's own. */
+function nameScope({ endpoint, message = "" }: AdviceContext): string {
   const [named = endpoint?.scope] = listNamedScopes(message);
   return named ?? "for this";
 }
 
-function adviseNotFound({ endpoint, tool, message }: Context): string {
+function adviseNotFound({ endpoint, tool, message }: AdviceContext): string {
   if (message === messages.not_offered) {
     return `Inform the user that this server might not offer ${tool}.`;
   }
@@ -100,14 +104,14 @@ function adviseNotFound({ endpoint, tool, message }: Context): string {
   if (endpoint?.feature === "page_templates" && endpoint.params === undefined) {
     return "The project has no page template yet. Save a draft first.";
   }
-  // An endpoint without an id was not called with a wrong one.
+  // Without an id, the wrong value is another argument.
   return endpoint?.params === undefined
     ? "Check the argument: nothing matches it."
     : "Look up the right id, or ask the user for it.";
 }
 
-/** How to find out, before anything is done twice. */
-function adviseUnknown({ endpoint, tool, retry }: Context): string {
+/** Advises the assistant to check the effect first, so that nothing is done twice. */
+function adviseUnknown({ endpoint, tool, retry }: AdviceContext): string {
   if (retry === "later") {
     return endpoint?.overwrites === true
       ? `Read the record first. Call ${tool} again only if it is unchanged.`
@@ -117,6 +121,6 @@ function adviseUnknown({ endpoint, tool, retry }: Context): string {
   return `Do not call ${tool} again yet. ${check}`;
 }
 
-function lookFirst(effect: Context["effect"]): string {
+function lookFirst(effect: AdviceContext["effect"]): string {
   return effect === "unknown" ? "check whether it happened, " : "";
 }

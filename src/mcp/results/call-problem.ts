@@ -3,7 +3,7 @@ import type { Endpoint } from "../../contract/endpoint.ts";
 import { humanize } from "../../contract/text.ts";
 import { unwrap } from "../../contract/unwrap-schema.ts";
 
-/** One thing that is wrong with a call, and where (design.md, "Results"). */
+/** One problem of a call, with its place in the arguments or the file. */
 export const problemSchema = z.object({
   field: z.string().optional(),
   line: z.int().optional(),
@@ -13,7 +13,10 @@ export const problemSchema = z.object({
 });
 export type CallProblem = z.output<typeof problemSchema>;
 
-/** What is told without its field is looked through for the names of the endpoint's fields. */
+/**
+ * Finds the field of a problem that has none, by looking for names of the endpoint's fields in its
+ * message.
+ */
 export function placeProblem(
   endpoint: Endpoint | undefined,
   problem: CallProblem,
@@ -23,8 +26,8 @@ export function placeProblem(
 }
 
 /**
- * The parts of a 422's one sentence, each with its field. A part begins where the name of one of
- * the endpoint's fields follows a comma or an "and"; other sentences stay whole.
+ * Splits the message of a 422 into problems, each with its field. A part starts where a field's
+ * name follows a comma or an "and". Other sentences stay whole.
  */
 function splitSentence(endpoint: Endpoint | undefined, sentence: string): CallProblem[] {
   const parameter = findParameter(endpoint, sentence);
@@ -40,15 +43,15 @@ function splitSentence(endpoint: Endpoint | undefined, sentence: string): CallPr
   });
 }
 
-/** What is wrong with a parameter of a query is told of one alone, and begins with its name. */
+/** A message about a query parameter has only one problem, and starts with the parameter's name. */
 function findParameter(endpoint: Endpoint | undefined, sentence: string): string | undefined {
   const names = Object.keys(endpoint?.query?.shape ?? {});
   return names.find((name) => sentence.startsWith(`${name} `));
 }
 
 /**
- * The fields of an endpoint by the names that sentences give them. An app's own fields are known
- * by their own names too, for a link that is about to create the app.
+ * The fields of an endpoint by their names in messages. It includes the fields of apps, because a
+ * link can create one.
  */
 function listLabels(endpoint: Endpoint | undefined): ReadonlyMap<string, string> {
   const labels = new Map<string, string>();
@@ -67,7 +70,7 @@ function listLabels(endpoint: Endpoint | undefined): ReadonlyMap<string, string>
   return labels;
 }
 
-/** `ios_app` is "Ios app" by the rule and "iOS app" to people; so it is with "url". */
+/** Messages use either form: `ios_app` is "Ios app" or "iOS app". */
 function nameField(field: string): ReadonlySet<string> {
   const label = humanize(field);
   return new Set([label, label.replace(/^Ios\b/, "iOS").replace(/\burl\b/i, "URL")]);

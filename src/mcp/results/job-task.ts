@@ -2,18 +2,18 @@ import type { ClientCapabilities } from "@modelcontextprotocol/server";
 import type { Job } from "../../state/jobs.ts";
 
 /**
- * The protocol's extension for calls that take long: a client that declares it gets the job as a
- * task, and asks for that instead of calling a tool again and again.
+ * The protocol's extension for calls that take long. A client with this extension gets a job as a
+ * task and polls the task instead of calling a tool repeatedly.
  */
 export const tasksExtension = "io.modelcontextprotocol/tasks";
 
-export type Task = {
+export type JobTask = {
   readonly taskId: string;
   readonly status: "working" | "completed" | "cancelled";
   readonly statusMessage: string;
   readonly createdAt: string;
   readonly lastUpdatedAt: string;
-  /** Never told to end: jobs are kept for a month, longer than a client asks for one. */
+  /** Null means no limit. Jobs are kept for a month, longer than a client polls one. */
   readonly ttlMs: null;
   readonly pollIntervalMs: number;
 };
@@ -22,7 +22,7 @@ export function canTakeTasks({ extensions }: ClientCapabilities): boolean {
   return extensions?.[tasksExtension] !== undefined;
 }
 
-export function describeTask({ id, state, counts, created_at, updated_at }: Job): Task {
+export function describeTask({ id, state, counts, created_at, updated_at }: Job): JobTask {
   const { done, rejected, unknown, left } = counts;
   return {
     taskId: id,
@@ -38,7 +38,7 @@ export function describeTask({ id, state, counts, created_at, updated_at }: Job)
 const statuses = {
   running: "working",
   done: "completed",
-  // Its result says how to go on.
+  // Completed as a task, because its result says how to resume the job.
   interrupted: "completed",
   cancelled: "cancelled",
 } as const;

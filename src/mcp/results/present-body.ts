@@ -9,28 +9,28 @@ import { listUnread } from "../../contract/unread.ts";
 import type { CallProblem } from "./call-problem.ts";
 
 /**
- * What the deployment answered, as the assistant gets it (design.md, "Tools"). A link is shown as a
- * person reads it: by its names and addresses, and its apps by theirs.
+ * Writes the response of an endpoint as the result of its tool. Links have full addresses, and the
+ * names of their apps instead of ids.
  */
 
-/** What is known of the apps on links, by their ids. */
+/** The known apps of links, by their ids. */
 export type KnownApps = ReadonlyMap<string, JsonObject>;
 
-export type Reading = {
+export type PresentationContext = {
   readonly linkHost: string | undefined;
   readonly apps: KnownApps;
-  /** The fields that a list was asked for by its filters and its order. */
+  /** The fields in a list's filters and sort order. */
   readonly asked?: readonly string[];
-  /** Of a write, the fields that were sent. */
+  /** The fields that a write has sent. */
   readonly sent?: readonly string[];
 };
 
-const nothingMore: Reading = { linkHost: undefined, apps: new Map() };
+const nothingMore: PresentationContext = { linkHost: undefined, apps: new Map() };
 
 export function presentBody(
   endpoint: Endpoint,
   body: JsonObject,
-  reading: Reading = nothingMore,
+  reading: PresentationContext = nothingMore,
 ): JsonObject {
   const problems = listProblems(body);
   return {
@@ -39,10 +39,10 @@ export function presentBody(
   };
 }
 
-/** Enough to know what is the matter with a whole page. */
+/** Enough to see what is wrong with a whole page. */
 const mostProblems = 20;
 
-/** What could not be read, each with its place. */
+/** The values that could not be read, each with its place. */
 function listProblems(body: JsonObject): readonly CallProblem[] {
   const unread = listUnread(body);
   const problems = unread.slice(0, mostProblems).map(({ row: _row, ...problem }) => problem);
@@ -50,36 +50,47 @@ function listProblems(body: JsonObject): readonly CallProblem[] {
   return more > 0 ? [...problems, { message: `and ${more} more could not be read` }] : problems;
 }
 
-function presentRead(endpoint: Endpoint, body: JsonObject, reading: Reading): JsonObject {
+function presentRead(
+  endpoint: Endpoint,
+  body: JsonObject,
+  reading: PresentationContext,
+): JsonObject {
   const kind = findKind(endpoint);
   if (endpoint.list !== undefined) return presentPage(endpoint, body, reading);
   const name = nameResult(endpoint, kind);
   if (name === undefined) return pickMembers(endpoint, body);
   if (endpoint.type !== undefined) return { [name]: body };
-  // A write may be done although nobody knows to what.
+  // A write may have succeeded although its response could not be read.
   if (typeof body["id"] !== "string") return {};
   if (kind.name !== "link") return { [name]: dropEmpty(body) };
   const isWritten = reading.sent !== undefined;
   return { [name]: isWritten ? presentWrittenLink(body, reading) : presentLink(body, reading) };
 }
 
-/** What a deployment adds to an envelope is not for a result, whose members have meanings. */
+/**
+ * Members that a remote server adds are dropped, because they could be confused with members of a
+ * result.
+ */
 function pickMembers({ response }: Endpoint, body: JsonObject): JsonObject {
   const known = response instanceof z.ZodObject ? Object.keys(response.shape) : [];
   return Object.fromEntries(known.map((name) => [name, dropIn(body[name])]));
 }
 
-/** The rows of a list's body, which the client has read by the entry's schema. */
+/** The rows in the body of a list. The client has read them with the endpoint's schema. */
 export function readListRows({ list }: Endpoint, body: JsonObject): readonly JsonObject[] {
   return body[list?.name ?? ""] as readonly JsonObject[];
 }
 
-function presentPage(endpoint: Endpoint, body: JsonObject, reading: Reading): JsonObject {
+function presentPage(
+  endpoint: Endpoint,
+  body: JsonObject,
+  reading: PresentationContext,
+): JsonObject {
   const { linkHost } = reading;
   const isOfLinks = findKind(endpoint).name === "link";
   const rows = readListRows(endpoint, body);
   const shown = rows.map((row) => (isOfLinks ? presentLinkRow(row, reading) : dropEmpty(row)));
-  // The client answers a `meta` with every list.
+  // The client adds `meta` to every list.
   const counted = pickMeta(body["meta"] as ReceivedMeta);
   const next = describeRest(endpoint.tool, counted);
   return {
@@ -90,7 +101,7 @@ function presentPage(endpoint: Endpoint, body: JsonObject, reading: Reading): Js
   };
 }
 
-/** api-spec.md, "Pagination envelope": only these members may be relied on. */
+/** A remote server may send more members, whose meaning is unknown. */
 function pickMeta(given: ReceivedMeta): ReceivedMeta {
   const known = Object.entries(given).filter(([name]) => Object.hasOwn(meta.shape, name));
   return dropEmpty(Object.fromEntries(known));
@@ -107,7 +118,7 @@ function describeRest(tool: string, { page, last, count, next }: ReceivedMeta): 
     : undefined;
 }
 
-/** A row in a list of links. It may lack any member but its id. */
+/** A row in a list of links. Only its id is always present. */
 export const linkRow = z
   .looseObject({
     id: z.string(),
@@ -131,7 +142,10 @@ const appKeys = { ios_app: "bundle_id", android_app: "package_name" } as const;
 const destinations = ["url", "ios_fallback_url", "android_fallback_url"] as const;
 
 /** A row in a list of links, with the fields that the list was filtered or sorted by. */
-function presentLinkRow(link: JsonObject, { linkHost, apps, asked = [] }: Reading): JsonObject {
+function presentLinkRow(
+  link: JsonObject,
+  { linkHost, apps, asked = [] }: PresentationContext,
+): JsonObject {
   const { path } = link;
   const destination = findDestination(link);
   const known = { ...link, ...nameIdentifiers(link, apps) };
@@ -149,7 +163,10 @@ function presentLinkRow(link: JsonObject, { linkHost, apps, asked = [] }: Readin
 }
 
 /** A written link: like a row in a list, with its addresses and the fields that were sent. */
-function presentWrittenLink(link: JsonObject, { linkHost, apps, sent = [] }: Reading): JsonObject {
+function presentWrittenLink(
+  link: JsonObject,
+  { linkHost, apps, sent = [] }: PresentationContext,
+): JsonObject {
   const destination = findDestination(link);
   const isSent = sent.some((field) => link[field] === destination);
   return dropEmpty({
@@ -173,20 +190,20 @@ function pick(record: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(names.map((name) => [name, record[name]]));
 }
 
-/** One link, with all that is set on it. */
-function presentLink(link: JsonObject, { linkHost, apps }: Reading): JsonObject {
-  // A server that returns the apps themselves shows more than their names. The id comes first:
-  // building an object upon a small one costs V8 more than the rest of the call.
+/** One link, with all fields that are set. */
+function presentLink(link: JsonObject, { linkHost, apps }: PresentationContext): JsonObject {
+  // If the server returns whole apps, they replace the names. The id comes first, because V8 needs
+  // much longer to spread a large object into a small one.
   const { id } = link;
   return dropEmpty({ id, ...nameApps(link, apps), ...link, ...writeAddresses(link, linkHost) });
 }
 
-/** How the address of a link is made of its path, stated once for the whole list. */
+/** Describes once, for the whole list, how an address consists of host and path. */
 function describeAddress(linkHost: string): string {
   return `${linkHost}/{path}`;
 }
 
-/** Whether the address is the host and the path, letter for letter. */
+/** Whether the address is exactly the host and the path, without any encoding. */
 function isSpelled(path: unknown, linkHost: string | undefined): boolean {
   return (
     typeof path === "string" &&
@@ -239,27 +256,27 @@ function findApp(link: JsonObject, field: AppField, apps: KnownApps): JsonObject
 }
 
 /**
- * A record without its empty and false members, because a model pays for every word. The items of a
- * list stay, because each has its place.
+ * Drops the empty and false members of a record, because a model pays for every word. Items of a
+ * list stay, because their position matters.
  */
 export function dropEmpty(record: JsonObject, levels = mostLevels): JsonObject {
   const kept: Record<string, unknown> = {};
   for (const [name, given] of Object.entries(record)) {
     const value = dropIn(given, levels - 1);
-    // Setting this name would change what the record inherits from.
+    // Setting `__proto__` would change the object's prototype.
     if (!isEmpty(value) && name !== "__proto__") kept[name] = value;
   }
   return kept;
 }
 
-/** The same within any value. */
+/** Does the same inside any value. */
 function dropIn(value: unknown, levels = mostLevels): unknown {
   if (levels === 0) return value;
   if (Array.isArray(value)) return value.map((item) => dropIn(item, levels - 1));
   return isJsonObject(value) ? dropEmpty(value, levels) : value;
 }
 
-/** Deeper than anything that the API answers; what a deployment adds may be deeper. */
+/** Responses of the API have fewer levels, but a remote server's own fields may have more. */
 const mostLevels = 8;
 
 function isEmpty(value: unknown): boolean {

@@ -12,17 +12,20 @@ import {
 import { isForeignFault } from "../../contract/rules/destinations.ts";
 import { quoteAnswer, readAnswer } from "../../contract/server-answer.ts";
 import { readOutage } from "../../state/state.ts";
-import { advise, codes, type Code } from "./advice-by-code.ts";
+import { advise, codes, type ToolFailureCode } from "./advice-by-code.ts";
 import { placeProblem, problemSchema, type CallProblem } from "./call-problem.ts";
 
-/** How the assistant is told of a call that failed (design.md, "Results"). */
+/**
+ * Describes failed calls to the assistant: what happened, whether anything changed, and what to do
+ * next.
+ */
 
 const failureSchema = z.object({
   code: z.enum(codes),
   status: z.int().optional(),
   message: z.string(),
   problems: z.array(problemSchema).optional(),
-  /** Whether anything changed. */
+  /** Whether the call changed anything. */
   effect: z.enum(["none", "unknown", "done"]),
   retry: z.enum(["never", "now", "later"]),
   retry_after_s: z.int().optional(),
@@ -40,15 +43,15 @@ export type Failure = z.output<typeof failureSchema>;
 
 const changedStatus = 412;
 
-/** With these codes the deployment says that the key may not read, though it may write. */
-const accessCodes: ReadonlySet<Code> = new Set([
+/** With these codes, the key may not read, but it may still write. */
+const accessCodes: ReadonlySet<ToolFailureCode> = new Set([
   "scope_missing",
   "role_required",
   "plan_required",
   "unauthorized",
 ]);
 
-/** Undefined for what the key may not read, which does not keep it from writing. */
+/** Returns undefined if the key may not read. It may still write. */
 export async function readIfAllowed<Value>(read: () => Promise<Value>): Promise<Value | undefined> {
   try {
     return await read();
@@ -58,7 +61,7 @@ export async function readIfAllowed<Value>(read: () => Promise<Value>): Promise<
   }
 }
 
-/** Undefined for what could not be read, where the call can do without it. */
+/** Returns undefined if reading failed and the call can continue without the value. */
 export async function readIfPossible<Value>(reading: Promise<Value>): Promise<Value | undefined> {
   return reading.catch((error: unknown) => {
     if (error instanceof ToolFailure) return undefined;
@@ -66,7 +69,7 @@ export async function readIfPossible<Value>(reading: Promise<Value>): Promise<Va
   });
 }
 
-/** Thrown anywhere below a tool; the assistant gets the failure in it word for word. */
+/** Can be thrown anywhere in a tool. The assistant gets its failure unchanged. */
 export class ToolFailure extends Error {
   override readonly name = "ToolFailure";
   readonly failure: Failure;
@@ -77,12 +80,12 @@ export class ToolFailure extends Error {
   }
 }
 
-/** The target is not what the call was made for any more, and nothing happened. */
+/** Whether the target has changed since the assistant read it. Nothing was written. */
 export function isChanged(error: unknown): boolean {
   return isRefused(error) && error.failure.status === changedStatus;
 }
 
-/** It is known that nothing happened. */
+/** Whether the call certainly changed nothing. */
 export function isRefused(error: unknown): error is ToolFailure {
   return error instanceof ToolFailure && error.failure.effect === "none";
 }
@@ -103,38 +106,38 @@ export function refuseArguments(tool: string, problems: readonly CallProblem[]):
   });
 }
 
-/** What cannot be noted is not asked for either. */
+/** Used if the history cannot record a change: then the change is not sent. */
 export function refuseUnnoted(tool: string, message: string): ToolFailure {
   const retry = message === messages.store_full ? "later" : "now";
   const next = advise("internal", { tool, message, retry });
   return new ToolFailure({ code: "internal", message, effect: "none", retry, next });
 }
 
-/** Whatever it was to be noted in or read from gives no answer; nothing was asked for. */
+/** Used if the database does not respond before a call has sent anything. */
 export function refuseForNow(tool: string, outage: Outage): ToolFailure {
-  // That nobody knows what became of a note is of no weight then.
+  // Whether our own record was saved does not matter here.
   const { message } = describeOutage(outage === "unknown" ? "away" : outage);
   const next = advise("overloaded", { tool, message });
   const facts = { effect: "none", retry: "later", retry_after_s: 1 } as const;
   return new ToolFailure({ code: "overloaded", message, ...facts, next });
 }
 
-/** What a call may have done by now: if so, a later failure leaves its effect unknown. */
-export type Acted = { hasBegun: boolean; endpoint: Endpoint | undefined };
+/** What a call has done so far. After it has begun, a later failure leaves its effect unknown. */
+export type CallEffect = { hasBegun: boolean; endpoint: Endpoint | undefined };
 
-type Ended = {
+type CalledTool = {
   readonly name: string;
   readonly annotations: { readonly idempotentHint: boolean };
 };
 
 /**
- * The failure of a call whose store stopped responding; undefined for any other error. A call that
- * only read, or only noted something for itself, has changed nothing.
+ * Explains the failure of a call during which the database stopped responding; undefined for any
+ * other error. A call that only read data or wrote records of its own has changed nothing.
  */
 export function explainOutage(
   error: unknown,
-  { name, annotations }: Ended,
-  { hasBegun, endpoint }: Acted,
+  { name, annotations }: CalledTool,
+  { hasBegun, endpoint }: CallEffect,
 ): Failure | undefined {
   const outage = readOutage(error);
   if (outage === undefined) return undefined;
@@ -145,36 +148,36 @@ export function explainOutage(
   return { code, message: messages.store_went_away, effect: "unknown", retry, next };
 }
 
-/** The tool that was called, and the endpoint that it asked, if it asked one. */
-export type Asked = {
+/** The tool that was called, and the endpoint that it used, if any. */
+export type FailedCall = {
   readonly tool: string;
   readonly endpoint?: Endpoint;
 };
 
-/** What the deployment said, or what went wrong on the way to it; other errors stay as they are. */
-export function explainEnd(asked: Asked, error: unknown): unknown {
-  if (error instanceof Problem) return new ToolFailure(explainProblem(asked, error));
+/** Explains a rejected call or a failed connection. Other errors stay as they are. */
+export function explainEnd(call: FailedCall, error: unknown): unknown {
+  if (error instanceof Problem) return new ToolFailure(explainProblem(call, error));
   if (!(error instanceof CallFailure)) return error;
   const { code, message, facts } = error;
-  return new ToolFailure({ code, message, ...facts, next: advise(code, { ...asked, ...facts }) });
+  return new ToolFailure({ code, message, ...facts, next: advise(code, { ...call, ...facts }) });
 }
 
-function explainProblem(asked: Asked, problem: Problem): Failure {
+function explainProblem(call: FailedCall, problem: Problem): Failure {
   const { status, message } = problem;
   const code = readCode(status, message);
-  const isMendable = code === "validation_failed" || code === "bad_request";
-  const problems = isMendable ? listProblems(asked, problem) : undefined;
+  const isFixable = code === "validation_failed" || code === "bad_request";
+  const problems = isFixable ? listProblems(call, problem) : undefined;
   const fields = problems?.map(({ field }) => field);
-  const isForeign = isMendable && isForeignFault(message);
+  const isForeign = isFixable && isForeignFault(message);
   return {
     code,
     status,
     message,
     ...(problems && { problems }),
     effect: "none",
-    // Another way to the same host would be refused as well.
-    retry: isMendable && !isForeign ? "now" : "never",
-    next: isForeign ? adviceOnHosts : advise(code, { ...asked, message, fields }),
+    // A different call with the same host would also be rejected.
+    retry: isFixable && !isForeign ? "now" : "never",
+    next: isForeign ? adviceOnHosts : advise(code, { ...call, message, fields }),
   };
 }
 
@@ -183,7 +186,7 @@ const adviceOnHosts =
   "or `waypost projects update --destinations`. Do not try another way.";
 
 /** A remote server's problem that has no field and only repeats the message is left out. */
-function listProblems({ endpoint }: Asked, problem: Problem): CallProblem[] | undefined {
+function listProblems({ endpoint }: FailedCall, problem: Problem): CallProblem[] | undefined {
   const { status, message, server, problems } = problem;
   const sentences = problems ?? (status === 422 ? [{ message: readAnswer(message) }] : undefined);
   const placed = sentences
@@ -193,7 +196,7 @@ function listProblems({ endpoint }: Asked, problem: Problem): CallProblem[] | un
   return placed?.length === 0 ? undefined : placed;
 }
 
-function readCode(status: number, message: string): Code {
+function readCode(status: number, message: string): ToolFailureCode {
   switch (status) {
     case 400:
     case 413:
@@ -214,7 +217,7 @@ function readCode(status: number, message: string): Code {
   }
 }
 
-/** All that a client may learn of an unexpected error. */
+/** The only details of an unexpected error that a client may see. */
 export function describeFault(reference: string): string {
   return `Something went wrong inside Waypost (reference ${reference}).`;
 }

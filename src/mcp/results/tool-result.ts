@@ -4,21 +4,24 @@ import { showHiddenIn } from "../../text/show-hidden.ts";
 
 type Picture = { readonly data: Uint8Array; readonly mimeType: "image/png" };
 
-/** What is shown beside a result. */
-export type Extras = { readonly pictures: Picture[]; readonly views: JsonObject[] };
+/** Images and views that are shown with a result. */
+export type ResultExtras = { readonly pictures: Picture[]; readonly views: JsonObject[] };
 
-/** The member of a result's `_meta` that only the view reads. */
+/** The member of `_meta` that only a view reads. */
 export const viewData = "waypost/view";
 
-/** The same JSON twice: some clients show their model only the one, some only the other. */
-export function toCallResult(result: JsonObject, extras?: Extras): CallToolResult {
+/**
+ * Writes a result as JSON twice, because some clients pass only the text to their model and some
+ * only the structured content.
+ */
+export function toCallResult(result: JsonObject, extras?: ResultExtras): CallToolResult {
   const { pictures, views } = extras ?? { pictures: [], views: [] };
-  // An object stays an object.
+  // The function returns an object for an object.
   const structuredContent = showHiddenIn(result) as Record<string, unknown>;
   const [view] = views;
-  // In the order in which the SDK writes it, for not every result goes through the SDK.
+  // In the SDK's order, because results from the fast path must look the same.
   return {
-    // The view shows it to a person; no model reads it.
+    // Shown to the user in a view, and not read by the model.
     ...(view !== undefined && { _meta: { [viewData]: view } }),
     content: [
       { type: "text", text: JSON.stringify(structuredContent) },

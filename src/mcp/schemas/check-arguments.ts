@@ -9,19 +9,19 @@ import type { CallProblem } from "../results/call-problem.ts";
 import { refuseArguments } from "../results/tool-failure.ts";
 import { parseJson } from "./check-filters.ts";
 
-/** More are of no use, and a hostile client could make a million. */
+/** More would not help, and a hostile client could cause a million. */
 const mostProblems = 20;
 
-/** Names, types and enums of a tool's arguments; the API itself checks what the fields mean. */
+/** Checks the names, types and enums of a tool's arguments. The API checks everything else. */
 export function checkArguments(
   tool: string,
   schema: z.ZodObject,
   given: unknown,
-  /** Arguments in which null has a meaning to the API. */
+  /** The arguments in which null is a value for the API. */
   nullable: readonly string[] = [],
 ): JsonObject {
   requireFlat(tool, given);
-  // Arguments that fit have nothing in them that `decode` would change.
+  // Valid arguments need no decoding.
   const plain = schema.safeParse(given ?? {});
   if (plain.success) return plain.data;
   const decoded = decode(given ?? {}, schema, nullable);
@@ -33,7 +33,7 @@ export function checkArguments(
   throw refuseArguments(tool, problems.slice(0, mostProblems));
 }
 
-/** Nothing that comes after this meets values that are nested without an end. */
+/** Protects all later code from endlessly nested values. */
 function requireFlat(tool: string, value: unknown): void {
   if (!isNestedTooDeep(value)) return;
   const message = `arguments are nested too deeply: at most ${limits.json_levels} levels`;
@@ -41,8 +41,8 @@ function requireFlat(tool: string, value: unknown): void {
 }
 
 /**
- * Some clients encode objects, lists, numbers and flags as JSON once more. A text is taken for
- * that only where the schema has no room for a text.
+ * Some clients encode objects, lists, numbers and booleans as JSON text. A text is decoded only if
+ * the schema does not allow a text.
  */
 function decode(
   value: unknown,
@@ -69,7 +69,7 @@ function decode(
   return value;
 }
 
-/** Null means nothing here, and some clients write it for what they leave out. */
+/** Whether null can be dropped: some clients send it for an omitted argument. */
 function isLeftOut(field: z.core.$ZodType | undefined): boolean {
   return field instanceof z.ZodOptional && !(field.unwrap() instanceof z.ZodNullable);
 }
@@ -79,7 +79,7 @@ function takesText(schema: z.core.$ZodType): boolean {
   return schema instanceof z.ZodString || schema instanceof z.ZodEnum;
 }
 
-/** A member by its name, which may be `constructor` or worse. */
+/** A field by its name, which may be `constructor` or another name that every object inherits. */
 function findMember({ shape }: z.ZodObject, name: string): z.core.$ZodType | undefined {
   return Object.hasOwn(shape, name) ? shape[name] : undefined;
 }
@@ -138,7 +138,7 @@ const typeNames: Readonly<Partial<Record<string, string>>> = {
   boolean: "true or false",
 };
 
-/** The names that an object inside the arguments may have. */
+/** The names that are allowed at a path inside the arguments. */
 function listMembers(schema: z.core.$ZodType, path: readonly PropertyKey[]): readonly string[] {
   const wanted = unwrap(schema);
   const [step, ...rest] = path;
@@ -152,12 +152,12 @@ function listMembers(schema: z.core.$ZodType, path: readonly PropertyKey[]): rea
 function readAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>((inside, step) => {
     const isInside = typeof inside === "object" && inside !== null && Object.hasOwn(inside, step);
-    // Own members of an object can be read by any of its names.
+    // TypeScript does not know that an object's own members can be read by any of their names.
     return isInside ? (inside as Readonly<Record<PropertyKey, unknown>>)[step] : undefined;
   }, value);
 }
 
-/** `filters[0].field`; names that a stranger chose are made fit to be seen. */
+/** Writes a path such as `filters[0].field`, without hidden characters in its names. */
 function writePath(path: readonly PropertyKey[]): string {
   const steps = path.map((step) =>
     typeof step === "number" ? `[${step}]` : `.${showName(String(step))}`,

@@ -11,11 +11,14 @@ import { parseTime } from "../../contract/parse-time.ts";
 import { isStorable } from "../../contract/text.ts";
 
 /**
- * The API ignores a filter that it cannot read, and answers with everything. Such a filter is
- * refused here, before it is sent.
+ * Checks filters before they are sent. The API ignores a filter that it cannot read, and then
+ * returns everything.
  */
 
-/** `in` takes a list, `null` and `present` a boolean, every other condition one value. */
+/**
+ * `in` takes a list, `null`, `present` and `empty` take a boolean, and every other condition one
+ * value.
+ */
 export const filterValue = z.union([
   z.string(),
   z.number(),
@@ -25,7 +28,7 @@ export const filterValue = z.union([
 
 const booleanConditions: ReadonlySet<string> = new Set(["null", "present", "empty"]);
 
-/** A value that was encoded as JSON once more, where its condition takes no text. */
+/** Decodes a value that was encoded as JSON text, unless its condition takes a text. */
 export function decodeFilter<Filter extends FilterInput>(filter: Filter): Filter {
   const { condition, value } = filter;
   const takesText = condition !== "in" && !booleanConditions.has(condition);
@@ -57,7 +60,7 @@ export function findFilterFault(
   return faults.find((fault) => fault !== undefined) ?? findChoiceFault(field, condition, values);
 }
 
-/** Of some fields all values are known, and another one is a mistyped one of them. */
+/** Some fields have a fixed set of values. Any other value is a typo. */
 function findChoiceFault(
   field: string,
   condition: FilterInput["condition"],
@@ -69,7 +72,10 @@ function findChoiceFault(
   return isKnown ? undefined : `must be ${known.join(" or ")}`;
 }
 
-/** The API takes one filter of a field and condition: of two, the last, and of lists, both. */
+/**
+ * The positions of filters that repeat a field and condition. The API would use only the last of
+ * two filters, but join two lists.
+ */
 export function findRepeated(filters: readonly FilterInput[]): readonly number[] {
   const plain = filters.map(toPlainFilter);
   const names = plain.map(({ field, condition }) => `${field}_${condition}`);
@@ -86,7 +92,7 @@ function findValueFault(kind: FieldKind, value: string): string | undefined {
   return undefined;
 }
 
-/** The JSON that a text holds, or the text itself where it holds none. */
+/** Parses a text as JSON, or returns the text if it is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -8,27 +8,30 @@ import { decodeFilter, filterValue, findFilterFault, findRepeated } from "./chec
 import { createWriter, mapObjects } from "./json-schema.ts";
 import { once } from "./once.ts";
 
-/** From an entry to the one flat object that its tool takes. */
+/**
+ * Builds the schema of a tool's arguments from its endpoint: one flat object of path, query and
+ * body fields.
+ */
 
 export type InputOptions = {
-  /** What `id` may be, in a few words. */
+  /** A few words that say what `id` can be. */
   readonly idText: string;
-  /** What the tool takes that the endpoint does not, or not so. */
-  readonly own?: Fields;
+  /** Arguments that only the tool has, or that replace those of the endpoint. */
+  readonly own?: ToolFields;
 };
 
-export type Fields = Readonly<Record<string, z.ZodType>>;
+export type ToolFields = Readonly<Record<string, z.ZodType>>;
 
 /**
- * What the tool takes, member by member, as the contract has it; or, for `isTerse`, as it is shown
- * where another tool tells of the filters.
+ * The tool's arguments, with the schemas from the contract. With `isTerse`, filters are shortened
+ * because another listed tool describes them.
  */
-export function listFields(endpoint: Endpoint, options: InputOptions, isTerse = false): Fields {
+export function listFields(endpoint: Endpoint, options: InputOptions, isTerse = false): ToolFields {
   const { params, list, required = [] } = endpoint;
   const fields: Record<string, z.ZodType> = {};
   if (params !== undefined) fields["id"] = describeId(options.idText);
   if (list !== undefined) Object.assign(fields, buildListFields(list, isTerse));
-  for (const name of listTold(endpoint)) {
+  for (const name of listBodyFields(endpoint)) {
     // zod types a shape's members as its core's schemas, of which every one here is a ZodType.
     const field = endpoint.body?.shape[name] as z.ZodType;
     fields[name] = required.includes(name) ? makeRequired(field) : field;
@@ -36,18 +39,18 @@ export function listFields(endpoint: Endpoint, options: InputOptions, isTerse = 
   return { ...fields, ...options.own };
 }
 
-/** The names of the body's fields that its tool takes. */
-export function listTold({ body, not_in_tool = [] }: Endpoint): readonly string[] {
+/** The body's fields that the tool takes as arguments. */
+export function listBodyFields({ body, not_in_tool = [] }: Endpoint): readonly string[] {
   return Object.keys(body?.shape ?? {}).filter((name) => !not_in_tool.includes(name));
 }
 
-/** What arguments are checked by: an unknown member is refused, at every depth. */
-export function buildInput(fields: Fields): z.ZodObject {
+/** The schema that checks arguments. It rejects unknown members at every depth. */
+export function buildInput(fields: ToolFields): z.ZodObject {
   const members = Object.entries(fields).map(([name, field]) => [name, makeStrict(field)]);
   return z.strictObject(Object.fromEntries(members));
 }
 
-/** The same schema for each text, so that its JSON Schema is written once. */
+/** Returns the same schema for the same text, so that its JSON Schema is written only once. */
 function describeId(text: string): z.ZodType {
   const schema = ids.get(text) ?? z.string().describe(text);
   ids.set(text, schema);
@@ -59,14 +62,14 @@ const ids = new Map<string, z.ZodType>();
 function buildListFields(
   { filters: sortable, own }: NonNullable<Endpoint["list"]>,
   isTerse: boolean,
-): Fields {
+): ToolFields {
   const pages = pageFields();
   const names = Object.keys(sortable);
   if (names.length === 0) return pages;
   const filterable = { ...sortable, ...own };
   const field = z.string().check(({ value, issues }) => {
     if (names.includes(value)) return;
-    // No enum: a model knows the names by the filters, and need not pay for them twice.
+    // Not an enum, because the filters already list the names and a model pays for every word.
     issues.push({ code: "invalid_value", input: value, values: names });
   });
   const sort = z.strictObject({ field, direction: z.enum(["asc", "desc"]) });
@@ -91,11 +94,11 @@ function buildListFields(
 
 function describeFilters(fields: FilterFields): string {
   const choices = Object.entries(fieldValues).filter(([field]) => Object.hasOwn(fields, field));
-  const told = choices.map(([field, values]) => `; ${field}: ${values.join(" or ")}`);
-  return `All must match. in: list; null, present, empty: boolean${told.join("")}`;
+  const texts = choices.map(([field, values]) => `; ${field}: ${values.join(" or ")}`);
+  return `All must match. in: list; null, present, empty: boolean${texts.join("")}`;
 }
 
-/** One text that a person would name links by. */
+/** Text from a name or address that a person remembers. */
 const searchText = once(() =>
   z
     .string()
@@ -107,7 +110,10 @@ const searchText = once(() =>
     .describe("Words from name, path, url or title, or an address"),
 );
 
-/** Filters as they are shown where another tool tells of them; never used for checking. */
+/**
+ * The short form of filters for a tool whose filters another tool describes. Never used to check
+ * arguments.
+ */
 export const shownFilters = once(() => showFilters(z.unknown()));
 
 function showFilters(field: z.ZodType): z.ZodType {
@@ -117,7 +123,7 @@ function showFilters(field: z.ZodType): z.ZodType {
 
 export const shownSearch = once(() => z.string().optional());
 
-const pageFields = once((): Fields => {
+const pageFields = once((): ToolFields => {
   const limit = z.int().min(1).max(paging.max_limit).meta({ default: paging.default_limit });
   return { page: z.int().min(1).optional(), limit: limit.optional() };
 });
@@ -152,7 +158,7 @@ function makeInnerStrict(schema: z.ZodType): z.ZodType {
   return schema instanceof z.ZodObject ? buildInput(schema.shape) : schema;
 }
 
-/** A field that the API demands: neither absent nor null. */
+/** Makes a field required and not nullable. */
 function makeRequired(schema: z.ZodType): z.ZodType {
   const isLoose = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable;
   return isLoose ? keepDescription(schema, makeRequired(inner(schema))) : schema;
@@ -162,29 +168,29 @@ function keepDescription({ description }: z.ZodType, made: z.ZodType): z.ZodType
   return description === undefined ? made : made.describe(description);
 }
 
-/** zod types what a wrapper holds as its core's schema, of which every schema here is one. */
+/** zod gives the inner schema the type of its core, but every schema here is a ZodType. */
 function inner(schema: z.ZodOptional | z.ZodNullable): z.ZodType {
   return schema.unwrap() as z.ZodType;
 }
 
 type SchemaOptions = {
-  /** Fields that are declared as required, and left to the API to check. */
+  /** Fields that are published as required, but that only the API checks. */
   readonly needed: readonly string[] | undefined;
-  /** Whether the names of the `told` fields say enough where no other tool tells of them. */
+  /** Whether the `shortened` fields need no description even if no other tool describes them. */
   readonly isWordless: boolean | undefined;
 };
 
 /**
- * The schema with all of its fields, and as it is shown beside a tool that tells of the `told`
- * ones: without their texts and what is inside of them. Each is made when first asked for.
+ * Builds the full schema, and the short one that is listed if another tool describes the
+ * `shortened` fields: without their descriptions and inner fields. Each is built at its first use.
  */
 export function buildBothSchemas(
-  fields: (isTerse: boolean) => Fields,
-  told: readonly string[],
+  fields: (isTerse: boolean) => ToolFields,
+  shortened: readonly string[],
   { needed = [], isWordless = false }: SchemaOptions,
 ): (isTerse: boolean) => JsonObject {
   const build = (isTerse: boolean, shorten?: Shorten) =>
-    declareNeeded(buildInputSchema(fields(isTerse), told, shorten), needed);
+    declareNeeded(buildInputSchema(fields(isTerse), shortened, shorten), needed);
   const full = once(() => build(false, isWordless ? dropText : undefined));
   const terse = once(() => build(true, dropInside));
   return (isTerse) => (isTerse ? terse() : full());
@@ -192,7 +198,7 @@ export function buildBothSchemas(
 
 type Shorten = (schema: JsonObject) => JsonObject;
 
-/** What the API will not do without, so that a model need not learn of it by a refusal. */
+/** Publishes what the API requires, so that a model need not learn it from an error. */
 function declareNeeded(
   { type, required, ...schema }: JsonObject,
   needed: readonly string[],
@@ -201,16 +207,16 @@ function declareNeeded(
   return { type, ...(names.size > 0 && { required: [...names] }), ...schema };
 }
 
-/** As a client reads it; short, for a model pays for every word. */
+/** Writes the JSON Schema that clients see. It is short, because a model pays for every word. */
 function buildInputSchema(
-  fields: Fields,
-  told: readonly string[],
+  fields: ToolFields,
+  shortened: readonly string[],
   shorten: Shorten = (schema) => schema,
 ): JsonObject {
   const required = Object.keys(fields).filter((name) => !(fields[name] instanceof z.ZodOptional));
   const properties = Object.entries(writeFields(fields)).map(([name, field]) => [
     name,
-    told.includes(name) ? mapObjects(field, shorten) : field,
+    shortened.includes(name) ? mapObjects(field, shorten) : field,
   ]);
   return {
     type: "object",
@@ -227,7 +233,7 @@ const writeFields = createWriter(
       jsonSchema.type = ["string", "number", "boolean", "array"];
       jsonSchema.items = { type: "string" };
     }
-    // That members are strict is said once, at the top, and so many items are never needed.
+    // The top level already rejects unknown members, and no list needs so many items.
     delete jsonSchema.additionalProperties;
     delete jsonSchema.maxItems;
   },
@@ -245,8 +251,8 @@ function dropInside(schema: JsonObject): JsonObject {
 }
 
 /**
- * Null says nothing that an empty text does not: it is understood, but not advertised. Only an
- * object can be taken away by it. What may be null is published as two types or two schemas.
+ * Hides null if it means the same as an empty text. It is accepted, but not published. Only an
+ * object can be removed with null. A nullable schema has two types or two variants.
  */
 function dropNull({ anyOf, ...schema }: JsonObject): JsonObject {
   if (Array.isArray(anyOf)) {

@@ -1,18 +1,18 @@
 import * as z from "zod";
 import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 
-type Override = NonNullable<z.core.ToJSONSchemaParams["override"]>;
+type SchemaOverride = NonNullable<z.core.ToJSONSchemaParams["override"]>;
 type Shape = Readonly<Record<string, z.ZodType>>;
-type Members = Readonly<Record<string, JsonObject>>;
+type WrittenMembers = Readonly<Record<string, JsonObject>>;
 
 /**
- * Writes an object's members as JSON Schema 2020-12, the dialect where none is named. Each member
- * is written once for all tools that have it, because writing takes long.
+ * Creates a function that writes an object's members as JSON Schema 2020-12, the default dialect.
+ * Writing is slow, so each member is written once for all tools.
  */
 export function createWriter(
-  override: Override = () => {},
+  override: SchemaOverride = () => {},
   finish: (member: JsonObject) => JsonObject = (member) => member,
-): (shape: Shape) => Members {
+): (shape: Shape) => WrittenMembers {
   const written = new WeakMap<z.ZodType, JsonObject>();
 
   return (shape) => {
@@ -27,27 +27,27 @@ export function createWriter(
     );
   };
 
-  /** All in one call: each call takes as long again as what it writes. */
-  function writeAll(members: readonly (readonly [string, z.ZodType])[]): Members {
+  /** Writes all members in one call, because each call has a high fixed cost. */
+  function writeAll(members: readonly (readonly [string, z.ZodType])[]): WrittenMembers {
     if (members.length === 0) return {};
     const { properties } = z.toJSONSchema(z.object(Object.fromEntries(members)), {
       io: "input",
       override: (context) => {
         const { jsonSchema } = context;
-        // Every int would name JavaScript's own bounds.
+        // Every integer would list JavaScript's limits.
         if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
         if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
-        // The names of an object's members are texts everywhere.
+        // Member names are always strings.
         delete jsonSchema.propertyNames;
         override(context);
       },
     });
-    // No member here is `z.any()`, the one schema that would be written as a bare `true`.
-    return properties as Members;
+    // No member is `z.any()`, the only schema that is written as `true`.
+    return properties as WrittenMembers;
   }
 }
 
-/** The value with every object in it changed, the inner ones first. An object stays an object. */
+/** Applies `change` to every object in a value, the inner ones first. */
 export function mapObjects<Value>(value: Value, change: (object: JsonObject) => JsonObject): Value {
   return mapInside(value, change) as Value;
 }
@@ -59,13 +59,15 @@ function mapInside(value: unknown, change: (object: JsonObject) => JsonObject): 
   return change(Object.fromEntries(parts) as JsonObject);
 }
 
-/** Of what may be anything there is nothing to say; what is required, is so all the same. */
+/**
+ * Drops members without restrictions from a schema. The list of required members keeps their names.
+ */
 function dropAny({ items, properties, ...schema }: JsonObject): JsonObject {
-  const told = Object.entries(properties ?? {}).filter(([, member]) => !isEmpty(member));
+  const kept = Object.entries(properties ?? {}).filter(([, member]) => !isEmpty(member));
   return {
     ...schema,
     ...(items !== undefined && !isEmpty(items) && { items }),
-    ...(told.length > 0 && { properties: Object.fromEntries(told) }),
+    ...(kept.length > 0 && { properties: Object.fromEntries(kept) }),
   };
 }
 

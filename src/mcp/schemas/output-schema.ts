@@ -1,46 +1,46 @@
 import * as z from "zod";
 import type { JsonObject } from "../../contract/json.ts";
 import { unwrap } from "../../contract/unwrap-schema.ts";
-import type { Fields } from "./input-schema.ts";
+import type { ToolFields } from "./input-schema.ts";
 import { createWriter } from "./json-schema.ts";
 
 const writeMembers = createWriter(({ jsonSchema }) => {
-  // Empty texts never get this far (client/read-refusal.ts), and not every client knows the word.
+  // Results omit empty texts, and some clients do not know this keyword.
   delete jsonSchema.minLength;
-  // That a result may have more members need not be said: it is so where nothing is.
+  // Additional members are allowed by default.
   delete jsonSchema.additionalProperties;
   if (Object.keys(jsonSchema.properties ?? {}).length === 0) delete jsonSchema.properties;
 });
 
 /**
- * What a tool answers, as JSON Schema: its result or the one shape of every failure, for a client
- * throws away what the schema does not cover. Fields that a deployment adds are welcome. Each tool
- * has a schema of its own, so that every word in here is sent forty times.
+ * Builds the JSON Schema of a tool's result: its data, or a failure, which looks the same for all
+ * tools. It covers both because clients discard what the schema does not allow. It is short because
+ * each tool sends its own copy.
  */
-export function buildOutputSchema(result: Fields): JsonObject {
+export function buildOutputSchema(result: ToolFields): JsonObject {
   const names = Object.keys(result);
-  // Where none of its members is always there, each of them is a result of its own.
+  // If all members are optional, any one of them makes a valid result.
   const isEither = names.every((name) => result[name]?.safeParse(undefined).success);
   return coverFailure(isEither ? names : names.slice(0, 1), writeMembers(result));
 }
 
-/** A write may be done although nothing could be read of its answer: then problems say so. */
+/** A write may succeed although its response could not be read. Then `problems` says so. */
 export const written = z.looseObject({}).optional();
-/** What is amiss, or could not be read; each has a message, and some a field and a fix. */
+/** What is wrong or could not be read. Each has a message, and some have a field and a fix. */
 export const problems = z.array(z.unknown()).optional();
 
-/** A resource as it is shown: what is empty or false is left out, whatever field it is. */
+/** Describes a resource in a result, which omits all empty and false fields. */
 export function describeShown(schema: z.ZodObject): z.ZodObject {
   const members = Object.entries(schema.shape).map(([name, member]) => {
     const inner = unwrap(member);
     const shown = inner instanceof z.ZodObject ? z.looseObject({}) : inner;
-    // zod types a shape's members as its core's schemas, of which every one here is a ZodType.
+    // zod gives members the type of its core, but every schema here is a ZodType.
     return [name, name === "id" ? member : z.optional(shown as z.ZodType)] as const;
   });
   return z.looseObject(Object.fromEntries(members)).describe("Empty and false fields left out");
 }
 
-/** What a client needs of it to take it for one; the rest is read and not checked. */
+/** The members that identify a failure for a client. */
 const failure = { type: "object", required: ["code", "message", "next"] };
 
 function coverFailure(mains: readonly string[], properties: JsonObject): JsonObject {

@@ -16,7 +16,7 @@ import type { FilterInput } from "../../contract/filters.ts";
 import { contract } from "../../contract/index.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { KeyContext } from "../access/key-context.ts";
-import { listFields, shownFilters, type Fields } from "../schemas/input-schema.ts";
+import { listFields, shownFilters, type ToolFields } from "../schemas/input-schema.ts";
 import { makeTool, type Tool } from "./tool.ts";
 
 /** One look at a whole project: what is wrong with it, the worst first, and what fixes it. */
@@ -77,7 +77,7 @@ type AuditArguments = {
   readonly page?: number;
 };
 
-function listOwnFields(isTerse: boolean): Fields {
+function listOwnFields(isTerse: boolean): ToolFields {
   const { filters } = listFields(links.index, { idText: "" });
   return {
     ...(filters && { filters: isTerse ? shownFilters() : filters }),

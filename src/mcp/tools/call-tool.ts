@@ -19,7 +19,7 @@ import {
   explainEnd,
   explainOutage,
   ToolFailure,
-  type Acted,
+  type CallEffect,
   type Failure,
 } from "../results/tool-failure.ts";
 import { toCallResult } from "../results/tool-result.ts";
@@ -81,7 +81,7 @@ export async function callTool(
 function explainError(
   error: unknown,
   tool: Tool,
-  acted: Acted,
+  acted: CallEffect,
   { report, requestId, meta }: CallContext,
 ): Failure {
   const end = explainBulkError(tool.name, explainEnd({ tool: tool.name }, error));
@@ -126,7 +126,7 @@ function noteAddresses(
 function makeCall(tool: string, context: CallContext, warnings: Set<string>): Call {
   const { keyContext, requireApproval, approveOverwrite, person, leaving, requestId } = context;
   const { realm, key_print, call, access } = keyContext;
-  const acted: Acted = { hasBegun: false, endpoint: undefined };
+  const acted: CallEffect = { hasBegun: false, endpoint: undefined };
   const ask = async <E extends Endpoint>(
     endpoint: E,
     input: Input<E>,

@@ -32,7 +32,7 @@ import {
   readIfPossible,
   refuseArguments,
 } from "../results/tool-failure.ts";
-import { listFields, type Fields } from "../schemas/input-schema.ts";
+import { listFields, type ToolFields } from "../schemas/input-schema.ts";
 import { problems } from "../schemas/output-schema.ts";
 import { settleApps } from "./apps.ts";
 import { presentRead, runEndpoint } from "./endpoints/run-endpoint.ts";
@@ -220,7 +220,7 @@ export function createExplainLink(): Tool {
   });
 }
 
-function listExplainedFields(): Fields {
+function listExplainedFields(): ToolFields {
   const options = { idText: describeIds(linkKind) };
   const { id } = listFields(links.show, options);
   return { ...listFields(links.create, options), ...(id && { id: id.optional() }) };

@@ -6,7 +6,7 @@ import { statsBy, type LinkStats } from "../../contract/link-stats.ts";
 import type { TimeZone } from "../../contract/local-time.ts";
 import { findKind } from "../../contract/resource-kind.ts";
 import { isTimeZone } from "../../text/time-zone.ts";
-import { listFields, type Fields } from "../schemas/input-schema.ts";
+import { listFields, type ToolFields } from "../schemas/input-schema.ts";
 import { findTarget } from "./targets.ts";
 import { makeTool, type Call, type Tool } from "./tool.ts";
 
@@ -65,7 +65,7 @@ type StatsArguments = {
   readonly time_zone?: string;
 };
 
-function listOwnFields(isTerse: boolean): Fields {
+function listOwnFields(isTerse: boolean): ToolFields {
   const { filters } = listFields(links.index, { idText: "" });
   return {
     id: z.string().optional(),

@@ -10,11 +10,11 @@ import type { Access, Reading } from "../access/key-access.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import type { ApprovalRequest } from "../approval/question.ts";
 import type { CallProblem } from "../results/call-problem.ts";
-import type { Task } from "../results/job-task.ts";
-import type { Acted } from "../results/tool-failure.ts";
-import type { Extras } from "../results/tool-result.ts";
+import type { JobTask } from "../results/job-task.ts";
+import type { CallEffect } from "../results/tool-failure.ts";
+import type { ResultExtras } from "../results/tool-result.ts";
 import { checkArguments } from "../schemas/check-arguments.ts";
-import { buildBothSchemas, buildInput, type Fields } from "../schemas/input-schema.ts";
+import { buildBothSchemas, buildInput, type ToolFields } from "../schemas/input-schema.ts";
 import { once } from "../schemas/once.ts";
 import { buildOutputSchema } from "../schemas/output-schema.ts";
 
@@ -81,7 +81,7 @@ export type Call = {
    */
   readonly askFree: Call["ask"];
   /** What the call has begun to do, for the failure that may end it. */
-  readonly acted: Acted;
+  readonly acted: CallEffect;
   /** As what this call's writes are noted. */
   readonly writer: ChangeAuthor;
   /** Throws until a person has approved of this very request. */
@@ -93,12 +93,12 @@ export type Call = {
   ) => Promise<Result>;
   /** What is wrong although the call succeeds. */
   readonly problems: CallProblem[];
-  readonly extras: Extras;
+  readonly extras: ResultExtras;
   /** Whether the client shows the view of a tool. */
   readonly showsViews: boolean;
   readonly tellProgress: (progress: Progress) => unknown;
   /** Called with the task that continues after this call; undefined if the client takes no task. */
-  readonly answerWithTask: ((task: Task) => unknown) | undefined;
+  readonly answerWithTask: ((task: JobTask) => unknown) | undefined;
   readonly report: Report;
 };
 
@@ -111,9 +111,9 @@ type Making = Pick<
     readonly idempotent?: boolean;
     readonly overwrites?: boolean;
     /** What the tool takes; terse where another tool describes the same fields. */
-    readonly fields: (isTerse: boolean) => Fields;
+    readonly fields: (isTerse: boolean) => ToolFields;
     /** What arguments are checked by, where that is more than what is published. */
-    readonly checkedFields?: () => Fields;
+    readonly checkedFields?: () => ToolFields;
     /** Fields that another tool may describe. */
     readonly told?: readonly string[];
     /** Fields that are declared as required, and left to the API to check. */
@@ -122,7 +122,7 @@ type Making = Pick<
     readonly isWordless?: boolean;
     /** Arguments in which null has a meaning to the API. */
     readonly nullable?: readonly string[];
-    readonly result: () => Fields;
+    readonly result: () => ToolFields;
   };
 
 /** A tool with its schemas, each built when it is first asked for. */
@@ -147,8 +147,8 @@ export function makeTool(making: Making): Tool {
 
 /** What a tool of an endpoint has that the endpoint does not, or not so. */
 export type Addition = {
-  readonly fields?: Fields;
-  readonly result?: Fields;
+  readonly fields?: ToolFields;
+  readonly result?: ToolFields;
   readonly run?: (endpoint: Endpoint, args: JsonObject, call: Call) => Promise<JsonObject>;
   /** What `id` may be, in a few words. */
   readonly idText?: string;

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { NotSent } from "../../../src/client/send-once.ts";
 import { messages } from "../../../src/contract/messages.ts";
 import { quoteAnswer } from "../../../src/contract/server-answer.ts";
-import { codes, type Code } from "../../../src/mcp/results/advice-by-code.ts";
+import { codes, type ToolFailureCode } from "../../../src/mcp/results/advice-by-code.ts";
 import {
   answering,
   openStage,
@@ -45,7 +45,13 @@ const badUrl = "Url must be an http or https address";
 
 type Failure = Readonly<Record<string, unknown>>;
 type Call = readonly [tool: string, args?: Readonly<Record<string, unknown>>];
-type Case = readonly [code: Code, staging: Partial<Staging>, Failure, next: RegExp, call?: Call];
+type Case = readonly [
+  code: ToolFailureCode,
+  staging: Partial<Staging>,
+  Failure,
+  next: RegExp,
+  call?: Call,
+];
 
 const cases: readonly Case[] = [
   ["invalid_arguments", {}, now, /`problems` and call get_link again/, ["get_link", { id, x: 1 }]],

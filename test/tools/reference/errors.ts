@@ -1,4 +1,4 @@
-import { advise, codes, type Code } from "../../../src/mcp/results/advice-by-code.ts";
+import { advise, codes, type ToolFailureCode } from "../../../src/mcp/results/advice-by-code.ts";
 import { code, writeTable } from "./table.ts";
 
 export function writeErrors(): string {
@@ -7,14 +7,14 @@ export function writeErrors(): string {
 }
 
 /** The text in `next` for an assistant, for a tool and scope without a name. */
-function findCure(name: Code): string {
+function findCure(name: ToolFailureCode): string {
   const message = "The scope links.create is missing.";
   return advise(name, { tool: "TOOL", message })
     .replaceAll("TOOL", "the tool")
     .replace("links.create", "that is missing");
 }
 
-const causes: Readonly<Record<Code, string>> = {
+const causes: Readonly<Record<ToolFailureCode, string>> = {
   invalid_arguments: "An argument is unknown, missing or invalid. Nothing was sent.",
   bad_request: "The API could not read the request, or a parameter is invalid (400).",
   key_missing: "No API key is set.",

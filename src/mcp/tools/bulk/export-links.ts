@@ -3,7 +3,12 @@ import { exportFormats } from "../../../bulk/files/write-links.ts";
 import type { FilterInput } from "../../../contract/filters.ts";
 import { contract } from "../../../contract/index.ts";
 import type { KeyContext } from "../../access/key-context.ts";
-import { listFields, shownFilters, shownSearch, type Fields } from "../../schemas/input-schema.ts";
+import {
+  listFields,
+  shownFilters,
+  shownSearch,
+  type ToolFields,
+} from "../../schemas/input-schema.ts";
 import { problems } from "../../schemas/output-schema.ts";
 import { makeTool, type Tool } from "../tool.ts";
 import { writeExportUri } from "./show-plan.ts";
@@ -67,7 +72,7 @@ async function* readWhole({ id, pages, format }: Written, owner: KeyContext) {
 
 const usual = "csv";
 
-function listOwnFields(isTerse: boolean): Fields {
+function listOwnFields(isTerse: boolean): ToolFields {
   const { filters, search } = listFields(links.index, { idText: "" });
   const format = z.enum(exportFormats).meta({ default: usual });
   return {

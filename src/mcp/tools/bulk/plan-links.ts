@@ -24,7 +24,12 @@ import {
 } from "../../../state/plans.ts";
 import { requireAct, requireRight } from "../../access/refuse-denied.ts";
 import { refuseArguments, type ToolFailure } from "../../results/tool-failure.ts";
-import { listFields, shownFilters, shownSearch, type Fields } from "../../schemas/input-schema.ts";
+import {
+  listFields,
+  shownFilters,
+  shownSearch,
+  type ToolFields,
+} from "../../schemas/input-schema.ts";
 import { makeTool, type Call, type Tool } from "../tool.ts";
 import { readWriting, requireActs, requireJob } from "./bulk-tool.ts";
 import { planSchema, showPlan } from "./show-plan.ts";
@@ -84,7 +89,7 @@ async function refuseTakenAway(plan: Plan, call: Call): Promise<void> {
   requireActs(await bulk.summarize(plan, call.keyContext, { signal: call.signal }), call);
 }
 
-function listSources(isTerse: boolean): Fields {
+function listSources(isTerse: boolean): ToolFields {
   const { filters, search } = listFields(links.index, { idText: "" });
   const object = z.record(z.string(), z.unknown());
   return {
@@ -110,7 +115,7 @@ function listSources(isTerse: boolean): Fields {
 }
 
 /** What is another value for each link; a model is shown no list of the fields. */
-function describeRules(field: z.ZodType<string>): Fields {
+function describeRules(field: z.ZodType<string>): ToolFields {
   const match = z.enum(["host", "text"]);
   const replacement = z.strictObject({ field, from: z.string(), to: z.string(), match });
   const values = z.record(z.string(), z.string());

@@ -8,7 +8,7 @@ import {
   type ResourceKind,
 } from "../../../contract/resource-kind.ts";
 import { linkRow } from "../../results/present-body.ts";
-import { listFields, listTold, type Fields } from "../../schemas/input-schema.ts";
+import { listFields, listBodyFields, type ToolFields } from "../../schemas/input-schema.ts";
 import { describeShown, problems, written } from "../../schemas/output-schema.ts";
 import { linkAdditions, nameArguments } from "../links.ts";
 import { templateAdditions } from "../templates/run-template.ts";
@@ -74,7 +74,7 @@ function deriveTool(endpoint: Endpoint): Tool {
   } = additions.get(endpoint) ?? {};
   const kind = findKind(endpoint);
   const options = { idText: addition.idText ?? describeIds(kind), own };
-  const known = listTold(endpoint);
+  const known = listBodyFields(endpoint);
   return makeTool({
     name,
     title,
@@ -116,7 +116,11 @@ function extendsBody(body: z.ZodObject, first: z.ZodObject): boolean {
   return Object.entries(first.shape).every(([name, field]) => body.shape[name] === field);
 }
 
-function describeResult(endpoint: Endpoint, kind: ResourceKind, own: Addition["result"]): Fields {
+function describeResult(
+  endpoint: Endpoint,
+  kind: ResourceKind,
+  own: Addition["result"],
+): ToolFields {
   const { response, list, method, effect } = endpoint;
   if (method === "DELETE") return { deleted: otherRow };
   if (own !== undefined) return { ...own, problems };
