@@ -12,7 +12,12 @@ import { approvalPath } from "../../mcp/approval/approval-page.ts";
 import { renderPlanPage, type PlanPage, type PlanPart } from "../../mcp/approval/plan-rows.ts";
 import { renderFacts, renderFrames, renderRecent } from "../../mcp/approval/question-html.ts";
 import { readStored, type Question as AskedQuestion } from "../../mcp/approval/question.ts";
-import { whatYesDoes, writeLead, writeOrigin, writeTerm } from "../../mcp/approval/write-asking.ts";
+import {
+  approvalScope,
+  writeLead,
+  writeOrigin,
+  writeTerm,
+} from "../../mcp/approval/write-asking.ts";
 import type { Approval } from "../../state/approvals.ts";
 import type { Acting } from "./parts.ts";
 import { clock } from "../process/embedded.ts";
@@ -88,7 +93,7 @@ export async function readAsked(
   return {
     question,
     ...asker,
-    term: question.blocked === undefined ? `${whatYesDoes} ${term}` : term,
+    term: question.blocked === undefined ? `${approvalScope} ${term}` : term,
     end: ends[approval.status],
   };
 }

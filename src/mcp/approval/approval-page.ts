@@ -11,7 +11,7 @@ import {
   decide,
   readOpen,
   type Decision,
-  type Listeners,
+  type DecisionListeners,
   type OpenQuestion,
   type PinOptions,
 } from "./decide.ts";
@@ -19,16 +19,19 @@ import { renderNotice, renderPage, servePage, showPage } from "./page-shell.ts";
 import { readPlanPart, renderPlanPage, type PlanPart } from "./plan-rows.ts";
 import { answerFrame, renderFacts, renderFrames, renderRecent } from "./question-html.ts";
 import { readStored } from "./question.ts";
-import { whatYesDoes, writeLead, writeOrigin, writeTerm } from "./write-asking.ts";
+import { approvalScope, writeLead, writeOrigin, writeTerm } from "./write-asking.ts";
 
-/** The page on which a person approves or declines, whatever their assistant can show. */
+/**
+ * Serves the page on which a person approves or declines. It works whatever their assistant can
+ * show.
+ */
 export type ApprovalPages = {
   /** The address is the visitor's, if known. */
   readonly fetch: (request: Request, address?: string) => Promise<Response>;
 };
 
 export type PageOptions = PinOptions &
-  Listeners & {
+  DecisionListeners & {
     readonly hostnames: readonly string[];
     readonly clock: Pick<Clock, "now">;
     readonly report: (error: unknown) => string;
@@ -52,19 +55,19 @@ export function createApprovalPages(options: PageOptions): ApprovalPages {
   };
 }
 
-type Visit = {
+type PageRequest = {
   readonly request: Request;
   readonly address: string | undefined;
   readonly options: PageOptions;
 };
 
-/** A visitor who only opens the page has given no answer to refuse. */
-function noteRefused({ request, address, options }: Visit, reason: string): void {
+/** Reports a rejected answer. Opening the page is not an answer. */
+function noteRefused({ request, address, options }: PageRequest, reason: string): void {
   if (request.method === "POST") options.onRefused(reason, address);
 }
 
-/** Reading the page uses nothing up, and neither does a refused attempt. */
-async function serve(visit: Visit): Promise<Response> {
+/** Neither reading the page nor a rejected attempt uses up the approval. */
+async function serve(visit: PageRequest): Promise<Response> {
   const { request, options } = visit;
   const { pathname, searchParams } = new URL(request.url);
   const state = await options.openState();
@@ -87,8 +90,8 @@ async function serve(visit: Visit): Promise<Response> {
   return request.method === "POST" ? answer(open) : ask(open);
 }
 
-/** A request for a page that waits for an answer, and the part of the plan that it shows. */
-type OpenVisit = Visit & {
+/** A request for the page of a waiting approval, and the part of the plan to show. */
+type OpenPageRequest = PageRequest & {
   readonly state: State;
   readonly approval: Approval;
   /** The secret behind its form's token. */
@@ -96,7 +99,7 @@ type OpenVisit = Visit & {
   readonly part: PlanPart;
 };
 
-async function ask(visit: OpenVisit, fault?: string): Promise<Response> {
+async function ask(visit: OpenPageRequest, fault?: string): Promise<Response> {
   const { state, approval, secret, part, options } = visit;
   const now = options.clock.now();
   const open = await readOpen(approval, part, { state, now });
@@ -136,7 +139,7 @@ ${blocked === undefined ? renderApprove(page) : ""}
 <button name="decision" value="decline" formnovalidate>Decline</button>
 </div>
 </form>
-<p class="hint">${blocked === undefined ? `${whatYesDoes} ` : ""}${writeTerm(approval, now)}</p>`,
+<p class="hint">${blocked === undefined ? `${approvalScope} ` : ""}${writeTerm(approval, now)}</p>`,
   );
 }
 
@@ -164,7 +167,7 @@ function renderFields({ question: { count }, tries }: QuestionPage): string {
 </div>`;
 }
 
-async function answer(visit: OpenVisit): Promise<Response> {
+async function answer(visit: OpenPageRequest): Promise<Response> {
   const { state, approval, secret, address, options } = visit;
   const form = await readForm(visit.request);
   // The visitor left while the form was being sent, so nothing was answered.
@@ -186,13 +189,13 @@ async function answer(visit: OpenVisit): Promise<Response> {
   return showPage(200, renderEnd(decided));
 }
 
-/** By the values of the page's buttons. */
+/** The decisions by the values of the page's buttons. */
 const decisions: ReadonlyMap<string, Decision> = new Map([
   ["approve", "approved"],
   ["decline", "declined"],
 ]);
 
-/** Only this page's own form has this token. */
+/** Creates the secret for this approval's form, so that no other page can send it. */
 async function signPage({ id }: Approval, { readSecret }: State): Promise<Buffer> {
   return createHmac("sha256", await readSecret(secretName))
     .update(id)
@@ -205,10 +208,10 @@ const over = renderNotice(
     "assistant again.",
 );
 
-type End = Exclude<Approval["status"], "waiting">;
+type EndStatus = Exclude<Approval["status"], "waiting">;
 
 /** What the page shows once the approval has ended, by how it ended, and what happens next. */
-const ends: Readonly<Record<End, readonly [title: "Approved" | "Declined", text: string]>> = {
+const ends: Readonly<Record<EndStatus, readonly [title: "Approved" | "Declined", text: string]>> = {
   approved: [
     "Approved",
     "This is not done yet: your assistant can now do it once. If it does not continue by itself, " +
@@ -227,7 +230,7 @@ const ends: Readonly<Record<End, readonly [title: "Approved" | "Declined", text:
 
 function renderEnd(approval: Approval): string {
   // Only called for an approval that no longer waits.
-  const [title, text] = ends[approval.status as End];
+  const [title, text] = ends[approval.status as EndStatus];
   const look = title === "Approved" ? "approved" : "declined";
   return renderNotice(title, text, { act: readStored(approval).title, look });
 }

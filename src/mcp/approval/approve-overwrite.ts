@@ -5,8 +5,8 @@ import type { ApprovalRequest, Fact } from "./question.ts";
 import type { Mode } from "./mode.ts";
 
 /**
- * Lets the first overwrites of a key through, and then asks: what a plan would be asked for is not
- * done unasked by many single calls (design.md, "Approval").
+ * Allows a key a few overwrites without approval, and then asks. Otherwise many single calls could
+ * do without approval what a plan cannot. See docs/approval.md.
  */
 export type ApproveOverwrite = <Result>(
   keyPrint: string,
@@ -17,9 +17,9 @@ export type ApproveOverwrite = <Result>(
   },
 ) => Promise<Result>;
 
-type Options = { readonly mode: Mode; readonly openState: () => Promise<State> };
+type OverwriteOptions = { readonly mode: Mode; readonly openState: () => Promise<State> };
 
-export function createApproveOverwrite({ mode, openState }: Options): ApproveOverwrite {
+export function createApproveOverwrite({ mode, openState }: OverwriteOptions): ApproveOverwrite {
   return async (keyPrint, { describe, approve, carryOut }) => {
     if (mode === "full") return carryOut();
     const { counters, kept } = await openState();
@@ -34,7 +34,8 @@ export function createApproveOverwrite({ mode, openState }: Options): ApproveOve
       const facts = [alsoAllowed, ...question.facts];
       await approve({ ...request, question: { ...question, facts } });
     }
-    // What was refused was no overwrite, and its approval lets no others through.
+    // A rejected call has overwritten nothing. It does not count, and its approval allows no
+    // others.
     let isDone = true;
     try {
       return await carryOut();

@@ -2,12 +2,12 @@ import type { Clock } from "../../contract/clock.ts";
 import type { State } from "../../state/state.ts";
 
 /**
- * What became of a page while a call waited; it may still be open when the time is up. Where the
- * key has enough calls that wait, a further one does not.
+ * How the wait for a page ended. The page may still be open when the time is up. `unwatched` means
+ * that too many calls of the key already wait.
  */
-type Ended = "decided" | "over" | "open" | "unwatched";
+type WaitResult = "decided" | "over" | "open" | "unwatched";
 
-/** Resolves when a person has answered an approval's page, in whichever process shows it. */
+/** Waits until a person has answered on an approval's page, in any process. */
 export type AwaitDecision = (
   id: string,
   wait: {
@@ -15,12 +15,12 @@ export type AwaitDecision = (
     /** By the monotonic clock. */
     readonly until: number;
     readonly signal: AbortSignal;
-    /** Called now and then, with the seconds that have passed. */
+    /** Called from time to time, with the seconds that have passed. */
     readonly tellWaiting: (seconds: number) => unknown;
   },
-) => Promise<Ended>;
+) => Promise<WaitResult>;
 
-type Wait = Parameters<AwaitDecision>[1];
+type DecisionWait = Parameters<AwaitDecision>[1];
 
 type DecisionOptions = {
   readonly openState: () => Promise<Pick<State, "approvals">>;
@@ -29,14 +29,14 @@ type DecisionOptions = {
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
 };
 
-/** A person does not notice so short a time, and a look reads four short columns of one row. */
+/** Too short to notice, and each check reads only four short columns of one row. */
 const lookEvery_ms = 250;
 const tellEvery_ms = 10_000;
-/** Of one key: each holds a request, and what it would do, in memory. */
+/** For each key, because each waiting call keeps its request in memory. */
 const mostWaiting = 20;
 
 export function createAwaitDecision(options: DecisionOptions): AwaitDecision {
-  /** How many calls of each key wait. */
+  /** The number of waiting calls by key. */
   const waiting = new Map<string, number>();
   return async (id, wait) => {
     const { key_print } = wait;
@@ -55,19 +55,19 @@ export function createAwaitDecision(options: DecisionOptions): AwaitDecision {
 
 async function watchPage(
   id: string,
-  { until, signal, tellWaiting }: Wait,
+  { until, signal, tellWaiting }: DecisionWait,
   { openState, clock, sleep }: DecisionOptions,
-): Promise<Ended> {
+): Promise<WaitResult> {
   const { approvals } = await openState();
   const begun = clock.monotonic();
-  let told = begun;
+  let reportedAt = begun;
   while (!signal.aborted) {
     const status = await approvals.readStatus(id);
     if (status === undefined) return "over";
     if (status !== "waiting") return "decided";
     const now = clock.monotonic();
     if (now >= until) return "open";
-    if (now - told >= tellEvery_ms) tellWaiting(((told = now) - begun) / 1000);
+    if (now - reportedAt >= tellEvery_ms) tellWaiting(((reportedAt = now) - begun) / 1000);
     await sleep(lookEvery_ms, signal).catch(() => undefined);
   }
   return "open";

@@ -4,9 +4,12 @@ import { readPlanPage, type PlanPart } from "./plan-rows.ts";
 import { readStored } from "./question.ts";
 import { writeSpan } from "./write-asking.ts";
 
-/** How a question is shown and answered, on the approval page and at the console alike. */
+/** Shows and answers a question, on the approval page and in the console. */
 
-/** The question with its plan's rows and the PIN tries left, and why it cannot be approved now. */
+/**
+ * The question with its plan's rows, the remaining PIN tries, and the reason if it cannot be
+ * approved now.
+ */
 export type OpenQuestion = Awaited<ReturnType<typeof readOpen>>;
 
 export async function readOpen(
@@ -29,34 +32,34 @@ export async function readOpen(
 
 export type Decision = "approved" | "declined";
 
-/** Called when an answer decides an approval, and when an answer is refused. */
-export type Listeners = {
+/** Called when an answer decides an approval, and when an answer is rejected. */
+export type DecisionListeners = {
   readonly onDecided: (id: string, decision: Decision, address: string | undefined) => void;
   /** The reason contains no secret. */
   readonly onRefused: (reason: string, address: string | undefined) => void;
 };
 
-type Deciding = PinOptions &
-  Listeners & {
+type AnswerOptions = PinOptions &
+  DecisionListeners & {
     /** The network address of the person who answers, if known. */
     readonly address: string | undefined;
   };
 
 /** What a person types to approve. */
-type Typed = { readonly pin: string; readonly count: string };
+type TypedProof = { readonly pin: string; readonly count: string };
 
-/** Returns whether this answer decided the approval, and why an answer was refused. */
+/** Answers an approval. Returns whether this answer decided it, or why the answer was rejected. */
 export async function decide(
   approval: Approval,
   decision: Decision,
-  typed: Typed,
-  options: Deciding,
+  typed: TypedProof,
+  options: AnswerOptions,
 ): Promise<{ readonly isFirst: boolean; readonly fault: string | undefined }> {
   const { openState, address, onDecided, onRefused } = options;
   const isOpen = approval.status === "waiting";
   // Only an approval needs the PIN and the number.
   const isYes = isOpen && decision === "approved";
-  const fault = isYes ? await findYesFault(approval, typed, options) : undefined;
+  const fault = isYes ? await findApprovalFault(approval, typed, options) : undefined;
   const { approvals } = await openState();
   const isFirst =
     isOpen && fault === undefined && (await approvals.decidePage(approval.id, decision));
@@ -67,15 +70,15 @@ export async function decide(
 
 export const alreadyAnswered = "This was already answered.";
 
-async function findYesFault(
+async function findApprovalFault(
   approval: Approval,
-  { pin, count: typed }: Typed,
+  { pin, count: typed }: TypedProof,
   options: PinOptions,
 ): Promise<string | undefined> {
   const { count, rows } = readStored(approval);
   if (rows !== undefined) {
     const { plans } = await options.openState();
-    // No page could show the plan's rows.
+    // The plan is gone, so no page could show its rows.
     if ((await plans.find(rows.plan_id)) === undefined) return "The plan no longer exists.";
   }
   if (count !== undefined && typed.trim() !== String(count)) {
@@ -84,9 +87,7 @@ async function findYesFault(
   return findPinFault(approval, pin, options);
 }
 
-/**
- * Checks the PIN of an approval, on the page and at the console. The number of tries is limited.
- */
+/** What is needed to check the PIN of an approval. The number of tries is limited. */
 
 export type PinOptions = {
   readonly openState: () => Promise<State>;
@@ -94,7 +95,7 @@ export type PinOptions = {
   readonly checkPin: (pin: string, hash: string) => Promise<boolean>;
 };
 
-/** Why this PIN is refused; undefined if it is right, or if none is needed. */
+/** Why this PIN is rejected; undefined if it is right, or if no PIN is needed. */
 async function findPinFault(
   { id, key_print, pin: hash }: Approval,
   pin: string,
@@ -103,12 +104,12 @@ async function findPinFault(
   if (hash === null) return undefined;
   if (pin.trim() === "") return "Type the PIN to approve.";
   const { counters } = await openState();
-  // Taken before the check: many requests at once get no more tries than one after another.
+  // Counted before the check, so that many requests at once get no additional tries.
   const taken = await counters.take({ pin_of_approval: id, pin_of_key: key_print });
   if (taken === undefined) return "This PIN was not checked.";
   if (!(await checkPin(pin, hash))) return "The PIN is wrong.";
-  // A right PIN does not reset the count of wrong ones: a guessing assistant would get all its
-  // tries again.
+  // A right PIN does not reset the count of wrong ones. Otherwise each approval by the user would
+  // give a guessing assistant new tries.
   await taken.giveBack();
   return undefined;
 }
@@ -119,7 +120,7 @@ type TriesLeft = {
   readonly blocked_until: number | undefined;
 };
 
-/** How many wrong PINs an approval may still get; undefined when it asks for none. */
+/** How many wrong PINs an approval may still get; undefined if it needs no PIN. */
 export async function readTries(
   { id, key_print, pin }: Approval,
   { counters }: Pick<State, "counters">,

@@ -1,3 +1,6 @@
-/** How calls that destroy something are approved (design.md, "Approval"). */
+/**
+ * Whether calls may change anything, and whether a person must approve destructive ones. See
+ * docs/approval.md.
+ */
 export const modes = ["read-only", "guarded", "full"] as const;
 export type Mode = (typeof modes)[number];

@@ -5,21 +5,21 @@ import { limits } from "../../contract/limits.ts";
 import { limitUnanswered } from "../../network/limit-unanswered.ts";
 
 /**
- * A page for a process that serves nothing else: a listener on loopback that is open only while
- * an approval waits.
+ * Serves the approval page for a process without an HTTP server: on loopback, and only while an
+ * approval waits.
  */
 export type PageServer = {
   /** Opens an approval's page and returns its address. */
   readonly open: (path: string, id: string) => Promise<string>;
-  /** This approval no longer waits for a person. */
+  /** Stops serving an approval that no longer waits. */
   readonly release: (id: string) => void;
   readonly close: () => void;
 };
 
 const host = "127.0.0.1";
-/** As long as an approval may wait, and a little longer, to tell a late person that it is over. */
+/** Slightly longer than an approval may wait, so that a late person sees that it has expired. */
 const openFor_ms = limits.approval_ms + 30_000;
-/** So that a browser still gets the page that tells how it ended. */
+/** Lets a browser load the page that shows the result. */
 const openAfterEnd_ms = 2000;
 const serverLimits = {
   headersTimeout: 5000,
@@ -49,7 +49,7 @@ export function createPageServer(fetch: (request: Request) => Promise<Response>)
 
   return {
     open: async (path, id) => {
-      // To ask for an approval once more does not make it wait longer.
+      // A repeated question does not extend the approval.
       if (!timers.has(id)) stayOpen(id, openFor_ms);
       listening ??= listen(fetch);
       try {
@@ -79,6 +79,6 @@ async function listen(fetch: (request: Request) => Promise<Response>): Promise<S
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen({ host, port: 0 }, resolve);
   });
-  // An open page must not keep a process alive that has nothing else to do.
+  // An open page must not keep an otherwise finished process running.
   return server.unref();
 }

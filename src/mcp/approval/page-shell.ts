@@ -18,7 +18,7 @@ import { escapeText } from "../../text/escape-html.ts";
  * and loads nothing but frames from its own server, which show a page template.
  */
 
-type Serving = {
+type ServePageOptions = {
   readonly hostnames: readonly string[];
   readonly methods: readonly string[];
   /** Called when the request came from another site's page. */
@@ -32,7 +32,7 @@ type Serving = {
 /** Answers a browser with a page, also when an error occurs. */
 export async function servePage(
   request: Request,
-  serving: Serving,
+  serving: ServePageOptions,
   answer: () => Promise<Response>,
 ): Promise<Response> {
   const { methods, onElsewhere } = serving;
@@ -57,7 +57,7 @@ export async function servePage(
   }
 }
 
-function explainFault(error: unknown, { kept = "", report }: Serving): Response {
+function explainFault(error: unknown, { kept = "", report }: ServePageOptions): Response {
   const outage = readOutage(error);
   if (outage === undefined) {
     const text = `${kept} Open the address again. Reference: ${report(error)}.`.trim();
@@ -150,17 +150,17 @@ export function showPage(
   return new Response(html, { status, headers: { ...pageHeaders, ...more } });
 }
 
-/** A page that reports what is wrong, or which act was decided and how. */
-export function renderNotice(title: string, text: string, end?: End): string {
+/** A page that reports an error or a decision. */
+export function renderNotice(title: string, text: string, end?: DecidedAct): string {
   const subject = end === undefined ? "" : `<p class="act">${escapeText(end.act)}</p>\n`;
   const body = `<h1>${escapeText(title)}</h1>\n${subject}<p>${escapeText(text)}</p>`;
   return renderPage(title, body, end?.look);
 }
 
-/** The act that was decided, and the decision. */
-type End = { readonly act: string; readonly look: "approved" | "declined" };
+/** A decided act, and the decision. */
+type DecidedAct = { readonly act: string; readonly look: "approved" | "declined" };
 
-export function renderPage(title: string, body: string, look?: End["look"]): string {
+export function renderPage(title: string, body: string, look?: DecidedAct["look"]): string {
   return `<!doctype html>
 <html lang="en">
 <head>

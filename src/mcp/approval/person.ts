@@ -7,7 +7,7 @@ export type Person = Asker & {
   /** Whether the client says that it can open an address. */
   readonly canOpen: boolean;
   /** The answer that came with a repeated call. */
-  readonly answer: Answer | undefined;
+  readonly answer: PersonAnswer | undefined;
   /** The approval whose page was answered while this call waited for it. */
   readonly waited: string | undefined;
 };
@@ -20,7 +20,7 @@ export const nobodyToAsk = {
   waited: undefined,
 } as const satisfies Person;
 
-export type Answer = {
+export type PersonAnswer = {
   /** The approval's id, which was sent with the question. */
   readonly token: string;
   /**
@@ -32,7 +32,7 @@ export type Answer = {
   readonly count?: number | undefined;
 };
 
-type Waiting = {
+type WaitingQuestion = {
   /** The approval's id, which identifies the answer and cannot be guessed. */
   readonly id: string;
   readonly question: Question;
@@ -43,9 +43,9 @@ type Waiting = {
 /** Thrown to leave a tool before it does anything, because the client must ask the person first. */
 export class PersonAsked extends Error {
   override readonly name = "PersonAsked";
-  readonly waiting: Waiting;
+  readonly waiting: WaitingQuestion;
 
-  constructor(waiting: Waiting) {
+  constructor(waiting: WaitingQuestion) {
     super(waiting.question.title);
     this.waiting = waiting;
   }

@@ -9,20 +9,23 @@ import { quote } from "../../text/show-hidden.ts";
 import type { Question } from "./question.ts";
 import { writeLabel } from "../../text/write-label.ts";
 import { renderChange, renderWarnings } from "./question-html.ts";
-import { writeValue, type Names } from "./write-value.ts";
+import { writeValue, type AppNames } from "./write-value.ts";
 
-/** Every row of a plan before a person: so many at a time, and all of them reachable, whole. */
+/**
+ * Shows the rows of a plan to the person who approves it, page by page, so that every row can be
+ * read in full.
+ */
 
 export type PlanPage = {
   readonly rows: readonly PlanRow[];
-  /** The most clicked links, which stand above a list that is longer than this. */
+  /** The most clicked links, shown first if the list is long. */
   readonly best: readonly PlanRow[];
   /** The names of apps, by their UUID. */
-  readonly names: Names;
+  readonly names: AppNames;
   /** Counted from 1. */
   readonly page: number;
   readonly total: number;
-  /** Whether it shows one row alone, which was asked for. */
+  /** Whether it shows only one requested row. */
   readonly isOne: boolean;
 };
 
@@ -30,10 +33,10 @@ export type PlanPage = {
 export type PlanPart = { readonly page: number; readonly row?: number | undefined };
 
 export const rowsPerPage = 25;
-/** So many rows are read at a glance, in any order, and need no best ones above them. */
+/** A list of this length is short, and needs no most clicked links above it. */
 const glance = 10;
 
-/** The rows that are still to be done; undefined for a plan that is no longer there. */
+/** Reads the rows that are not done yet; undefined if the plan no longer exists. */
 export async function readPlanPage(
   { plans, jobs }: Pick<State, "plans" | "jobs">,
   { plan_id, most_clicked = [], names = {} }: NonNullable<Question["rows"]>,
@@ -52,13 +55,13 @@ export async function readPlanPage(
       ? []
       : most_clicked.map((from) => plans.listRows(plan_id, { from, limit: 1 })),
   );
-  const told = { best: best.flat(), names, page, total, isOne };
+  const shared = { best: best.flat(), names, page, total, isOne };
   if (job !== undefined && !isOne) {
     const open = await jobs.listReceipts(job, { only: "open", ...part });
-    return { rows: open, ...told };
+    return { rows: open, ...shared };
   }
   const place = isOne ? { from: position, limit: 1 } : part;
-  return { rows: await plans.listRows(plan_id, { actions: writeActions, ...place }), ...told };
+  return { rows: await plans.listRows(plan_id, { actions: writeActions, ...place }), ...shared };
 }
 
 export function readPlanPart(params: URLSearchParams): PlanPart {
@@ -99,17 +102,17 @@ ${ways}
 </section>`;
 }
 
-/** These links work without a script. Following them answers nothing. */
+/** Links between pages. They answer nothing, and work without a script. */
 function renderNav(ways: readonly string[]): string {
   return `<nav aria-label="Pages of links">${ways.join(" ")}</nav>`;
 }
 
-/** Longer rows than this are cut, and each has a page of its own where it is whole. */
+/** Longer rows are cut, and link to a page with the full row. */
 const longestRow = 2000;
-/** Of each text in such a row. */
+/** The length of each text in a cut row. */
 const mostOfText = 80;
 
-function renderShort(row: PlanRow, names: Names): string {
+function renderShort(row: PlanRow, names: AppNames): string {
   const whole = renderRow(row, names);
   if (whole.length <= longestRow) return whole;
   const more = `<p><a href="?row=${row.position}">Show this link in full</a></p></li>`;
@@ -141,16 +144,16 @@ const acts: Readonly<Record<PlanRow["action"], string>> = {
   invalid: "Leave out",
 };
 
-/** The link by its path and name, what hangs on it, and what would be another. */
+/** Renders a row: the link's path and name, what depends on it, and its changes. */
 function renderRow(
   row: PlanRow,
-  names: Names,
+  names: AppNames,
   most: number = limits.web_address_characters,
 ): string {
   const { action, path, before } = row;
   const { target, about, ...described } = describeRow(row);
   const changes = Object.entries(described.changes).flatMap(([field, { from, to }]) => {
-    // A new link stands there by its path already.
+    // A new link's path is already shown as its name.
     if (before === null && field === "path" && to === path) return [];
     const old = before === null ? undefined : writeValue(from, names);
     return [renderField(field, old, to, names, most)];
@@ -162,7 +165,7 @@ ${changes.length === 0 ? "" : `<dl>${changes.join("")}</dl>`}</li>`;
 }
 
 function renderField(
-  ...[field, old, to, names, most]: readonly [string, string | undefined, unknown, Names, number]
+  ...[field, old, to, names, most]: readonly [string, string | undefined, unknown, AppNames, number]
 ): string {
   const { warnings = [] } = typeof to === "string" ? (showAddress(to) ?? {}) : {};
   const [before, after] = cutAlike(old, writeValue(to, names), most);
@@ -170,7 +173,7 @@ function renderField(
   return `<div><dt>${escapeText(writeLabel(field))}</dt><dd>${value}</dd></div>`;
 }
 
-/** Of a change the part that begins to differ, the same of both. */
+/** Cuts both texts of a change to the same part, around the first difference. */
 function cutAlike(
   old: string | undefined,
   to: string,

@@ -8,9 +8,11 @@ import { signs, writeFactName, writeLine, writePlace } from "./question-text.ts"
 import type { Fact, Frames, Line, Question } from "./question.ts";
 import { writeAgo } from "./write-asking.ts";
 
-/** A question as HTML, on the approval page and at the console: its facts, and how pages look. */
+/**
+ * Renders a question as HTML for the approval page and the console: its facts, and how pages look.
+ */
 
-/** Warns a person who may remember the target as it was before its latest change. */
+/** Warns about a recent change, because the person may remember the target as it was before. */
 export function renderRecent({ recent }: Question, now: number): string {
   if (recent === undefined) return "";
   const { at, by, was } = recent;
@@ -18,17 +20,17 @@ export function renderRecent({ recent }: Question, now: number): string {
   return `<p class="warning"><strong>Changed</strong>${escapeText(text)}</p>`;
 }
 
-/** Leaves out a plan's rows, which have a list of their own. */
+/** Renders all facts except a plan's rows, which have their own list. */
 export function renderFacts(facts: readonly Fact[]): string {
   const diffs = facts.filter((fact) => fact.kind === "diff");
   const others = facts.filter(({ kind, isRow }) => kind !== "diff" && isRow !== true);
   return `<dl>${others.map(renderFact).join("\n")}</dl>${renderDiffs(diffs)}`;
 }
 
-type Diff = Fact & { readonly kind: "diff" };
+type DiffFact = Fact & { readonly kind: "diff" };
 
-/** Folded: a person sees first how the page looks, and unfolds its text where that matters. */
-function renderDiffs(diffs: readonly Diff[]): string {
+/** Renders the changed text folded, because most people only need to see how the page looks. */
+function renderDiffs(diffs: readonly DiffFact[]): string {
   if (diffs.length === 0) return "";
   const counts = diffs.map(({ name, hunks }) => {
     return `${writeName(name)} +${countLines(hunks, "added")} −${countLines(hunks, "removed")}`;
@@ -53,7 +55,7 @@ function renderHunk(hunk: Hunk): string {
 function renderFact(fact: Fact): string {
   const note = fact.note === undefined ? "" : `<div class="also">${escapeText(fact.note)}</div>`;
   const body = renderValue(fact) + note + renderWarnings(fact.warnings ?? []);
-  // What a person has named may be long, and has the line to itself.
+  // A quoted name may be long, so it has its own line.
   const look = fact.name.includes('"') ? ' class="wide"' : "";
   return `<div${look}><dt>${escapeText(writeName(fact.name))}</dt><dd>${body}</dd></div>`;
 }
@@ -70,7 +72,7 @@ function renderValue(fact: Fact): string {
       return renderAddress(fact.address);
     case "lines":
       return renderLines(fact.lines);
-    // It is shown below all other facts.
+    // Shown below all other facts.
     case "diff":
       return "";
     case "list":
@@ -80,7 +82,10 @@ function renderValue(fact: Fact): string {
   }
 }
 
-/** The old value above the new one, and in both what differs; a value that is not known is not. */
+/**
+ * Shows the old value above the new one with the differences marked. An unknown old value is left
+ * out.
+ */
 export function renderChange(from: string | undefined, to: string): string {
   const { before, after } = compareWords(from ?? "", to);
   const old = from === undefined ? "" : renderSide("old", "Old", "del", before);
@@ -100,12 +105,12 @@ function markParts(parts: readonly TextPart[], mark: "del" | "ins"): string {
   const texts = parts.map(({ text, isChanged }) => {
     return isChanged ? `<${mark}>${escapeText(text)}</${mark}>` : escapeText(text);
   });
-  // An address may break anywhere; a sentence between its words, where that is possible.
+  // An address may break anywhere, but a sentence only between words if possible.
   const isWord = !parts.some(({ text }) => /\s/.test(text));
   return `<span class="value${isWord ? " word" : ""}">${texts.join("")}</span>`;
 }
 
-/** As visitors type it, and as their browser asks for it where that is another text. */
+/** Shows an address as visitors type it, and as browsers request it if that differs. */
 function renderAddress(address: string): string {
   const shown = showAddress(address);
   const typed = shown?.typed ?? address;
@@ -120,7 +125,7 @@ export function renderWarnings(warnings: readonly string[]): string {
     .join("");
 }
 
-/** Where as many lines come as go, each is compared with the one in its place. */
+/** If as many lines are added as removed, each line is compared with the one in its position. */
 function renderLines(lines: readonly Line[]): string {
   const removed = lines.filter(({ kind }) => kind === "removed");
   const added = lines.filter(({ kind }) => kind === "added");
@@ -136,7 +141,7 @@ function renderLines(lines: readonly Line[]): string {
 function renderLine(line: Line, other: Line | undefined): string {
   const isAdded = line.kind === "added";
   const mark = isAdded ? "ins" : "del";
-  // The sign is no part of what is compared, and says what the colour says.
+  // The sign is not compared. It repeats what the color shows.
   const [own, another] = [line, other].map((each) => each && writeLine(each).slice(2));
   const text = own ?? "";
   const compared = another === undefined ? undefined : compareWords(another, text);
@@ -145,13 +150,13 @@ function renderLine(line: Line, other: Line | undefined): string {
 }
 
 /**
- * How a page template looks before and after, in frames beside the approval page. The HTML is
+ * Shows how a page template looks before and after, in frames on the approval page. The HTML is
  * untrusted: each frame has its own address and policy, has no origin, script or form, and loads
  * nothing.
  */
 
 const devices = { phone: "On an iPhone", desktop: "On a computer" } as const;
-type Device = keyof typeof devices;
+type FrameDevice = keyof typeof devices;
 
 const frameHeaders: Readonly<Record<string, string>> = {
   "content-type": "text/html; charset=utf-8",
@@ -170,7 +175,7 @@ const frameHeaders: Readonly<Record<string, string>> = {
   "referrer-policy": "no-referrer",
 };
 
-/** The address is the approval page's; omitted, the frames belong to the current page. */
+/** `address` is the approval page's. Without it, the frames belong to the current page. */
 export function renderFrames(frames: Frames | undefined, address = ""): string {
   if (frames === undefined) return "";
   const body =
@@ -183,9 +188,9 @@ ${renderDevice(frames.pages, "desktop", address)}
   return `<section aria-labelledby="look">\n${head}\n${body}\n</section>`;
 }
 
-type Pages = Extract<Frames, { readonly pages: unknown }>["pages"];
+type FramePages = Extract<Frames, { readonly pages: unknown }>["pages"];
 
-function renderDevice(pages: Pages, device: Device, address: string): string {
+function renderDevice(pages: FramePages, device: FrameDevice, address: string): string {
   const label = devices[device];
   const figures = pages.map(({ name }, index) => {
     const title = escapeText(`${name}, ${label}`);
@@ -198,7 +203,7 @@ function renderDevice(pages: Pages, device: Device, address: string): string {
   return `<h3>${label}</h3>\n<div class="frames ${device}">\n${figures.join("\n")}\n</div>`;
 }
 
-/** The page that a frame's address asks for. */
+/** Answers the request of a frame. */
 export function answerFrame({ frames }: Question, params: URLSearchParams): Response | undefined {
   if (frames === undefined || "left_out" in frames) return undefined;
   const [, index, device] = /^(\d)-(phone|desktop)$/.exec(params.get("frame") ?? "") ?? [];

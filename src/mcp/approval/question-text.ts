@@ -3,14 +3,14 @@ import { quote } from "../../text/show-hidden.ts";
 import { writeWords } from "../../text/write-label.ts";
 import type { Fact, Line, Question } from "./question.ts";
 
-/** A question in a client's form, and in the result that an assistant reads. */
+/** Writes a question as text, for a client's form and for the result that an assistant reads. */
 
-/** A client's form and a model's context have room for a page of text, not for more. */
+/** A form and a model's context have room for about a page of text. */
 const mostCharacters = 12_000;
-/** The most omitted facts that are named. */
+/** The most omitted facts that are listed. */
 const mostNamed = 20;
 
-/** The question as a text; facts that it has no room for are named at its end. */
+/** Writes the question. Facts that do not fit are listed at the end by name. */
 export function writeQuestion(question: Question): string {
   const { shown, omitted } = fitFacts(question);
   const names = omitted.map(({ name }) => writeFactName(name, writeWords));
@@ -21,7 +21,7 @@ export function writeQuestion(question: Question): string {
   return [question.title, ...shown, ...(names.length === 0 ? [] : [rest]), ...where].join("\n");
 }
 
-/** Whether a text has room for every fact, and the facts are complete. */
+/** Whether all facts fit in full. */
 export function fitsText(question: Question): boolean {
   return question.isPartial !== true && fitFacts(question).omitted.length === 0;
 }
@@ -45,7 +45,7 @@ function writeFact(fact: Fact): string {
   return `- ${name}: ${text.includes("\n") ? `\n${text}` : text}${note}${warnings}`;
 }
 
-/** In people's words, except for file names and for names that a person gave, which are quoted. */
+/** Writes a fact's name as words, except for file names and quoted names. */
 export function writeFactName(name: string, write: (words: string) => string): string {
   if (/^[a-z]+[-.][-.a-z]+$/.test(name)) return name;
   const [, ours = "", quoted = ""] = /^([^"]*)(.*)$/s.exec(name) ?? [];
@@ -69,7 +69,9 @@ export function writeFactText(fact: Fact): string {
   }
 }
 
-/** As unified diffs write it: where the hunk begins in both texts, and its number of lines. */
+/**
+ * Writes a hunk's position like a unified diff: its start and its number of lines in both texts.
+ */
 export function writePlace(hunk: Hunk): string {
   const { old_start, new_start, lines } = hunk;
   const kept = countLines([hunk], "kept");
@@ -89,7 +91,7 @@ function writeHunk({ lines }: Hunk): readonly string[] {
   return [`− all ${removed.length} lines`, ...rest.map(writeLine)];
 }
 
-/** In quotes, so that nothing in it reads like a sentence of Waypost. */
+/** Quotes the line, so that it cannot look like a sentence of Waypost. */
 export function writeLine({ kind, text }: Line | DiffLine): string {
   return `${signs[kind]} ${quote(text, text.length)}`;
 }

@@ -14,12 +14,12 @@ export type ApprovalRequest = {
   readonly question: Question;
 };
 
-/** The key that asks, by its print; the realm is its project, or else the server. */
+/** The key that asks, identified by a hash. The realm is its project, or else the server. */
 export type AskingKey = { readonly key_print: string; readonly realm: string };
 
 /**
- * What a person is asked. The act describes it once, and it stays as it is on its way to a client's
- * form, `error.approval.preview`, the approval page and the console, which each only render it.
+ * The question to a person. The tool writes it once. A client's form, `error.approval.preview`, the
+ * approval page and the console only render it.
  */
 export type Question = {
   /** One sentence: what will happen, to what. */
@@ -34,7 +34,7 @@ export type Question = {
   readonly count?: number | undefined;
   /** Set when the target changed within the hour: the person may remember it as it was before. */
   readonly recent?: RecentChange | undefined;
-  /** The plan that is applied: the page shows every row of it that is still to be done. */
+  /** The plan to apply. The page shows all its rows that are not done yet. */
   readonly rows?: PlanRows | undefined;
   /** Whether part of it can only be read on the page, however short the text is. */
   readonly isPartial?: boolean | undefined;
@@ -43,7 +43,7 @@ export type Question = {
 
 type PlanRows = {
   readonly plan_id: string;
-  /** Where an assistant reads them all. */
+  /** The resource with all rows, for an assistant. */
   readonly uri?: string | undefined;
   /** The rows of the most clicked links, by their positions. */
   readonly most_clicked?: readonly number[] | undefined;
@@ -55,17 +55,17 @@ type RecentChange = {
   readonly at: number;
   /** The same time on the user's clocks. */
   readonly time: string;
-  /** Who changed it: "this key". */
+  /** The key that changed it, such as "this key". */
   readonly by: string;
   /** The earlier value, in quotes if it is a stranger's text. */
   readonly was: string;
 };
 
-/** Pages as they look, for the approval page alone; or why they are not shown. */
-export type Frames = { readonly pages: readonly Frame[] } | { readonly left_out: string };
+/** How pages look, for the approval page only, or why they are not shown. */
+export type Frames = { readonly pages: readonly FramePage[] } | { readonly left_out: string };
 
 /** The HTML that each device is sent. */
-type Frame = { readonly name: string; readonly phone: string; readonly desktop: string };
+type FramePage = { readonly name: string; readonly phone: string; readonly desktop: string };
 
 /** A stranger's texts are already in quotes, except lines, which are quoted when shown. */
 export type Fact = {
@@ -105,17 +105,17 @@ export function digestRequest(
   return digestOf([key_print, realm, tool, args, target, state, ...door]);
 }
 
-/** Who asks, in words that the person reads. */
+/** The asking client and key, in words for the person. */
 export type Asker = {
   /** What the client calls itself. */
   readonly client?: string | undefined;
   /** The host of the project's links, or else the server. */
   readonly place?: string | undefined;
-  /** The end of the key's id, or else the beginning of its print. It distinguishes keys. */
+  /** The end of the key's id, or else the start of its hash. It distinguishes keys. */
   readonly key?: string | undefined;
 };
 
-/** What an approval keeps of its request, as JSON: what is shown, and who asked. */
+/** What an approval stores of its request, as JSON. */
 type StoredQuestion = Question & {
   readonly asker: Asker;
   readonly isByHand: boolean;

@@ -3,11 +3,11 @@ import type { State } from "../../state/state.ts";
 import { advise } from "../results/advice-by-code.ts";
 import { ToolFailure } from "../results/tool-failure.ts";
 import type { Mode } from "./mode.ts";
-import { PersonAsked, type Answer, type Person } from "./person.ts";
+import { PersonAsked, type PersonAnswer, type Person } from "./person.ts";
 import { fitsText, writeQuestion } from "./question-text.ts";
 import { digestRequest, storeQuestion, type ApprovalRequest, type AskingKey } from "./question.ts";
 
-/** Throws until a person has approved of the request (design.md, "Approval"). */
+/** Returns if a person has approved the request, and throws otherwise. See docs/approval.md. */
 export type RequireApproval = (
   request: ApprovalRequest,
   key: AskingKey,
@@ -17,20 +17,25 @@ export type RequireApproval = (
 type ApprovalOptions = {
   readonly mode: Mode;
   /**
-   * The hash of the PIN that the page asks for. Then the page alone counts: a form's yes may come
-   * from a client that the assistant itself has started.
+   * The hash of the PIN that the page requires. With a PIN, a form cannot approve, because the
+   * assistant may have started the client itself.
    */
   readonly readPin: () => Promise<string | undefined>;
-  /** Opened by the first approval: most sessions destroy nothing. */
+  /** Opened by the first approval, because most sessions need none. */
   readonly openState: () => Promise<State>;
-  /** The address of an approval's page, which is open from now on; or throws NowhereToAsk. */
+  /**
+   * Opens an approval's page and returns its address. Throws NowhereToAsk if it cannot be shown.
+   */
   readonly openPage: (id: string) => Promise<string>;
-  /** Whether a person acts at the console: its approvals are separate from those of assistants. */
+  /**
+   * Whether a person acts in the console. Approvals for the console and for assistants are
+   * separate.
+   */
   readonly isByHand?: boolean;
 };
 
 /** One request, the person to ask, and how to ask. */
-type Asking = ApprovalOptions & {
+type PendingRequest = ApprovalOptions & {
   readonly request: ApprovalRequest;
   readonly digest: string;
   readonly key: AskingKey;
@@ -46,30 +51,30 @@ export function createRequireApproval(options: ApprovalOptions): RequireApproval
     const pin = await readPin();
     const asking = { ...options, request, digest, key, person, pin };
     const { answer, canAnswer } = person;
-    // What a form has no room for is read on the page.
+    // A question that does not fit in a form is shown on the page.
     const isForm = canAnswer && pin === undefined && fitsText(request.question);
     const ask = () => (isForm ? askByForm(asking) : askByPage(asking));
     // If a PIN is set, a form cannot approve, but it can still decline.
     const isLocked = pin !== undefined && answer?.said === "yes";
     if (answer === undefined || answer.said === "opened" || isLocked) return ask();
     const { approvals } = await openState();
-    // Every answer uses the token up.
+    // Any answer uses up the token.
     const isFirst = await approvals.takeForToken(answer.token, digest);
-    // The user can still be given the page's address, whatever their client is able to show.
+    // The assistant can still give the user the page's address, whatever the client can show.
     if (answer.said === "nothing") {
       return askByPage({ ...asking, person: { ...person, canOpen: false } });
     }
-    requireYes(request, answer);
+    requireApprovedForm(request, answer);
     if (isFirst) return;
     if (await approvals.isCurrent(answer.token, digest)) {
       throw refuseDeclined(request, "This approval was already used, or has expired.");
     }
-    // The target changed, or the question grew old, while the person thought about it.
+    // The target changed or the question expired in the meantime.
     return ask();
   };
 }
 
-async function askByForm({ request, digest, openState }: Asking): Promise<void> {
+async function askByForm({ request, digest, openState }: PendingRequest): Promise<void> {
   const { question } = request;
   const { approvals } = await openState();
   // No page shows this approval, so it needs no facts.
@@ -78,8 +83,8 @@ async function askByForm({ request, digest, openState }: Asking): Promise<void> 
   throw new PersonAsked({ id, question });
 }
 
-/** Returns when the person has approved on the page, for one call only. */
-async function askByPage(asking: Asking): Promise<void> {
+/** Returns if the person has approved on the page. The approval is valid for one call. */
+async function askByPage(asking: PendingRequest): Promise<void> {
   const { request, digest, key, person, pin, openState, isByHand = false } = asking;
   const { question } = request;
   const { approvals } = await openState();
@@ -89,7 +94,7 @@ async function askByPage(asking: Asking): Promise<void> {
     key_print: key.key_print,
     pin,
     waited: person.waited,
-    // No webhook is sent: a person at the console is there already.
+    // The console sends no webhook, because the person is already there.
     told: isByHand ? undefined : { realm: key.realm, headline: question.title },
   });
   if ("waits" in asked) throw await referToPage(asking, asked.waits);
@@ -103,7 +108,7 @@ async function askByPage(asking: Asking): Promise<void> {
 
 /** Sends the page to the client if it can open it, else to the assistant, which passes it on. */
 async function referToPage(
-  { request, person: { canOpen, answer }, openPage }: Asking,
+  { request, person: { canOpen, answer }, openPage }: PendingRequest,
   approval: Approval,
 ): Promise<Error> {
   const { id } = approval;
@@ -119,10 +124,10 @@ async function referToPage(
 }
 
 /**
- * Throws unless the form says yes. After an unticked box the user may be asked again, because they
- * may have meant to approve.
+ * Throws unless the form approves. After an unticked box the assistant may ask again, because the
+ * user may have meant to approve.
  */
-function requireYes(request: ApprovalRequest, { said, count }: Answer): void {
+function requireApprovedForm(request: ApprovalRequest, { said, count }: PersonAnswer): void {
   const { tool, question } = request;
   if (said === "unticked") {
     throw refuseDeclined(

@@ -2,14 +2,17 @@ import type { Approval } from "../../state/approvals.ts";
 import { quote } from "../../text/show-hidden.ts";
 import type { Asker } from "./question.ts";
 
-/** Who asks a person, for whom, and for how long, in words: no page has a script to count down. */
+/**
+ * Writes who asks for an approval, for which project, and how long it stays open. It uses only
+ * text, because the page has no script for a countdown.
+ */
 
 export function writeLead({ client }: Asker): string {
   const name = client === undefined ? "" : ` ${quote(client, 40)}`;
   return `Your assistant${name} is asking for your approval`;
 }
 
-/** Whose links these are, by which key, and since when a person is waited for. */
+/** Writes the project, the key, and when it asked. */
 export function writeOrigin(
   { place, key }: Asker,
   { created_at }: Pick<Approval, "created_at">,
@@ -24,12 +27,12 @@ export function writeOrigin(
   );
 }
 
-/** How long a person may take. */
+/** Writes how much time is left. */
 export function writeTerm({ expires_at }: Pick<Approval, "expires_at">, now: number): string {
   return `Answer within ${writeSpan(expires_at - now)}. Without an answer, nothing happens.`;
 }
 
-export const whatYesDoes = "Your approval covers exactly what is shown, and works once.";
+export const approvalScope = "Your approval covers exactly what is shown, and works once.";
 
 const minute_ms = 60_000;
 

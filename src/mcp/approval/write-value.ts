@@ -3,13 +3,13 @@ import { isBlank } from "../../contract/text.ts";
 import { quote } from "../../text/show-hidden.ts";
 import { writeLabel } from "../../text/write-label.ts";
 
-/** What rows and records hold, as a person reads it: on the page and in a text alike. */
+/** Writes values of rows and records for people, on pages and in texts. */
 
-/** How apps are named, by their UUID, bundle id or package name. */
-export type Names = Readonly<Record<string, string>>;
+/** The names of apps by UUID, bundle ID or package name. */
+export type AppNames = Readonly<Record<string, string>>;
 
-/** A text in quotes, a list or an app by its members, and whatever else as it is written. */
-export function writeValue(value: unknown, names: Names = {}): string {
+/** Quotes texts, lists the members of lists and apps, and writes other values as JSON. */
+export function writeValue(value: unknown, names: AppNames = {}): string {
   if (value === null || value === undefined) return "none";
   if (Array.isArray(value) && value.length === 0) return "none";
   if (typeof value === "string") {
@@ -23,7 +23,7 @@ export function writeValue(value: unknown, names: Names = {}): string {
   if (typeof value !== "object") return JSON.stringify(value);
   return Object.entries(value)
     .map(([name, member]) => {
-      // An app is told of by its name alone, where that is known.
+      // A known app is shown only by its name.
       const isNamed =
         identifying.has(name) && typeof member === "string" && Object.hasOwn(names, member);
       return `${isNamed ? "" : `${writeLabel(name)}: `}${writeValue(member, names)}`;
@@ -31,10 +31,10 @@ export function writeValue(value: unknown, names: Names = {}): string {
     .join(", ");
 }
 
-/** What an app is chosen by. */
+/** The fields that identify an app. */
 const identifying: ReadonlySet<string> = new Set(["id", "bundle_id", "package_name"]);
 
-/** By its name and its identifier; by its UUID where neither is known. */
+/** Writes an app's name and identifier, or its UUID if both are unknown. */
 export function writeApp(id: string, known: readonly unknown[]): string {
   const texts = known.filter((text) => typeof text === "string" && !isBlank(text));
   const [first, second] = texts.map((text) => quote(String(text)));

@@ -9,7 +9,7 @@ import {
 } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import { limits } from "../../contract/limits.ts";
-import type { Answer, Person, PersonAsked } from "../approval/person.ts";
+import type { PersonAnswer, Person, PersonAsked } from "../approval/person.ts";
 import { writeQuestion } from "../approval/question-text.ts";
 import { nameClient, type CallingClient } from "./caller.ts";
 import type { QuestionReply } from "./client-memory.ts";
@@ -85,7 +85,7 @@ export async function openDialogue(
     },
   };
 
-  async function hear(reply: QuestionReply): Promise<Answer> {
+  async function hear(reply: QuestionReply): Promise<PersonAnswer> {
     // A client that ends a call also closes its question, which the person may have seen.
     const isShown = await client.hear(reply, signal.aborted);
     return isShown ? readAnswer(reply) : { token: reply.token, said: "nothing" };
@@ -213,7 +213,7 @@ function buildParams({
 }
 
 /** Only an accepted form with its box ticked approves. */
-function readAnswer({ to, token, said, action }: QuestionReply): Answer {
+function readAnswer({ to, token, said, action }: QuestionReply): PersonAnswer {
   if (to === "form") {
     const count = typedCount.safeParse(said).data?.content.count;
     if (tickedForm.safeParse(said).success) return { token, said: "yes", count };

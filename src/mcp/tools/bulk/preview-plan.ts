@@ -13,7 +13,7 @@ import { showAddress } from "../../../text/show-address.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import { writeLabel, writeWords } from "../../../text/write-label.ts";
 import type { Fact, Question } from "../../approval/question.ts";
-import { writeApp, writeValue, type Names } from "../../approval/write-value.ts";
+import { writeApp, writeValue, type AppNames } from "../../approval/write-value.ts";
 import { describeAssociation } from "../endpoints/describe-association.ts";
 import { writePlanUri } from "./show-plan.ts";
 
@@ -175,7 +175,7 @@ function describeLoss(
   return [{ name: `kept in the bin for ${binDays} days`, text }];
 }
 
-function nameApps({ apps }: PlanSummary): Names {
+function nameApps({ apps }: PlanSummary): AppNames {
   const named = [...apps].flatMap(([id, app]) => {
     // An identifier speaks for itself; a UUID does not.
     if (app === undefined && !uuidPattern.test(id)) return [];
@@ -184,7 +184,7 @@ function nameApps({ apps }: PlanSummary): Names {
   return Object.fromEntries(named);
 }
 
-function describeFields({ fields, update }: PlanSummary, names: Names): readonly Fact[] {
+function describeFields({ fields, update }: PlanSummary, names: AppNames): readonly Fact[] {
   return fields.slice(0, mostNamed).map(({ field, links, to }) => {
     const all = links === update && links > 1 ? `all ${links} links` : countLinks(links);
     const text =
@@ -194,7 +194,7 @@ function describeFields({ fields, update }: PlanSummary, names: Names): readonly
 }
 
 /** The link by its name and path, what hangs on it, and what would be another. */
-function previewRow(row: PlanRow, names: Names, isShared: boolean): Fact {
+function previewRow(row: PlanRow, names: AppNames, isShared: boolean): Fact {
   const { action, before } = row;
   const { target, about, ...described } = describeRow(row);
   const changes = Object.entries(described.changes).map(([field, { from, to }]) => {
