@@ -41,7 +41,7 @@ export type CheckDestinations = (
 ) => readonly FieldProblem[];
 
 /** How the server is called for an owner, until the signal is aborted. */
-export type Asking = Pick<Owner, "linkHost"> & {
+export type ServerAccess = Pick<Owner, "linkHost"> & {
   /** Our own service resolves each path below this origin. */
   readonly ownOrigin?: string | undefined;
   readonly call: Client["call"];

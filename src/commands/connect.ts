@@ -11,7 +11,7 @@ import {
   requireWritable,
   type ClientFile,
 } from "./connect/client-file.ts";
-import { clients, findUserFile, type Client } from "./connect/clients.ts";
+import { clients, findUserFile, type McpClient } from "./connect/clients.ts";
 import { serverName, type FileFormat } from "./connect/file-format.ts";
 import { jsonFormat } from "./connect/json-format.ts";
 import {
@@ -26,8 +26,8 @@ import type { Command, Host, Invocation } from "./terminal/command.ts";
 import { yesHelp } from "./terminal/shared-flags.ts";
 import { print, say } from "./terminal/output.ts";
 
-const withoutProjectFile = Object.entries<Client>(clients).flatMap(([name, { workspaceFile }]) =>
-  workspaceFile === undefined ? [name] : [],
+const withoutProjectFile = Object.entries<McpClient>(clients).flatMap(
+  ([name, { workspaceFile }]) => (workspaceFile === undefined ? [name] : []),
 );
 
 const connectFlags = {
@@ -72,19 +72,19 @@ async function run(invocation: ConnectInvocation, name: string): Promise<boolean
   sayRest(invocation, client, entry, named);
 }
 
-const formats: Readonly<Record<Client["format"], FileFormat>> = {
+const formats: Readonly<Record<McpClient["format"], FileFormat>> = {
   json: jsonFormat,
   toml: tomlFormat,
 };
 
-function chooseClient(name: string): Client {
-  const known: Readonly<Record<string, Client>> = clients;
+function chooseClient(name: string): McpClient {
+  const known: Readonly<Record<string, McpClient>> = clients;
   const client = Object.hasOwn(known, name) ? known[name] : undefined;
   if (client !== undefined) return client;
   throw new UsageFault(`use connect with ${connectFlags.CLIENT} (see waypost --help)`);
 }
 
-function findFile(client: Client, env: Host["env"], isWorkspace: boolean): string {
+function findFile(client: McpClient, env: Host["env"], isWorkspace: boolean): string {
   if (isWorkspace) {
     if (client.workspaceFile !== undefined) return resolve(client.workspaceFile);
     throw new UsageFault(`${client.title} has no per-project settings file; omit --workspace`);
@@ -97,7 +97,7 @@ function findFile(client: Client, env: Host["env"], isWorkspace: boolean): strin
 /** Writes the entry, or removes the existing one if none is given. */
 async function edit(
   invocation: ConnectInvocation,
-  client: Client,
+  client: McpClient,
   named: string,
   entry?: ServerEntry,
 ): Promise<boolean> {
@@ -154,9 +154,9 @@ function findExisting(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : findExisting(dirname(path));
 }
 
-type Members = Readonly<Record<string, unknown>>;
+type JsonMembers = Readonly<Record<string, unknown>>;
 
-function readRoot({ path, text }: ClientFile, client: Client): Members {
+function readRoot({ path, text }: ClientFile, client: McpClient): JsonMembers {
   const format = formats[client.format];
   const parsed = format.parse(text);
   if ("value" in parsed) return requireObject(parsed.value, quote(path, 200));
@@ -164,24 +164,24 @@ function readRoot({ path, text }: ClientFile, client: Client): Members {
   throw new UsageFault(`${fault}; nothing was changed. Fix it first`);
 }
 
-function readServers(root: Members, { path }: ClientFile, { key }: Client): Members {
+function readServers(root: JsonMembers, { path }: ClientFile, { key }: McpClient): JsonMembers {
   const { [key]: servers = {} } = root;
   return requireObject(servers, `${key} in ${quote(path, 200)}`);
 }
 
-function requireObject(value: unknown, name: string): Members {
+function requireObject(value: unknown, name: string): JsonMembers {
   if (isObject(value)) return value;
   throw new UsageFault(`${name} must be an object; nothing was changed`);
 }
 
 /** A file without servers means the same with and without the empty object for them. */
-function dropEmpty(root: unknown, { key }: Client): unknown {
+function dropEmpty(root: unknown, { key }: McpClient): unknown {
   if (!isObject(root) || !isDeepStrictEqual(root[key], {})) return root;
   const { [key]: _, ...rest } = root;
   return rest;
 }
 
-function isObject(value: unknown): value is Members {
+function isObject(value: unknown): value is JsonMembers {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
@@ -209,7 +209,7 @@ function readBaseUrl(args: unknown): unknown {
   return Array.isArray(args) ? args[args.indexOf("--base-url") + 1 || args.length] : undefined;
 }
 
-function describeChange(path: string, client: Client, old: unknown, wanted: unknown): string {
+function describeChange(path: string, client: McpClient, old: unknown, wanted: unknown): string {
   const show = (entry: unknown) => {
     const block = formats[client.format].edit("", client.key, hideSecrets(entry));
     return showHidden(block.trimEnd());
@@ -262,7 +262,7 @@ function isKeyStandIn(value: string): boolean {
 /** Says what the user still has to do about the key and other variables of this shell. */
 function sayRest(
   { config, flags }: ConnectInvocation,
-  { title }: Client,
+  { title }: McpClient,
   { env, env_vars }: ServerEntry,
   file: string,
 ): void {

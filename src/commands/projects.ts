@@ -94,9 +94,12 @@ function readWrite({ config, flags }: ProjectInvocation) {
   return { fields, settings: readSettings(flags), linkOrigins: listLinkOrigins(config) };
 }
 
-type Settings = Partial<ProjectSettings>;
+type PartialProjectSettings = Partial<ProjectSettings>;
 
-function requireDomain({ custom_domain_verified }: Settings, domain?: string | null): void {
+function requireDomain(
+  { custom_domain_verified }: PartialProjectSettings,
+  domain?: string | null,
+): void {
   if (custom_domain_verified !== true || !isBlank(domain)) return;
   throw new UsageFault("--assume-verified needs a custom domain; add --custom-domain");
 }
@@ -114,10 +117,10 @@ async function requireRecord(projectId: string, domain: string | null): Promise<
   );
 }
 
-type Written = { readonly before: StoredProject | undefined; readonly after: StoredProject };
+type WrittenProject = { readonly before: StoredProject | undefined; readonly after: StoredProject };
 
 function showWritten(
-  { before, after: project }: Written,
+  { before, after: project }: WrittenProject,
   { config, flags }: ProjectInvocation,
 ): void {
   const { id, custom_domain, custom_domain_verified } = project;
@@ -198,7 +201,7 @@ function describe(project: StoredProject): string {
   return parts.filter(Boolean).join(", ");
 }
 
-function readSettings(flags: ProjectInvocation["flags"]): Settings {
+function readSettings(flags: ProjectInvocation["flags"]): PartialProjectSettings {
   const isVerified = flags["verify-domain"] === true || flags["assume-verified"] === true;
   const { settings, faults } = readProjectSettings(
     pickGiven({

@@ -65,7 +65,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   }
 }
 
-type Parts = Awaited<ReturnType<typeof openParts>>;
+type ServeParts = Awaited<ReturnType<typeof openParts>>;
 
 /** Everything that is opened before the deployment. */
 async function openParts(options: ServeOptions) {
@@ -95,7 +95,7 @@ async function openParts(options: ServeOptions) {
   };
 }
 
-async function serveDeployment(deployment: Deployment, parts: Parts): Promise<void> {
+async function serveDeployment(deployment: Deployment, parts: ServeParts): Promise<void> {
   const { config, server, addresses, hostnames, log, report, metrics } = parts;
   const { own, state } = deployment;
   const { url, links } = addresses;
@@ -164,7 +164,7 @@ async function serveDeployment(deployment: Deployment, parts: Parts): Promise<vo
  * Lets other processes of the folder find this one. Undefined if the folder cannot be read or
  * written; links are served anyway.
  */
-function prepareAnswers({ config, port, report }: Parts, readStatement: () => Statement) {
+function prepareAnswers({ config, port, report }: ServeParts, readStatement: () => Statement) {
   const { data, host } = config;
   try {
     const answerProcess = createAnswerProcess({ data, port, readStatement });

@@ -49,7 +49,7 @@ export async function runStdio(options: StdioOptions): Promise<void> {
   await withDeployment(parts, (deployment) => serve(deployment, parts));
 }
 
-type Parts = ReturnType<typeof openParts>;
+type StdioParts = ReturnType<typeof openParts>;
 
 /** Everything that is opened before the deployment. */
 function openParts(options: StdioOptions) {
@@ -78,7 +78,7 @@ function openParts(options: StdioOptions) {
   };
 }
 
-async function serve(deployment: Deployment, parts: Parts): Promise<void> {
+async function serve(deployment: Deployment, parts: StdioParts): Promise<void> {
   const { config, listener, serveCommand, toolbox, log, keepCompiled } = parts;
   const pageServer = createPageServer((request) => approvals.fetch(request));
   const assistant = createAssistant({
@@ -136,7 +136,8 @@ async function serve(deployment: Deployment, parts: Parts): Promise<void> {
   }
 }
 
-type Answering = Parts & Pick<BrowserParts, "assistant" | "approvals" | "onDecided" | "onRefused">;
+type Answering = StdioParts &
+  Pick<BrowserParts, "assistant" | "approvals" | "onDecided" | "onRefused">;
 
 /** Links and pages for a person: only `serve` has the API, and MCP over HTTP. */
 function setHandlers(deployment: Deployment, parts: Answering): void {
@@ -162,7 +163,7 @@ function setHandlers(deployment: Deployment, parts: Answering): void {
 
 /** Undefined where it cannot be written: the same is to be had as a resource. */
 async function saveFile(
-  { config, report }: Parts,
+  { config, report }: StdioParts,
   ...given: Parameters<SaveFile>
 ): ReturnType<SaveFile> {
   try {

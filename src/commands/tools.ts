@@ -21,14 +21,14 @@ export const tools: Command<typeof toolsFlags> = {
   flags: toolsFlags,
 };
 
-type Row = {
+type ToolRow = {
   readonly tool: string;
   readonly state: string;
   readonly tokens: number;
   readonly reason?: string;
 };
 
-type Shown = ReturnType<typeof describeTools>[number];
+type DescribedTool = ReturnType<typeof describeTools>[number];
 
 async function run({ config, flags, host }: Invocation<typeof toolsFlags>): Promise<void> {
   const rows = await readTools(config, host.version);
@@ -42,7 +42,7 @@ async function run({ config, flags, host }: Invocation<typeof toolsFlags>): Prom
   say(`${count}, about ${tokens} tokens in a model's context.`);
 }
 
-async function readTools(config: Config, version: string): Promise<readonly Row[]> {
+async function readTools(config: Config, version: string): Promise<readonly ToolRow[]> {
   const report = createReport(createLog(config));
   return withDeployment({ config, report }, async (deployment) => {
     const key = readApiKey(config);
@@ -73,6 +73,6 @@ async function requireValid({ tryOnce }: Client): Promise<void> {
 const unknown = { state: "unknown" } as const;
 
 /** The part of a tool that a model reads, at about four bytes a token. */
-function countTokens({ name, description, inputSchema }: Shown): number {
+function countTokens({ name, description, inputSchema }: DescribedTool): number {
   return Math.ceil(Buffer.byteLength(JSON.stringify({ name, description, inputSchema })) / 4);
 }

@@ -5,7 +5,14 @@ import type { DeadEvent, ListedWebhook, NewWebhook, WebhookTest } from "../admin
 import type { JsonObject } from "../contract/json.ts";
 import type { TimeZone } from "../contract/local-time.ts";
 import type { Role, Scope } from "../contract/scopes-and-roles.ts";
-import type { FieldProblem, JobRow, RecordKind, Records, ToolResults, Written } from "./records.ts";
+import type {
+  ShownProblem,
+  JobRow,
+  RecordKind,
+  Records,
+  ToolResults,
+  ChangedRecord,
+} from "./records.ts";
 
 /** What a signed-in person can see and do. The composition provides it. */
 export type Account = {
@@ -32,7 +39,7 @@ export type Account = {
     args: JsonObject,
   ) => Promise<ToolResults[Name] | undefined>;
   /** Calls a tool that changes something, perhaps after a person's approval. */
-  readonly act: (tool: string, args: JsonObject) => Promise<Answer<Written>>;
+  readonly act: (tool: string, args: JsonObject) => Promise<ChangeResult<ChangedRecord>>;
   readonly timeZone: TimeZone;
   /** Today's date in the time zone of statistics. */
   readonly readToday: () => string;
@@ -42,7 +49,7 @@ export type Account = {
   readonly readRecord: <Kind extends RecordKind>(
     kind: Kind,
     id: string,
-  ) => Promise<Found<Records[Kind]> | undefined>;
+  ) => Promise<CallResult<Records[Kind]> | undefined>;
   /** Undefined for an address that is too long for a QR code. */
   readonly qr: {
     readonly drawSvg: (address: string) => Promise<string | undefined>;
@@ -51,59 +58,68 @@ export type Account = {
   /** A page that `preview_template` has made, by the end of its address, while it is kept. */
   readonly findPreview: (token: string) => Promise<string | undefined>;
   /** Approves a question; returns why the approval does not count. */
-  readonly approve: (questionId: string, typed: Typed) => Promise<NoYes | undefined>;
+  readonly approve: (
+    questionId: string,
+    typed: TypedApproval,
+  ) => Promise<ApprovalRejection | undefined>;
   readonly planFile: (file: LinksFile) => ToolAnswer<"plan_links">;
-  readonly readPlan: (id: string, part: ShownPart) => Promise<ShownPlan | undefined>;
+  readonly readPlan: (id: string, part: PlanPosition) => Promise<ShownPlan | undefined>;
   /** Undefined if the key has no such job. */
   readonly listRows: (jobId: string, wanted: WantedRows) => Promise<readonly JobRow[] | undefined>;
   /** The questions of assistants with this key. */
-  readonly listWaiting: () => Promise<readonly Waiting[]>;
+  readonly listWaiting: () => Promise<readonly ListedQuestion[]>;
   /** One of them, also after its end; undefined for a question of another key. */
-  readonly readAsked: (id: string, part: ShownPart) => Promise<AskedByAssistant | undefined>;
+  readonly readAsked: (id: string, part: PlanPosition) => Promise<AskedByAssistant | undefined>;
   /** Answers one of them; returns why an approval does not count. The first answer stays. */
-  readonly decide: (id: string, decision: Decision, typed: Typed) => Promise<NoYes | undefined>;
+  readonly decide: (
+    id: string,
+    decision: ConsoleDecision,
+    typed: TypedApproval,
+  ) => Promise<ApprovalRejection | undefined>;
   readonly admin: Administration;
 };
 
 type ToolName = keyof ToolResults;
-type ToolAnswer<Name extends ToolName> = Promise<Found<ToolResults[Name]>>;
+type ToolAnswer<Name extends ToolName> = Promise<CallResult<ToolResults[Name]>>;
 
 /** Administration that the API does not offer. `mayUse` says which of it the key may do. */
 export type Administration = {
-  readonly listKeys: () => Promise<Answer<KeyList>>;
+  readonly listKeys: () => Promise<ChangeResult<KeyList>>;
   /** `once` is unique to the form: however often it is sent, it creates one key. */
   readonly createKey: (
     request: Once & { readonly role: Role; readonly scopes: readonly Scope[] },
-  ) => Promise<Answer<IssuedKey>>;
-  readonly createClientKey: (once: string) => Promise<Answer<IssuedClientKey>>;
+  ) => Promise<ChangeResult<IssuedKey>>;
+  readonly createClientKey: (once: string) => Promise<ChangeResult<IssuedClientKey>>;
   /** Whether the person was signed in with it. */
-  readonly revokeKey: (id: string) => Promise<Answer<{ readonly isOwn: boolean }>>;
-  readonly revokeClientKey: (id: string) => Promise<Answer<void>>;
+  readonly revokeKey: (id: string) => Promise<ChangeResult<{ readonly isOwn: boolean }>>;
+  readonly revokeClientKey: (id: string) => Promise<ChangeResult<void>>;
   /** And whether this process sends events. */
   readonly listWebhooks: () => Promise<
-    Answer<{ readonly delivers: boolean; readonly webhooks: readonly ListedWebhook[] }>
+    ChangeResult<{ readonly delivers: boolean; readonly webhooks: readonly ListedWebhook[] }>
   >;
   /** And the latest events that Waypost stopped retrying. */
   readonly showWebhook: (
     id: string,
-  ) => Promise<Answer<{ readonly webhook: ListedWebhook; readonly dead: readonly DeadEvent[] }>>;
+  ) => Promise<
+    ChangeResult<{ readonly webhook: ListedWebhook; readonly dead: readonly DeadEvent[] }>
+  >;
   readonly createWebhook: (
     request: Once & { readonly url: string; readonly events: readonly string[] },
-  ) => Promise<Answer<NewWebhook>>;
-  readonly revokeWebhook: (id: string) => Promise<Answer<void>>;
-  readonly testWebhook: (id: string) => Promise<Answer<WebhookTest>>;
+  ) => Promise<ChangeResult<NewWebhook>>;
+  readonly revokeWebhook: (id: string) => Promise<ChangeResult<void>>;
+  readonly testWebhook: (id: string) => Promise<ChangeResult<WebhookTest>>;
   /** All failed events of a webhook, or one of them. */
-  readonly resendEvents: (id: string, eventId: string) => Promise<Answer<number>>;
-  readonly readProjectSettings: (id: string) => Promise<Answer>;
-  readonly updateProjectSettings: (id: string, typed: TypedSettings) => Promise<Answer<void>>;
+  readonly resendEvents: (id: string, eventId: string) => Promise<ChangeResult<number>>;
+  readonly readProjectSettings: (id: string) => Promise<ChangeResult>;
+  readonly updateProjectSettings: (id: string, typed: TypedSettings) => Promise<ChangeResult<void>>;
   readonly listDeleted: (search: {
     readonly page: number;
     readonly search: string;
     readonly kind: string | undefined;
-  }) => Promise<Answer<DeletedPage>>;
+  }) => Promise<ChangeResult<DeletedPage>>;
   /** Each item as `kind:id`. */
-  readonly restoreDeleted: (items: readonly string[]) => Promise<Answer<RestoredItems>>;
-  readonly readSettings: () => Promise<Answer<ServerSettings>>;
+  readonly restoreDeleted: (items: readonly string[]) => Promise<ChangeResult<RestoredItems>>;
+  readonly readSettings: () => Promise<ChangeResult<ServerSettings>>;
 };
 
 type Once = { readonly once: string };
@@ -154,21 +170,21 @@ export type Connection = {
 };
 
 /** The result of a call that asks no person. */
-export type Found<Result = JsonObject> =
+export type CallResult<Result = JsonObject> =
   | { readonly kind: "done"; readonly result: Result }
-  | { readonly kind: "failed"; readonly failure: Failure };
+  | { readonly kind: "failed"; readonly failure: CallError };
 
-export type Answer<Result = JsonObject> =
-  Found<Result> | { readonly kind: "asks"; readonly question: Question };
+export type ChangeResult<Result = JsonObject> =
+  CallResult<Result> | { readonly kind: "asks"; readonly question: ConsoleQuestion };
 
-export type Failure = {
+export type CallError = {
   readonly code: string;
   readonly message: string;
-  readonly problems?: readonly FieldProblem[] | undefined;
+  readonly problems?: readonly ShownProblem[] | undefined;
 };
 
 /** A change that needs a person's approval. The markup is the approval page's. */
-export type Question = {
+export type ConsoleQuestion = {
   readonly id: string;
   readonly title: string;
   readonly button: string;
@@ -188,15 +204,16 @@ export type Question = {
 };
 
 /** Why an approval does not count: its question has expired, or something else is wrong. */
-export type NoYes = { readonly kind: "over" } | { readonly kind: "fault"; readonly text: string };
+export type ApprovalRejection =
+  { readonly kind: "over" } | { readonly kind: "fault"; readonly text: string };
 
 /** What is typed to approve a question. */
-export type Typed = { readonly pin: string; readonly count: string };
+export type TypedApproval = { readonly pin: string; readonly count: string };
 
-export type Decision = "approved" | "declined";
+export type ConsoleDecision = "approved" | "declined";
 
 /** The assistant that asks, in words. */
-type Asker = {
+type AskerText = {
   /** Its own name in quotes. */
   readonly lead: string;
   /** The place of the links, the key, and the time. */
@@ -205,12 +222,12 @@ type Asker = {
   readonly term: string;
 };
 
-export type Waiting = Asker & { readonly id: string; readonly title: string };
+export type ListedQuestion = AskerText & { readonly id: string; readonly title: string };
 
-export type AskedByAssistant = Asker & {
-  readonly question: Question;
+export type AskedByAssistant = AskerText & {
+  readonly question: ConsoleQuestion;
   /** Undefined while it waits. */
-  readonly end: Decision | undefined;
+  readonly end: ConsoleDecision | undefined;
 };
 
 export type LinksFile = {
@@ -222,7 +239,7 @@ export type LinksFile = {
 };
 
 /** Which of a plan's rows are shown. */
-export type ShownPart = {
+export type PlanPosition = {
   readonly page: number;
   /** The position of the only row that is shown, with all of its text. */
   readonly row: number | undefined;
@@ -234,7 +251,7 @@ export type ShownPlan = {
   /** The number of rows by their actions. */
   readonly counts: Readonly<Record<string, number>>;
   /** Undefined if nothing is left to apply. */
-  readonly question: Question | undefined;
+  readonly question: ConsoleQuestion | undefined;
   /** Whether faults prevent applying it. */
   readonly isFaulty: boolean;
   readonly isOver: boolean;
@@ -258,7 +275,7 @@ export type ShownPlan = {
   readonly warnings: readonly string[];
 };
 
-export type PlanFault = FieldProblem & {
+export type PlanFault = ShownProblem & {
   /** The row in the file. */
   readonly row?: number | undefined;
   readonly link?: string | undefined;

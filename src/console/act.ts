@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Answer, Failure, NoYes, Question } from "./account.ts";
+import type { ChangeResult, CallError, ApprovalRejection, ConsoleQuestion } from "./account.ts";
 import { renderGuard } from "./form-fields.ts";
 import { html, trust, type Html, type Part } from "./html.ts";
 import type { Form, Page, Reply, Visit } from "./page.ts";
@@ -12,18 +12,18 @@ import { writeFrom } from "./read-address.ts";
  * the page shows the new state.
  */
 
-type Act<Result, Done> = {
-  readonly run: () => Promise<Answer<Result>>;
+type ConsoleAct<Result, Done> = {
+  readonly run: () => Promise<ChangeResult<Result>>;
   /** Where Cancel leads. Omitted, the form is shown again as it was sent. */
   readonly back?: string;
   readonly done: (result: Result) => Done | Promise<Done>;
-  readonly failed: (failure: Failure) => Reply | Promise<Reply>;
+  readonly failed: (failure: CallError) => Reply | Promise<Reply>;
 };
 
 export async function act<Result, Done = Reply>(
   visit: Visit,
   form: Form,
-  { run, back, done, failed }: Act<Result, Done>,
+  { run, back, done, failed }: ConsoleAct<Result, Done>,
 ): Promise<Reply | Done> {
   const { account } = visit;
   const typed = { pin: form.read("pin"), count: form.read("count") };
@@ -58,9 +58,9 @@ export async function act<Result, Done = Reply>(
 type ActPage<Result> = Pick<Page, "path" | "needs"> & {
   /** Where Cancel leads, and where the address leads if no button was pressed. */
   readonly back: (visit: Visit) => string;
-  readonly run: (visit: Visit, form: Form) => Promise<Answer<Result>>;
+  readonly run: (visit: Visit, form: Form) => Promise<ChangeResult<Result>>;
   readonly done: (result: Result, visit: Visit) => Reply;
-  readonly failed: (failure: Failure, visit: Visit) => Reply | Promise<Reply>;
+  readonly failed: (failure: CallError, visit: Visit) => Reply | Promise<Reply>;
 };
 
 /** The address of a button: it has no page of its own, only the question and the end. */
@@ -84,7 +84,7 @@ const expired =
   "You did not confirm in time, so nothing was done. Below is the current state. " +
   "Check it, then confirm again.";
 
-function describeFault(fault: NoYes | undefined): string | undefined {
+function describeFault(fault: ApprovalRejection | undefined): string | undefined {
   return fault?.kind === "over" ? expired : fault?.text;
 }
 
@@ -92,13 +92,13 @@ function describeFault(fault: NoYes | undefined): string | undefined {
 export const leave = "leave";
 
 /** Recognizes a question that was shown before it was asked. */
-export function printQuestion({ title, facts, count }: Question): string {
+export function printQuestion({ title, facts, count }: ConsoleQuestion): string {
   const text = JSON.stringify([title, facts, count]);
   return createHash("sha256").update(text).digest("base64url");
 }
 
-type Asking = {
-  readonly question: Question;
+type QuestionView = {
+  readonly question: ConsoleQuestion;
   readonly visit: Visit;
   readonly hidden: readonly (readonly [name: string, value: string])[];
   /** How a person says no: by leaving, by going back to the form, or as a decision. */
@@ -113,7 +113,7 @@ type Asking = {
 
 const own = new Set(["form_token", "question", "shown", "pin", "count", leave]);
 
-export function renderQuestion(asking: Asking): Html {
+export function renderQuestion(asking: QuestionView): Html {
   const { question, visit, hidden, fault, term, isTyped = false } = asking;
   const address = `${visit.url.pathname}${writeFrom(visit.url)}`;
   const { facts, frames, rows, count, pin, blocked } = question;
@@ -141,7 +141,7 @@ function renderCount(count: number): Html {
   </div>`;
 }
 
-function renderAnswers({ question, no, noLabel = "Cancel" }: Asking): Part {
+function renderAnswers({ question, no, noLabel = "Cancel" }: QuestionView): Part {
   const { button, destroys, blocked } = question;
   const look = destroys ? "main grave" : "main";
   const yes = no === "decide" && html` name="decision" value="approved"`;

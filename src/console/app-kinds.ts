@@ -2,7 +2,7 @@ import type { Account } from "./account.ts";
 import { renderField, type Choice, type Field } from "./form-fields.ts";
 import type { Part } from "./html.ts";
 import { shorten, writeNumber } from "./parts.ts";
-import type { App } from "./records.ts";
+import type { ListedApp } from "./records.ts";
 
 /** The two kinds of apps. */
 export type AppKind = {
@@ -18,7 +18,7 @@ export type AppKind = {
   readonly fields: readonly Field[];
 };
 
-export function nameApp({ identifier }: AppKind, app: App): string {
+export function nameApp({ identifier }: AppKind, app: ListedApp): string {
   return app.name || app[identifier] || app.id;
 }
 

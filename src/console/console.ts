@@ -14,7 +14,7 @@ import { html } from "./html.ts";
 import { listEntries, markNotSent } from "./layout.ts";
 import type { Form, Reply, Visit } from "./page.ts";
 import { findPage, pages } from "./pages.ts";
-import { isFromHere, isHere, readPlace, type Place } from "./place.ts";
+import { isFromHere, isHere, readPlace, type BrowserOrigin } from "./place.ts";
 import { isUpload, readForm, readUpload, type Unread } from "./read-form.ts";
 import { respondFile, respondFrame, respondGo, respondPage, respondText } from "./respond.ts";
 import { createSessions, isFormToken, writeFormToken, type SessionRows } from "./session.ts";
@@ -196,14 +196,14 @@ async function findAccount(
   return account;
 }
 
-type Session = { readonly token: string; readonly account: Account; readonly place: Place };
+type Session = { readonly token: string; readonly account: Account; readonly place: BrowserOrigin };
 type Forms = Partial<Pick<Visit, "kept" | "isLeft">> & { readonly sent?: Form };
 
 async function showPage(
   { token, account, place }: Session,
   url: URL,
   { sent, kept, isLeft = false }: Forms,
-  headers: Cookies = [],
+  headers: CookieHeaders = [],
 ): Promise<Response> {
   const [page, params] = findPage(url.pathname, account);
   const formToken = writeFormToken(token);
@@ -225,7 +225,7 @@ async function showPage(
   return respondPage(status, { ...reply, frame }, headers);
 }
 
-type Cookies = readonly (readonly ["set-cookie", string])[];
+type CookieHeaders = readonly (readonly ["set-cookie", string])[];
 
 const nothingThere: Reply = {
   kind: "page",

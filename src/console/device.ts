@@ -3,28 +3,28 @@ import { html, type Html } from "./html.ts";
 /** A page of links in its frame, inside a drawn phone or screen. */
 
 export const platforms = ["ios", "android", "desktop"] as const;
-export type Platform = (typeof platforms)[number];
+export type DevicePlatform = (typeof platforms)[number];
 
-const platformNames: Readonly<Record<Platform, string>> = {
+const platformNames: Readonly<Record<DevicePlatform, string>> = {
   ios: "iPhone",
   android: "Android",
   desktop: "Computer",
 };
 const lookNames: Readonly<Record<Look, string>> = { light: "Light", dark: "Dark" };
 
-export function readPlatform(text: string | null): Platform {
+export function readPlatform(text: string | null): DevicePlatform {
   return platforms.find((platform) => platform === text) ?? "ios";
 }
 
-type Device = {
-  readonly platform: Platform;
+type DeviceView = {
+  readonly platform: DevicePlatform;
   readonly look: Look;
   /** Where its page is. */
   readonly source: string;
   readonly host: string;
 };
 
-export function renderDevice({ platform, look, source, host }: Device): Html {
+export function renderDevice({ platform, look, source, host }: DeviceView): Html {
   const title = `Preview page, ${platformNames[platform]}, ${lookNames[look].toLowerCase()}`;
   return html`<div class="device ${platform} ${look}">
     <p class="bar" aria-hidden="true">${host}</p>
@@ -41,7 +41,7 @@ export function renderDevice({ platform, look, source, host }: Device): Html {
 }
 
 /** In place of a page that visitors do not see. */
-export function renderLeave(platform: Platform, text: Html): Html {
+export function renderLeave(platform: DevicePlatform, text: Html): Html {
   return html`<div class="device ${platform}">
     <p class="bar" aria-hidden="true"></p>
     <div class="glass leave"><p>${text}</p></div>
@@ -49,7 +49,7 @@ export function renderLeave(platform: Platform, text: Html): Html {
 }
 
 /** The style shows only what is chosen, or else the answer of the form that has the choice. */
-export function renderPlatforms(chosen: Platform, form?: string): Html {
+export function renderPlatforms(chosen: DevicePlatform, form?: string): Html {
   return renderChoice({ name: "platform", legend: "Device", labels: platformNames, chosen, form });
 }
 
@@ -57,7 +57,7 @@ export function renderLooks(chosen: Look, form?: string): Html {
   return renderChoice({ name: "look", legend: "Colors", labels: lookNames, chosen, form });
 }
 
-type Choice = {
+type RadioGroup = {
   readonly name: string;
   readonly legend: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -66,7 +66,7 @@ type Choice = {
   readonly form: string | undefined;
 };
 
-function renderChoice({ name, legend, labels, chosen, form }: Choice): Html {
+function renderChoice({ name, legend, labels, chosen, form }: RadioGroup): Html {
   const of = form !== undefined && html` form="${form}"`;
   const inputs = Object.entries(labels).map(([value, label]) => {
     const checked = value === chosen && html` checked`;

@@ -1,8 +1,8 @@
 import { digestOf } from "../text/digest.ts";
 import { writeLabel } from "../text/write-label.ts";
 import type { JsonObject } from "../contract/json.ts";
-import type { Failure } from "./account.ts";
-import type { FieldProblem } from "./records.ts";
+import type { CallError } from "./account.ts";
+import type { ShownProblem } from "./records.ts";
 import { html, type Html, type Part } from "./html.ts";
 import type { Form } from "./page.ts";
 import { renderFault, renderHidden, renderOption } from "./parts.ts";
@@ -126,7 +126,7 @@ export function renderGuard(isTyped: boolean): Html {
 }
 
 /** Problems that belong to none of the fields. */
-export function renderOthers(fields: readonly Field[], failure: Failure | undefined): Part {
+export function renderOthers(fields: readonly Field[], failure: CallError | undefined): Part {
   if (failure === undefined) return "";
   const { problems = [], message } = failure;
   const others = problems.filter((problem) => !fields.some((field) => isAbout(field, problem)));
@@ -136,7 +136,7 @@ export function renderOthers(fields: readonly Field[], failure: Failure | undefi
 }
 
 /** A problem with `ios_app.team_id` or `ios_app_id` belongs to the field `ios_app`. */
-function isAbout({ name, member = name }: Field, problem: FieldProblem): boolean {
+function isAbout({ name, member = name }: Field, problem: ShownProblem): boolean {
   const [field] = (problem.field ?? "").split(".");
   return field === name || field === member;
 }
@@ -144,7 +144,7 @@ function isAbout({ name, member = name }: Field, problem: FieldProblem): boolean
 export function renderField(
   field: Field,
   values: Values,
-  problems: readonly FieldProblem[] = [],
+  problems: readonly ShownProblem[] = [],
 ): Html {
   const { name, kind, label = writeLabel(name), hint, isBroad = false } = field;
   const value = values[name] ?? "";

@@ -8,23 +8,23 @@ import { addToAddress, renderFault, renderForm, showHost } from "./parts.ts";
 /** A page with what all pages have around them. */
 export type Shell = Omit<PageReply, "kind"> & {
   /** Undefined for a signed-out visitor. */
-  readonly frame: Frame | undefined;
+  readonly frame: PageFrame | undefined;
   readonly nonce: string;
 };
 
-type Frame = Visit & {
-  readonly entries: readonly Entry[];
+type PageFrame = Visit & {
+  readonly entries: readonly MenuEntry[];
   /** How many approvals wait for the person. */
   readonly waiting: number;
 };
 
-type Entry = NonNullable<Page["entry"]> & { readonly isHere: boolean };
+type MenuEntry = NonNullable<Page["entry"]> & { readonly isHere: boolean };
 
 /** The entries of the pages that the key may see, in their order. */
 export function listEntries(
   { account, url }: Pick<Visit, "account" | "url">,
   pages: readonly Page[],
-): readonly Entry[] {
+): readonly MenuEntry[] {
   return pages.flatMap((page) => {
     const { entry } = page;
     if (entry === undefined || !isThere(page, account)) return [];
@@ -64,7 +64,7 @@ function renderSignedOut(body: Part): Html {
   </div>`;
 }
 
-function renderFramed(page: Omit<PageReply, "kind">, frame: Frame): Html {
+function renderFramed(page: Omit<PageReply, "kind">, frame: PageFrame): Html {
   const faults = [page.fault].flat();
   return html`<a class="skip" href="#main">Skip to content</a>
     <div class="shell">
@@ -136,7 +136,7 @@ export function markNotSent(to: string): string {
 }
 
 /** Says that a form is shown again, and has done nothing. */
-function renderAgain({ kept, url, isLeft = false }: Frame): Part {
+function renderAgain({ kept, url, isLeft = false }: PageFrame): Part {
   const cancelled = url.pathname === "/links/new" ? "Nothing was created." : "You cancelled.";
   if (isLeft) {
     return html`<p class="note" role="status">${cancelled} Your entries are still here.</p>`;
@@ -148,7 +148,7 @@ function renderAgain({ kept, url, isLeft = false }: Frame): Part {
   </p>`;
 }
 
-function renderPlace({ account: { projectName, host } }: Frame): Part {
+function renderPlace({ account: { projectName, host } }: PageFrame): Part {
   if (projectName === undefined && host === undefined) return "";
   return html`<p class="where">
     <strong dir="auto">${projectName}</strong>
@@ -156,15 +156,15 @@ function renderPlace({ account: { projectName, host } }: Frame): Part {
   </p>`;
 }
 
-type Group = { readonly name: Entry["group"]; readonly entries: readonly Entry[] };
+type MenuGroup = { readonly name: MenuEntry["group"]; readonly entries: readonly MenuEntry[] };
 
 /** In the order of their first entries. */
-function listGroups(entries: readonly Entry[]): readonly Group[] {
+function listGroups(entries: readonly MenuEntry[]): readonly MenuGroup[] {
   const names = [...new Set(entries.map(({ group }) => group))];
   return names.map((name) => ({ name, entries: entries.filter(({ group }) => group === name) }));
 }
 
-function renderGroup({ name, entries }: Group): Html {
+function renderGroup({ name, entries }: MenuGroup): Html {
   const list = html`<ul ${name && html` aria-label="${name}"`}>
     ${entries.map(renderEntry)}
   </ul>`;
@@ -176,7 +176,7 @@ function renderGroup({ name, entries }: Group): Html {
       </div>`;
 }
 
-function renderEntry({ name, address, icon: path, isHere }: Entry): Html {
+function renderEntry({ name, address, icon: path, isHere }: MenuEntry): Html {
   const here = isHere && html` aria-current="page"`;
   return html`<li><a href="${address}" ${here}>${drawIcon(path)}${name}</a></li>`;
 }

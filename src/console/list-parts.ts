@@ -1,16 +1,16 @@
 import type { ReceivedMeta } from "../contract/fields.ts";
 import { readPageNumber } from "../network/read-place.ts";
-import type { Answer } from "./account.ts";
+import type { ChangeResult } from "./account.ts";
 import { html, type Html, type Part } from "./html.ts";
 import type { Reply } from "./page.ts";
-import { renderBox, renderFault, renderOption, renderTable, type Column } from "./parts.ts";
+import { renderBox, renderFault, renderOption, renderTable, type RowColumn } from "./parts.ts";
 
 /** Pieces of lists: their rows, what narrows them, and links to other pages. */
 
 /** Redirects to the last page from an address beyond it: items may have been deleted. */
 export function goToLast(
   { pathname, searchParams }: URL,
-  answer: Answer<{ readonly meta?: ReceivedMeta }>,
+  answer: ChangeResult<{ readonly meta?: ReceivedMeta }>,
 ): Reply | undefined {
   if (answer.kind !== "done") return undefined;
   const last = Math.max(1, answer.result.meta?.last ?? 0);
@@ -22,7 +22,7 @@ export function goToLast(
 
 /** The list, or why it could not be read. */
 export function renderAnswer<Result>(
-  answer: Answer<Result>,
+  answer: ChangeResult<Result>,
   render: (result: Result) => Part,
 ): Part {
   if (answer.kind === "done") return render(answer.result);
@@ -31,7 +31,7 @@ export function renderAnswer<Result>(
 
 type Rows<Row> = {
   readonly things: string;
-  readonly columns: readonly (Column<Row> | false)[];
+  readonly columns: readonly (RowColumn<Row> | false)[];
   readonly rows: readonly Row[];
   /** In place of a table without rows. */
   readonly empty: Part;
@@ -129,7 +129,7 @@ export function renderPaging(
 type Box = { readonly name: string; readonly value: string; readonly label: string };
 
 /** A row without a box cannot be ticked. */
-export function createPickColumn<Row>(describe: (row: Row) => Box | undefined): Column<Row> {
+export function createPickColumn<Row>(describe: (row: Row) => Box | undefined): RowColumn<Row> {
   return {
     name: "Select",
     look: "pick",

@@ -6,7 +6,7 @@ export type Page = {
   /** Of the whole path; its named groups are the visit's `params`. */
   readonly path: RegExp;
   /** How it is found from every other page; omitted for pages that are reached in another way. */
-  readonly entry?: Entry;
+  readonly entry?: PageEntry;
   /** The tool without which it does not exist; of several, one is enough. */
   readonly needs?: string | readonly string[];
   readonly show: (visit: Visit) => Reply | Promise<Reply>;
@@ -21,7 +21,7 @@ export function isThere({ needs }: Page, { mayUse }: Account): boolean {
   return needs === undefined || [needs].flat().some(mayUse);
 }
 
-type Entry = Above & {
+type PageEntry = Above & {
   /** Strokes on a square of 16. */
   readonly icon: string;
   /** The heading above it; omitted for what people do every day. */

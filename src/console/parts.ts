@@ -111,7 +111,7 @@ export function renderPost(
   return renderForm(visit, address, [fields, button], html``);
 }
 
-export type Column<Row> = {
+export type RowColumn<Row> = {
   readonly name: string;
   /** How its cells look. */
   readonly look?: string;
@@ -125,7 +125,7 @@ export type Column<Row> = {
 /** False takes the place of a column that the key has no use for. */
 export function renderTable<Row>(
   caption: string,
-  columns: readonly (Column<Row> | false)[],
+  columns: readonly (RowColumn<Row> | false)[],
   rows: readonly Row[],
 ): Html {
   const shown = columns.filter((column) => column !== false);

@@ -2,14 +2,14 @@ import { isForwarded } from "../network/client-address.ts";
 import { dropBrackets, isLoopbackAddress, isLoopbackHost } from "../network/ip-address.ts";
 
 /** The place of a browser, and whether a secret may be sent there. */
-export type Place = {
+export type BrowserOrigin = {
   /** As the browser writes it. */
   readonly origin: string;
   readonly isSecure: boolean;
-  readonly cookies: Cookies;
+  readonly cookies: CookieAccess;
 };
 
-type Cookies = {
+type CookieAccess = {
   readonly read: (name: CookieName) => string | undefined;
   readonly write: (name: CookieName, value: string) => string;
 };
@@ -17,7 +17,7 @@ type Cookies = {
 /** A session, and a visit of the sign-in page without one. */
 type CookieName = "session" | "visit";
 
-type Received = {
+type BrowserRequest = {
   readonly request: Request;
   /** The other end, if it is known. */
   readonly address: string | undefined;
@@ -27,7 +27,10 @@ type Received = {
  * Undefined if the page would be sent unencrypted: over plain http a key stays on this machine.
  * Behind a proxy that ends TLS, the operator sets the public address.
  */
-export function readPlace(received: Received, publicUrl: string | undefined): Place | undefined {
+export function readPlace(
+  received: BrowserRequest,
+  publicUrl: string | undefined,
+): BrowserOrigin | undefined {
   const { request } = received;
   const host = request.headers.get("host") ?? "";
   const known = publicUrl === undefined ? undefined : new URL(publicUrl);
@@ -39,12 +42,12 @@ export function readPlace(received: Received, publicUrl: string | undefined): Pl
 }
 
 /** Whether a browser is on this machine: with https it may be anywhere. */
-export function isHere({ isSecure }: Place): boolean {
+export function isHere({ isSecure }: BrowserOrigin): boolean {
   return !isSecure;
 }
 
 /** The Host header does not show where a request comes from. */
-function isFromThisMachine({ request, address }: Received): boolean {
+function isFromThisMachine({ request, address }: BrowserRequest): boolean {
   return address !== undefined && isLoopbackAddress(address) && !isForwarded(request.headers);
 }
 
@@ -53,7 +56,7 @@ function nameHost(host: string): string {
 }
 
 /** The name has the port, because browsers send a cookie to all ports of a machine. */
-function readCookies(request: Request, host: string, isSecure: boolean): Cookies {
+function readCookies(request: Request, host: string, isSecure: boolean): CookieAccess {
   const port = /:(\d+)$/.exec(host)?.[1] ?? "80";
   const name = (cookie: CookieName) =>
     isSecure ? `__Host-waypost_${cookie}` : `waypost_${cookie}_${port}`;
@@ -74,7 +77,7 @@ function readCookies(request: Request, host: string, isSecure: boolean): Cookies
 }
 
 /** Whether a page of this console sent the form. */
-export function isFromHere({ headers }: Request, { origin }: Place): boolean {
+export function isFromHere({ headers }: Request, { origin }: BrowserOrigin): boolean {
   const site = headers.get("sec-fetch-site");
   return headers.get("origin") === origin && (site === null || site === "same-origin");
 }

@@ -1,5 +1,5 @@
 import { readPageNumber, readRowNumber } from "../network/read-place.ts";
-import type { ShownPart } from "./account.ts";
+import type { PlanPosition } from "./account.ts";
 
 /** What the address of a page says. */
 
@@ -24,7 +24,7 @@ export function readPage({ searchParams }: URL, name = "page"): number {
 }
 
 /** Which rows of a plan the address selects. */
-export function readPlanPart(url: URL): ShownPart {
+export function readPlanPart(url: URL): PlanPosition {
   return {
     page: readPage(url),
     row: readRowNumber(url.searchParams),

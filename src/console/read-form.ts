@@ -13,7 +13,7 @@ const uploadBytes = mostFileBytes + 64 * 1024;
 /** No page has a tenth of it; to take apart a body of nothing but fields takes long. */
 const mostFields = 2000;
 
-type Sent = { readonly request: Request; readonly incoming: Incoming | undefined };
+type FormRequest = { readonly request: Request; readonly incoming: Incoming | undefined };
 
 export type Unread = "foreign" | "too long" | "broken" | "busy";
 
@@ -22,7 +22,7 @@ export function isUpload({ headers }: Request): boolean {
 }
 
 export async function readForm(
-  { request, incoming }: Sent,
+  { request, incoming }: FormRequest,
   read: (message: WithBody) => ReturnType<ReadKeyless> = (message) =>
     readAtMost(message, bodyBytes),
 ): Promise<Form | Unread> {
@@ -44,7 +44,7 @@ function hasTooMany(bytes: Buffer): boolean {
   return true;
 }
 
-export async function readUpload({ request, incoming }: Sent): Promise<Form | Unread> {
+export async function readUpload({ request, incoming }: FormRequest): Promise<Form | Unread> {
   const bytes = await readAtMost(incoming ?? request, uploadBytes);
   if (bytes === undefined) return "too long";
   const type = request.headers.get("content-type") ?? "";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { JsonObject } from "../contract/json.ts";
 import { writeLabel } from "../text/write-label.ts";
-import type { Account, Answer, Failure, Found } from "./account.ts";
+import type { Account, ChangeResult, CallError, CallResult } from "./account.ts";
 import { act, createActPage } from "./act.ts";
 import {
   listChanged,
@@ -32,7 +32,7 @@ import {
   showMissing,
 } from "./parts.ts";
 import { readParam, writeFrom } from "./read-address.ts";
-import type { FieldProblem, RecordKind, Records } from "./records.ts";
+import type { ShownProblem, RecordKind, Records } from "./records.ts";
 
 /** The pages of a kind of record: the form of a new one, one that exists, and its deletion. */
 export type RecordPages<Kind extends RecordKind> = {
@@ -67,8 +67,12 @@ type RecordForm = Pick<Inputs, "fields" | "render" | "mark"> & {
   readonly suffix?: string;
   /** Without this tool the fields are only shown. */
   readonly tool: string;
-  readonly read: (id: string, account: Account) => Promise<Found | undefined>;
-  readonly save: (id: string, changes: JsonObject, account: Account) => Promise<Answer<unknown>>;
+  readonly read: (id: string, account: Account) => Promise<CallResult | undefined>;
+  readonly save: (
+    id: string,
+    changes: JsonObject,
+    account: Account,
+  ) => Promise<ChangeResult<unknown>>;
   /** The arguments for the changed fields, if they differ from the fields. */
   readonly write?: (typed: Values, names: readonly string[]) => JsonObject;
 };
@@ -83,15 +87,15 @@ type Inputs = {
 export type ShownFields = {
   readonly account: Account;
   readonly values: Values;
-  readonly failure: Failure | undefined;
+  readonly failure: CallError | undefined;
 };
 
 type RecordView = { readonly above?: Part; readonly side: Part; readonly hasFrames?: boolean };
 
 /** Why there is no view: a failure, or undefined if the record is gone by now. */
-type Unreadable = { readonly failure: Failure | undefined };
+type Unreadable = { readonly failure: CallError | undefined };
 
-type Described<Kind extends RecordKind> = RecordPages<Kind> & {
+type PagesWithForms<Kind extends RecordKind> = RecordPages<Kind> & {
   readonly forms: readonly RecordForm[];
 };
 
@@ -105,7 +109,7 @@ export function createRecordPages<Kind extends RecordKind>(
     read: (id, account) => account.readRecord(name, id),
     save: (id, changes, account) => account.act(`update_${name}`, { id, ...changes }),
   };
-  const kind: Described<Kind> = { ...pages, forms: settings ? [main, settings] : [main] };
+  const kind: PagesWithForms<Kind> = { ...pages, forms: settings ? [main, settings] : [main] };
   const path = `${base}/(?<id>[^/]+)`;
   return [
     createNewPage<{ readonly [kind: string]: { readonly id?: string } | undefined }>({
@@ -143,11 +147,11 @@ export function createRecordPages<Kind extends RecordKind>(
 }
 
 /** Keeps the place in the list that the page was opened from. */
-function writeAddress({ base }: Named, { params, url }: Visit, suffix = ""): string {
+function writeAddress({ base }: RecordNaming, { params, url }: Visit, suffix = ""): string {
   return `${base}/${encodeURIComponent(readParam(params, "id"))}${suffix}${writeFrom(url)}`;
 }
 
-type Named = Pick<RecordPages<RecordKind>, "base" | "label" | "list" | "title">;
+type RecordNaming = Pick<RecordPages<RecordKind>, "base" | "label" | "list" | "title">;
 
 /** The list with its page, search and filters. */
 function readBack({ name, address }: Above, { url }: Visit): Above {
@@ -156,30 +160,30 @@ function readBack({ name, address }: Above, { url }: Visit): Above {
   return { name, address: `${address}${query}` };
 }
 
-export function showGone({ label, list }: Pick<Named, "label" | "list">): PageReply {
+export function showGone({ label, list }: Pick<RecordNaming, "label" | "list">): PageReply {
   const why = "It was deleted, the address is wrong, or your key may not see it.";
   return showMissing(label, why, list);
 }
 
 /** The form that was sent, and what it shows again because it was not saved. */
-type Sent = {
+type SentForm = {
   readonly form: RecordForm;
-  readonly again?: Again;
+  readonly again?: RejectedForm;
   /** Why the record was not deleted. */
   readonly fault?: string;
 };
 
-type Again = {
+type RejectedForm = {
   readonly typed: Values;
   /** What was in the fields before. */
   readonly was: Values;
-  readonly failure?: Failure;
+  readonly failure?: CallError;
 };
 
 async function show<Kind extends RecordKind>(
-  kind: Described<Kind>,
+  kind: PagesWithForms<Kind>,
   visit: Visit,
-  sent: Sent,
+  sent: SentForm,
 ): Promise<Reply> {
   const { account, params } = visit;
   const id = readParam(params, "id");
@@ -222,7 +226,12 @@ async function show<Kind extends RecordKind>(
 const deleteButton = html`<button class="grave">Delete…</button>`;
 
 /** Shows what a person typed even if the record cannot be read. */
-async function showFailed(kind: Named, visit: Visit, sent: Sent, why: Failure): Promise<Reply> {
+async function showFailed(
+  kind: RecordNaming,
+  visit: Visit,
+  sent: SentForm,
+  why: CallError,
+): Promise<Reply> {
   const { form, again, fault } = sent;
   const page = { kind: "page", title: kind.title, above: readBack(kind.list, visit) } as const;
   const isTyped = again !== undefined || visit.kept !== undefined;
@@ -235,9 +244,9 @@ async function showFailed(kind: Named, visit: Visit, sent: Sent, why: Failure): 
 }
 
 async function renderRecordForm(
-  kind: Named,
+  kind: RecordNaming,
   visit: Visit,
-  sent: Sent,
+  sent: SentForm,
   form: RecordForm,
   record: JsonObject,
 ): Promise<Html> {
@@ -284,8 +293,8 @@ function readAgain(
   fields: readonly Field[],
   { kept }: Pick<Visit, "kept">,
   values: Values,
-  again: Again | undefined,
-): Again {
+  again: RejectedForm | undefined,
+): RejectedForm {
   if (again !== undefined) return again;
   if (kept === undefined) return { typed: values, was: values };
   return { typed: readTyped(fields, kept), was: readShown(fields, kept) };
@@ -293,7 +302,7 @@ function readAgain(
 
 /** Only changed fields are saved. A change by someone else meanwhile is shown first. */
 async function save<Kind extends RecordKind>(
-  kind: Described<Kind>,
+  kind: PagesWithForms<Kind>,
   visit: Visit,
   sent: Form,
   form: RecordForm,
@@ -333,7 +342,7 @@ function writeChanges(form: RecordForm, typed: Values, names: readonly string[])
 
 type Compared = Readonly<Record<"was" | "typed" | "now", Values>>;
 
-function listConflicts(names: readonly string[], compared: Compared): readonly FieldProblem[] {
+function listConflicts(names: readonly string[], compared: Compared): readonly ShownProblem[] {
   const { was, typed, now } = compared;
   return names
     .filter((name) => printValue(now[name]) !== printValue(was[name]))
@@ -365,7 +374,7 @@ type Creation<Result> = Inputs & {
     typed: Values,
     changed: readonly string[],
     once: string,
-  ) => Promise<Answer<Result>>;
+  ) => Promise<ChangeResult<Result>>;
   readonly done: (result: Result) => Reply;
 };
 
@@ -397,7 +406,7 @@ export function createNewPage<Result>(creation: Creation<Result>): Page {
 /** The status for a form that was sent again after it had created something. */
 const madeBefore = "409";
 
-export function showMadeBefore(label: string, list: Above, { message }: Failure): Reply {
+export function showMadeBefore(label: string, list: Above, { message }: CallError): Reply {
   return {
     kind: "page",
     title: `${writeLabel(label)} already created`,
@@ -415,7 +424,7 @@ async function showNew(
   >,
   visit: Visit,
   sent: Form | undefined,
-  failure?: Failure,
+  failure?: CallError,
 ): Promise<Reply> {
   const { label, list, address, fields, usual = readValues(fields, {}) } = creation;
   const { account } = visit;

@@ -9,8 +9,8 @@ import type { Project } from "../contract/projects.ts";
 
 export type Records = {
   readonly link: ReadLink;
-  readonly ios_app: App;
-  readonly android_app: App;
+  readonly ios_app: ListedApp;
+  readonly android_app: ListedApp;
   readonly project: Read<Project>;
 };
 export type RecordKind = keyof Records;
@@ -22,17 +22,17 @@ type Paged<Name extends string, Row> = { readonly [Rows in Name]: readonly Row[]
 export type ToolResults = {
   readonly list_links: Paged<"links", ListedLink>;
   readonly get_link: { readonly link: LinkAddresses };
-  readonly explain_link: ExplainedLink;
+  readonly explain_link: LinkExplanation;
   readonly link_stats: { readonly stats: ShownStats };
   readonly list_ios_apps: ListedApps;
   readonly list_android_apps: ListedApps;
   readonly list_projects: Paged<"projects", Records["project"]>;
   readonly list_changes: Paged<"changes", ListedChange>;
-  readonly list_jobs: Paged<"jobs", Job>;
-  readonly get_job: { readonly job: Job };
+  readonly list_jobs: Paged<"jobs", ListedJob>;
+  readonly get_job: { readonly job: ListedJob };
   readonly plan_links: { readonly plan: { readonly id: string } };
   readonly audit_links: { readonly audit: Audit; readonly meta?: ReceivedMeta };
-  readonly check_domain: { readonly domain: DomainReport };
+  readonly check_domain: { readonly domain: ShownDomainReport };
   readonly get_template_version: {
     readonly version: { readonly body?: string; readonly css?: string };
   };
@@ -41,7 +41,7 @@ export type ToolResults = {
 };
 
 /** What a changing tool returns: the changed record by its kind, or nothing that can be read. */
-export type Written = { readonly [kind: string]: { readonly id?: string } | undefined };
+export type ChangedRecord = { readonly [kind: string]: { readonly id?: string } | undefined };
 
 export type ListedLink = Pick<ReadLink, "id"> & {
   readonly name?: string;
@@ -52,7 +52,7 @@ export type ListedLink = Pick<ReadLink, "id"> & {
   readonly android_app?: string;
 };
 
-export type App = {
+export type ListedApp = {
   readonly id: string;
   readonly name?: string;
   readonly bundle_id?: string;
@@ -61,8 +61,8 @@ export type App = {
 
 /** One of the two lists. */
 type ListedApps = {
-  readonly ios_apps?: readonly App[];
-  readonly android_apps?: readonly App[];
+  readonly ios_apps?: readonly ListedApp[];
+  readonly android_apps?: readonly ListedApp[];
   readonly meta?: ReceivedMeta;
 };
 
@@ -72,17 +72,20 @@ export type LinkAddresses = Pick<ListedLink, "name" | "path"> & {
   readonly short_address?: string;
 };
 
-export type Outcome = { readonly action: string; readonly to?: string };
+export type ShownOutcome = { readonly action: string; readonly to?: string };
 
-export type MobileOutcomes = { readonly with_app: Outcome; readonly without_app: Outcome };
+export type MobileOutcomes = {
+  readonly with_app: ShownOutcome;
+  readonly without_app: ShownOutcome;
+};
 
-export type ExplainedLink = {
+export type LinkExplanation = {
   readonly visits: {
     readonly ios: MobileOutcomes;
     readonly android: MobileOutcomes;
-    readonly desktop: Outcome;
+    readonly desktop: ShownOutcome;
   };
-  readonly problems?: readonly FieldProblem[];
+  readonly problems?: readonly ShownProblem[];
 };
 
 export type ShownStats = Pick<LinkStats, "by" | "sentence"> & {
@@ -114,7 +117,7 @@ export type ListedChange = {
   readonly undone_by?: string;
 };
 
-export type Job = {
+export type ListedJob = {
   readonly id: string;
   readonly plan_id: string;
   readonly state: "running" | "done" | "cancelled" | "interrupted";
@@ -151,14 +154,14 @@ export type AuditGroup = {
   readonly fix?: { readonly tool: string; readonly arguments: unknown };
 };
 
-export type DomainReport = {
+export type ShownDomainReport = {
   readonly host: string;
   readonly ok: boolean;
-  readonly findings: readonly DomainFinding[];
+  readonly findings: readonly ShownDomainFinding[];
   readonly other_hosts?: readonly string[];
 };
 
-type DomainFinding = {
+type ShownDomainFinding = {
   readonly severity: string;
   readonly message: string;
   readonly fix?: string;
@@ -173,10 +176,10 @@ export type ListedVersion = {
 export type TemplatePreview = {
   readonly preview_url?: string;
   readonly html?: string;
-  readonly problems?: readonly FieldProblem[];
+  readonly problems?: readonly ShownProblem[];
 };
 
-export type FieldProblem = {
+export type ShownProblem = {
   readonly field?: string | undefined;
   /** The place in a long text; both count from 1. */
   readonly line?: number | undefined;

@@ -19,19 +19,19 @@ export type Sessions = {
   readonly takeAddress: (token: string) => Promise<string | undefined>;
 };
 
-type Kind = "console_session" | "console_address";
+type SessionKind = "console_session" | "console_address";
 /** What is sealed, and when it was saved or renewed. */
-type Row = { readonly value: string; readonly saved_at: number };
+type SealedRow = { readonly value: string; readonly saved_at: number };
 
 /** Where the rows are, which all processes of a folder or database share. Each kind has an end. */
 export type SessionRows = {
-  readonly save: (kind: Kind, tokenHash: string, sealed: string) => Promise<void>;
-  readonly find: (kind: Kind, tokenHash: string) => Promise<Row | undefined>;
-  readonly renew: (kind: Kind, tokenHash: string) => Promise<void>;
-  readonly take: (kind: Kind, tokenHash: string) => Promise<Row | undefined>;
+  readonly save: (kind: SessionKind, tokenHash: string, sealed: string) => Promise<void>;
+  readonly find: (kind: SessionKind, tokenHash: string) => Promise<SealedRow | undefined>;
+  readonly renew: (kind: SessionKind, tokenHash: string) => Promise<void>;
+  readonly take: (kind: SessionKind, tokenHash: string) => Promise<SealedRow | undefined>;
 };
 
-type Options = {
+type SessionOptions = {
   readonly openRows: () => Promise<SessionRows>;
   readonly clock: Pick<Clock, "now">;
 };
@@ -40,8 +40,8 @@ type Options = {
 const renewEvery_ms = 5 * 60_000;
 const tokenBytes = 32;
 
-export function createSessions({ openRows, clock }: Options): Sessions {
-  async function make(kind: Kind, secret: string): Promise<string> {
+export function createSessions({ openRows, clock }: SessionOptions): Sessions {
+  async function make(kind: SessionKind, secret: string): Promise<string> {
     const token = randomBytes(tokenBytes).toString("base64url");
     await (await openRows()).save(kind, hash(token), seal(token, kind, secret));
     return token;
@@ -86,7 +86,7 @@ export function isFormToken(given: string, token: string): boolean {
 const ivBytes = 12;
 const tagBytes = 16;
 
-function seal(token: string, kind: Kind, secret: string): string {
+function seal(token: string, kind: SessionKind, secret: string): string {
   const iv = randomBytes(ivBytes);
   const cipher = createCipheriv("aes-256-gcm", derive(token, kind), iv);
   const text = Buffer.concat([cipher.update(secret, "utf8"), cipher.final()]);
@@ -94,7 +94,7 @@ function seal(token: string, kind: Kind, secret: string): string {
 }
 
 /** Undefined if the row was changed. */
-function open(token: string, kind: Kind, sealed: string): string | undefined {
+function open(token: string, kind: SessionKind, sealed: string): string | undefined {
   const bytes = Buffer.from(sealed, "base64url");
   const text = bytes.subarray(ivBytes + tagBytes);
   try {
@@ -110,7 +110,7 @@ function open(token: string, kind: Kind, sealed: string): string | undefined {
   }
 }
 
-function derive(token: string, purpose: Kind | "form"): Buffer {
+function derive(token: string, purpose: SessionKind | "form"): Buffer {
   return Buffer.from(hkdfSync("sha256", token, "", `waypost console ${purpose}`, 32));
 }
 

@@ -8,7 +8,7 @@ import { readOwnAddress } from "./read-address.ts";
 import { createForm, type Form } from "./page.ts";
 import { writeLabel } from "../text/write-label.ts";
 import { renderFault, renderForm, renderHidden, renderPin } from "./parts.ts";
-import { isHere, type Place } from "./place.ts";
+import { isHere, type BrowserOrigin } from "./place.ts";
 import { respondGo, respondPage, respondText } from "./respond.ts";
 import { isFormToken, writeFormToken, type Sessions } from "./session.ts";
 
@@ -50,7 +50,7 @@ export type Arrival = {
   readonly incoming: Incoming | undefined;
   readonly options: SignInOptions;
   readonly sessions: Sessions;
-  readonly place: Place;
+  readonly place: BrowserOrigin;
 };
 
 const start = "/sign-in";
@@ -153,7 +153,7 @@ async function begin(
 }
 
 /** The requested page of this console, or else the first one. */
-function readNext(next: string, { origin }: Place): URL {
+function readNext(next: string, { origin }: BrowserOrigin): URL {
   const url = readOwnAddress(next, origin);
   return url === undefined || isSignIn(url.pathname) ? new URL("/", origin) : url;
 }

@@ -162,12 +162,12 @@ type MaybeMember<Name, Member> =
   | (Member extends { readonly id: string } ? Read<Member> : Member)
   | (Name extends "id" ? undefined : null | undefined);
 
-type Part<Schema> = Schema extends z.ZodType ? z.input<Schema> : unknown;
+type EndpointPart<Schema> = Schema extends z.ZodType ? z.input<Schema> : unknown;
 
 /** A caller's input as one flat object. Params, query and body never share a name. */
-export type Input<E extends Endpoint> = Part<E["params"]> &
-  Part<E["body"]> &
-  Part<E["query"]> &
+export type Input<E extends Endpoint> = EndpointPart<E["params"]> &
+  EndpointPart<E["body"]> &
+  EndpointPart<E["query"]> &
   (E["selects"] extends object ? LinkSelection : unknown) &
   (E["list"] extends object ? ListInput : unknown) &
   // The page can depend on the visitor's browser.

@@ -1,4 +1,9 @@
-import { appKinds, readApps, type App, type AppMember } from "../bulk/select/project-apps.ts";
+import {
+  appKinds,
+  readApps,
+  type ProjectApp,
+  type AppMember,
+} from "../bulk/select/project-apps.ts";
 import { readIfAllowed } from "../bulk/select/read-if-allowed.ts";
 import { ListChanging } from "../bulk/select/read-list.ts";
 import type { Client } from "../client/client.ts";
@@ -84,7 +89,7 @@ const bothSystems = ["ios", "android"] as const;
 async function readRows(
   member: AppMember,
   { call, signal, mayRead }: ProjectAccess,
-): Promise<readonly App[] | undefined> {
+): Promise<readonly ProjectApp[] | undefined> {
   if (!mayRead(appKinds[member].index)) return undefined;
   try {
     const found = await readIfAllowed(() => readApps(member, { call, signal }));

@@ -16,7 +16,7 @@ export type Approval = Readonly<
 >;
 
 type TokenRequest = Pick<ApprovalRow, "digest" | "preview">;
-type PageRequest = TokenRequest &
+type ApprovalPageRequest = TokenRequest &
   Pick<ApprovalRow, "key_print"> & {
     /** The hash of the PIN that the page requires. */
     readonly pin?: string | undefined;
@@ -38,21 +38,21 @@ export type Approvals = {
    * Without an answer, returns the request's page, which is created if necessary.
    */
   readonly askPage: (
-    request: PageRequest,
-  ) => Promise<PersonAnswer | { readonly said: "used" } | { readonly waits: Approval }>;
+    request: ApprovalPageRequest,
+  ) => Promise<RecordedAnswer | { readonly said: "used" } | { readonly waits: Approval }>;
   /** The approvals of a key that wait for a person. */
   readonly listWaiting: (keyPrint: string) => Promise<readonly Approval[]>;
   readonly findPage: (id: string) => Promise<Approval | undefined>;
   /** Excludes the preview, which may be long, because waiting calls read the status often. */
   readonly readStatus: (id: string) => Promise<Approval["status"] | undefined>;
   /** Saves a person's answer. False if the approval no longer waits. */
-  readonly decidePage: (id: string, said: PersonAnswer["said"]) => Promise<boolean>;
+  readonly decidePage: (id: string, said: RecordedAnswer["said"]) => Promise<boolean>;
   readonly removeEnded: () => Promise<void>;
   /** How many approvals this process requested, and how many expired unused. */
   readonly measure: () => Readonly<Record<"asked" | "expired", number>>;
 };
 
-type PersonAnswer = { readonly said: "approved" | "declined" };
+type RecordedAnswer = { readonly said: "approved" | "declined" };
 
 const idBytes = 20;
 
@@ -135,7 +135,7 @@ async function useUp(
 
 type NewApproval = TokenRequest &
   Pick<ApprovalRow, "channel"> &
-  Partial<Pick<PageRequest, "key_print" | "pin">>;
+  Partial<Pick<ApprovalPageRequest, "key_print" | "pin">>;
 
 async function open(
   db: StateDb,
@@ -154,7 +154,7 @@ async function open(
 /** Undefined if no one was asked yet. */
 async function readAnswer(
   db: StateDb,
-  { digest, pin, waited }: PageRequest,
+  { digest, pin, waited }: ApprovalPageRequest,
   now: number,
 ): Promise<Awaited<ReturnType<Approvals["askPage"]>> | undefined> {
   const current = await selectCurrent(db, "page", now)
@@ -178,7 +178,7 @@ async function readAnswer(
 async function noteOpened(
   db: StateDb,
   { id, created_at, expires_at }: Approval,
-  { realm, headline }: NonNullable<PageRequest["told"]>,
+  { realm, headline }: NonNullable<ApprovalPageRequest["told"]>,
 ): Promise<void> {
   const subject = `apr_${digestNotice([id])}`;
   const data = { id: subject, headline, expires_at: new Date(expires_at).toISOString() };

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import {
   findUserFile,
   clients,
-  type Client,
+  type McpClient,
   type Machine,
 } from "../../src/commands/connect/clients.ts";
 import { parse, startsHere, useHome } from "./client-home.ts";
@@ -82,7 +82,7 @@ test("docs/clients.md lists each client's files and how a project's file gets th
     return [name, ...cells.split("|").map((cell) => cell.trim())];
   });
   const machine: Machine = { platform: "linux", home: "~", env: {} };
-  const expected = Object.entries<Client>(clients).map(([name, client]) => [
+  const expected = Object.entries<McpClient>(clients).map(([name, client]) => [
     name,
     `\`${findUserFile(client, machine)}\``,
     client.workspaceFile === undefined ? "none" : `\`${client.workspaceFile}\``,
@@ -91,7 +91,7 @@ test("docs/clients.md lists each client's files and how a project's file gets th
   expect(rows).toEqual(expected);
 });
 
-function describeKey({ workspaceFile, workspaceKey }: Client): string {
+function describeKey({ workspaceFile, workspaceKey }: McpClient): string {
   if (workspaceFile === undefined || workspaceKey === undefined) return "none";
   if ("env_vars" in workspaceKey) return "`env_vars`";
   return `\`${workspaceKey.env.WAYPOST_API_KEY}\``;

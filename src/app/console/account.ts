@@ -17,9 +17,9 @@ import { drawPng, drawSvg } from "../../qr/draw-qr.ts";
 import { toProblem } from "../../service/respond.ts";
 import type {
   Account,
-  Answer,
-  Failure,
-  Found,
+  ChangeResult,
+  CallError,
+  CallResult,
   LinksFile,
   WantedRows,
 } from "../../console/account.ts";
@@ -80,7 +80,7 @@ const ownPictures: Account["qr"] = {
 async function carryOut<Result>(
   work: () => Promise<Result>,
   acting: Acting,
-): Promise<Answer<Result>> {
+): Promise<ChangeResult<Result>> {
   try {
     return { kind: "done", result: await work() };
   } catch (error) {
@@ -94,7 +94,7 @@ async function carryOut<Result>(
 async function planFile(
   { name, bytes, operation, skipsInvalid }: LinksFile,
   parts: Acting,
-): Promise<Found<ToolResults["plan_links"]>> {
+): Promise<CallResult<ToolResults["plan_links"]>> {
   const file = readLinksFile(name, bytes);
   if ("fault" in file) return fail("invalid_arguments", file.fault);
   const skips = skipsInvalid && { skip_invalid: true };
@@ -115,7 +115,7 @@ async function call<Result>(
   args: JsonObject,
   parts: Acting,
   more: JsonObject = {},
-): Promise<Answer<Result>> {
+): Promise<ChangeResult<Result>> {
   const { toolbox, keyContext, requireApproval, report, watchCall } = parts;
   const found = toolbox.find(name);
   if (found === undefined) return fail("not_found", "This server does not support that.");
@@ -146,7 +146,7 @@ async function call<Result>(
 }
 
 /** For a tool that asks no person. */
-async function read<Result>(calling: Promise<Answer<Result>>): Promise<Found<Result>> {
+async function read<Result>(calling: Promise<ChangeResult<Result>>): Promise<CallResult<Result>> {
   const answer = await calling;
   return answer.kind === "asks" ? fail("internal", answer.question.title) : answer;
 }
@@ -160,13 +160,13 @@ function keepPreviewsApart(keyContext: KeyContext): KeyContext {
   return { ...keyContext, openPreviews };
 }
 
-async function explain(failure: ToldFailure, parts: Acting): Promise<Answer<never>> {
+async function explain(failure: ToldFailure, parts: Acting): Promise<ChangeResult<never>> {
   const id = failure.code === "approval_required" ? failure.approval?.url : undefined;
   const question = id === undefined ? undefined : await readQuestion(id, parts);
   return question === undefined ? { kind: "failed", failure } : { kind: "asks", question };
 }
 
-type ToldFailure = Failure & {
+type ToldFailure = CallError & {
   readonly approval?: { readonly url?: string | undefined } | undefined;
 };
 
@@ -175,7 +175,7 @@ function isFailure(error: unknown): error is ToldFailure {
   return isJsonObject(error) && typeof error["message"] === "string";
 }
 
-function fail(code: string, message: string): Found<never> {
+function fail(code: string, message: string): CallResult<never> {
   return { kind: "failed", failure: { code, message } };
 }
 
@@ -192,7 +192,7 @@ async function readRecord<Kind extends RecordKind>(
   kind: Kind,
   id: string,
   { call: ask }: KeyContext,
-): Promise<Found<Records[Kind]> | undefined> {
+): Promise<CallResult<Records[Kind]> | undefined> {
   const endpoint = shows[kind];
   try {
     const body: unknown = await ask<Endpoint>(endpoint, { id });

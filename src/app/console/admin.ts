@@ -17,7 +17,12 @@ import {
   webhookNotFound,
   type ListedWebhook,
 } from "../../admin/webhooks.ts";
-import type { Administration, Answer, KeyList, RestoredItems } from "../../console/account.ts";
+import type {
+  Administration,
+  ChangeResult,
+  KeyList,
+  RestoredItems,
+} from "../../console/account.ts";
 import { findRefusal } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { contract } from "../../contract/index.ts";
@@ -64,7 +69,7 @@ export function listRights(acting: Acting): readonly string[] {
 /** `answer` turns the result of an act, or its error, into what a page shows. */
 export function createAdministration(
   acting: Acting,
-  answer: <Result>(work: () => Promise<Result>) => Promise<Answer<Result>>,
+  answer: <Result>(work: () => Promise<Result>) => Promise<ChangeResult<Result>>,
 ): Administration {
   const allow = createGate(acting, answer);
   return {
@@ -109,7 +114,7 @@ type Gate = ReturnType<typeof createGate>;
 function createGate(acting: Acting, answer: Parameters<typeof createAdministration>[1]) {
   return <Args extends readonly unknown[], Result>(
     right: Right,
-    work: (own: Own, ...args: Args) => Promise<Result>,
+    work: (own: OwnServer, ...args: Args) => Promise<Result>,
   ) => {
     return (...args: Args) =>
       answer(() => {
@@ -191,9 +196,9 @@ const mostDead = 100;
 /** Deleted links and apps. */
 const perPage = 25;
 
-type Own = { readonly operator: Operator; readonly tenant: Tenant };
+type OwnServer = { readonly operator: Operator; readonly tenant: Tenant };
 
-function actAsOwn(acting: Acting): Own {
+function actAsOwn(acting: Acting): OwnServer {
   const { deployment, keyContext, report, requireApproval, readPin } = acting;
   const { own, state } = deployment;
   if (own === undefined) throw new Error("this server has no database of its own");
@@ -268,7 +273,7 @@ async function findKeptKey(acting: Acting, { db }: Operator["store"]): Promise<s
   return token === undefined ? undefined : (await findKeyHolder(db, hashToken(token)))?.key_id;
 }
 
-async function listAllKeys({ operator: { store, person }, tenant }: Own): Promise<KeyList> {
+async function listAllKeys({ operator: { store, person }, tenant }: OwnServer): Promise<KeyList> {
   const [keys, client_keys, kept] = await Promise.all([
     listKeys(store.db, tenant.projectId),
     listClientKeys(store.db, tenant.projectId),
@@ -310,7 +315,7 @@ const mostAtOnce = 100;
 
 /** One item that cannot be restored does not stop the others. */
 async function restoreAll(
-  own: Own,
+  own: OwnServer,
   items: readonly string[],
   acting: Acting,
 ): Promise<RestoredItems> {
@@ -324,7 +329,7 @@ async function restoreAll(
 }
 
 /** Undefined if it was restored. */
-async function restoreOne({ operator, tenant }: Own, item: string, acting: Acting) {
+async function restoreOne({ operator, tenant }: OwnServer, item: string, acting: Acting) {
   const [, given, id = ""] = /^(\w+):([^]+)$/.exec(item) ?? [];
   const kind = listSeen(acting).find((each) => each === given);
   if (kind === undefined || !mayRestore(kind, acting)) return gone;

@@ -4,7 +4,7 @@ import { needsYes } from "../../mcp/tools/bulk/jobs.ts";
 import { previewPlan } from "../../mcp/tools/bulk/preview-plan.ts";
 import type { Job } from "../../state/jobs.ts";
 import { countPlannedWrites, isFaulty, type Plan } from "../../state/plans.ts";
-import type { Question, ShownPart, ShownPlan } from "../../console/account.ts";
+import type { ConsoleQuestion, PlanPosition, ShownPlan } from "../../console/account.ts";
 import { renderQuestion } from "./questions.ts";
 import { clock } from "../process/embedded.ts";
 import type { Deployment } from "../process/deployment.ts";
@@ -19,7 +19,7 @@ type PlanParts = {
 
 export async function readPlan(
   id: string,
-  part: ShownPart,
+  part: PlanPosition,
   parts: PlanParts,
 ): Promise<ShownPlan | undefined> {
   const { bulk, origin } = parts.keyContext;
@@ -66,9 +66,9 @@ function countLeft({ counts }: Plan, job: Job | undefined): number {
 async function describe(
   plan: Plan,
   job: Job | undefined,
-  part: ShownPart,
+  part: PlanPosition,
   { keyContext, deployment, readPin }: PlanParts,
-): Promise<Question> {
+): Promise<ConsoleQuestion> {
   const summary = await keyContext.bulk.summarize(plan, keyContext, { job });
   const question = previewPlan(plan, summary, { job, binDays: keyContext.known.binDays });
   const isAsked = needsYes(summary, job);

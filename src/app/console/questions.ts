@@ -1,10 +1,10 @@
 import type {
   AskedByAssistant,
-  Decision,
-  NoYes,
-  Question,
-  Typed,
-  Waiting,
+  ConsoleDecision,
+  ApprovalRejection,
+  ConsoleQuestion,
+  TypedApproval,
+  ListedQuestion,
 } from "../../console/account.ts";
 import type { KeyContext } from "../../mcp/access/key-context.ts";
 import { decide, readOpen } from "../../mcp/approval/decide.ts";
@@ -25,21 +25,21 @@ import { checkPin } from "../data/pin-file.ts";
 
 /** Questions to a person, from a page of the console or from an assistant, and the answers. */
 
-type Asking = Pick<Acting, "deployment" | "address" | "onDecided" | "onRefused"> & {
+type QuestionContext = Pick<Acting, "deployment" | "address" | "onDecided" | "onRefused"> & {
   readonly keyContext: Pick<KeyContext, "key_print">;
 };
 
-type OfKind = Asking & {
+type OfKind = QuestionContext & {
   /** Whether a page of the console has asked, and not an assistant. */
   readonly isByHand: boolean;
 };
 
 export async function answer(
   id: string,
-  decision: Decision,
-  typed: Typed,
+  decision: ConsoleDecision,
+  typed: TypedApproval,
   asking: OfKind,
-): Promise<NoYes | undefined> {
+): Promise<ApprovalRejection | undefined> {
   const approval = await find(id, asking);
   if (approval === undefined) {
     asking.onRefused("This approval has expired.", asking.address);
@@ -64,12 +64,15 @@ async function find(
 /** Until it expires, the same act gets the same question again. */
 const tryLater = "Cancel and try again in five minutes.";
 
-export async function readQuestion(id: string, asking: Asking): Promise<Question | undefined> {
+export async function readQuestion(
+  id: string,
+  asking: QuestionContext,
+): Promise<ConsoleQuestion | undefined> {
   const approval = await find(id, { ...asking, isByHand: true });
   return approval && describe(approval, { page: 1 }, asking, tryLater);
 }
 
-export async function listWaiting(asking: Asking): Promise<readonly Waiting[]> {
+export async function listWaiting(asking: QuestionContext): Promise<readonly ListedQuestion[]> {
   const { keyContext, deployment } = asking;
   const { state } = deployment;
   if (!state.exists()) return [];
@@ -84,7 +87,7 @@ export async function listWaiting(asking: Asking): Promise<readonly Waiting[]> {
 export async function readAsked(
   id: string,
   part: PlanPart,
-  asking: Asking,
+  asking: QuestionContext,
 ): Promise<AskedByAssistant | undefined> {
   const approval = await find(id, { ...asking, isByHand: false });
   if (approval === undefined) return undefined;
@@ -119,9 +122,9 @@ const ends: Readonly<Record<Approval["status"], AskedByAssistant["end"]>> = {
 async function describe(
   approval: Approval,
   part: PlanPart,
-  { deployment: { state } }: Asking,
+  { deployment: { state } }: QuestionContext,
   next?: string,
-): Promise<Question> {
+): Promise<ConsoleQuestion> {
   const now = clock.now();
   const open = await readOpen(approval, part, { state: await state.open(), now, next });
   const { question, plan, tries, blocked } = open;
@@ -133,7 +136,7 @@ export function renderQuestion(
   question: AskedQuestion,
   plan: PlanPage | undefined,
   id = "",
-): Omit<Question, "pin" | "blocked"> {
+): Omit<ConsoleQuestion, "pin" | "blocked"> {
   const { title, button = "Approve", destroys = false, facts, frames, count } = question;
   return {
     id,

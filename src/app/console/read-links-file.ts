@@ -4,13 +4,13 @@ import { isNestedTooDeep } from "../../contract/json.ts";
 
 /** A file of links that a person has handed over, as the arguments of a plan. */
 
-type Read =
+type ReadFile =
   | { readonly rows: readonly unknown[] }
   | { readonly csv: string }
   /** Why it is neither. */
   | { readonly fault: string };
 
-export function readLinksFile(name: string, bytes: Uint8Array): Read {
+export function readLinksFile(name: string, bytes: Uint8Array): ReadFile {
   const text = decode(bytes);
   if (text === undefined) return { fault: "The file is not UTF-8 text. Save it as UTF-8." };
   const isJson = /\.json$/i.test(name) || /^\s*[[{]/.test(text);
@@ -26,7 +26,7 @@ function decode(bytes: Uint8Array): string | undefined {
   }
 }
 
-function readJson(text: string): Read {
+function readJson(text: string): ReadFile {
   const given = parse(text);
   if (given === undefined) return { fault: "The file is not valid JSON. It may be incomplete." };
   if (isNestedTooDeep(given)) {

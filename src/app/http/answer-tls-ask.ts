@@ -14,7 +14,7 @@ export const tlsAskPath = "/tls/ask";
 
 export type AnswerTlsAsk = (request: IncomingMessage, response: ServerResponse) => void;
 
-type Options = {
+type TlsAskOptions = {
   /** The address of the console, the API and MCP. */
   readonly publicUrl: string | undefined;
   /** Undefined where the links are on a remote server. */
@@ -22,7 +22,7 @@ type Options = {
   readonly report: (error: unknown) => unknown;
 };
 
-export function createTlsAsk({ publicUrl, host, report }: Options): AnswerTlsAsk {
+export function createTlsAsk({ publicUrl, host, report }: TlsAskOptions): AnswerTlsAsk {
   const ownName = publicUrl === undefined ? undefined : new URL(publicUrl).hostname;
 
   async function isOurs(request: IncomingMessage): Promise<boolean> {

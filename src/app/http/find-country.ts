@@ -8,7 +8,7 @@ import { readCountry } from "./read-country.ts";
 
 type FindCountry = (request: IncomingMessage) => string | undefined;
 
-type Options = {
+type CountryOptions = {
   readonly config: Pick<Config, "country_header" | "geoip_file" | "trusted_proxies">;
   readonly clock: Pick<Clock, "monotonic">;
   /** Warns the operator of something to fix. */
@@ -19,7 +19,7 @@ type Options = {
  * Finds a visitor's country: in the proxy's header, because the proxy saw the visitor itself, or
  * else in the operator's file. Undefined if neither is set.
  */
-export async function openFindCountry(options: Options): Promise<FindCountry | undefined> {
+export async function openFindCountry(options: CountryOptions): Promise<FindCountry | undefined> {
   const { geoip_file, trusted_proxies } = options.config;
   const findSaid = createReadSaid(options.config);
   if (geoip_file === undefined) return findSaid;
@@ -42,7 +42,7 @@ export async function openFindCountry(options: Options): Promise<FindCountry | u
 export function createReadSaid({
   country_header: header,
   trusted_proxies,
-}: Omit<Options["config"], "geoip_file">): FindCountry | undefined {
+}: Omit<CountryOptions["config"], "geoip_file">): FindCountry | undefined {
   if (header === undefined) return undefined;
   const trusts = trusted_proxies && createTrust(trusted_proxies);
   return ({ headers, socket }) => {

@@ -35,7 +35,7 @@ export type Listening = {
   readonly isTemporary: boolean;
 };
 
-export type Place = { readonly host: string; readonly port: number };
+export type ListenerAddress = { readonly host: string; readonly port: number };
 
 /** On a port that is changing hands, no process listens yet, or one is starting. */
 export type PortHolder = Statement | "changing" | "foreign";
@@ -54,7 +54,7 @@ const reachable: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", ":
 
 export async function askListener(
   purpose: Purpose,
-  { host, port }: Place,
+  { host, port }: ListenerAddress,
   folder: string,
 ): Promise<PortHolder> {
   const sign = findSign(folder);
@@ -94,12 +94,12 @@ export async function findStatement(config: Config): Promise<Statement | undefin
 }
 
 /** `serve` notes where it listens, because later commands seldom get the same --port. */
-export function noteServedPlace(data: string, place: Place): void {
+export function noteServedPlace(data: string, place: ListenerAddress): void {
   writeFileSync(join(data, noteFile), `${JSON.stringify(place)}\n`, { mode: 0o600 });
 }
 
 /** The note may be old. Only a signed answer proves that a process of the folder listens there. */
-function readServedPlace(data: string): Place | undefined {
+function readServedPlace(data: string): ListenerAddress | undefined {
   try {
     return JSON.parse(readFileSync(join(data, noteFile), "utf8"));
   } catch {
@@ -107,7 +107,7 @@ function readServedPlace(data: string): Place | undefined {
   }
 }
 
-type AnswerOptions = {
+type ListenerAnswerOptions = {
   /** The data folder. */
   readonly data: string;
   readonly port: number;
@@ -116,7 +116,7 @@ type AnswerOptions = {
   readonly leave?: () => void;
 };
 
-export function createAnswerProcess(options: AnswerOptions): AnswerProcess {
+export function createAnswerProcess(options: ListenerAnswerOptions): AnswerProcess {
   const { data, port, readStatement, leave } = options;
   const sign = openSign(data);
   return ({ method, url, headers }, response) => {

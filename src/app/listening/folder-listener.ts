@@ -37,7 +37,7 @@ export type FolderListener = {
 
 type MakeHandlers = (listening: Listening) => RequestHandlers;
 
-type Options = {
+type FolderListenerOptions = {
   readonly config: Config;
   /** What a person types to have the links served. */
   readonly serveCommand: string;
@@ -45,7 +45,7 @@ type Options = {
   readonly report: (error: unknown) => unknown;
 };
 
-type State = Options & {
+type ListenerState = FolderListenerOptions & {
   isClosed: boolean;
   makeHandlers?: MakeHandlers;
   held?: { readonly server: HttpServer; readonly listening: Listening } | undefined;
@@ -64,9 +64,9 @@ const lookAgain_ms = 25;
 /** How long to wait for a process that is starting on the port, or leaving it. */
 const settleWithin_ms = 3000;
 
-export function createFolderListener(options: Options): FolderListener {
+export function createFolderListener(options: FolderListenerOptions): FolderListener {
   const { config, serveCommand } = options;
-  const state: State = { ...options, isClosed: false };
+  const state: ListenerState = { ...options, isClosed: false };
   // A remote server has its own link host, so this folder needs no listener.
   const isRemote = config.base_url !== undefined;
   const readCurrent = () => state.held?.listening ?? state.other;
@@ -106,7 +106,7 @@ function describeTemporary({ port }: Config): string {
   return `The links' addresses are temporary: another program is using port ${port}. ${advice}`;
 }
 
-function settle(state: State): Promise<void> {
+function settle(state: ListenerState): Promise<void> {
   clearTimeout(state.timer);
   state.settling ??= listenOrAsk(state)
     .then(
@@ -124,12 +124,12 @@ function settle(state: State): Promise<void> {
   return state.settling;
 }
 
-function settleLater(state: State): void {
+function settleLater(state: ListenerState): void {
   if (state.isClosed) return;
   state.timer = setTimeout(() => void settle(state), tryEvery_ms).unref();
 }
 
-async function listenOrAsk(state: State): Promise<void> {
+async function listenOrAsk(state: ListenerState): Promise<void> {
   const { config, makeHandlers } = state;
   const { data, port, serve } = config;
   if (!serve || makeHandlers === undefined) {
@@ -156,7 +156,11 @@ async function listenOrAsk(state: State): Promise<void> {
   }
 }
 
-async function hold(state: State, wanted: number, makeHandlers: MakeHandlers): Promise<void> {
+async function hold(
+  state: ListenerState,
+  wanted: number,
+  makeHandlers: MakeHandlers,
+): Promise<void> {
   const { config } = state;
   const server = createHttpServer();
   const port = await listenOnBoth(server, { host: loopback, port: wanted, hasLocalLinks: true });
@@ -180,7 +184,7 @@ async function hold(state: State, wanted: number, makeHandlers: MakeHandlers): P
   state.other = undefined;
 }
 
-async function leave(state: State): Promise<void> {
+async function leave(state: ListenerState): Promise<void> {
   const { held } = state;
   state.held = undefined;
   if (held !== undefined) await closeHttpServer(held.server);

@@ -5,7 +5,7 @@ import { readCode } from "../data/data-folder.ts";
 import { clock } from "../process/embedded.ts";
 import type { HttpServer } from "../http/http-server.ts";
 import { listenOnBoth } from "../http/listen-on-both.ts";
-import { askListener, type Place } from "./ask-listener.ts";
+import { askListener, type ListenerAddress } from "./ask-listener.ts";
 
 /** A stdio process leaves the port as soon as it is asked. */
 const handOverWithin_ms = 1500;
@@ -35,7 +35,7 @@ export async function claimPort(server: HttpServer, config: Config): Promise<num
 }
 
 /** Whether the port may become free soon. */
-async function askForPort(data: string, place: Place): Promise<boolean> {
+async function askForPort(data: string, place: ListenerAddress): Promise<boolean> {
   const holder = await askListener("leave", place, data);
   return holder === "changing" || (typeof holder === "object" && holder.kind === "stdio");
 }

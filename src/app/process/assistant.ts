@@ -78,7 +78,7 @@ export type Assistant = {
   readonly close: (most_ms?: number) => Promise<void>;
 };
 
-type Report = (error: unknown) => string;
+type LogError = (error: unknown) => string;
 
 type AssistantOptions = {
   readonly config: Config;
@@ -91,7 +91,7 @@ type AssistantOptions = {
   /** Only for a client on this machine. */
   readonly saveFile?: SaveFile;
   readonly describeAddresses?: () => string | undefined;
-  readonly report: Report;
+  readonly report: LogError;
   readonly watchCall?: WatchCall | undefined;
   /** Whether nothing may be made or written. */
   readonly isLook?: boolean;
@@ -228,7 +228,7 @@ function endWhen(awaitDecision: AwaitDecision, stopping: AbortSignal): AwaitDeci
 function createLookUp(
   { followKey, own }: Deployment,
   key: string | undefined,
-  report: Report,
+  report: LogError,
 ): () => Promise<KnownKey | undefined> {
   if (key === undefined) return () => Promise.resolve(undefined);
   const look = followKey(key);

@@ -90,7 +90,7 @@ function describeDomain(project: Domain, fault: string | undefined): string | un
   return `${state}. The TXT record ${name} ${fault}. Set it to "${value}", then run ${verify}`;
 }
 
-type Looked = {
+type InspectionInput = {
   readonly config: Config;
   /** Undefined for a remote server, and before the first start. */
   readonly store: Pick<Store, "db"> | undefined;
@@ -99,7 +99,7 @@ type Looked = {
 };
 
 /** Warns of a proxy in front of Waypost that the settings do not name. */
-export async function noteProxies(looked: Looked, note: Note): Promise<void> {
+export async function noteProxies(looked: InspectionInput, note: Note): Promise<void> {
   const { listener } = looked;
   // A stdio process serves only this machine and trusts no proxy, whatever the settings say.
   if (listener?.kind === "stdio") return;
@@ -110,7 +110,7 @@ export async function noteProxies(looked: Looked, note: Note): Promise<void> {
 const met = "Requests arrive through a proxy that WAYPOST_TRUSTED_PROXIES does not name.";
 
 /** Waypost does not terminate TLS, so an https address needs a proxy that does. */
-async function findUnnamed({ config, store }: Looked): Promise<string | undefined> {
+async function findUnnamed({ config, store }: InspectionInput): Promise<string | undefined> {
   if (config.trusted_proxies !== undefined) return undefined;
   const https = findHttpsAddress(config) ?? (store && (await findVerifiedDomain(store)));
   if (https === undefined) return undefined;
@@ -186,7 +186,7 @@ async function noteWebhooks(
   note({ about, said: `${count}, no failed deliveries; ${tellWaiting(waiting)}` });
 }
 
-type Waiting = {
+type OverdueEvents = {
   /** When the oldest event that was due some minutes ago was created. */
   readonly overdue: number | undefined;
   /** What happened since that time may still end well by itself. */
@@ -196,7 +196,7 @@ type Waiting = {
 
 function listFindings(
   webhook: Webhook,
-  { overdue, recent, tell }: Waiting,
+  { overdue, recent, tell }: OverdueEvents,
 ): readonly Omit<Finding, "about">[] {
   const { id, url, waiting, dead, failing_since, last_at, last_fault } = webhook;
   // The full address may be a secret of the receiver.

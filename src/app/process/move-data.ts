@@ -23,7 +23,7 @@ import { readDatabaseUrl, type DataPlace } from "../data/secrets.ts";
 /** A database that no other process can write to. */
 export type Source = { readonly known: KnownDatabase; readonly db: Kysely<unknown> };
 
-type Work<Result> = (sources: readonly Source[]) => Promise<Result>;
+type MoveWork<Result> = (sources: readonly Source[]) => Promise<Result>;
 
 /**
  * Runs `work` while no other process can write to the data of a place, and marks the data as moved
@@ -32,7 +32,7 @@ type Work<Result> = (sources: readonly Source[]) => Promise<Result>;
 export async function lockSource<Result>(
   place: DataPlace,
   target: string,
-  work: Work<Result>,
+  work: MoveWork<Result>,
 ): Promise<Result> {
   const url = readDatabaseUrl(place);
   if (url !== undefined) return withPostgres(url, (store) => lockPostgres(store, target, work));
@@ -54,7 +54,7 @@ export async function lockSource<Result>(
 async function lockPostgres<Result>(
   store: Sql<unknown>,
   target: string,
-  work: Work<Result>,
+  work: MoveWork<Result>,
 ): Promise<Result> {
   const present: KnownDatabase[] = [];
   for (const known of knownDatabases) if (await hasTables(store.db, known)) present.push(known);

@@ -21,14 +21,14 @@ export async function openMetrics(config: Config) {
   const { contentType, write, ...counts } = createMetrics();
   return {
     ...counts,
-    createAnswers: (parts: Parts): AnswerScrape => {
+    createAnswers: (parts: MeasuredParts): AnswerScrape => {
       const writeAll = async () => write(await readSources(parts));
       return createScrapeAnswers({ token, contentType, write: writeAll, report: parts.report });
     },
   };
 }
 
-type Parts = {
+type MeasuredParts = {
   readonly deployment: Deployment;
   readonly assistant: Assistant;
   readonly mcp: Pick<McpHttp, "measure">;
@@ -44,7 +44,7 @@ async function readSources({
   assistant,
   mcp,
   deliverer,
-}: Parts): Promise<MetricSources> {
+}: MeasuredParts): Promise<MetricSources> {
   const { own, state } = deployment;
   const opened = state.peek();
   const { jobs, decisions } = assistant.measure();

@@ -5,7 +5,7 @@ import { explainStoreFault, type Warn } from "./explain-store-fault.ts";
 
 /** Compares this machine's clock with the clock of a PostgreSQL database. */
 
-type Options = {
+type ClockWatchOptions = {
   /** Warns the operator. */
   readonly warn: Warn;
   readonly report: (error: unknown) => unknown;
@@ -17,7 +17,7 @@ const lookEvery_ms = 10_000;
 /** Compares the clocks until it is stopped. */
 export async function watchClock(
   db: Kysely<unknown>,
-  { warn, report }: Options,
+  { warn, report }: ClockWatchOptions,
 ): Promise<() => void> {
   let isWarned = false;
   const look = async () => {

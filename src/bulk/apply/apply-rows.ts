@@ -9,7 +9,7 @@ import { isBlank } from "../../contract/text.ts";
 import type { Receipt, RowEnd, Run } from "../../state/job-runs.ts";
 import type { Jobs } from "../../state/jobs.ts";
 import type { PlanAction, PlanRow } from "../../state/plans.ts";
-import type { Asking } from "../owner.ts";
+import type { ServerAccess } from "../owner.ts";
 import { listEdits } from "../plan/compare-link.ts";
 import { pickUnexpected } from "../plan/plan-undo.ts";
 import { findAtPath, findById, unread } from "../select/find-links.ts";
@@ -20,7 +20,7 @@ import { findAtPath, findById, unread } from "../select/find-links.ts";
  * are read back before they are sent again.
  */
 
-export type RunContext = Asking & {
+export type RunContext = ServerAccess & {
   readonly jobs: Jobs;
   readonly run: Run;
   /** Aborted when no more rows may begin; `signal` ends those in progress. */
@@ -168,7 +168,11 @@ async function sendUnlessChanged(context: RunContext, row: PlanRow): Promise<Row
  * arrived at any moment, so this is checked last. A path or an id identifies one link, regardless
  * of which request wrote it.
  */
-async function findEarlierWrite(asking: Asking, planned: PlanRow, end: RowEnd): Promise<RowEnd> {
+async function findEarlierWrite(
+  asking: ServerAccess,
+  planned: PlanRow,
+  end: RowEnd,
+): Promise<RowEnd> {
   const { action, link_id, path, fields } = planned;
   try {
     const finding = await findWritten(findEndpoint(action), {
@@ -196,7 +200,7 @@ function findEndpoint(action: PlanAction): Endpoint {
 
 /** The link that the row is about, as it is at this moment. */
 function readNow(
-  asking: Asking,
+  asking: ServerAccess,
   { action, link_id, path }: PlanRow,
 ): Promise<ReadLink | typeof unread | undefined> {
   return action === "create" ? findAtPath(asking, path ?? "") : findById(asking, link_id ?? "");
@@ -219,7 +223,11 @@ function findChange(
 type WrittenLink = CallAnswer<typeof links.update>;
 
 /** Throws a failure that would also concern other rows. */
-async function sendRow(asking: Asking, row: PlanRow, condition: WriteCondition): Promise<RowEnd> {
+async function sendRow(
+  asking: ServerAccess,
+  row: PlanRow,
+  condition: WriteCondition,
+): Promise<RowEnd> {
   try {
     return describeDone(row, await write(asking, row, condition));
   } catch (error) {
@@ -263,7 +271,7 @@ function describeDone(row: PlanRow, link: WrittenLink | null): RowEnd {
 }
 
 function write(
-  { call, signal }: Asking,
+  { call, signal }: ServerAccess,
   row: PlanRow,
   condition: WriteCondition,
 ): Promise<WrittenLink | null> {

@@ -7,7 +7,7 @@ import type { Job, Jobs, JobWriter } from "../../state/jobs.ts";
 import { countPlannedWrites, isFaulty, type Plan, type PlanAction } from "../../state/plans.ts";
 import { readOutage, type State } from "../../state/state.ts";
 import { FaultyPlan, OtherProject, PlanExpired } from "../bulk-errors.ts";
-import type { Asking, Owner } from "../owner.ts";
+import type { ServerAccess, Owner } from "../owner.ts";
 import { writeWhat } from "../plan/word-request.ts";
 import { findById } from "../select/find-links.ts";
 import { runJob } from "./apply-rows.ts";
@@ -349,7 +349,7 @@ async function loadUnfinished(runner: RunnerState): Promise<void> {
  * At least one of the plan's links must still exist, or the key reaches another project by now. A
  * link that the job may have deleted proves nothing; neither does one that it has yet to create.
  */
-async function requireSameProject(asking: Asking, jobs: Jobs, run: Run): Promise<void> {
+async function requireSameProject(asking: ServerAccess, jobs: Jobs, run: Run): Promise<void> {
   const receipts = await jobs.listReceipts(run, { limit: 100 });
   const known = receipts.filter(({ action, status }) => {
     return action === "create" ? status === "done" : action === "update" || status === null;

@@ -23,16 +23,16 @@ export type GivenRow = {
   readonly problems: readonly FieldProblem[];
 };
 
-export type Column = {
+export type FileColumn = {
   readonly name: string;
   /** Where the value goes: `known` is passed over, because it cannot be written. */
   readonly role: "id" | "field" | "known";
-  readonly kind: Kind;
+  readonly kind: ColumnKind;
   /** `["url"]`, or `["ios_app", "bundle_id"]`. */
   readonly place: readonly [field: string, member?: string];
 };
 
-type Kind = "text" | "flag" | "list";
+type ColumnKind = "text" | "flag" | "list";
 
 /** The API shows only the id of a link's app. */
 const appIds = { ios_app_id: "ios_app", android_app_id: "android_app" } as const;
@@ -41,7 +41,7 @@ export const readOnly = ["shortened_path", "clicks"] as const;
 /** Fields that the tools add to a link. */
 const added = ["address", "short_address"] as const;
 
-const columns: ReadonlyMap<string, Column> = new Map(
+const columns: ReadonlyMap<string, FileColumn> = new Map(
   listColumns().map((column) => [column.name, column]),
 );
 
@@ -55,8 +55,8 @@ export const exportColumns: readonly string[] = [
   ...readOnly,
 ];
 
-function listColumns(): readonly Column[] {
-  const describe = (name: string, kind: Kind, place: Column["place"]): Column => {
+function listColumns(): readonly FileColumn[] {
+  const describe = (name: string, kind: ColumnKind, place: FileColumn["place"]): FileColumn => {
     return { name, role: "field", kind, place };
   };
   const fields = Object.entries<z.core.$ZodType>(links.create.body.shape);
@@ -70,13 +70,13 @@ function listColumns(): readonly Column[] {
       );
     }),
     ...Object.entries(appIds).map(([name, app]) => describe(name, "text", [app, "id"])),
-    ...[...readOnly, ...added].map((name): Column => {
+    ...[...readOnly, ...added].map((name): FileColumn => {
       return { name, role: "known", kind: "text", place: [name] };
     }),
   ];
 }
 
-function kindOf(schema: z.core.$ZodType): Kind {
+function kindOf(schema: z.core.$ZodType): ColumnKind {
   if (schema instanceof z.ZodBoolean) return "flag";
   return schema instanceof z.ZodArray ? "list" : "text";
 }
@@ -126,7 +126,7 @@ function findMeant(name: string): string | undefined {
 
 /** A missing column leaves its field as it is; an empty cell clears it. */
 export function readCells(
-  header: readonly (Column | undefined)[],
+  header: readonly (FileColumn | undefined)[],
   cells: readonly string[],
 ): GivenRow {
   const fields: Record<string, unknown> = {};
@@ -147,7 +147,7 @@ export function readCells(
   return { ...(id !== "" && { id }), fields, problems };
 }
 
-function parseCell(kind: Kind, cell: string): unknown {
+function parseCell(kind: ColumnKind, cell: string): unknown {
   if (kind === "flag") return cell.trim() === "" ? null : readFlag(cell.trim());
   return kind === "list" ? cell.split(/\s+/).filter((part) => part !== "") : cell;
 }
@@ -242,11 +242,12 @@ function refuseUnknown(name: string): FieldProblem {
 
 const isText = (value: unknown): boolean => typeof value === "string";
 
-const kinds: Readonly<Record<Kind, { isKind: (value: unknown) => boolean; words: string }>> = {
-  text: { isKind: isText, words: "text" },
-  flag: { isKind: (value) => typeof value === "boolean", words: "true or false" },
-  list: { isKind: (value) => Array.isArray(value) && value.every(isText), words: "a list" },
-};
+const kinds: Readonly<Record<ColumnKind, { isKind: (value: unknown) => boolean; words: string }>> =
+  {
+    text: { isKind: isText, words: "text" },
+    flag: { isKind: (value) => typeof value === "boolean", words: "true or false" },
+    list: { isKind: (value) => Array.isArray(value) && value.every(isText), words: "a list" },
+  };
 
 export function isObject(item: unknown): item is object {
   return typeof item === "object" && item !== null && !Array.isArray(item);

@@ -70,9 +70,9 @@ const faults: Readonly<Partial<Record<CsvError["code"], string>>> = {
   CSV_MAX_RECORD_SIZE: "The record is longer than 1 MiB; is a closing quote missing?",
 };
 
-type Note = (cells: string[], info: Pick<Info, "empty_lines">) => undefined;
+type OnCsvRecord = (cells: string[], info: Pick<Info, "empty_lines">) => undefined;
 
-function createParser(delimiter: string, on_record: Note) {
+function createParser(delimiter: string, on_record: OnCsvRecord) {
   const parser = parse({
     bom: true,
     delimiter,

@@ -2,7 +2,7 @@ import { messages } from "../../contract/messages.ts";
 import { links } from "../../contract/links.ts";
 import { findProFields } from "../../contract/rules/link-rules.ts";
 import type { PlanRow } from "../../state/plans.ts";
-import type { Asking, Owner } from "../owner.ts";
+import type { ServerAccess, Owner } from "../owner.ts";
 import { readIfAllowed } from "../select/read-if-allowed.ts";
 
 /** What the project's pricing plan refuses of many rows, known before anyone approves them. */
@@ -18,7 +18,7 @@ type PricingFault = {
 /** The function expects a plan's rows in their order. Nothing is known of a remote server's key. */
 export function createPricingCheck(
   { known }: Pick<Owner, "known">,
-  { call, signal }: Asking,
+  { call, signal }: ServerAccess,
 ): (row: PricedRow) => Promise<PricingFault | undefined> {
   const { facts, linkLimit } = known ?? {};
   let count: number | undefined;

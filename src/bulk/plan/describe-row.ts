@@ -4,7 +4,7 @@ import { quote } from "../../text/show-hidden.ts";
 /** A planned row as assistant, form, page and terminal show it. */
 
 /** What is not known of a link has an undefined `from`; of a new link every old value is null. */
-type Change = { readonly from: unknown; readonly to: unknown };
+type RowChange = { readonly from: unknown; readonly to: unknown };
 
 export type RowText = {
   /** The link by its path, or else by its id. */
@@ -12,7 +12,7 @@ export type RowText = {
   readonly name: string | undefined;
   /** The name and clicks that an existing link has. */
   readonly about: readonly string[];
-  readonly changes: Readonly<Record<string, Change>>;
+  readonly changes: Readonly<Record<string, RowChange>>;
 };
 
 export function describeRow({ path, link_id, fields, before }: PlanRow): RowText {

@@ -4,7 +4,7 @@ import type { Job } from "../../state/jobs.ts";
 import type { Plan, PlanOperation, PlanProblem, PlanRequest, PlanRow } from "../../state/plans.ts";
 import type { State } from "../../state/state.ts";
 import { throwIfCancelled } from "../bulk-errors.ts";
-import type { Asking, Owner } from "../owner.ts";
+import type { ServerAccess, Owner } from "../owner.ts";
 import { readRows, type Findings, type RowSource } from "../rows/read-rows.ts";
 import { createPricingCheck } from "./check-pricing.ts";
 import { createProjectApps } from "../select/project-apps.ts";
@@ -148,7 +148,7 @@ type Judge = (row: PlannedRow) => Promise<PlannedRow>;
  * would refuse after the approval. Changes that all links share are refused as a whole; an undo is
  * not at fault, and does the rest.
  */
-function createJudge(wanted: PlanWanted, owner: Owner, asking: Asking): Judge {
+function createJudge(wanted: PlanWanted, owner: Owner, asking: ServerAccess): Judge {
   const { checkDestinations = () => [] } = owner;
   const checkPricing = createPricingCheck(owner, asking);
   return async (row) => {

@@ -4,14 +4,14 @@ import { placeHere } from "../../contract/rules/named-link.ts";
 import type { PlanOperation, PlanRow } from "../../state/plans.ts";
 import { describeForeignHost } from "../../text/foreign-host.ts";
 import { quote } from "../../text/show-hidden.ts";
-import type { Asking } from "../owner.ts";
+import type { ServerAccess } from "../owner.ts";
 import { placeProblem, type Row } from "../rows/check-rows.ts";
 import {
   batchRows,
   findLinks,
   findThere,
   pickMeant,
-  type Known,
+  type KnownLinks,
   type Taken,
 } from "../select/find-links.ts";
 import { listChanged, listUnknown, pickChanged } from "./compare-link.ts";
@@ -24,7 +24,7 @@ export type PlannedRow = Omit<Row, "fields"> & Pick<PlanRow, "action" | "fields"
 
 export type SettledRow = Row & SettledFields;
 
-export type Planning = Asking &
+export type Planning = ServerAccess &
   AppRules & {
     readonly operation: PlanOperation;
     /** A new link's path, where a row has none: so that its creation may be repeated safely. */
@@ -62,7 +62,7 @@ type Earlier = {
 function planRow(
   planning: Planning,
   row: SettledRow,
-  known: Known,
+  known: KnownLinks,
   { rowsById, left }: Earlier,
 ): PlannedRow {
   if (planning.operation === "upsert") return planUpsert(planning, row, known);
@@ -87,7 +87,7 @@ function planRow(
   return isElsewhere ? planRefusal("conflict", row, message) : planDeletion(row, link);
 }
 
-function explainMissing(row: Row, known: Known, { linkHost }: Planning): string {
+function explainMissing(row: Row, known: KnownLinks, { linkHost }: Planning): string {
   if (known.isPartial) return maybeUnread;
   const address = row.named?.address;
   if (address === undefined || address.isOurs === true) return "This link does not exist";
@@ -106,7 +106,7 @@ const mostCandidates = 5;
 
 const maybeUnread = "This link may be one of those that could not be read";
 
-function planUpsert({ createPath }: Planning, row: SettledRow, known: Known): PlannedRow {
+function planUpsert({ createPath }: Planning, row: SettledRow, known: KnownLinks): PlannedRow {
   const { link_id, fields } = row;
   const path = row.path ?? createPath();
   const named = known.byId.get(link_id ?? "");

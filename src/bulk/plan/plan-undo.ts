@@ -18,7 +18,7 @@ import type { Effect } from "../../state/history.ts";
 import type { Job, Jobs } from "../../state/jobs.ts";
 import type { Receipt } from "../../state/job-runs.ts";
 import type { PlanRow } from "../../state/plans.ts";
-import type { Asking } from "../owner.ts";
+import type { ServerAccess } from "../owner.ts";
 import { emptyRow } from "../rows/check-rows.ts";
 import { findAtPath, findById, unread } from "../select/find-links.ts";
 import type { PlannedRow } from "./plan-rows.ts";
@@ -27,7 +27,7 @@ import type { PlannedRow } from "./plan-rows.ts";
 
 const { links } = contract;
 
-export type Undoing = Asking & {
+export type Undoing = ServerAccess & {
   readonly jobs: Jobs;
   /** Whether deleted links return as they were. */
   readonly keepsBin: boolean;
@@ -96,7 +96,7 @@ async function undoRow(
 
 /** The link as it is now. A created link whose response had no id can only be found by its path. */
 function readNow(
-  asking: Asking,
+  asking: ServerAccess,
   { action, path, link_id }: Receipt,
 ): Promise<ReadLink | typeof unread | undefined> {
   if (link_id !== null) return findById(asking, link_id);
@@ -137,7 +137,7 @@ export function pickUnexpected(planned: PlanRow, link: JsonObject): JsonObject {
 }
 
 /** A record, null for none, and undefined when it could not be read. */
-type Reading = JsonObject | null | undefined;
+type ReadRecord = JsonObject | null | undefined;
 
 /** One request of an undo. */
 export type UndoStep = {
@@ -146,7 +146,7 @@ export type UndoStep = {
   /** As the change noted it: what is created again gets another id. */
   readonly id: string;
   readonly input: JsonObject;
-  readonly now: Reading;
+  readonly now: ReadRecord;
   /** The record after the step; null for none. */
   readonly wanted: JsonObject | null;
   /** What changed after the change and is replaced by the undo, field by field. */
@@ -178,7 +178,7 @@ export const endpointsOf: Readonly<Record<string, Endpoints>> = {
  * back, what was created is deleted, and what was deleted returns from the bin, or is created
  * again where no bin exists.
  */
-export function planStep(effect: Effect, now: Reading, hasBin: boolean): UndoSteps {
+export function planStep(effect: Effect, now: ReadRecord, hasBin: boolean): UndoSteps {
   const { id, before, after } = effect;
   const kind = findKindNamed(effect.kind);
   const endpoints = endpointsOf[effect.kind];
@@ -215,7 +215,7 @@ export function planStep(effect: Effect, now: Reading, hasBin: boolean): UndoSte
 function explainUnread(
   { before, after, unknown = [] }: Effect,
   { update }: Endpoints,
-  now: Reading,
+  now: ReadRecord,
   hasBin: boolean,
 ): string | undefined {
   const isRestored = hasBin && after === null && (now ?? null) === null;
@@ -255,7 +255,7 @@ function addStoreTokens(names: readonly string[]): readonly string[] {
   return names.some(isStoreToken) ? [...new Set([...names, ...storeTokens])] : names;
 }
 
-export function describeLost(names: readonly string[], now: Reading, then: Reading): Lost {
+export function describeLost(names: readonly string[], now: ReadRecord, then: ReadRecord): Lost {
   const members = names.map((name) => {
     return [name, { from: now?.[name] ?? null, to: then?.[name] ?? null }] as const;
   });

@@ -8,7 +8,7 @@ import { parseTime } from "../../contract/parse-time.ts";
 import { readDestinationHost } from "../../contract/rules/store-address.ts";
 import { listUnreadRows } from "../../contract/unread.ts";
 import type { History } from "../../state/history.ts";
-import type { Asking } from "../owner.ts";
+import type { ServerAccess } from "../owner.ts";
 import { askOwn } from "../select/own-filters.ts";
 import { readIfAllowed } from "../select/read-if-allowed.ts";
 
@@ -21,7 +21,7 @@ export type Looked = {
   readonly isWhole: boolean;
 };
 
-export type Looking = Asking & {
+export type Looking = ServerAccess & {
   readonly clock: Clock;
   /** Ids and paths of the links that Waypost itself has written since a time, if that is known. */
   readonly readWritten: (since: number) => Promise<ReadonlySet<string> | undefined>;

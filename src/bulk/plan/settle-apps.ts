@@ -18,7 +18,7 @@ import {
   isWhole,
   pickNamedApps,
   readIdentifier,
-  type App,
+  type ProjectApp,
   type AppMember,
   type ProjectApps,
 } from "../select/project-apps.ts";
@@ -116,7 +116,7 @@ function readChoice({ id, bundle_id, package_name }: AppFields): string {
 function settleApp(
   member: AppMember,
   choice: AppFields,
-  apps: readonly App[] | undefined,
+  apps: readonly ProjectApp[] | undefined,
   { takesAnyId, takesNames }: AppRules,
 ): SettledApp {
   const { label, key = "" } = appKinds[member];
@@ -164,7 +164,7 @@ function settleApp(
   return { ...settled, fault: { text: fault, isUnregistered: !isById } };
 }
 
-function describeApp(app: App) {
+function describeApp(app: ProjectApp) {
   return { name: app.name, identifier: readIdentifier(app) };
 }
 

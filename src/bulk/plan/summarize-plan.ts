@@ -69,7 +69,7 @@ export async function summarizePlan(
   };
 }
 
-type Tally = ReturnType<typeof createTally>;
+type PlanTally = ReturnType<typeof createTally>;
 
 function createTally() {
   return {
@@ -90,7 +90,7 @@ function createTally() {
   };
 }
 
-function countRow(tally: Tally, row: PlanRow): void {
+function countRow(tally: PlanTally, row: PlanRow): void {
   const { action, before } = row;
   if (action !== "create" && action !== "update" && action !== "delete") return;
   tally.counts[action] += 1;
@@ -116,7 +116,7 @@ function countRow(tally: Tally, row: PlanRow): void {
 }
 
 /** Drops the less important rows now and then, so that few are in memory. */
-function keepRow(tally: Tally, row: PlanRow): void {
+function keepRow(tally: PlanTally, row: PlanRow): void {
   if (row.action !== "create") tally.existing.push(row);
   else if (tally.made.length < mostRows) tally.made.push(row);
   if (tally.existing.length < 2 * mostRows) return;
@@ -133,7 +133,7 @@ function readClicks({ before }: PlanRow): number {
 }
 
 function countApps(
-  { registrations, apps }: Tally,
+  { registrations, apps }: PlanTally,
   fields: JsonObject,
   changes: ReturnType<typeof describeRow>["changes"],
 ): void {
@@ -158,7 +158,7 @@ function countApps(
  */
 async function nameApps(
   apps: ProjectApps,
-  wanted: Tally["apps"],
+  wanted: PlanTally["apps"],
 ): Promise<ReadonlyMap<string, NamedApp | undefined>> {
   const named = new Map<string, NamedApp | undefined>();
   for (const member of appMembers) {

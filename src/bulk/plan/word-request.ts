@@ -14,7 +14,7 @@ import {
 /** Around the number of its links: "set url on", 17 links. */
 export type Words = NonNullable<PlanRequest["words"]>;
 
-type Work = Pick<Job, "operation" | "undoes" | "request" | "planned"> & {
+type JobFacts = Pick<Job, "operation" | "undoes" | "request" | "planned"> & {
   readonly counts: Pick<Job["counts"], "done">;
 };
 
@@ -22,7 +22,7 @@ const longest = 80;
 const mostFields = 4;
 
 /** "moved 17 links to new.example.com"; of what is not done, only so many as are. */
-export function writeWhat(work: Work): string {
+export function writeWhat(work: JobFacts): string {
   const { undoes, request, planned, counts } = work;
   const total = countPlannedWrites(planned);
   if (total === 0) return "changed nothing";
@@ -85,7 +85,7 @@ const acts = [
 ] as const;
 
 /** "created 3 and changed 17 links". */
-function writeEach(planned: Work["planned"]): string {
+function writeEach(planned: JobFacts["planned"]): string {
   const done = acts.filter(([action]) => planned[action] > 0);
   const told = done.map(([action, verb], index) => {
     const number = planned[action];
@@ -95,7 +95,7 @@ function writeEach(planned: Work["planned"]): string {
 }
 
 /** A partly done job does not count its rows by kind. */
-function writeVerb({ planned }: Work): string {
+function writeVerb({ planned }: JobFacts): string {
   const verbs = acts.filter(([action]) => planned[action] > 0).map(([, verb]) => verb);
   return verbs.join(" or ");
 }

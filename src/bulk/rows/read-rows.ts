@@ -35,7 +35,7 @@ export type Findings = {
   readonly warnings: readonly string[];
 };
 
-type Reading = Leftover & {
+type FileReading = Leftover & {
   readonly operation: PlanOperation;
   readonly problems: PlanProblem[];
   format: Format | undefined;
@@ -58,7 +58,7 @@ export function readRows(
   const unit = "csv" in source ? "line" : "row";
   const check = createRowCheck({ operation, unit, takesAnyId, linkHosts });
   const found = { problems: [], unmapped: new Map(), warnings: new Map(), format: undefined };
-  const reading: Reading = { operation, ...found };
+  const reading: FileReading = { operation, ...found };
   const given = "csv" in source ? readTable(source.csv, reading) : readList(source.rows, reading);
   return {
     rows: checkEach(given, reading, check),
@@ -73,7 +73,7 @@ export function readRows(
 
 async function* checkEach(
   rows: AsyncIterable<SourceRow> | Iterable<SourceRow>,
-  { problems }: Reading,
+  { problems }: FileReading,
   check: ReturnType<typeof createRowCheck>,
 ): AsyncGenerator<Row> {
   let isEmpty = true;
@@ -89,7 +89,7 @@ async function* checkEach(
   if (isEmpty && problems.length === 0) problems.push({ message: "It has no rows" });
 }
 
-async function* readTable(source: TextSource, reading: Reading): AsyncGenerator<SourceRow> {
+async function* readTable(source: TextSource, reading: FileReading): AsyncGenerator<SourceRow> {
   let readRow: ((record: CsvRecord) => GivenRow) | undefined;
   let count = 0;
   for await (const record of readCsv(source)) {
@@ -129,11 +129,11 @@ function refuseCount({ length }: readonly string[], wanted: number): GivenRow {
 
 type ReadRow = (record: CsvRecord) => GivenRow;
 
-function readForeign(format: Format, names: readonly string[], reading: Reading): ReadRow {
+function readForeign(format: Format, names: readonly string[], reading: FileReading): ReadRow {
   return ({ line, cells }) => convertLink(format, readForeignCells(names, cells), line, reading);
 }
 
-function readOwn({ line, cells: names }: CsvRecord, reading: Reading): ReadRow {
+function readOwn({ line, cells: names }: CsvRecord, reading: FileReading): ReadRow {
   const { columns, problems } = readHeader(names);
   const isDeletion = reading.operation === "delete";
   // Columns that a deletion cannot use are refused once, and not again in every row.
@@ -153,13 +153,13 @@ function readOwn({ line, cells: names }: CsvRecord, reading: Reading): ReadRow {
 }
 
 /** Lists a value that cannot be written, unless the row has an id and so comes from an export. */
-function noteLeft(reading: Reading, field: string, value: unknown): void {
+function noteLeft(reading: FileReading, field: string, value: unknown): void {
   const text = typeof value === "string" ? value.trim() : JSON.stringify(value ?? "");
   if (text !== "" && text !== '""') countUnmapped(reading, field, text);
 }
 
 /** What another service exports says what links are to be, not which are to go. */
-function refuseFormat(format: Format | undefined, reading: Reading): PlanProblem | undefined {
+function refuseFormat(format: Format | undefined, reading: FileReading): PlanProblem | undefined {
   reading.format = format;
   if (format === undefined || reading.operation !== "delete") return undefined;
   return {
@@ -170,7 +170,7 @@ function refuseFormat(format: Format | undefined, reading: Reading): PlanProblem
 /** All members of a list have one format, so only the first ones are examined. */
 const mostLookedAt = 20;
 
-function* readList(given: unknown, reading: Reading): Generator<SourceRow> {
+function* readList(given: unknown, reading: FileReading): Generator<SourceRow> {
   const items = listItems(given);
   const message = "Rows must be a list of objects";
   if (items === undefined) return void reading.problems.push({ message });
@@ -192,7 +192,7 @@ function* readList(given: unknown, reading: Reading): Generator<SourceRow> {
   }
 }
 
-function readOwnObject(item: unknown, reading: Reading): GivenRow {
+function readOwnObject(item: unknown, reading: FileReading): GivenRow {
   const given = readObject(item);
   if (reading.operation === "delete" || given.id !== undefined || !isObject(item)) return given;
   const members = new Map<string, unknown>(Object.entries(item));

@@ -6,7 +6,7 @@ import { Problem } from "../../contract/problem.ts";
 import { writeAddress } from "../../contract/rules/link-address.ts";
 import { listNamedPaths, pickNamedLinks } from "../../contract/rules/named-link.ts";
 import type { PlanOperation } from "../../state/plans.ts";
-import type { Asking } from "../owner.ts";
+import type { ServerAccess } from "../owner.ts";
 import { isFindable, type Row } from "../rows/check-rows.ts";
 import { findCalled } from "./find-called.ts";
 import { collectList } from "./read-list.ts";
@@ -14,7 +14,7 @@ import { selectParts } from "./select-links.ts";
 
 /** The links that rows mean, looked up for many of them together. */
 
-export type Known = Taken & {
+export type KnownLinks = Taken & {
   readonly byId: ReadonlyMap<string, ReadLink>;
   /** By the names of rows that are nothing else than that. */
   readonly byOwnName: ReadonlyMap<string, readonly ReadLink[]>;
@@ -58,9 +58,9 @@ export async function* batchRows<Each extends Naming>(
 
 /** By path wherever that can be: paths are looked up together, and ids one by one. */
 export async function findLinks(
-  { operation, ...asking }: Asking & { readonly operation: PlanOperation },
+  { operation, ...asking }: ServerAccess & { readonly operation: PlanOperation },
   batch: readonly Row[],
-): Promise<Known> {
+): Promise<KnownLinks> {
   const sound = batch.filter(({ problems }) => problems.length === 0);
   const paths = [...new Set(sound.flatMap(listPaths).filter(isFindable))];
   const goals = operation === "delete" ? [] : sound.flatMap(({ fields }) => fields.path ?? []);
@@ -90,7 +90,7 @@ export async function findLinks(
   return { ...known, byOwnName: await findEach(asking, [...new Set(names)], findOwnName) };
 }
 
-function findOwnName({ call, signal }: Asking, name: string): Promise<readonly ReadLink[]> {
+function findOwnName({ call, signal }: ServerAccess, name: string): Promise<readonly ReadLink[]> {
   return findCalled(name, async (filters) => {
     const page = await call(links.index, { filters, limit: paging.max_limit }, signal);
     return { rows: page.links, hasMore: typeof page.meta.next === "number" };
@@ -100,7 +100,7 @@ function findOwnName({ call, signal }: Asking, name: string): Promise<readonly R
 /** The links that a row may mean; several are ambiguous. */
 export function pickMeant(
   { link_id, path, fields, named }: Row,
-  known: Known,
+  known: KnownLinks,
 ): readonly ReadLink[] {
   const { byPath, byShort, byId, byOwnName } = known;
   if (named === undefined) {
@@ -128,7 +128,7 @@ export function findThere({ named }: Row, { byPath, byShort }: Taken): ReadLink 
  * have more. Only our own service resolves those.
  */
 export async function findTaken(
-  asking: Asking,
+  asking: ServerAccess,
   paths: readonly string[],
   goals = paths,
   isShortWanted = true,
@@ -157,7 +157,7 @@ function listPaths({ path, fields, named }: Naming): readonly string[] {
 }
 
 async function findAt(
-  asking: Asking,
+  asking: ServerAccess,
   field: "path" | "shortened_path",
   values: readonly string[],
 ): Promise<{ readonly byName: ReadonlyMap<string, ReadLink>; readonly unread: number }> {
@@ -174,9 +174,9 @@ async function findAt(
 
 /** What cannot be asked for together. */
 async function findEach<Found>(
-  asking: Asking,
+  asking: ServerAccess,
   names: readonly string[],
-  find: (asking: Asking, name: string) => Promise<Found>,
+  find: (asking: ServerAccess, name: string) => Promise<Found>,
 ): Promise<ReadonlyMap<string, Found>> {
   const byName = new Map<string, Found>();
   for (let start = 0; start < names.length; start += mostAtOnce) {
@@ -189,7 +189,7 @@ async function findEach<Found>(
 }
 
 export async function findAtPath(
-  { call, signal }: Asking,
+  { call, signal }: ServerAccess,
   path: string,
 ): Promise<ReadLink | typeof unread | undefined> {
   const filter = { field: "path", condition: "eq", value: path } as const;
@@ -203,7 +203,10 @@ export async function findAtPath(
 /** A link that could not be read may be the one at the path: it proves neither. */
 export const unread = "unread";
 
-export function findById({ call, signal }: Asking, id: string): Promise<ReadLink | undefined> {
+export function findById(
+  { call, signal }: ServerAccess,
+  id: string,
+): Promise<ReadLink | undefined> {
   return orNotFound(call(links.show, { id }, signal));
 }
 

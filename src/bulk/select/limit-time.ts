@@ -2,12 +2,12 @@ import { CallFailure } from "../../client/call-failure.ts";
 import type { Sleep } from "../../client/client.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { toSignal } from "../../contract/leaving.ts";
-import type { Asking } from "../owner.ts";
+import type { ServerAccess } from "../owner.ts";
 
 /** How long a list is read for one answer. What was read by then counts. */
 
 /** `call` fails when the time is up, also while it waits. */
-export type InTime = Asking & {
+export type InTime = ServerAccess & {
   /** Whether the remaining time is needed to find out where to continue. */
   readonly isLate: () => boolean;
 };
@@ -29,7 +29,7 @@ const half_ms = 10_000;
 /** Enough requests to find any moment by halving. */
 const mostSteps = 25;
 
-type Limited = Asking & { readonly clock: Pick<Clock, "monotonic">; readonly sleep: Sleep };
+type Limited = ServerAccess & { readonly clock: Pick<Clock, "monotonic">; readonly sleep: Sleep };
 
 /** It runs from here on, over all that is asked by `call`, until it is stopped. */
 export function limitTime({ call, signal, linkHost, clock, sleep }: Limited) {

@@ -13,7 +13,7 @@ import { links, type ReadLink } from "../../contract/links.ts";
 import { parseTime } from "../../contract/parse-time.ts";
 import { decodeForSearch, normalizeForSearch } from "../../contract/rules/link-path.ts";
 import { fold } from "../../contract/text.ts";
-import type { Asking } from "../owner.ts";
+import type { ServerAccess } from "../owner.ts";
 
 /** Undefined where the record does not tell. */
 export type Matcher = (record: JsonObject) => boolean | undefined;
@@ -102,7 +102,7 @@ function readValue(value: unknown, kind: FieldKind): Comparable {
  * Throws when a link does not match the filters: a server answers a filter that it does not know
  * with every link.
  */
-export function createFilterCheck(asking: Asking) {
+export function createFilterCheck(asking: ServerAccess) {
   const known = new Set<string>();
   return async (rows: readonly ReadLink[], filters: readonly FilterInput[]): Promise<void> => {
     for (const filter of filters) {
@@ -126,7 +126,7 @@ function refuseFilter(name: string): CallFailure {
  * Where a link does not show what was asked of it, the deployment is asked for what no link can be:
  * it answers nothing exactly when it has understood.
  */
-async function isKnown({ call, signal }: Asking, filter: FilterInput): Promise<boolean> {
+async function isKnown({ call, signal }: ServerAccess, filter: FilterInput): Promise<boolean> {
   for (const filters of contradict(filter)) {
     if ((await call(links.index, { limit: 1, filters }, signal)).links.length > 0) return false;
   }

@@ -17,7 +17,7 @@ import { links, type ReadLink } from "../../contract/links.ts";
 import { Problem } from "../../contract/problem.ts";
 import { addressField, readSearch, searchFields } from "../../contract/rules/read-search.ts";
 import { isBlank } from "../../contract/text.ts";
-import type { Asking } from "../owner.ts";
+import type { ServerAccess } from "../owner.ts";
 import { createMatcher, type Matcher } from "./match-filter.ts";
 import { appKinds, appMembers, readApps, readIdentifier } from "./project-apps.ts";
 
@@ -42,7 +42,7 @@ export function asksOwn(selection: LinkSelection): boolean {
  * The page that our own service answers. Undefined where the deployment ignores what is ours, or
  * refuses it: it has to say itself what it has applied, and its links must not show the contrary.
  */
-export async function askOwn({ call, signal, linkHost }: Asking, input: ListInput) {
+export async function askOwn({ call, signal, linkHost }: ServerAccess, input: ListInput) {
   try {
     const page = await call(links.index, input, signal);
     const { applied } = page.meta;
@@ -70,10 +70,10 @@ function nameOwn(selection: LinkSelection): readonly string[] {
 /** Our own filters, where a deployment does not know them: held against each link that is read. */
 
 /** What the apps are called, by their ids; undefined where they were not read. */
-type AppNames = ReadonlyMap<string, string> | undefined;
+type AppNameMap = ReadonlyMap<string, string> | undefined;
 
 /** The verdict on a link is undefined where it does not show what is asked for. */
-export function createOwnMatch(selection: LinkSelection, apps: AppNames, linkHost?: string) {
+export function createOwnMatch(selection: LinkSelection, apps: AppNameMap, linkHost?: string) {
   const { search } = selection;
   const own = listOwn(selection);
   const matchers = own.map((filter) => createMatcher(ownLinkFilters, filter, compareBytes));
@@ -84,9 +84,9 @@ export function createOwnMatch(selection: LinkSelection, apps: AppNames, linkHos
 
 /** The apps' names, where a filter asks for them. A key that may not list the apps is refused. */
 export async function readAppNames(
-  asking: Asking,
+  asking: ServerAccess,
   { filters = [] }: LinkSelection,
-): Promise<AppNames> {
+): Promise<AppNameMap> {
   const names = new Map<string, string>();
   for (const member of appMembers) {
     if (!filters.some(({ field }) => field === `${member}_name`)) continue;
@@ -114,7 +114,7 @@ async function readNamed<Apps>({ scope }: Endpoint, read: () => Promise<Apps>): 
 }
 
 /** Adds the names of a link's apps: null without an app, undefined if unknown. */
-function nameApps(link: ReadLink, apps: AppNames): JsonObject {
+function nameApps(link: ReadLink, apps: AppNameMap): JsonObject {
   const name = (id: string | null | undefined) =>
     typeof id === "string" ? apps?.get(normalizeId(id)) : id;
   return { ios_app_name: name(link.ios_app_id), android_app_name: name(link.android_app_id) };

@@ -3,7 +3,7 @@ import type { Endpoint, Read } from "../../contract/endpoint.ts";
 import { normalizeId } from "../../contract/fields.ts";
 import { findKind } from "../../contract/resource-kind.ts";
 import { pickNamed } from "../../contract/rules/named-resource.ts";
-import type { Asking } from "../owner.ts";
+import type { ServerAccess } from "../owner.ts";
 import { readIfAllowed } from "./read-if-allowed.ts";
 import { collectList, readList, type ListPart } from "./read-list.ts";
 
@@ -28,13 +28,13 @@ export type AppMember = keyof typeof appKinds;
 export const appMembers = ["ios_app", "android_app"] as const satisfies readonly AppMember[];
 
 /** An app of either kind, with the fields of its own kind. */
-export type App = Read<IosApp> & Read<AndroidApp>;
+export type ProjectApp = Read<IosApp> & Read<AndroidApp>;
 
-export type AppList = ListPart<App>;
+export type AppList = ListPart<ProjectApp>;
 
 /** `mayRead` is false for a list that the key is known to have no right to. */
 export function createProjectApps(
-  asking: Asking,
+  asking: ServerAccess,
   mayRead: (index: Endpoint) => boolean = () => true,
 ): ProjectApps {
   const lists = new Map<AppMember, Promise<AppList>>();
@@ -53,16 +53,16 @@ export function createProjectApps(
 }
 
 /** Throws where the key may not read them. */
-export function readApps(member: AppMember, asking: Asking): Promise<AppList> {
-  return collectList(readList<App>(asking, appKinds[member].index));
+export function readApps(member: AppMember, asking: ServerAccess): Promise<AppList> {
+  return collectList(readList<ProjectApp>(asking, appKinds[member].index));
 }
 
-export function readIdentifier({ bundle_id, package_name }: App): string | undefined {
+export function readIdentifier({ bundle_id, package_name }: ProjectApp): string | undefined {
   return bundle_id ?? package_name ?? undefined;
 }
 
 /** By its id, or by its bundle id or package name. */
-export function findApp(apps: readonly App[], text: string): App | undefined {
+export function findApp(apps: readonly ProjectApp[], text: string): ProjectApp | undefined {
   const id = normalizeId(text);
   return apps.find((app) => normalizeId(app.id) === id || readIdentifier(app) === text);
 }
@@ -73,7 +73,7 @@ export function isWhole({ rows, unread }: AppList): boolean {
 }
 
 /** The apps that a person may mean by a name; several are ambiguous. */
-export function pickNamedApps(apps: readonly App[], text: string): readonly App[] {
+export function pickNamedApps(apps: readonly ProjectApp[], text: string): readonly ProjectApp[] {
   return pickNamed(apps, text, {
     unique: (app) => readIdentifier(app) ?? "",
     name: ({ name }) => name ?? "",

@@ -5,11 +5,11 @@ import type { FilterInput, Sort } from "../../contract/filters.ts";
 import { paging } from "../../contract/limits.ts";
 import { findKind } from "../../contract/resource-kind.ts";
 import { listUnreadRows } from "../../contract/unread.ts";
-import type { Asking } from "../owner.ts";
+import type { ServerAccess } from "../owner.ts";
 
 /** The one reader of long lists: page by page, while others may write. */
 
-type Row = { readonly id: string };
+type RowWithId = { readonly id: string };
 
 export type ListPart<Item> = {
   readonly rows: readonly Item[];
@@ -37,8 +37,8 @@ function listOrders(unique: string): readonly Sort[] {
  * read again from its beginning, and the missed rows follow. A row that is deleted after it was
  * read is kept. Throws unless the last pass found as many rows as the list has.
  */
-export async function* readList<Item extends Row>(
-  asking: Asking,
+export async function* readList<Item extends RowWithId>(
+  asking: ServerAccess,
   index: Endpoint,
   filters: readonly FilterInput[] = [],
 ): AsyncGenerator<ListPart<Item>> {
@@ -70,7 +70,7 @@ export async function collectList<Item>(
   return { rows, unread };
 }
 
-type ListQuery = { readonly filters?: readonly FilterInput[]; readonly sort: Sort };
+type PageQuery = { readonly filters?: readonly FilterInput[]; readonly sort: Sort };
 
 type PlacedPage<Item> = {
   readonly rows: readonly Item[];
@@ -95,10 +95,10 @@ type PlacedPage<Item> = {
  * Deleted rows move the later ones forward, past the page that is read next. So each page begins
  * with a known row; if it does not, rows may have been missed.
  */
-export async function* readPages<Item extends Row>(
-  { call, signal }: Asking,
+export async function* readPages<Item extends RowWithId>(
+  { call, signal }: ServerAccess,
   index: Endpoint,
-  query: ListQuery,
+  query: PageQuery,
   from = 0,
 ): AsyncGenerator<PlacedPage<Item>> {
   const known = new Set<string | number>();

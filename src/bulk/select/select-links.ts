@@ -2,7 +2,7 @@ import { CallFailure } from "../../client/call-failure.ts";
 import type { FilterInput, LinkSelection, ListInput } from "../../contract/filters.ts";
 import { links, type ReadLink } from "../../contract/links.ts";
 import { parseTime } from "../../contract/parse-time.ts";
-import type { Asking } from "../owner.ts";
+import type { ServerAccess } from "../owner.ts";
 import { untilTimeIsUp, type InTime } from "./limit-time.ts";
 import { createFilterCheck } from "./match-filter.ts";
 import {
@@ -24,7 +24,7 @@ type Filters = readonly FilterInput[];
  * our own filters, every link that matches the other filters is read and checked here.
  */
 export async function* selectParts(
-  asking: Asking,
+  asking: ServerAccess,
   filters: Filters,
   search?: string,
 ): AsyncGenerator<ListPart<ReadLink>> {
@@ -43,7 +43,10 @@ export async function* selectParts(
   }
 }
 
-async function* readChecked(asking: Asking, filters: Filters): AsyncGenerator<ListPart<ReadLink>> {
+async function* readChecked(
+  asking: ServerAccess,
+  filters: Filters,
+): AsyncGenerator<ListPart<ReadLink>> {
   const checkFilters = createFilterCheck(asking);
   for await (const part of readList<ReadLink>(asking, links.index, filters)) {
     await checkFilters(part.rows, filters);
@@ -52,8 +55,8 @@ async function* readChecked(asking: Asking, filters: Filters): AsyncGenerator<Li
 }
 
 /** Asks with what is ours each time, and believes no page that was not answered by it. */
-function addOwn(asking: Asking, selection: LinkSelection): Asking {
-  const call: Asking["call"] = async (_, input, signal = asking.signal) => {
+function addOwn(asking: ServerAccess, selection: LinkSelection): ServerAccess {
+  const call: ServerAccess["call"] = async (_, input, signal = asking.signal) => {
     // Nothing else is asked for here than lists of links.
     const asked = input as ListInput;
     const filters = [...(asked.filters ?? []), ...listOwn(selection)];
@@ -114,7 +117,7 @@ const anyTime = { gteq: Date.UTC(2010, 0), lt: Date.UTC(2040, 0) } as const;
  * don't show when they were created, but the server can count them by that time.
  */
 async function findMoment(
-  { call, signal }: Asking,
+  { call, signal }: ServerAccess,
   filters: Filters,
   most: number,
 ): Promise<string | undefined> {

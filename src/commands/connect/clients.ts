@@ -2,7 +2,7 @@ import { posix, win32 } from "node:path";
 
 /** The MCP clients that `waypost connect` can edit, and the file where each keeps its servers. */
 
-export type Client = {
+export type McpClient = {
   readonly title: string;
   readonly format: "json" | "toml";
   /** The member of the file that holds the servers. */
@@ -85,7 +85,7 @@ export const clients = {
     userFile: ["zed", "settings.json"],
     workspaceFile: ".zed/settings.json",
   },
-} as const satisfies Readonly<Record<string, Client>>;
+} as const satisfies Readonly<Record<string, McpClient>>;
 
 export type Machine = {
   readonly platform: NodeJS.Platform;
@@ -94,7 +94,7 @@ export type Machine = {
 };
 
 /** Where the client keeps the servers of all projects of a user. */
-export function findUserFile({ userFile }: Client, machine: Machine): string {
+export function findUserFile({ userFile }: McpClient, machine: Machine): string {
   const [folder, ...path] = userFile;
   const paths = machine.platform === "win32" ? win32 : posix;
   const join = (...parts: readonly string[]) => paths.join(...parts);

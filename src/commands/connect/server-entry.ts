@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { UsageFault, type Config } from "../../config.ts";
 import { settingList, settings, type Setting } from "../../config/settings.ts";
-import type { Client, KeyMembers } from "./clients.ts";
+import type { McpClient, KeyMembers } from "./clients.ts";
 
 /** The entry under the name `waypost`, with which a client starts Waypost. */
 export type ServerEntry = {
@@ -20,7 +20,7 @@ export const keyPlaceholder = "<your key>";
 export function createEntry(
   config: Config,
   program: string,
-  { type, workspaceKey }: Client,
+  { type, workspaceKey }: McpClient,
   isWorkspace: boolean,
 ): ServerEntry {
   refuseOtherFlags(config);

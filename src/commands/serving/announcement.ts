@@ -14,7 +14,7 @@ type Announced = {
   readonly config: Config;
   readonly addresses: Addresses;
   /** Undefined in front of a remote server. */
-  readonly own: Own | undefined;
+  readonly own: OwnServerFacts | undefined;
   readonly json: boolean;
   /** What the person types to start another command. */
   readonly command: string;
@@ -22,7 +22,7 @@ type Announced = {
   readonly signIn: string | undefined;
 };
 
-type Own = {
+type OwnServerFacts = {
   readonly isFirstStart: boolean;
   readonly ownerKey: OwnerKey;
   /** Undefined where there are several. */
@@ -47,14 +47,14 @@ export function announce(announced: Announced): void {
   }
 }
 
-type Described = { readonly json: object; readonly lines: readonly string[] };
+type AnnouncementText = { readonly json: object; readonly lines: readonly string[] };
 
 function describeOwn(
   config: Config,
   { api, mcp, links }: Addresses,
-  { isFirstStart, ownerKey, project }: Own,
+  { isFirstStart, ownerKey, project }: OwnServerFacts,
   command: string,
-): Described {
+): AnnouncementText {
   const makeKey = nameMakeKey(config, command);
   const place = describeDataPlace(config);
   const places = place === undefined ? [] : [place];
@@ -82,13 +82,13 @@ function describeOwn(
   };
 }
 
-function describeLinkHost(links: string, project: Own["project"]): string {
+function describeLinkHost(links: string, project: OwnServerFacts["project"]): string {
   if (project) return fillSubdomain(links, project);
   if (hasSubdomains(links)) return `${links}, one host for each project`;
   return `${links}, only for the oldest project`;
 }
 
-function describeGateway(config: Config, { api, mcp }: Addresses): Described {
+function describeGateway(config: Config, { api, mcp }: Addresses): AnnouncementText {
   const { http_token, http_token_file } = config.secrets;
   const made = http_token === undefined ? findHttpTokenFile(config.data) : null;
   const token_file = http_token_file ?? made;

@@ -22,7 +22,7 @@ export function confirmUntilStopped(host: Host): Promise<boolean> {
   return confirmAtTerminal({ input, count: undefined, signal: listenForStop(host) });
 }
 
-type Question = {
+type TerminalQuestion = {
   /** Undefined if stdin is not a terminal. */
   readonly input: Readable | undefined;
   /** The number that the person has to type, for a change of many links. */
@@ -32,7 +32,11 @@ type Question = {
 };
 
 /** Asks before anything is changed. Every answer but the exact one means no. */
-export async function confirmAtTerminal({ input, count, signal }: Question): Promise<boolean> {
+export async function confirmAtTerminal({
+  input,
+  count,
+  signal,
+}: TerminalQuestion): Promise<boolean> {
   if (input === undefined) {
     throw new UsageFault(
       "nothing was changed: this needs your approval, but stdin is not a terminal; pass --yes to " +

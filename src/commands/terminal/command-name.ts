@@ -16,7 +16,7 @@ export function locateProgram(program: string): string {
 }
 
 /** A command with the flags and variables that name the same data. */
-export function writeCommand(config: Named, command: string, words: string): string {
+export function writeCommand(config: NamedConfig, command: string, words: string): string {
   const { secrets, data, isDataNamed } = config;
   const { database_url: url, database_url_file: file } = secrets;
   const folder = isDataNamed ? ` --data ${quoteWord(resolve(data))}` : "";
@@ -28,8 +28,8 @@ export function writeCommand(config: Named, command: string, words: string): str
 }
 
 /** The command that creates a key for the project of the first start. */
-export function nameMakeKey(config: Named, command: string): string {
+export function nameMakeKey(config: NamedConfig, command: string): string {
   return writeCommand(config, command, "keys create --project default");
 }
 
-type Named = Pick<Config, "data" | "isDataNamed" | "secrets">;
+type NamedConfig = Pick<Config, "data" | "isDataNamed" | "secrets">;

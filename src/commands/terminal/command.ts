@@ -90,9 +90,9 @@ export async function runUsage(
   );
 }
 
-type Options = Readonly<Record<string, { type: "string" | "boolean"; multiple?: boolean }>>;
+type ParseOptions = Readonly<Record<string, { type: "string" | "boolean"; multiple?: boolean }>>;
 
-export function listOptions(flags: FlagHelp): Options {
+export function listOptions(flags: FlagHelp): ParseOptions {
   const texts = Object.keys(flags).filter((text) => text.startsWith("--"));
   return Object.fromEntries(
     texts.map((text) => {
@@ -124,7 +124,7 @@ function joinWithOr(texts: readonly string[]): string {
   return texts.length < 2 ? last : `${texts.slice(0, -1).join(", ")} or ${last}`;
 }
 
-function parse(words: readonly string[], options: Options) {
+function parse(words: readonly string[], options: ParseOptions) {
   try {
     return parseArgs({ args: [...words], options, allowPositionals: true });
   } catch (error) {
@@ -135,7 +135,7 @@ function parse(words: readonly string[], options: Options) {
 }
 
 /** The error of parseArgs without its advice for programmers. */
-function explainFlag(found: string, options: Options): string {
+function explainFlag(found: string, options: ParseOptions): string {
   const [sentence = ""] = found.split(/\. |\.?\n/);
   const [, name = "", value] = /^Option '(--[\w-]+)( <value>)?'/.exec(sentence) ?? [];
   const [, unknown] = /^Unknown option '([^']+)'$/.exec(sentence) ?? [];

@@ -22,10 +22,10 @@ export function readPage(text = "1"): number {
 }
 
 /** The flags that are given. */
-export function pickGiven<Flags extends object>(flags: Flags): Given<Flags> {
+export function pickGiven<Flags extends object>(flags: Flags): GivenFlags<Flags> {
   const given = Object.entries(flags).filter(([, value]) => value !== undefined);
   // Object.fromEntries forgets which member has which type.
-  return Object.fromEntries(given) as Given<Flags>;
+  return Object.fromEntries(given) as GivenFlags<Flags>;
 }
 
-type Given<Flags> = { readonly [Name in keyof Flags]?: Exclude<Flags[Name], undefined> };
+type GivenFlags<Flags> = { readonly [Name in keyof Flags]?: Exclude<Flags[Name], undefined> };

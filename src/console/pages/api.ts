@@ -16,11 +16,11 @@ export const apiPage: Page = {
 
 type Api = {
   readonly tags: readonly { readonly name: string; readonly description: string }[];
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
-  readonly components: Readonly<Record<string, Readonly<Record<string, Schema & Response>>>>;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DescribedOperation>>>>;
+  readonly components: Readonly<Record<string, Readonly<Record<string, Schema & ApiResponse>>>>;
 };
 
-type Described = {
+type DescribedOperation = {
   readonly operationId: string;
   readonly summary: string;
   readonly description: string;
@@ -32,13 +32,13 @@ type Described = {
     readonly required?: boolean;
     readonly schema: Schema;
   }[];
-  readonly requestBody?: Response;
-  readonly responses: Readonly<Record<string, Response & Schema>>;
+  readonly requestBody?: ApiResponse;
+  readonly responses: Readonly<Record<string, ApiResponse & Schema>>;
   readonly "x-scope"?: string;
   readonly "x-key"?: string;
 };
 
-type Response = {
+type ApiResponse = {
   readonly description?: string;
   readonly content?: Readonly<Record<string, Media>>;
 };
@@ -56,7 +56,7 @@ type Schema = {
   readonly "x-waypost-own"?: boolean;
 };
 
-type Operation = Described & { readonly methods: string; readonly path: string };
+type Operation = DescribedOperation & { readonly methods: string; readonly path: string };
 
 function showGroups(api: Api, { account }: Visit): Reply {
   const document = account.isOwn
@@ -108,7 +108,7 @@ function listOperations({ paths }: Api, tag: string): readonly Operation[] {
   );
 }
 
-function nameAccess({ "x-scope": scope, "x-key": key = "" }: Described): string {
+function nameAccess({ "x-scope": scope, "x-key": key = "" }: DescribedOperation): string {
   const keys: Readonly<Record<string, string>> = {
     master: "master key",
     client: "client key",
@@ -143,7 +143,7 @@ function renderPart(title: string, rows: readonly Html[]): Part {
 
 const json = "application/json";
 
-type Field = {
+type SchemaField = {
   readonly name: string;
   readonly type: string;
   readonly isRequired: boolean;
@@ -151,7 +151,7 @@ type Field = {
   readonly schema: Schema;
 };
 
-function renderField({ name, type, isRequired, schema }: Field): Html {
+function renderField({ name, type, isRequired, schema }: SchemaField): Html {
   return html`<li>
     <p><code>${name}</code> <span class="soft">${type}${isRequired && ", required"}</span></p>
     <p>
@@ -163,7 +163,7 @@ function renderField({ name, type, isRequired, schema }: Field): Html {
 }
 
 /** The fields of a body; those in a wrapper have its name in front. */
-function listFields(api: Api, schema: Schema, wrapper = ""): readonly Field[] {
+function listFields(api: Api, schema: Schema, wrapper = ""): readonly SchemaField[] {
   const [plain] = schema.anyOf ?? [];
   if (plain !== undefined) return listFields(api, plain, wrapper);
   const [fields = schema, demanded = {}] = schema.allOf ?? [];
@@ -178,7 +178,10 @@ function listFields(api: Api, schema: Schema, wrapper = ""): readonly Field[] {
   });
 }
 
-function resolve<Part extends Schema>({ components }: Api, part: Part): Part | (Schema & Response) {
+function resolve<Part extends Schema>(
+  { components }: Api,
+  part: Part,
+): Part | (Schema & ApiResponse) {
   const [, group = "", name = ""] = /^#\/components\/(\w+)\/(\w+)$/.exec(part.$ref ?? "") ?? [];
   return components[group]?.[name] ?? part;
 }
@@ -190,7 +193,7 @@ function nameType({ anyOf = [], $ref, type = "any" }: Schema): string {
   return typeof type === "string" ? type : type.join(" or ");
 }
 
-function listResponses(api: Api, { responses }: Described): readonly Html[] {
+function listResponses(api: Api, { responses }: DescribedOperation): readonly Html[] {
   return Object.entries(responses).map(([status, given]) => {
     const { description, content = {} } = resolve(api, given);
     const [[type, { schema }] = ["none", {} as Media]] = Object.entries(content);

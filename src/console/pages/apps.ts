@@ -5,7 +5,7 @@ import type { Page, Reply, Visit } from "../page.ts";
 import { renderCard, renderList, writeNumber } from "../parts.ts";
 import { readPage } from "../read-address.ts";
 import { createRecordPages } from "../record-page.ts";
-import type { App } from "../records.ts";
+import type { ListedApp } from "../records.ts";
 import { renderHistory } from "../render-changes.ts";
 import { appKinds, nameApp, type AppKind } from "../app-kinds.ts";
 import { writeFilter } from "./link-query.ts";
@@ -36,7 +36,7 @@ export const appPages: readonly Page[] = [
       list,
       creation: { tool: `register_${name}`, button: "Register app", note: "registered" },
       form: { fields },
-      names: (app: App) => [nameApp(kind, app)],
+      names: (app: ListedApp) => [nameApp(kind, app)],
       view: async (visit, app) => {
         const [links, history] = await Promise.all([
           renderLinks(kind, app[identifier] ?? "", visit.account),
@@ -114,7 +114,7 @@ function listColumns(kind: AppKind) {
   return [
     {
       name: "App",
-      cell: (app: App) =>
+      cell: (app: ListedApp) =>
         html`<a class="line" href="/apps/${slug}/${encodeURIComponent(app.id)}" dir="auto"
             >${nameApp(kind, app)}</a
           >
@@ -123,7 +123,7 @@ function listColumns(kind: AppKind) {
     {
       name: "Identifier",
       look: "late",
-      cell: (app: App) => html`<span class="line soft" dir="auto">${app[identifier]}</span>`,
+      cell: (app: ListedApp) => html`<span class="line soft" dir="auto">${app[identifier]}</span>`,
     },
   ];
 }

@@ -85,7 +85,7 @@ async function renderAudit(
     ${renderUnchecked(audit)} ${renderPaging(meta, "findings", `/audit?${String(query)}`)}`;
 }
 
-type Known = {
+type AuditContext = {
   readonly links: ReadonlyMap<string, Records["link"]>;
   readonly visit: Visit;
 };
@@ -96,7 +96,7 @@ const mostRead = 100;
 async function readLinks(
   groups: readonly AuditGroup[],
   { account }: Visit,
-): Promise<Known["links"]> {
+): Promise<AuditContext["links"]> {
   const ids = new Set(groups.filter(isOfLinks).flatMap((group) => group.ids));
   const read = await Promise.all(
     [...ids].slice(0, mostRead).map((id) => account.readRecord("link", id)),
@@ -109,7 +109,7 @@ function isOfLinks({ code }: AuditGroup): boolean {
   return !ofApps.has(code);
 }
 
-function renderGroup(group: AuditGroup, known: Known): Html {
+function renderGroup(group: AuditGroup, known: AuditContext): Html {
   const { code, field, count, message } = group;
   const { kinds, look } = findSeverity(code);
   const title = new Map(Object.entries(kinds)).get(code) ?? code.replaceAll("_", " ");
@@ -127,7 +127,7 @@ function renderGroup(group: AuditGroup, known: Known): Html {
   </div>`;
 }
 
-function renderLinks({ ids, count }: AuditGroup, { links, visit }: Known): Html {
+function renderLinks({ ids, count }: AuditGroup, { links, visit }: AuditContext): Html {
   const more = count - ids.length;
   const mayLook = visit.account.mayUse("get_link");
   const items = ids.map((id) => {
@@ -141,7 +141,7 @@ function renderLinks({ ids, count }: AuditGroup, { links, visit }: Known): Html 
 }
 
 /** Buttons that fix all links of a group, or show them. */
-function renderFixes(group: AuditGroup, { links, visit }: Known): Part {
+function renderFixes(group: AuditGroup, { links, visit }: AuditContext): Part {
   const { mayUse } = visit.account;
   if (!isOfLinks(group)) {
     const maySee = mayUse("list_ios_apps") || mayUse("list_android_apps");

@@ -11,7 +11,7 @@ import {
   writeListAddress,
 } from "../list-parts.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderForm, type Column } from "../parts.ts";
+import { renderForm, type RowColumn } from "../parts.ts";
 import { readPage } from "../read-address.ts";
 import { renderTime } from "../render-changes.ts";
 
@@ -23,11 +23,11 @@ export const deletedPage: Page = {
   submit: restore,
 };
 
-type Query = { readonly search: string; readonly kind: string };
+type BinQuery = { readonly search: string; readonly kind: string };
 
 const kinds: readonly string[] = ["link", "ios_app", "android_app"];
 
-function readQuery({ searchParams }: URL): Query {
+function readQuery({ searchParams }: URL): BinQuery {
   return {
     search: (searchParams.get("search") ?? "").trim(),
     kind: kinds.find((name) => name === searchParams.get("kind")) ?? "",
@@ -70,7 +70,7 @@ async function show(visit: Visit, fault?: Part, restored = 0): Promise<Reply> {
   return { kind: "page", title: "Deleted", fault, body };
 }
 
-function renderItems({ items, meta }: DeletedPage, query: Query, visit: Visit): Html {
+function renderItems({ items, meta }: DeletedPage, query: BinQuery, visit: Visit): Html {
   const isNarrowed = query.search !== "" || query.kind !== "";
   const canRestore = visit.account.mayUse("restore_deleted");
   const list = renderRows({
@@ -97,7 +97,10 @@ const selected = html`<div class="selected">
 
 type Item = DeletedPage["items"][number];
 
-function listColumns(canRestore: boolean, { account }: Visit): readonly (Column<Item> | false)[] {
+function listColumns(
+  canRestore: boolean,
+  { account }: Visit,
+): readonly (RowColumn<Item> | false)[] {
   const deleted = ({ deleted_at }: Item) => renderTime(deleted_at, account);
   return [
     canRestore && pickColumn,

@@ -2,7 +2,7 @@ import { renderField, type Field } from "../form-fields.ts";
 import { html, type Part } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
 import { renderCard, renderForm, renderList } from "../parts.ts";
-import type { DomainReport } from "../records.ts";
+import type { ShownDomainReport } from "../records.ts";
 
 /** What phones find at the link host, and how to fix it. */
 export const domainPage: Page = {
@@ -39,13 +39,13 @@ const hostField: Field = {
   isExact: true,
 };
 
-type Shown = {
+type DomainView = {
   readonly host: string;
-  readonly domain?: DomainReport;
+  readonly domain?: ShownDomainReport;
   readonly fault?: string;
 };
 
-function show(visit: Visit, { host, domain, fault }: Shown): Reply {
+function show(visit: Visit, { host, domain, fault }: DomainView): Reply {
   const form = html`${renderField(hostField, { host })}
     <div class="buttons"><button class="main">Check now</button></div>`;
   const inside = html`<p class="soft">
@@ -68,7 +68,7 @@ const severities = [
   ["info", "Good to know"],
 ] as const;
 
-function renderReport({ host, ok, findings, other_hosts = [] }: DomainReport): Part {
+function renderReport({ host, ok, findings, other_hosts = [] }: ShownDomainReport): Part {
   const cards = severities.map(([severity, title]) => {
     const own = findings.filter((finding) => finding.severity === severity);
     const items = own.map(

@@ -1,4 +1,4 @@
-import type { Failure } from "../account.ts";
+import type { CallError } from "../account.ts";
 import { readTyped, renderField, type Field, type Values } from "../form-fields.ts";
 import { html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
@@ -82,7 +82,7 @@ async function submit(visit: Visit, form: Form): Promise<Reply> {
   return goToPlan(answer.result);
 }
 
-function describe({ message, problems = [] }: Failure): string {
+function describe({ message, problems = [] }: CallError): string {
   const texts = problems.map((problem) => problem.message);
   return texts.length === 0 ? message : `${texts.join(". ")}.`;
 }

@@ -11,10 +11,10 @@ import {
   renderTable,
   showMissing,
   writeNumber,
-  type Column,
+  type RowColumn,
 } from "../parts.ts";
 import { readPage, readParam } from "../read-address.ts";
-import type { Job, JobRow } from "../records.ts";
+import type { ListedJob, JobRow } from "../records.ts";
 import { renderTime } from "../render-changes.ts";
 
 /** Jobs: all of a key, newest first, and one with its rows. Running ones are followed. */
@@ -72,7 +72,7 @@ async function showJobs({ account, url }: Visit): Promise<Reply> {
   const answer = await account.call("list_jobs", { page: readPage(url) });
   const past = goToLast(url, answer);
   if (past !== undefined) return past;
-  const columns: readonly Column<Job>[] = [
+  const columns: readonly RowColumn<ListedJob>[] = [
     {
       name: "Job",
       cell: (job) =>
@@ -131,7 +131,7 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
   };
 }
 
-function renderButtons(visit: Visit, job: Job): Part {
+function renderButtons(visit: Visit, job: ListedJob): Part {
   const { mayUse } = visit.account;
   const { done, left, unknown } = countRows(job);
   const post = (act: string, word: string) =>
@@ -146,7 +146,7 @@ function renderButtons(visit: Visit, job: Job): Part {
   ];
 }
 
-function renderProgressCard(job: Job): Html {
+function renderProgressCard(job: ListedJob): Html {
   const { done, rejected, unknown, left, ended, all } = countRows(job);
   const [isOn, seconds] = [isRunning(job), job.seconds_left ?? 0];
   const span = seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
@@ -177,7 +177,7 @@ function renderProgressCard(job: Job): Html {
   return renderBox("Progress", { inside, attributes });
 }
 
-const stateTexts: Readonly<Partial<Record<Job["state"], string>>> = {
+const stateTexts: Readonly<Partial<Record<ListedJob["state"], string>>> = {
   running: "The job continues even if you leave this page.",
   cancelled: "Finished changes stay. The remaining ones were not made.",
   interrupted: "The job was interrupted. You can resume it.",
@@ -186,7 +186,7 @@ const stateTexts: Readonly<Partial<Record<Job["state"], string>>> = {
 const rowsPerPage = 25;
 
 /** The rows that failed, if any did, or all of them. */
-async function renderJobRows({ account, url }: Visit, job: Job): Promise<Part> {
+async function renderJobRows({ account, url }: Visit, job: ListedJob): Promise<Part> {
   const { failed, all } = countRows(job);
   const isAll = failed === 0 || url.searchParams.get("rows") === "all";
   const page = readPage(url);
@@ -202,7 +202,7 @@ async function renderJobRows({ account, url }: Visit, job: Job): Promise<Part> {
     <a href="${address}" ${!isAll && here}>Failed <span class="number">${failed}</span></a>
     <a href="${address}?rows=all" ${isAll && here}>All <span class="number">${all}</span></a>
   </nav>`;
-  const columns: readonly Column<JobRow>[] = [
+  const columns: readonly RowColumn<JobRow>[] = [
     { name: "Link", cell: (row) => renderRow(row, account.mayUse("get_link")) },
     { name: "Result", look: "end", cell: ({ outcome }) => renderTag(outcomes[outcome]) },
   ];
@@ -244,7 +244,7 @@ const outcomes: Readonly<Record<JobRow["outcome"], Tag>> = {
   left: ["Remaining", "tag"],
 };
 
-const states: Readonly<Record<Job["state"], Tag>> = {
+const states: Readonly<Record<ListedJob["state"], Tag>> = {
   running: ["Running", "tag busy"],
   done: ["Done", "tag good"],
   cancelled: ["Cancelled", "tag"],
@@ -255,33 +255,33 @@ function renderTag([word, look]: Tag): Html {
   return html`<span class="${look}">${word}</span>`;
 }
 
-function renderState({ state }: Job): Html {
+function renderState({ state }: ListedJob): Html {
   return renderTag(states[state]);
 }
 
-export function isRunning({ state }: Job): boolean {
+export function isRunning({ state }: ListedJob): boolean {
   return state === "running";
 }
 
 /** "Moved 17 links to new.example.com" */
-export function describeJob({ what }: Job): string {
+export function describeJob({ what }: ListedJob): string {
   return what.charAt(0).toUpperCase() + what.slice(1);
 }
 
-function countRows({ counts }: Job) {
+function countRows({ counts }: ListedJob) {
   const failed = counts.rejected + counts.unknown;
   const ended = counts.done + failed;
   return { ...counts, failed, ended, all: ended + counts.left };
 }
 
-export function renderProgress(job: Job): Html {
+export function renderProgress(job: ListedJob): Html {
   const { ended, all } = countRows(job);
   const [max, label] = [Math.max(1, all), describeJob(job)];
   return html`<progress max="${max}" value="${ended}" aria-label="${label}"></progress>`;
 }
 
 /** "3 of 17, 1 failed" */
-export function renderCounts(job: Job): Html {
+export function renderCounts(job: ListedJob): Html {
   const { ended, all, failed } = countRows(job);
   return html`${writeNumber(ended)} of
   ${writeNumber(all)}${failed > 0 && html`, <span class="bad">${failed} failed</span>`}`;

@@ -3,14 +3,14 @@ import type { ClientKey, ListedKey } from "../../admin/keys.ts";
 import { faultOf } from "../../contract/problem.ts";
 import { roles, scopes, type Role } from "../../contract/scopes-and-roles.ts";
 import { describeKeyAccess, nameKey } from "../../text/name-key.ts";
-import type { Answer } from "../account.ts";
-import type { FieldProblem } from "../records.ts";
+import type { ChangeResult } from "../account.ts";
+import type { ShownProblem } from "../records.ts";
 import { createActPage } from "../act.ts";
 import { splitLines, type Field, type Values } from "../form-fields.ts";
 import { html, type Part } from "../html.ts";
 import { renderPaging } from "../list-parts.ts";
 import type { Page, Reply, Visit } from "../page.ts";
-import { renderBox, renderCard, renderPost, renderTable, type Column } from "../parts.ts";
+import { renderBox, renderCard, renderPost, renderTable, type RowColumn } from "../parts.ts";
 import { readPage, readParam } from "../read-address.ts";
 import { createNewPage, showMadeBefore, showSecret } from "../record-page.ts";
 import { renderTime } from "../render-changes.ts";
@@ -148,7 +148,7 @@ function readRequest(typed: Values) {
     : { role: given, scopes: granted };
 }
 
-function refuse(problems: readonly FieldProblem[]): Answer<never> {
+function refuse(problems: readonly ShownProblem[]): ChangeResult<never> {
   return { kind: "failed", failure: { code: "422", message: "", problems } };
 }
 
@@ -190,7 +190,7 @@ const perPage = 25;
 function renderPage<Key>(
   { url }: Visit,
   title: string,
-  columns: readonly (Column<Key> | false)[],
+  columns: readonly (RowColumn<Key> | false)[],
   keys: readonly Key[],
   name: string,
 ): Part {
@@ -201,7 +201,7 @@ function renderPage<Key>(
   ${renderPaging(meta, title.toLowerCase(), `/keys?${name}=`)}`;
 }
 
-function listColumns(visit: Visit): readonly (Column<ListedKey> | false)[] {
+function listColumns(visit: Visit): readonly (RowColumn<ListedKey> | false)[] {
   const { account } = visit;
   const tellUse = ({ is_own, last_used_at }: ListedKey) =>
     is_own ? "now" : renderTime(last_used_at, account) || "never";

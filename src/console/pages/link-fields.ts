@@ -3,7 +3,7 @@ import { renderField, renderOthers, writeFields, type Field, type Values } from 
 import { html, type Html, type Part } from "../html.ts";
 import { renderHidden } from "../parts.ts";
 import type { ShownFields } from "../record-page.ts";
-import type { FieldProblem } from "../records.ts";
+import type { ShownProblem } from "../records.ts";
 import { appKinds, listAppChoices, nameOther, renderOther, type AppChoices } from "../app-kinds.ts";
 
 /** The fields of a link in a form. */
@@ -13,13 +13,13 @@ type LinkField = Field & {
   readonly app?: "listed" | "other";
 };
 
-type Group = {
+type FieldGroup = {
   readonly name: string;
   readonly isRare?: boolean;
   readonly fields: readonly LinkField[];
 };
 
-const groups: readonly Group[] = [
+const groups: readonly FieldGroup[] = [
   {
     name: "Link",
     fields: [
@@ -143,7 +143,11 @@ export async function renderFields({ account, values, failure }: ShownFields): P
   return html`${renderOthers(linkFields, failure)} ${rendered}`;
 }
 
-function renderGroup({ name, isRare = false }: Group, inner: readonly Part[], isOpen: boolean) {
+function renderGroup(
+  { name, isRare = false }: FieldGroup,
+  inner: readonly Part[],
+  isOpen: boolean,
+) {
   const body = html`<div class="pair">${inner}</div>`;
   if (!isRare) {
     return html`<fieldset>
@@ -160,7 +164,7 @@ function renderGroup({ name, isRare = false }: Group, inner: readonly Part[], is
 function renderLinkField(
   field: LinkField,
   values: Values,
-  problems: readonly FieldProblem[],
+  problems: readonly ShownProblem[],
   apps: readonly AppChoices[],
 ): Part {
   const { name, app } = field;

@@ -11,7 +11,7 @@ import {
   renderLooks,
   renderPlatforms,
   writeFramed,
-  type Platform,
+  type DevicePlatform,
 } from "../device.ts";
 import { listChanged, readShown, readTyped, readValues } from "../form-fields.ts";
 import { html, type Html, type Part } from "../html.ts";
@@ -19,7 +19,7 @@ import type { Form, Page, Reply, Visit } from "../page.ts";
 import { renderCard, renderList, shorten, showHost } from "../parts.ts";
 import { readParam } from "../read-address.ts";
 import { showGone } from "../record-page.ts";
-import type { ExplainedLink, MobileOutcomes, Outcome } from "../records.ts";
+import type { LinkExplanation, MobileOutcomes, ShownOutcome } from "../records.ts";
 import { linkFields, writeChanges } from "./link-fields.ts";
 import { gone, idPattern } from "./link-query.ts";
 import { findKept, readVersion, tooLong } from "./template-preview.ts";
@@ -48,10 +48,10 @@ function writeAddress(id: string, page: "draft" | "page"): string {
   return `/links/${encodeURIComponent(id)}/${page}`;
 }
 
-type Visits = ExplainedLink["visits"] | undefined;
+type ExplainedVisits = LinkExplanation["visits"] | undefined;
 
 /** One device is visible at a time, and its page is loaded when it becomes visible. */
-export function renderLinkPreview(account: Account, id: string, visits: Visits): Part {
+export function renderLinkPreview(account: Account, id: string, visits: ExplainedVisits): Part {
   if (!account.mayUse("preview_template")) return "";
   const stage = platforms.map((platform) => {
     const source = `${writeAddress(id, "page")}?platform=${platform}&`;
@@ -65,15 +65,18 @@ export function renderNewPreview(account: Account): Html | undefined {
   return canDraft(account, newId) ? renderPreview(account, { id: newId, stage: [] }) : undefined;
 }
 
-type Preview = {
+type LinkPreviewStage = {
   readonly id: string;
   readonly stage: readonly Part[];
-  readonly platform?: Platform;
+  readonly platform?: DevicePlatform;
   /** Why it is empty. */
   readonly fault?: string;
 };
 
-function renderPreview(account: Account, { id, stage, platform = "ios", fault }: Preview): Html {
+function renderPreview(
+  account: Account,
+  { id, stage, platform = "ios", fault }: LinkPreviewStage,
+): Html {
   const isNew = id === newId;
   const form = canDraft(account, id) ? draftForm : undefined;
   const link = isNew ? "" : `?link=${encodeURIComponent(id)}`;
@@ -91,8 +94,8 @@ function renderPreview(account: Account, { id, stage, platform = "ios", fault }:
 }
 
 type Stage = {
-  readonly platform: Platform;
-  readonly visits: Visits;
+  readonly platform: DevicePlatform;
+  readonly visits: ExplainedVisits;
   /** Where its page is, up to the look. */
   readonly source: string;
 };
@@ -110,7 +113,7 @@ function renderStage({ host }: Account, { platform, visits, source }: Stage): Pa
 }
 
 /** A visitor with the app sees no page. */
-function findOutcome(visits: Visits, platform: Platform) {
+function findOutcome(visits: ExplainedVisits, platform: DevicePlatform) {
   return platform === "desktop" ? visits?.desktop : visits?.[platform].without_app;
 }
 
@@ -182,7 +185,7 @@ async function submit({ account, params }: Visit, form: Form): Promise<Reply> {
 }
 
 /** Why it cannot be drawn, or the drawing. */
-async function drawDraft(account: Account, id: string, platform: Platform, form: Form) {
+async function drawDraft(account: Account, id: string, platform: DevicePlatform, form: Form) {
   const isNew = id === newId;
   const was = isNew ? readValues(linkFields, {}) : readShown(linkFields, form);
   const typed = readTyped(linkFields, form);
@@ -202,7 +205,7 @@ async function drawDraft(account: Account, id: string, platform: Platform, form:
 }
 
 /** What visitors see on each platform, and what is wrong with it. */
-export function renderVisits({ visits, problems = [] }: ExplainedLink): Html {
+export function renderVisits({ visits, problems = [] }: LinkExplanation): Html {
   const outcomes = [
     renderMobile("iPhone", visits.ios),
     renderMobile("Android", visits.android),
@@ -231,7 +234,7 @@ function renderPlatform(name: string, outcome: Part, more?: Part): Html {
 /** The form has the whole address. */
 const mostOfAddress = 200;
 
-function describe({ action, to = "" }: Outcome): Part {
+function describe({ action, to = "" }: ShownOutcome): Part {
   const end = html`<bdi>${shorten(to, mostOfAddress)}</bdi>`;
   if (action === "redirect") return html`Redirects to ${end}`;
   if (action !== "preview_page") {

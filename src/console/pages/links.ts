@@ -1,5 +1,5 @@
 import { writeLabel } from "../../text/write-label.ts";
-import type { Answer } from "../account.ts";
+import type { ChangeResult } from "../account.ts";
 import { renderField, type Field } from "../form-fields.ts";
 import { html, type Html } from "../html.ts";
 import {
@@ -18,7 +18,7 @@ import {
   renderTable,
   shorten,
   writeNumber,
-  type Column,
+  type RowColumn,
 } from "../parts.ts";
 import type { ListedLink, ToolResults } from "../records.ts";
 import {
@@ -83,7 +83,7 @@ async function show(visit: Visit): Promise<Reply> {
 }
 
 /** The tool's own message names positions in its arguments, which a person does not see. */
-function isFilterRefused(answer: Answer<unknown>): boolean {
+function isFilterRefused(answer: ChangeResult<unknown>): boolean {
   if (answer.kind !== "failed" || answer.failure.code !== "invalid_arguments") return false;
   return answer.failure.problems?.some(({ field }) => field?.startsWith("filters")) === true;
 }
@@ -199,7 +199,7 @@ const pickColumn = createPickColumn((link: ListedLink) => ({
   label: nameLink(link),
 }));
 
-function listColumns(from: string): readonly Column<ListedLink>[] {
+function listColumns(from: string): readonly RowColumn<ListedLink>[] {
   return [
     {
       name: "Link",

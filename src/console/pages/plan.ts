@@ -1,5 +1,5 @@
 import { writeLabel } from "../../text/write-label.ts";
-import type { PlanFault, Question, ShownPlan } from "../account.ts";
+import type { PlanFault, ConsoleQuestion, ShownPlan } from "../account.ts";
 import { act, printQuestion, renderQuestion } from "../act.ts";
 import { html, type Html, type Part } from "../html.ts";
 import { renderPaging } from "../list-parts.ts";
@@ -38,7 +38,7 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
 }
 
 /** Nothing changes before the button is pressed. */
-function renderOpen(question: Question, visit: Visit, back: string): Html {
+function renderOpen(question: ConsoleQuestion, visit: Visit, back: string): Html {
   const no = { to: back };
   if (visit.account.mayUse("apply_plan")) {
     const hidden = [["shown", printQuestion(question)]] as const;
@@ -84,12 +84,17 @@ function renderSource({ format, unmapped, warnings }: ShownPlan): Part {
   const columns = [
     {
       name: "Column",
-      cell: ({ field }: Unmapped) => html`<span class="line" dir="auto">${field}</span>`,
+      cell: ({ field }: UnmappedFields) => html`<span class="line" dir="auto">${field}</span>`,
     },
-    { name: "Values", look: "number count", cell: ({ count }: Unmapped) => writeNumber(count) },
+    {
+      name: "Values",
+      look: "number count",
+      cell: ({ count }: UnmappedFields) => writeNumber(count),
+    },
     {
       name: "Example",
-      cell: ({ example }: Unmapped) => html`<span class="line soft" dir="auto">${example}</span>`,
+      cell: ({ example }: UnmappedFields) =>
+        html`<span class="line soft" dir="auto">${example}</span>`,
     },
   ];
   const isWhole = unmapped.length === 0;
@@ -104,7 +109,7 @@ function renderSource({ format, unmapped, warnings }: ShownPlan): Part {
   });
 }
 
-type Unmapped = ShownPlan["unmapped"][number];
+type UnmappedFields = ShownPlan["unmapped"][number];
 
 const perPage = 25;
 

@@ -148,9 +148,12 @@ function writeSettings(changes: JsonObject): TypedSettings {
 const noChanges =
   "No changes with a master key yet. To see all changes, sign in with a key of this project.";
 
-type Project = Records["project"];
+type ShownProject = Records["project"];
 
-async function renderSide(visit: Visit, { id, subdomain, links_count }: Project): Promise<Part> {
+async function renderSide(
+  visit: Visit,
+  { id, subdomain, links_count }: ShownProject,
+): Promise<Part> {
   const command = `waypost keys create --project ${subdomain ?? ""}`;
   const keys = html`<p class="soft">
       A master key manages only projects. To manage this project's links, create a key on the
@@ -196,7 +199,7 @@ async function show({ account, url }: Visit): Promise<Reply> {
 const columns = [
   {
     name: "Project",
-    cell: (project: Project) =>
+    cell: (project: ShownProject) =>
       html`<a class="line" href="/projects/${encodeURIComponent(project.id)}" dir="auto"
           >${project.name || project.subdomain}</a
         >
@@ -207,16 +210,16 @@ const columns = [
   {
     name: "Domain",
     look: "late",
-    cell: (project: Project) =>
+    cell: (project: ShownProject) =>
       html`<span class="line soft" dir="auto">${project.custom_domain}${renderTag(project)}</span>`,
   },
   {
     name: "Links",
     look: "number slim",
-    cell: ({ links_count }: Project) => writeNumber(links_count),
+    cell: ({ links_count }: ShownProject) => writeNumber(links_count),
   },
 ];
 
-function renderTag({ custom_domain, custom_domain_verified }: Project): Part {
+function renderTag({ custom_domain, custom_domain_verified }: ShownProject): Part {
   return custom_domain && !custom_domain_verified && html` <span class="tag">not verified</span>`;
 }

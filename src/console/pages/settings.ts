@@ -3,7 +3,7 @@ import type { ServerSettings, ShownSetting } from "../account.ts";
 import { html, type Html, type Part } from "../html.ts";
 import { renderAnswer } from "../list-parts.ts";
 import type { Page, Reply, Visit } from "../page.ts";
-import { renderCard, renderFacts, renderFault, renderTable, type Column } from "../parts.ts";
+import { renderCard, renderFacts, renderFault, renderTable, type RowColumn } from "../parts.ts";
 
 /** The settings of this server, and where each can be changed. */
 export const settingsPage: Page = {
@@ -45,7 +45,7 @@ function renderGroup({ name, rows }: ServerSettings["groups"][number]): Html {
   return renderCard(name, { below: renderTable(name, columns, rows) });
 }
 
-const columns: readonly Column<ShownSetting>[] = [
+const columns: readonly RowColumn<ShownSetting>[] = [
   {
     name: "Setting",
     cell: ({ name, value, variable, flag }) =>

@@ -1,7 +1,7 @@
 import type { FilterInput } from "../../contract/filters.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { writeLabel } from "../../text/write-label.ts";
-import type { Account, Failure } from "../account.ts";
+import type { Account, CallError } from "../account.ts";
 import { readTyped, renderField, renderGuard, renderOthers, type Field } from "../form-fields.ts";
 import { html, type Html, type Part } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
@@ -73,7 +73,7 @@ async function submit(visit: Visit, form: Form): Promise<Reply> {
   return answer.kind === "done" ? goToPlan(answer.result) : showForm(visit, form, answer.failure);
 }
 
-async function showForm(visit: Visit, form: Form, failure?: Failure): Promise<Reply> {
+async function showForm(visit: Visit, form: Form, failure?: CallError): Promise<Reply> {
   const { account } = visit;
   const selection = readSelection(form);
   const list = { name: "Links", address: writeBack(selection) };

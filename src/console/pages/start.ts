@@ -1,9 +1,9 @@
 import { quoteWord } from "../../text/quote-word.ts";
-import type { Connection, Waiting } from "../account.ts";
+import type { Connection, ListedQuestion } from "../account.ts";
 import { html, type Html, type Part } from "../html.ts";
 import type { Page, Reply, Visit } from "../page.ts";
 import { renderCard, renderFacts, renderFollow, renderList } from "../parts.ts";
-import type { Job } from "../records.ts";
+import type { ListedJob } from "../records.ts";
 import { historyAddress, renderChanges } from "../render-changes.ts";
 import { describeJob, isRunning, renderCounts, renderProgress, writeJobAddress } from "./jobs.ts";
 
@@ -44,7 +44,7 @@ async function show(visit: Visit): Promise<Reply> {
 const mostChanges = 8;
 
 /** Screen readers announce the number, but not each second that passes. */
-function renderWaiting(waiting: readonly Waiting[]): Html {
+function renderWaiting(waiting: readonly ListedQuestion[]): Html {
   const count = waiting.length;
   const text =
     count === 1 ? "1 approval is waiting for you." : `${count} approvals are waiting for you.`;
@@ -67,7 +67,7 @@ function renderWaiting(waiting: readonly Waiting[]): Html {
     </div>`;
 }
 
-function renderJobs(jobs: readonly Job[]): Html {
+function renderJobs(jobs: readonly ListedJob[]): Html {
   const isAny = jobs.length > 0;
   const rows = jobs.map(
     (job) =>
@@ -85,7 +85,7 @@ function renderJobs(jobs: readonly Job[]): Html {
 }
 
 /** An MCP client, and the text that connects it, ready to be copied. */
-type Client = { readonly name: string; readonly where: Html; readonly block: string };
+type ClientSetup = { readonly name: string; readonly where: Html; readonly block: string };
 
 function renderConnection({ account: { connection }, isHere }: Visit): Part {
   // Another machine cannot use a command of this one, and must not see its folders.
@@ -94,7 +94,7 @@ function renderConnection({ account: { connection }, isHere }: Visit): Part {
   return clients.length > 0 && renderCard("Connect your assistant", { inside });
 }
 
-function renderClient({ name, where, block }: Client, index: number): Html {
+function renderClient({ name, where, block }: ClientSetup, index: number): Html {
   const id = `client-${index}`;
   const label = `Copy the configuration for ${name}`;
   return html`<details class="client" name="client" ${index === 0 && html` open`}>
@@ -109,7 +109,7 @@ function renderClient({ name, where, block }: Client, index: number): Html {
   </details>`;
 }
 
-function listClients({ command, mcp, secret }: Connection): readonly Client[] {
+function listClients({ command, mcp, secret }: Connection): readonly ClientSetup[] {
   const overHttp = mcp === undefined ? [] : [describeHttp(mcp, secret)];
   if (command === undefined) return overHttp;
   const started = { command: "node", args: command };
@@ -140,7 +140,7 @@ function listClients({ command, mcp, secret }: Connection): readonly Client[] {
   ];
 }
 
-function describeHttp(url: string, secret: string): Client {
+function describeHttp(url: string, secret: string): ClientSetup {
   const headers = { Authorization: `Bearer <${secret}>` };
   return {
     name: "Any client over HTTP",

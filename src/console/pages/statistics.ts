@@ -2,7 +2,7 @@ import type { StatsBy } from "../../contract/link-stats.ts";
 import { html, type Html, type Part } from "../html.ts";
 import { renderAnswer, renderRows } from "../list-parts.ts";
 import type { Page, Reply, Visit } from "../page.ts";
-import { renderCard, renderTable, writeNumber, type Column } from "../parts.ts";
+import { renderCard, renderTable, writeNumber, type RowColumn } from "../parts.ts";
 import type { ShownStats, StatsRow } from "../records.ts";
 
 /** How often links were visited: when, from where, and with what. */
@@ -121,11 +121,11 @@ const stepNames: Readonly<Record<string, string>> = {
   month: "Month",
 };
 
-function nameRows(name: string): Column<StatsRow> {
+function nameRows(name: string): RowColumn<StatsRow> {
   return { name, isRowName: true, cell: ({ key }) => words[key] ?? key };
 }
 
-const numbers: readonly Column<StatsRow>[] = [
+const numbers: readonly RowColumn<StatsRow>[] = [
   { name: "Clicks", look: "number", cell: ({ clicks }) => writeNumber(clicks) },
   { name: "Opens", look: "number", cell: ({ opens }) => writeNumber(opens) },
   { name: "Installs", look: "number", cell: ({ installs }) => writeNumber(installs) },

@@ -1,5 +1,5 @@
 import { digestOf } from "../../text/digest.ts";
-import type { Account, Failure } from "../account.ts";
+import type { Account, CallError } from "../account.ts";
 import {
   looks,
   readLook,
@@ -9,17 +9,17 @@ import {
   renderPlatforms,
   writeFramed,
   type Look,
-  type Platform,
+  type DevicePlatform,
 } from "../device.ts";
 import { html, type Part } from "../html.ts";
 import type { Form, Page } from "../page.ts";
 import { renderCard, renderOption, showHost } from "../parts.ts";
-import type { FieldProblem, TemplatePreview } from "../records.ts";
+import type { ShownProblem, TemplatePreview } from "../records.ts";
 
 /** How a template looks before it is published: with which link, on what, light or dark. */
 
 export type View = {
-  readonly platform: Platform;
+  readonly platform: DevicePlatform;
   readonly look: Look;
   /** A link's id, or the word for an example; empty for the newest link. */
   readonly link: string;
@@ -42,13 +42,13 @@ export function writeView({ platform, look, link }: View, done: string): string 
   return `/template?${String(new URLSearchParams(chosen))}`;
 }
 
-type Choice = { readonly id: string; readonly name: string };
+type PreviewLink = { readonly id: string; readonly name: string };
 
-const sample: Choice = { id: "sample", name: "An example link" };
+const sample: PreviewLink = { id: "sample", name: "An example link" };
 const mostLinks = 20;
 
 /** The links with which a template can be previewed. */
-export async function listLinks({ mayUse, tryCall }: Account): Promise<readonly Choice[]> {
+export async function listLinks({ mayUse, tryCall }: Account): Promise<readonly PreviewLink[]> {
   if (!mayUse("get_link")) return [sample];
   const sort = { field: "created_at", direction: "desc" };
   const { links = [] } = (await tryCall("list_links", { limit: mostLinks, sort })) ?? {};
@@ -56,21 +56,21 @@ export async function listLinks({ mayUse, tryCall }: Account): Promise<readonly 
   return [...choices, sample];
 }
 
-export function chooseLink(view: View, links: readonly Choice[]): View {
+export function chooseLink(view: View, links: readonly PreviewLink[]): View {
   return { ...view, link: view.link || (links[0]?.id ?? sample.id) };
 }
 
 export type Drawn = {
   /** The address of the page; undefined if it cannot be shown. */
   readonly page?: string | undefined;
-  readonly failure?: Failure;
+  readonly failure?: CallError;
   /** What is wrong with the page or the template. */
-  readonly problems: readonly FieldProblem[];
+  readonly problems: readonly ShownProblem[];
 };
 
 export async function drawTemplate(
   { mayUse, call }: Account,
-  text: TemplateText,
+  text: EditedTemplate,
   { platform, link }: View,
 ): Promise<Drawn> {
   if (!mayUse("preview_template")) return { problems: [] };
@@ -90,12 +90,16 @@ export function findKept({ preview_url = "" }: TemplatePreview): string | undefi
 
 export const tooLong = "This page is too long to preview.";
 
-type Preview = { readonly view: View; readonly links: readonly Choice[]; readonly drawn: Drawn };
+type PreviewPanel = {
+  readonly view: View;
+  readonly links: readonly PreviewLink[];
+  readonly drawn: Drawn;
+};
 
 /** The choices belong to the editor's form, so they are sent with its text. */
 export async function renderTemplatePreview(
   account: Account,
-  { view, links, drawn: { page, failure } }: Preview,
+  { view, links, drawn: { page, failure } }: PreviewPanel,
 ): Promise<Part> {
   if (!account.mayUse("preview_template")) return "";
   const { platform } = view;
@@ -117,7 +121,7 @@ export async function renderTemplatePreview(
   });
 }
 
-async function renderLinks(account: Account, link: string, links: readonly Choice[]) {
+async function renderLinks(account: Account, link: string, links: readonly PreviewLink[]) {
   const isKnown = links.some(({ id }) => id === link);
   const all = isKnown ? links : [{ id: link, name: await nameLink(link, account) }, ...links];
   return html`<div class="field">
@@ -147,24 +151,24 @@ const expired =
   '<!doctype html><meta name="color-scheme" content="light dark">' +
   "<p>This preview has expired. Previews are kept for ten minutes.</p>";
 
-export type TemplateText = { readonly body: string; readonly css: string };
+export type EditedTemplate = { readonly body: string; readonly css: string };
 
 /** Undefined if the form has no such text. */
-export function readTyped(form: Form | undefined): TemplateText | undefined {
+export function readTyped(form: Form | undefined): EditedTemplate | undefined {
   if (form === undefined || !(form.has("body") && form.has("css"))) return undefined;
   const read = (name: string) => form.read(name).replaceAll("\r\n", "\n");
   return { body: read("body"), css: read("css") };
 }
 
 /** Recognizes a text. */
-export function printText({ body, css }: TemplateText): string {
+export function printText({ body, css }: EditedTemplate): string {
   return digestOf([body, css]);
 }
 
 type Version =
-  | { readonly kind: "text"; readonly text: TemplateText }
+  | { readonly kind: "text"; readonly text: EditedTemplate }
   | { readonly kind: "none" }
-  | { readonly kind: "failed"; readonly failure: Failure };
+  | { readonly kind: "failed"; readonly failure: CallError };
 
 /** A version by its id, or `draft`, `live` or `starter`. */
 export async function readVersion({ call }: Account, id: string): Promise<Version> {

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../contract/json.ts";
-import type { Account, Failure } from "../account.ts";
+import type { Account, CallError } from "../account.ts";
 import { act } from "../act.ts";
 import { renderGuard } from "../form-fields.ts";
 import { html, type Html } from "../html.ts";
@@ -13,7 +13,7 @@ import {
   renderList,
   renderPost,
 } from "../parts.ts";
-import type { FieldProblem, ListedVersion } from "../records.ts";
+import type { ShownProblem, ListedVersion } from "../records.ts";
 import { renderTime, writeTime } from "../render-changes.ts";
 import {
   chooseLink,
@@ -26,7 +26,7 @@ import {
   renderTemplatePreview,
   writeView,
   type Drawn,
-  type TemplateText,
+  type EditedTemplate,
 } from "./template-preview.ts";
 
 /** The page of all links: its draft in an editor, a preview, and what was published before. */
@@ -44,14 +44,14 @@ export const templatePage: Page = {
 };
 
 /** A form that did nothing, and is shown again. */
-type Again = {
-  readonly typed?: TemplateText | undefined;
+type FailedEdit = {
+  readonly typed?: EditedTemplate | undefined;
   /** The digest of the draft that was shown. */
   readonly was?: string;
-  readonly failure?: Failure;
+  readonly failure?: CallError;
 };
 
-function readAgain(form: Form | undefined): Again {
+function readAgain(form: Form | undefined): FailedEdit {
   return { typed: readTyped(form), ...(form?.has("was") && { was: form.read("was") }) };
 }
 
@@ -72,7 +72,7 @@ async function submit(visit: Visit, form: Form): Promise<Reply> {
 
 const title = "Page template";
 
-async function show(visit: Visit, again: Again, form?: Form): Promise<Reply> {
+async function show(visit: Visit, again: FailedEdit, form?: Form): Promise<Reply> {
   const { account, kept } = visit;
   const links = await listLinks(account);
   const view = chooseLink(readView(visit.url, form ?? kept), links);
@@ -110,12 +110,12 @@ async function show(visit: Visit, again: Again, form?: Form): Promise<Reply> {
   };
 }
 
-type Source =
-  | { readonly text?: TemplateText; readonly was: string; readonly note?: string }
-  | { readonly failure: Failure };
+type EditorSource =
+  | { readonly text?: EditedTemplate; readonly was: string; readonly note?: string }
+  | { readonly failure: CallError };
 
 /** The text in the editor at first: the draft, or the version that the address names. */
-async function findSource({ account, url }: Visit): Promise<Source> {
+async function findSource({ account, url }: Visit): Promise<EditorSource> {
   const own = account.mayUse("save_template") ? "draft" : "live";
   const draft = await readVersion(account, own);
   if (draft.kind === "failed") return draft;
@@ -147,12 +147,12 @@ function mayWrite({ mayUse }: Account): boolean {
 }
 
 type Editing = {
-  readonly text: TemplateText;
+  readonly text: EditedTemplate;
   readonly was: string;
   /** Whether a person typed the text, and it was not read from a version. */
   readonly isTyped: boolean;
   readonly drawn: Drawn;
-  readonly failure: Failure | undefined;
+  readonly failure: CallError | undefined;
   readonly isKnown: boolean;
 };
 
@@ -202,8 +202,8 @@ const byDefault = html`<button
 
 function describeFindings(
   count: number,
-  failure: Failure | undefined,
-  refused: Failure | undefined,
+  failure: CallError | undefined,
+  refused: CallError | undefined,
 ): string {
   if (count === 0) return refused?.message ?? "";
   const problems = count === 1 ? "one problem" : countThings(count, "problem");
@@ -309,9 +309,9 @@ function renderVersion(visit: Visit, { id, published_at = "", live }: ListedVers
   </li>`;
 }
 
-type Field = keyof TemplateText;
+type EditorField = keyof EditedTemplate;
 
-const fields: Readonly<Record<Field, { readonly label: string; readonly hint: string }>> = {
+const fields: Readonly<Record<EditorField, { readonly label: string; readonly hint: string }>> = {
   body: {
     label: "Body",
     hint: "HTML and Liquid. {% store_buttons %} adds the buttons.",
@@ -320,9 +320,9 @@ const fields: Readonly<Record<Field, { readonly label: string; readonly hint: st
 };
 const fieldNames = ["body", "css"] as const;
 
-type Shown = {
-  readonly text: TemplateText;
-  readonly problems: readonly FieldProblem[];
+type EditorState = {
+  readonly text: EditedTemplate;
+  readonly problems: readonly ShownProblem[];
   /** Whether the problems prevent saving. */
   readonly isRefused: boolean;
   readonly isReadOnly: boolean;
@@ -331,7 +331,7 @@ type Shown = {
 };
 
 /** A text with line numbers that mark the lines with problems. */
-function renderField(name: Field, shown: Shown): Html {
+function renderField(name: EditorField, shown: EditorState): Html {
   const { text, problems, isRefused, isReadOnly, isKnown } = shown;
   const { label, hint } = fields[name];
   const own = problems.filter(({ field }) => field === name);
@@ -362,7 +362,7 @@ function countLines(text: string): number {
 }
 
 /** The line numbers next to a text. Findings link to the numbers of the lines with problems. */
-function renderNumbers(name: Field, count: number, problems: readonly FieldProblem[]): Html {
+function renderNumbers(name: EditorField, count: number, problems: readonly ShownProblem[]): Html {
   const faulty = new Set(problems.map(({ line }) => line));
   const numbers = Array.from({ length: count + spareLines }, (_, index) => {
     const line = index + 1;
@@ -378,18 +378,18 @@ function nameLine(name: string, line: number): string {
 }
 
 /** Each problem links to its line. */
-function renderFindings(heading: string, problems: readonly FieldProblem[], isRefused: boolean) {
+function renderFindings(heading: string, problems: readonly ShownProblem[], isRefused: boolean) {
   return html`<div class="${isRefused ? "fault" : "warning"}">
     <p><strong>${heading}</strong></p>
     ${problems.length > 0 && renderList(problems.map(renderFinding), "findings")}
   </div>`;
 }
 
-function renderFinding({ field = "", line, message }: FieldProblem): Html {
+function renderFinding({ field = "", line, message }: ShownProblem): Html {
   const isPlaced = line !== undefined && Object.hasOwn(fields, field);
   if (!isPlaced) return html`<li>${message}</li>`;
   // `isPlaced` has checked that it is one of the fields.
-  const { label } = fields[field as Field];
+  const { label } = fields[field as EditorField];
   const place = html` data-field="${field}" data-line="${line}"`;
   return html`<li>
     <a href="#${nameLine(field, line)}" ${place}>${label}, line ${line}</a>

@@ -1,6 +1,6 @@
 import type { DeadEvent, ListedWebhook } from "../../admin/webhooks.ts";
 import { webhookEvents } from "../../contract/webhook-events.ts";
-import type { Account, Answer } from "../account.ts";
+import type { Account, ChangeResult } from "../account.ts";
 import { act } from "../act.ts";
 import { splitLines, type Field } from "../form-fields.ts";
 import { html, type Html, type Part } from "../html.ts";
@@ -15,7 +15,7 @@ import {
   renderTable,
   shorten,
   showMissing,
-  type Column,
+  type RowColumn,
 } from "../parts.ts";
 import { readParam } from "../read-address.ts";
 import { createNewPage, showSecret } from "../record-page.ts";
@@ -117,7 +117,7 @@ const late = html`<p class="note">
 
 const mostShown = 100;
 
-function listColumns(account: Account): readonly Column<ListedWebhook>[] {
+function listColumns(account: Account): readonly RowColumn<ListedWebhook>[] {
   return [
     {
       name: "Address",
@@ -193,7 +193,7 @@ function renderButton(visit: Visit, name: string, button: Html, eventId = ""): P
 }
 
 function renderDead(visit: Visit, { dead: count }: ListedWebhook, dead: readonly DeadEvent[]) {
-  const columns: readonly Column<DeadEvent>[] = [
+  const columns: readonly RowColumn<DeadEvent>[] = [
     {
       name: "Event",
       cell: ({ event, fault, attempts }) =>
@@ -230,7 +230,7 @@ function submit(visit: Visit, form: Form): Promise<Reply> {
   const id = readParam(visit.params, "id");
   const back = visit.url.pathname;
   const run = <Result>(
-    work: () => Promise<Answer<Result>>,
+    work: () => Promise<ChangeResult<Result>>,
     done: (result: Result) => Reply | Promise<Reply>,
   ) => act(visit, form, { run: work, back, done, failed: ({ message }) => show(visit, message) });
   switch (form.read("act")) {

@@ -8,7 +8,7 @@ import type { KnownTool, LearnedAccess } from "./learned-access.ts";
 /** What a key may do, endpoint by endpoint, as far as it is known by now. */
 
 /** `since` is when a remote server said so. */
-export type Reading =
+export type AccessState =
   | { readonly state: "granted"; readonly since?: string }
   | {
       readonly state: "denied";
@@ -23,7 +23,7 @@ export type Reading =
 export type Access = {
   /** `project` until more is known of the key. */
   readonly readKind: () => KeyFacts["kind"] | "none";
-  readonly read: (endpoint: Endpoint) => Reading;
+  readonly read: (endpoint: Endpoint) => AccessState;
   /** Whether a remote server's answer could show more than is known without it. */
   readonly isWorthAsking: (endpoint: Endpoint) => boolean;
   /** Whether a remote server's key is used, so that only its answers show what it may do. */
@@ -61,7 +61,7 @@ export function createAccess({ hasKey, scopes, learned, ...options }: AccessOpti
     return kinds.size === 1 && !kinds.has(auth);
   };
 
-  function readLearned(endpoint: Endpoint): Reading {
+  function readLearned(endpoint: Endpoint): AccessState {
     const known = learned.find(endpoint);
     if (known?.state === "denied") return describe(known);
     if (isOtherKind(endpoint)) return denyOtherKind(endpoint);
@@ -121,7 +121,7 @@ function findInvalid(lists: readonly Endpoint[], learned: LearnedAccess): string
   return reasons.every((reason) => readCause(reason) === "key_invalid") ? reasons[0] : undefined;
 }
 
-function describe({ state, reason, at }: KnownTool): Reading {
+function describe({ state, reason, at }: KnownTool): AccessState {
   const since = new Date(at).toISOString();
   if (state === "granted") return { state, since };
   if (state === "denied") return { state, reason: reason ?? "", since };
@@ -131,7 +131,7 @@ function describe({ state, reason, at }: KnownTool): Reading {
 function denyUndeclared(
   { scope, auth }: Endpoint,
   scopes: readonly Scope[] | undefined,
-): Reading | undefined {
+): AccessState | undefined {
   if (scopes === undefined) return undefined;
   // Declared scopes mean that the key is a project's: a master key has none.
   if (auth === "master") return { state: "denied", reason: messages.master_required };
@@ -140,7 +140,7 @@ function denyUndeclared(
   return { state: "denied", reason, isDeclared: true };
 }
 
-function denyOtherKind({ auth }: Endpoint): Reading {
+function denyOtherKind({ auth }: Endpoint): AccessState {
   const reason = auth === "master" ? messages.master_required : messages.project_key_required;
   return { state: "denied", reason };
 }

@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { unauthorized } from "../../contract/problem.ts";
 import { explainEnd, ToolFailure, type FailedCall } from "../results/tool-failure.ts";
-import type { Reading } from "./key-access.ts";
+import type { AccessState } from "./key-access.ts";
 import type { KeyContext } from "./key-context.ts";
 
 type Rights = Pick<KeyContext, "access" | "isActAllowed">;
@@ -35,7 +35,7 @@ export function requireRight(
   if (reading.state === "denied") throw refuseDenied(asked, reading);
 }
 
-type Denied = Reading & { readonly state: "denied" };
+type Denied = AccessState & { readonly state: "denied" };
 
 /** What the deployment would answer is known, or the operator forbids the call: nothing is sent. */
 export function refuseDenied(asked: FailedCall, { reason, isDeclared }: Denied): unknown {

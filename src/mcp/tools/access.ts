@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { mayAskPerson } from "../../contract/approval-rules.ts";
 import type { JsonObject } from "../../contract/json.ts";
-import type { Reading } from "../access/key-access.ts";
+import type { AccessState } from "../access/key-access.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import type { Mode } from "../approval/mode.ts";
 import { dropEmpty } from "../results/present-body.ts";
@@ -53,7 +53,7 @@ function describeAccess(
   const all = tools.map(({ name, readAccess }): ToolAccess => {
     return { name, reason: undefined, since: undefined, ...readAccess(access) };
   });
-  const pick = (state: Reading["state"]) => all.filter((each) => each.state === state);
+  const pick = (state: AccessState["state"]) => all.filter((each) => each.state === state);
   const unknown = pick("unknown");
   const asks = all.filter(({ state, name }) => state !== "denied" && mayAskPerson(name));
   return dropEmpty({
@@ -74,7 +74,7 @@ function describeAccess(
 
 type ToolAccess = {
   readonly name: string;
-  readonly state: Reading["state"];
+  readonly state: AccessState["state"];
   readonly reason: string | undefined;
   readonly since: string | undefined;
 };

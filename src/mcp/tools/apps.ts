@@ -5,7 +5,7 @@ import {
   isWhole,
   pickNamedApps,
   readIdentifier,
-  type App,
+  type ProjectApp,
   type AppMember,
 } from "../../bulk/select/project-apps.ts";
 import { findRegistration, makerFacts } from "../../contract/apps.ts";
@@ -88,10 +88,10 @@ async function settleApp(
 /** People know an app by its name, so the name may replace the bundle id. */
 function pickApp(
   member: AppMember,
-  apps: readonly App[],
+  apps: readonly ProjectApp[],
   choice: JsonObject,
   text: string,
-): App | undefined {
+): ProjectApp | undefined {
   const exact = apps.find((app) => readIdentifier(app) === text);
   if (exact !== undefined || bringsNewApp(choice)) return exact;
   const named = pickNamedApps(apps, text);
@@ -109,7 +109,7 @@ function canRegister(member: AppMember, fields: JsonObject): boolean {
 }
 
 /** The API would only say what is missing, and a model would make that up. */
-function refuseUnregistered(member: AppMember, identifier: string, apps: readonly App[]) {
+function refuseUnregistered(member: AppMember, identifier: string, apps: readonly ProjectApp[]) {
   const { label, key } = appKinds[member];
   const needs = makerFacts[member];
   const registered = apps.map((app) => ({ name: app.name, identifier: readIdentifier(app) }));
@@ -148,7 +148,7 @@ export async function readAppsOf(
 async function listForNames(
   member: AppMember,
   { apps }: Pick<Call, "apps">,
-): Promise<readonly App[]> {
+): Promise<readonly ProjectApp[]> {
   const list = await apps.list(member).catch(() => undefined);
   return list?.rows ?? [];
 }
@@ -186,7 +186,7 @@ function describeLinkApp(
   member: AppMember,
   record: JsonObject,
   changes: JsonObject,
-  apps: readonly App[],
+  apps: readonly ProjectApp[],
 ): LinkApp {
   const id = record[`${member}_id`];
   const before_id = typeof id === "string" ? id : null;
@@ -229,7 +229,7 @@ export async function nameChangedApps(
 }
 
 /** What apps are called, by their ids and identifiers. A name that two apps have is not enough. */
-function nameEach(apps: readonly App[]): ReadonlyMap<string, string> {
+function nameEach(apps: readonly ProjectApp[]): ReadonlyMap<string, string> {
   const called = apps.map(({ name }) => fold((name ?? "").trim()));
   const named = apps.flatMap((app) => {
     const name = (app.name ?? "").trim();

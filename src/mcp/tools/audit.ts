@@ -7,7 +7,7 @@ import { askOwn, asksOwn } from "../../bulk/select/own-filters.ts";
 import {
   appKinds,
   createProjectApps,
-  type App,
+  type ProjectApp,
   type AppMember,
   type ProjectApps,
 } from "../../bulk/select/project-apps.ts";
@@ -140,7 +140,7 @@ async function runAudit(
 async function readApps(
   member: AppMember,
   apps: ProjectApps,
-): Promise<ReadonlyMap<string, App> | string> {
+): Promise<ReadonlyMap<string, ProjectApp> | string> {
   const list = await apps.list(member);
   const { label } = appKinds[member];
   if (list === undefined) return `${label}s: this key cannot read them.`;

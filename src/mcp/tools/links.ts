@@ -2,7 +2,7 @@ import * as z from "zod";
 import { findInList, type FindInput, type FoundPage } from "../../bulk/select/find-in-list.ts";
 import { limitTime } from "../../bulk/select/limit-time.ts";
 import { askOwn, asksOwn } from "../../bulk/select/own-filters.ts";
-import { pickNamedApps, type App, type AppMember } from "../../bulk/select/project-apps.ts";
+import { pickNamedApps, type ProjectApp, type AppMember } from "../../bulk/select/project-apps.ts";
 import { listLinkHosts } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { normalizeId } from "../../contract/fields.ts";
@@ -276,7 +276,7 @@ async function readApp(
   member: AppMember,
   { id, name }: Readonly<Partial<Record<"id" | "name", string | null | undefined>>>,
   { apps }: Call,
-): Promise<App | undefined> {
+): Promise<ProjectApp | undefined> {
   if (isBlank(id) && isBlank(name)) return undefined;
   const { rows = [] } = (await apps.list(member)) ?? {};
   if (!isBlank(id)) return rows.find((app) => app.id === normalizeId(id ?? ""));

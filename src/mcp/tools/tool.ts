@@ -6,7 +6,7 @@ import type { Leaving } from "../../contract/leaving.ts";
 import type { ToolGroup } from "../../contract/resource-kind.ts";
 import type { Report } from "../../contract/watch.ts";
 import type { ChangeAuthor } from "../../state/history.ts";
-import type { Access, Reading } from "../access/key-access.ts";
+import type { Access, AccessState } from "../access/key-access.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import type { ApprovalRequest } from "../approval/question.ts";
 import type { CallProblem } from "../results/call-problem.ts";
@@ -34,7 +34,7 @@ export type Tool = {
   /** Made once, when first asked for: a start that lists no tools makes none. */
   readonly inputSchema: (isTerse: boolean) => JsonObject;
   readonly outputSchema: () => JsonObject;
-  readonly readAccess: (access: Access) => Reading;
+  readonly readAccess: (access: Access) => AccessState;
   /** Throws a ToolFailure that names everything that is wrong with the arguments. */
   readonly check: (given: unknown) => JsonObject;
   readonly run: (args: JsonObject, call: Call) => Promise<JsonObject>;
@@ -159,7 +159,7 @@ export type Addition = {
 export function readAny(endpoints: readonly Endpoint[]): Tool["readAccess"] {
   return (access) => {
     const readings = endpoints.map((endpoint) => access.read(endpoint));
-    const find = (wanted: Reading["state"]) => readings.find(({ state }) => state === wanted);
+    const find = (wanted: AccessState["state"]) => readings.find(({ state }) => state === wanted);
     return find("granted") ?? find("unknown") ?? readings[0] ?? { state: "granted" };
   };
 }

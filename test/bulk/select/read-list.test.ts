@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Asking } from "../../../src/bulk/owner.ts";
+import type { ServerAccess } from "../../../src/bulk/owner.ts";
 import { collectList, readList } from "../../../src/bulk/select/read-list.ts";
 import { links } from "../../../src/contract/links.ts";
 
@@ -11,7 +11,7 @@ type PageAsked = { readonly page: number; readonly limit: number };
 function openList(count: number, largest = 100) {
   const rows = Array.from({ length: count }, (_, index) => ({ id: `row ${index}` }));
   const asked: PageAsked[] = [];
-  const call: Asking["call"] = async (_, input) => {
+  const call: ServerAccess["call"] = async (_, input) => {
     // Only lists are read here.
     const given = input as unknown as PageAsked;
     asked.push(given);

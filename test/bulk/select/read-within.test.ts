@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import type { Asking } from "../../../src/bulk/owner.ts";
+import type { ServerAccess } from "../../../src/bulk/owner.ts";
 import { limitTime } from "../../../src/bulk/select/limit-time.ts";
 import { readWithin } from "../../../src/bulk/select/select-links.ts";
 import type { FilterInput } from "../../../src/contract/filters.ts";
@@ -15,7 +15,7 @@ async function openSlowList(count: number) {
   const clock = createTestClock();
   const read = async (perRequest_ms: number, filters: readonly FilterInput[] = []) => {
     const paths: string[] = [];
-    const call: Asking["call"] = (...asked) => {
+    const call: ServerAccess["call"] = (...asked) => {
       clock.advance(perRequest_ms);
       return planner.owner.call(...asked);
     };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Asking } from "../../../src/bulk/owner.ts";
+import type { ServerAccess } from "../../../src/bulk/owner.ts";
 import { collectList, ListChanging } from "../../../src/bulk/select/read-list.ts";
 import { selectParts } from "../../../src/bulk/select/select-links.ts";
 import type { FilterInput, ListInput } from "../../../src/contract/filters.ts";
@@ -15,14 +15,14 @@ let meanwhile: (pages: number) => Promise<unknown>;
 /** Changes a query as an unusual server would. */
 let twist: (query: ListInput) => ListInput;
 let asked: ListInput[];
-let asking: Asking;
+let asking: ServerAccess;
 
 openForEach(openPlanner, async (opened) => {
   planner = opened;
   meanwhile = () => Promise.resolve();
   twist = (query) => query;
   asked = [];
-  const call: Asking["call"] = async (endpoint, input, signal) => {
+  const call: ServerAccess["call"] = async (endpoint, input, signal) => {
     // Only lists are read here.
     const query = input as ListInput;
     await meanwhile(asked.length);
@@ -111,7 +111,7 @@ describe("a list of links that others change", () => {
   test("is not taken as complete if it never stops changing", async () => {
     await planner.makeMany(330, "p");
     let last: readonly ReadLink[] = [];
-    const watching: Asking = {
+    const watching: ServerAccess = {
       ...asking,
       call: async (endpoint, input, signal) => {
         const answer = await asking.call(endpoint, input, signal);

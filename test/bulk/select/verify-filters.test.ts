@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Asking } from "../../../src/bulk/owner.ts";
+import type { ServerAccess } from "../../../src/bulk/owner.ts";
 import { createMatcher } from "../../../src/bulk/select/match-filter.ts";
 import { collectList } from "../../../src/bulk/select/read-list.ts";
 import { selectParts } from "../../../src/bulk/select/select-links.ts";
@@ -133,7 +133,7 @@ describe("the filter check", () => {
   test("rejects a server that ignores a filter, unless all links match", async () => {
     await fc.assert(
       fc.asyncProperty(filter, async (given) => {
-        const call: Asking["call"] = (endpoint, input, ended) => {
+        const call: ServerAccess["call"] = (endpoint, input, ended) => {
           // Only lists are read here.
           const query = input as ListInput;
           const known = query.filters?.filter((each) => name(each) !== name(given));

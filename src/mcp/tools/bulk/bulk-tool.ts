@@ -6,7 +6,7 @@ import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import type { Job } from "../../../state/jobs.ts";
-import type { Access, Reading } from "../../access/key-access.ts";
+import type { Access, AccessState } from "../../access/key-access.ts";
 import { requireAct } from "../../access/refuse-denied.ts";
 import { advise } from "../../results/advice-by-code.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
@@ -17,7 +17,7 @@ import { readAny, type Call } from "../tool.ts";
 const { links } = contract;
 
 /** Planning needs the right to read, and applying a right to write. */
-export function readWriting(access: Access): Reading {
+export function readWriting(access: Access): AccessState {
   const reading = access.read(links.index);
   const right = readAny([links.create, links.update, links.destroy])(access);
   return reading.state === "denied" || right.state === "granted" ? reading : right;

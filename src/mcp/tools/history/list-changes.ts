@@ -7,7 +7,7 @@ import { findKind } from "../../../contract/resource-kind.ts";
 import { readNamedLink } from "../../../contract/rules/named-link.ts";
 import { isStorable } from "../../../contract/text.ts";
 import type { Change, History } from "../../../state/history.ts";
-import type { Access, Reading } from "../../access/key-access.ts";
+import type { Access, AccessState } from "../../access/key-access.ts";
 import type { KeyContext } from "../../access/key-context.ts";
 import { isRefused } from "../../results/tool-failure.ts";
 import { findTarget } from "../targets.ts";
@@ -104,6 +104,6 @@ function ignoreRefusal(error: unknown): undefined {
 }
 
 /** A key that may not write anything has no changes, and nothing to undo. */
-export function readAnyWrite(access: Access): Reading {
+export function readAnyWrite(access: Access): AccessState {
   return readAny(listEndpoints().filter(({ effect }) => effect !== "read"))(access);
 }
