@@ -19,10 +19,10 @@ import {
   type Tenant,
 } from "./tables.ts";
 
-/** A queued chore, if the app has more links than one transaction should change. */
+/** The queued chore, if the app has more links than one transaction should change. */
 type MoreWork = { readonly chore?: ChoreTable };
 
-/** Stores the apps of one kind. iOS and Android apps differ only in their columns. */
+/** A store for iOS apps or for Android apps, which differ only in their columns. */
 export type AppStore<App, Values> = ReturnType<typeof createAppStore<App, Values, never>>;
 
 type AppColumns<App, Values, Row> = {
@@ -49,7 +49,7 @@ export const androidAppStore = createAppStore<AndroidApp, AndroidAppValues, Tabl
     kind: "android_app",
     identifier: "package_name",
     toApp: ({ id, name, package_name, fingerprints, custom_scheme }) => {
-      // We wrote this column, as the JSON of a list of texts.
+      // We wrote this column as a JSON list of texts.
       const list = JSON.parse(fingerprints) as string[];
       return { id, name, package_name, fingerprints: list, custom_scheme };
     },
@@ -81,7 +81,7 @@ function createAppStore<App, Values, Row>({
 
   return {
     find: (tenant: Tenant, id: string) => findBy(tenant, "id", id),
-    /** Finds an app by bundle ID or package name, which are unique in the project. */
+    /** Finds an app by its bundle ID or package name. Each is unique within a project. */
     findNamed: (tenant: Tenant, name: string) => findBy(tenant, identifier, name),
 
     list: async (tenant: Tenant, query: ListQuery): Promise<ListPage<App>> => {
@@ -106,10 +106,12 @@ function createAppStore<App, Values, Row>({
       return write(tenant, sql`update ${from} set ${sql.join(changes)} where ${which}`);
     },
 
-    /** Puts an app into the bin and detaches its links; undefined if it does not exist. */
+    /** Moves an app to the bin and detaches its links. Returns undefined for an unknown app. */
     remove: (tenant: Tenant, id: string, now: number) => removeApp(tenant, kind, id, now),
 
-    /** Restores an app with its former links; undefined if it is not in the bin. */
+    /**
+     * Restores an app to its former links. Returns undefined if the bin does not contain this app.
+     */
     restore: async (
       tenant: Tenant,
       id: string,
@@ -146,7 +148,9 @@ async function removeApp(
 
 const batches = { attach: attachBatch, detach: detachBatch };
 
-/** Detaches an app from its links or attaches it again. A chore continues if there are many. */
+/**
+ * Attaches an app to its links or detaches it. If it has many links, queues a chore for the rest.
+ */
 async function changeLinks(
   tenant: Tenant,
   kind: AppKindName,
@@ -154,7 +158,7 @@ async function changeLinks(
   act: "attach" | "detach",
 ): Promise<MoreWork> {
   const ofApp = { project_id: tenant.projectId, subject: id };
-  // Stops the opposite chore, so links that it has not reached yet stay as they are.
+  // Cancel the opposite chore, so that links it has not reached yet stay as they are.
   const opposite = act === "attach" ? "detach" : "attach";
   await dropChore(tenant.db, { kind: `${opposite}_${kind}`, ...ofApp });
   if (await batches[act](tenant, kind, id)) return {};
@@ -170,7 +174,7 @@ function insertInto(kind: AppKindName, row: AppCells): RawBuilder<unknown> {
   `;
 }
 
-/** The columns that can be filtered and sorted. Each has a column with folded text. */
+/** Returns the columns for filters and sorting. Each has a second column with case-folded text. */
 function listSearched(kind: AppKindName) {
   const columns: TableColumns = tables[`${kind}s`];
   return Object.entries(columns).filter(([column]) => `${column}_lc` in columns);
@@ -191,7 +195,7 @@ function takeOne<Row>(rows: readonly Row[]): Row {
   return row;
 }
 
-/** Whether one of the project's apps has this custom scheme. */
+/** Checks whether one of the project's apps has this custom scheme. */
 export async function hasAppWithScheme(
   { db, projectId: project_id }: Tenant,
   scheme: string,
@@ -205,16 +209,16 @@ export async function hasAppWithScheme(
   return false;
 }
 
-/** The paths that stay in the browser. */
+/** The link paths that phones open in the browser, because no app can. */
 export type BrowserPaths = {
   readonly paths: readonly string[];
-  /** Whether these are all paths and short paths of links without an app. */
+  /** Whether the list is complete. */
   readonly areAll: boolean;
 };
 
 /**
- * The paths and short paths of the oldest links without an app, then the short paths for their
- * addresses with a query. New links do not displace older ones.
+ * Lists the paths and short paths of links without an app, oldest first. Then follow their further
+ * short paths, which add a query. New links do not displace older ones.
  */
 export async function listBrowserPaths({ db, projectId }: Tenant): Promise<BrowserPaths> {
   // This query reads only an index.

@@ -5,30 +5,30 @@ import { repeatWrite } from "./chores.ts";
 import { dropShortPaths } from "./short-paths.ts";
 import type { BinKind, Tables, Tenant } from "./tables.ts";
 
-/** The bin: deleted links and apps, until they are restored or expire. */
+/** The bin stores deleted links and apps until they are restored or expire. */
 
-/** A deleted row with its columns. */
+/** A row of the bin: a deleted link or app with its columns. */
 export type Deleted<Row> = {
   readonly id: string;
   readonly row: Row;
-  /** Clicks that were counted before the deletion but written later. */
+  /** Clicks that were counted before the deletion but stored after it. */
   readonly clicks: number;
 };
 
-/** The restored resource, or the fields whose values are taken by now. */
+/** The restored resource, or the fields whose values another resource uses by now. */
 export type Restored<Resource> =
   { readonly restored: Resource } | { readonly taken: readonly string[] };
 
 export type BinEntry = Omit<Tables["bin"], "project_id" | "record" | "clicks"> & {
   readonly row: Readonly<Record<string, unknown>>;
-  /** When it will be deleted permanently. */
+  /** The time when this entry will be deleted permanently. */
   readonly until: number;
 };
 
 const kept_ms = limits.bin_days * 24 * 60 * 60 * 1000;
 const batchRows = 1000;
 
-/** Called in the transaction that deletes the row from its table. */
+/** Adds a row to the bin. The same transaction deletes the row from its own table. */
 export async function putInBin(
   { db }: Tenant,
   kind: BinKind,
@@ -52,7 +52,7 @@ export async function findInBin<Row>(
     .where((row) => row.and({ project_id: projectId, kind, id }))
     .where("deleted_at", ">", now - kept_ms)
     .executeTakeFirst();
-  // We wrote the record, from a row of the kind's table.
+  // We wrote this JSON from a row of the same kind.
   return found && { id, row: JSON.parse(found.record) as Row, clicks: found.clicks };
 }
 
@@ -78,11 +78,11 @@ export async function findBinKind(
 type BinPart = {
   readonly offset: number;
   readonly limit: number;
-  /** All kinds if omitted. */
+  /** The kinds to list; all if omitted. */
   readonly kinds?: readonly BinKind[];
 };
 
-/** Lists what can be restored, latest deletion first. */
+/** Lists the entries that can be restored, latest deletion first. */
 export async function listBin(
   tenant: Tenant,
   now: number,
@@ -97,13 +97,13 @@ export async function listBin(
     .limit(limit)
     .execute();
   return entries.map(({ record, ...entry }) => {
-    // We wrote the record, as the JSON of a row.
+    // We wrote this JSON from a row.
     const row = JSON.parse(record) as BinEntry["row"];
     return { ...entry, row, until: entry.deleted_at + kept_ms };
   });
 }
 
-/** Counts the entries, up to `most`. */
+/** Counts the entries, but not beyond `most`. */
 export async function countBin(
   tenant: Tenant,
   now: number,
@@ -125,7 +125,7 @@ function selectKept({ db, projectId }: Tenant, now: number, kinds?: readonly Bin
   return kinds === undefined ? kept : kept.where("kind", "in", kinds);
 }
 
-/** Deletes some expired entries; true if none are left. */
+/** Deletes some expired entries. Returns true if no others are left. */
 async function emptyBatch(tenant: Tenant, upTo: number): Promise<boolean> {
   const { db, projectId } = tenant;
   const { rows } = await sql<Pick<Tables["bin"], "kind" | "id">>`
@@ -142,7 +142,7 @@ async function emptyBatch(tenant: Tenant, upTo: number): Promise<boolean> {
   return rows.length < batchRows;
 }
 
-/** Permanently deletes everything that was deleted up to a time. */
+/** Permanently deletes all entries up to this deletion time. */
 export async function emptyBin(
   store: Pick<Sql<Tables>, "write">,
   projectId: string,
@@ -152,7 +152,7 @@ export async function emptyBin(
   await repeatWrite(store, (db) => emptyBatch({ db, projectId }, upTo), signal);
 }
 
-/** Removes expired entries from the bins of all projects. */
+/** Deletes expired entries from the bins of all projects. */
 export async function dropExpired(
   store: Pick<Sql<Tables>, "db" | "write">,
   now: number,

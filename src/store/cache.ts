@@ -3,7 +3,7 @@ import type { Clock } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
 import type { Tables } from "./tables.ts";
 
-/** Caches: with limited memory, and for values that are valid until the database changes. */
+/** Two caches: one of limited size, and one whose values are valid until the database changes. */
 
 export type Cache<Value> = {
   readonly find: (key: string) => Value | undefined;
@@ -16,12 +16,13 @@ type CacheEntry<Value> = {
 };
 
 /**
- * When the cache is full, it drops the oldest value, unless it was used recently; then it moves to
- * the end. A use only sets a flag, because moving the value would take longer than finding it.
+ * Creates a cache of limited size. A full cache drops its oldest value. If that value was used
+ * recently, it moves to the end instead. Reading only sets a flag, because moving a value takes
+ * longer than finding it.
  */
 export function createCache<Value>(
   limit: number,
-  /** How much of the limit a value takes. */
+  /** Returns how much of the limit a value uses. */
   weigh: (value: Value) => number = () => 1,
 ): Cache<Value> {
   const entries = new Map<string, CacheEntry<Value>>();
@@ -67,22 +68,22 @@ type ChangeSource = Pick<Sql<Tables>, "countWrites" | "readVersion">;
 type FreshCacheOptions<Value> = {
   readonly store: ChangeSource;
   readonly clock: Pick<Clock, "monotonic">;
-  /** How many values are cached. */
+  /** The maximum number of cached values. */
   readonly most: number;
-  /** Reads a value; `before` is the outdated one. Undefined is not cached. */
+  /** Reads the current value. `before` is the outdated value. Undefined results are not cached. */
   readonly read: (key: string, before: Value | undefined) => Awaitable<Value | undefined>;
 };
 
 /**
- * Caches values from the database until anything is written to it. So a value is never older than
- * the last change that this process has seen, whatever it depends on.
+ * Caches values until anything is written to the database. A cached value always includes every
+ * change that this process has seen.
  */
 export function createFreshCache<Value>({ store, clock, most, read }: FreshCacheOptions<Value>) {
   const changes = watchChanges(store, clock);
   const values = createCache<{ readonly epoch: number; readonly value: Value }>(most);
   const reads = new Map<string, Promise<Value | undefined>>();
 
-  /** Requests share a running read, unless something changed after it started. */
+  /** Shares a running read between requests, unless something changed after the read started. */
   function readShared(key: string, epoch: number): Awaitable<Value | undefined> {
     const place = `${epoch} ${key}`;
     const begun = reads.get(place);
@@ -106,12 +107,12 @@ export function createFreshCache<Value>({ store, clock, most, read }: FreshCache
     });
 }
 
-/** How long changes of other processes may stay unnoticed. */
+/** How long a change by another process may remain undetected. */
 const trusted_ms = 20;
 
 /**
- * Detects changes: this process's writes at once, others when the database's version is read again.
- * Requests within a short time share one check, so that a slow database does not get one from each.
+ * Detects changes. Writes by this process are detected at once, others when the database's version
+ * is read again. Requests within a short time share one check, to spare a slow database.
  */
 export function watchChanges(store: ChangeSource, { monotonic }: Pick<Clock, "monotonic">) {
   let epoch = 0;
@@ -127,7 +128,7 @@ export function watchChanges(store: ChangeSource, { monotonic }: Pick<Clock, "mo
   }
 
   return {
-    /** A number that changes after every write. */
+    /** Returns a number that changes after every write. */
     read: (): Awaitable<number> => {
       const [at, writes] = [monotonic(), store.countWrites()];
       if (latest !== undefined && at - latest.at < trusted_ms && writes === latest.writes) {

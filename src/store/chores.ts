@@ -5,14 +5,14 @@ import type { Sql } from "../sql/sql.ts";
 import type { ChoreTable, Db, Tables, Tenant } from "./tables.ts";
 
 /**
- * Long work in short transactions. A transaction queues a chore, which is then done in batches, so
- * that other requests do not wait long. If a process is killed, the next one continues. Two
- * processes can work on the same chore, because every batch starts with what is left.
+ * Chores split long work into short transactions, so that other requests do not wait long. A
+ * transaction queues a chore, which then runs in batches. If the process is killed, another one
+ * continues. Two processes can run the same chore, because each batch looks for remaining work.
  */
 
 type BatchWriter = Pick<Sql<Tables>, "write">;
 
-/** Runs one batch of each kind of chore; true if nothing is left to do. */
+/** The functions that run one batch of each kind of chore. They return true if no work is left. */
 export type ChoreWork = Readonly<
   Record<ChoreTable["kind"], (tenant: Tenant, subject: string) => Promise<boolean>>
 >;
@@ -25,7 +25,7 @@ export async function queueChore(db: Db, chore: ChoreTable): Promise<void> {
   await insert.onConflict((conflict) => conflict.doNothing()).execute();
 }
 
-/** Removes a chore that is done or no longer needed. */
+/** Removes a chore that is finished or no longer needed. */
 export async function dropChore(db: Db, chore: ChoreTable): Promise<void> {
   await db
     .deleteFrom("chores")
@@ -33,14 +33,14 @@ export async function dropChore(db: Db, chore: ChoreTable): Promise<void> {
     .execute();
 }
 
-/** Runs all chores once. A failing chore does not stop the others, and is tried again next time. */
+/** Runs all queued chores. If one fails, the others still run, and the next call retries it. */
 export async function runChores(
   store: Sql<Tables>,
   work: ChoreWork,
   signal: AbortSignal,
   onError: (error: unknown) => void,
 ): Promise<void> {
-  // Outages are not worth a report each time.
+  // Do not report an outage on every run.
   const note = (error: unknown) => {
     if (!(error instanceof StoreBusy)) onError(error);
   };
@@ -57,7 +57,7 @@ export function runChore(
 ): Promise<void> {
   const { kind, project_id: projectId, subject } = chore;
   const runBatch = async (db: Db) => {
-    // Another transaction may have removed it: a restored app keeps its links.
+    // Restoring an app removes the chore that detaches its links.
     const isLast = !(await isQueued(db, chore)) || (await work[kind]({ db, projectId }, subject));
     if (isLast) await dropChore(db, chore);
     return isLast;
@@ -65,7 +65,7 @@ export function runChore(
   return repeatWrite(store, runBatch, signal);
 }
 
-/** Repeats a write that does one batch until it returns true. */
+/** Repeats a write until its batch returns true. */
 export async function repeatWrite(
   { write }: BatchWriter,
   runBatch: (db: Db) => Promise<boolean>,
@@ -85,7 +85,7 @@ async function isQueued(db: Db, chore: ChoreTable): Promise<boolean> {
   return (await queued.executeTakeFirst()) !== undefined;
 }
 
-/** Repeats work with pauses until the returned function is called. */
+/** Repeats work, with pauses, until the caller calls the returned function. */
 export function repeatEvery(
   pause_ms: number,
   setAlarm: SetAlarm,

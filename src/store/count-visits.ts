@@ -13,7 +13,7 @@ import { findTally } from "./projects.ts";
 import type { Db, Tenant } from "./tables.ts";
 import { type NewEvent, queueEvents } from "./webhooks.ts";
 
-/** Adds visits to the counters, and clicks to the links, within the caller's transaction. */
+/** Adds visits to the counters, and clicks to the links, in the caller's transaction. */
 export async function countVisits(
   db: Db,
   unsorted: readonly LinkVisits[],
@@ -25,7 +25,7 @@ export async function countVisits(
     const tenant = { db, projectId };
     const own = visits.filter((visit) => visit.projectId === projectId);
     const tally = await findTally(tenant);
-    // These are the last visits of a deleted project, and no chore would remove them.
+    // The project was just deleted, and no chore would delete counters added now.
     if (tally === undefined) continue;
     await queueEvents(tenant, describeClicks(own), now, tally);
     await addCounters(tenant, own);
@@ -35,7 +35,7 @@ export async function countVisits(
   if (clicked.length > 0) await addClicks(db, clicked);
 }
 
-/** The links with visits from a referring host, by day. */
+/** Lists the links with visits from a referring host, by day. */
 function listReferred(visits: readonly LinkVisits[]): ReadonlyMap<number, readonly string[]> {
   const byDay = new Map<number, Set<string>>();
   for (const { linkId, kinds } of visits) {
@@ -58,9 +58,9 @@ function describeClicks(visits: readonly LinkVisits[]): readonly NewEvent[] {
   });
 }
 
-/** Counts the visits of each link, and of all links together. */
+/** Adds visits to the counters of each link and of the whole project. */
 async function addCounters({ db, projectId }: Tenant, visits: readonly LinkVisits[]) {
-  /** The values of the new rows, by hour and then by dimension. */
+  /** The values of the new rows, first by hour, then by dimension. */
   const hours = new Map<number, Map<Dimension, CounterCell[]>>();
 
   function findRows(hour: number, dimension: Dimension): CounterCell[] {
@@ -124,7 +124,7 @@ function addUpKinds(kinds: LinkVisits["kinds"]): Iterable<ValueCount> {
 type Upsert = ReturnType<typeof prepareUpsert>;
 const upserts = new Map<number, Upsert>();
 
-/** The statement that counts visits in one hour of the day. */
+/** Returns the statement that counts visits in this hour of the day. */
 function findUpsert(hour: number): Upsert {
   const upsert = upserts.get(hour) ?? prepareUpsert(hour);
   upserts.set(hour, upsert);
@@ -155,8 +155,8 @@ type ClickCount = {
 };
 
 /**
- * Adds clicks to their links within the caller's transaction. It also outdates cached counts of
- * lists that filter by clicks. Clicks of a deleted link are kept in the bin until it is restored.
+ * Adds clicks to their links, in the caller's transaction. Cached counts of lists that filter by
+ * clicks become outdated. Clicks of a deleted link are stored in its bin entry.
  */
 export async function addClicks(db: Db, clicks: readonly ClickCount[]): Promise<void> {
   const links = new Set((await addToLinks(db, clicks.flatMap(listValues))).map(({ id }) => id));
@@ -197,19 +197,22 @@ function prepareAdding(
   );
 }
 
-/** Strangers can invent any number of referring hosts, so a day keeps only some of them. */
+/**
+ * Visitors can send any number of invented referring hosts, so only some are stored for each day.
+ */
 
 const mostOfLink = 100;
 const mostOfProject = 1000;
-/** The most that one transaction removes. */
+/** The most hosts that one transaction removes. */
 const mostRemoved = 5000;
 
 /**
- * For one day, each link keeps its hosts with the most visits, and so does the project. So invented
- * hosts of one link do not hide those of other links. The rest is summed up as `other`.
+ * Stores only the most frequent hosts of one day, for each link and for the whole project. Because
+ * of the limit per link, invented hosts of one link cannot displace those of others. All remaining
+ * hosts are counted as `other`.
  */
 async function limitHosts(tenant: Tenant, day: number, linkIds: readonly string[]): Promise<void> {
-  // A link has only hosts that its project has, so on most days links need no check.
+  // Each host of a link is also a host of the project, so most days need no check per link.
   const hosts = await findHostsBeyond(tenant, day, [""], mostOfLink);
   if (hosts.length === 0) return;
   const ofLinks = await findHostsBeyond(tenant, day, linkIds, mostOfLink);

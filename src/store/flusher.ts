@@ -1,16 +1,18 @@
 import type { SetAlarm } from "../contract/clock.ts";
 
-/** Collects changes in memory and writes them a moment later, one write at a time. */
+/** Collects changes in memory and writes them after a short delay, one write at a time. */
 export type Flusher = {
-  /** Writes within the given time, and resolves once that is done. */
+  /** Writes within the given time. The promise resolves once the changes are written. */
   readonly schedule: () => Promise<void>;
   /** Writes as soon as the running write has ended. */
   readonly flush: () => Promise<void>;
-  /** Writes what is left. Nothing can be scheduled later. */
+  /** Writes the remaining changes. Nothing can be scheduled afterwards. */
   readonly close: () => Promise<void>;
 };
 
-/** `write` handles its own errors. Changes during a write are left for the next one. */
+/**
+ * Creates a flusher. `write` handles its own errors. The next write stores changes made meanwhile.
+ */
 export function createFlusher(
   write: () => Promise<void>,
   setAlarm: SetAlarm,

@@ -6,12 +6,12 @@ import type { Sql } from "../sql/sql.ts";
 import type { Db, DeferredVisitTable, Tables, Tenant } from "./tables.ts";
 
 /**
- * Stores visits that an install may follow. Phones and addresses are stored only as keyed hashes,
- * and each row is deleted when its time is over. A used visit stays until then, and at least for a
- * minute: the same install may ask again, and no other install gets it.
+ * Stores link visits, so that an app installed afterwards can open the same link. Phones and IP
+ * addresses are stored only as keyed hashes, and expired rows are deleted. A matched visit stays
+ * stored for at least a minute. The same install can then request it again, but no other can.
  */
 
-/** A row that ends later was written before a clock was set back, and counts as expired. */
+/** Returns the latest valid expiry. Rows beyond it were written before a clock was set back. */
 export function findLatestEnd(now: number): number {
   return now + limits.deferred_visit_ms + mostSkew_ms;
 }
@@ -21,15 +21,15 @@ type VisitExpression = ExpressionBuilder<Tables, "deferred_visits">;
 const isOpen = (now: number) => (row: VisitExpression) =>
   row.between("ends_at", now + 1, findLatestEnd(now));
 
-/** What a page's request reports about its visit, or its script, which reports more. */
+/** A visit as the page's request reports it, or later its script, which reports more. */
 export type RecordedVisit = {
   readonly visit: Omit<DeferredVisitTable, "used_by" | "told">;
   readonly isWhole: boolean;
 };
 
 /**
- * Writes visits. The report of a page's script replaces that of its request, in whichever order
- * they are written. Used visits are not changed. Each visit occurs only once in `noted`.
+ * Writes visits. A report from a page's script replaces the one from the page's request, in either
+ * order. Used visits are not changed. `noted` contains each visit only once.
  */
 export async function writeVisits(db: Db, noted: readonly RecordedVisit[]): Promise<void> {
   for (const isWhole of [false, true]) {
@@ -54,10 +54,10 @@ export async function writeVisits(db: Db, noted: readonly RecordedVisit[]): Prom
   }
 }
 
-/** With more visits from one address, the phones behind it cannot be distinguished. */
+/** With more visits from one IP address, the phones behind it cannot be distinguished. */
 const mostHere = 100;
 
-/** The unused visits from an install's address; none if there are too many. */
+/** Finds the unused visits from an install's IP address. Returns none if there are too many. */
 export async function findVisits(
   tenant: Tenant,
   { address, now }: { readonly address: string; readonly now: number },
@@ -84,7 +84,10 @@ function selectWaiting({ db, projectId }: Tenant, now: number) {
   return visits.where("told", "is", null).where(isOpen(now));
 }
 
-/** The earlier answer to the same install, which may have been lost, with the visit's link. */
+/**
+ * Finds the earlier response to the same install, and the visit's link. The response may have been
+ * lost.
+ */
 export async function findEarlierAnswer(
   { db, projectId }: Tenant,
   usedBy: string,
@@ -105,21 +108,20 @@ export async function findEarlierAnswer(
 type TakeOptions = {
   readonly now: number;
   readonly usedBy: string | undefined;
-  /** The answer to the install, as JSON. */
+  /** The response to the install, as JSON. */
   readonly told: string;
-  /** Whether the app named this very visit. */
+  /** Whether the app named this exact visit. */
   readonly isNamed: boolean;
 };
 
-/** How long an app may ask again after it got no answer, even if the visit has expired. */
+/** How long an app can repeat its request without a new match, even if the visit has expired. */
 const askedAgain_ms = 60_000;
 
 /**
- * Uses up a visit, and visits of the same link that look the same, because they may come from the
- * same phone. If the app named the visit, the others may come from other phones and stay. Of
- * several callers, in all processes, only one gets true. It is false if the install used another
- * visit meanwhile: otherwise the second of two simultaneous requests would take another person's
- * visit.
+ * Marks a visit as used, together with identical visits of the same link. Those may come from the
+ * same phone, unless the app named the exact visit. Only one of several concurrent callers gets
+ * true, even across processes. Returns false if the install already used another visit. Otherwise
+ * two simultaneous requests of one install could use up another person's visit.
  */
 export async function takeVisit(
   { db, projectId }: Tenant,
@@ -141,7 +143,7 @@ export async function takeVisit(
   if (numUpdatedRows === 0n) return false;
   if (isNamed) return true;
   const alike = use.where("link_id", "=", link_id).where("whole", "=", whole);
-  // The address is part of the whole mark, and has an index that finds the few rows.
+  // The hash `whole` includes the IP address. The condition is here for the index on `address`.
   await alike.where("address", "=", address).execute();
   return true;
 }
@@ -161,7 +163,7 @@ export async function dropEndedVisits(
 const key_bytes = 32;
 const keyName = "deferred visits";
 
-/** The key for hashing visits. The first process creates it. */
+/** Returns the key for hashing visits. The first process creates this key. */
 export async function readSealKey(
   { db, write }: Pick<Sql<Tables>, "db" | "write">,
   random: Random,
@@ -172,7 +174,7 @@ export async function readSealKey(
     const value = Buffer.from(random.bytes(key_bytes)).toString("base64url");
     const insert = own.insertInto("store_secrets").values({ name: keyName, value });
     await insert.onConflict((conflict) => conflict.doNothing()).execute();
-    // Another process may have created it first.
+    // Another process may have created the key first.
     return (await findSealKey(own)) ?? value;
   });
 }

@@ -6,9 +6,9 @@ import { toProject, type ProjectRecord } from "./projects.ts";
 import type { Db, ProjectTable, RequestCountTable, Tables, Tenant } from "./tables.ts";
 
 /**
- * API keys, and the client keys that SDKs in apps send. Everyone with an app can read its client
- * key, so client keys have their own table, where no API key is looked up. Only the SHA-256 hash of
- * a token is stored.
+ * Stores API keys, and client keys, which SDKs in apps send. Anyone with the app can read its
+ * client key. Client keys have a table of their own, so they can never be used as API keys. Only
+ * the SHA-256 hash of a token is stored.
  */
 
 export type Key = {
@@ -24,7 +24,7 @@ export type Key = {
 
 export type NewKey = Omit<Key, "last_used_at"> & { readonly token_hash: string };
 
-/** A key with its project, as the first checks of a request need them. */
+/** A key with its project, for the first checks of a request. */
 export type KeyHolder = {
   readonly key_id: string;
   readonly token_hash: string;
@@ -55,7 +55,7 @@ export function findKeyHolderById(db: Db, id: string): Awaitable<KeyHolder | und
 function readHolder(row: Awaited<ReturnType<typeof selectHolder>>): KeyHolder | undefined {
   if (row === undefined) return undefined;
   const { key_id, token_hash, scopes, role, ...joined } = row;
-  // If the id is set, the joined columns are those of a whole project.
+  // If the id is set, the joined columns contain a whole project.
   const project = joined.id === null ? null : toProject(joined as ProjectTable);
   return { key_id, token_hash, scopes: readScopes(scopes), role, project };
 }
@@ -77,7 +77,7 @@ export async function listKeys(db: Db, projectId?: string): Promise<readonly Key
   return rows.map((row) => ({ ...row, scopes: readScopes(row.scopes) }));
 }
 
-/** Keeps a later time that another process may have written. */
+/** Records when keys were used, unless another process has already written a later time. */
 export async function noteKeyUses(db: Db, uses: ReadonlyMap<string, number>): Promise<void> {
   // Sorted by id, so that two processes never deadlock.
   for (const [id, at] of [...uses].toSorted(([one], [other]) => (one < other ? -1 : 1))) {
@@ -90,13 +90,13 @@ export async function noteKeyUses(db: Db, uses: ReadonlyMap<string, number>): Pr
   }
 }
 
-/** Permanently revokes a key; false if it does not exist. */
+/** Permanently revokes a key. Returns false for an unknown key. */
 export async function deleteKey(db: Db, id: string): Promise<boolean> {
   const deleted = db.deleteFrom("api_keys").where("id", "=", id);
   return (await deleted.executeTakeFirst()).numDeletedRows === 1n;
 }
 
-/** We wrote this column, as the JSON of checked scopes. */
+/** Parses a column that we wrote as JSON of checked scopes. */
 function readScopes(json: string): readonly Scope[] {
   return JSON.parse(json) as Scope[];
 }
@@ -138,14 +138,16 @@ export function listClientKeys(db: Db, projectId?: string): Promise<readonly Cli
     .execute();
 }
 
-/** Permanently revokes a client key; false if the project has none with this id. */
+/**
+ * Permanently revokes a client key. Returns false if the project has no client key with this id.
+ */
 export async function deleteClientKey({ db, projectId }: Tenant, id: string): Promise<boolean> {
   const ofProject = db.deleteFrom("client_keys").where("project_id", "=", projectId);
   return (await ofProject.where("id", "=", id).executeTakeFirst()).numDeletedRows === 1n;
 }
 
 /**
- * Saves what this process has counted against shared rate limits. Each process has its own rows, so
+ * Stores this process's request counts for shared rate limits. Each process has its own rows, so
  * two processes never write the same row.
  */
 export async function writeCounts(
@@ -166,7 +168,7 @@ export async function writeCounts(
   await write(insert);
 }
 
-/** The counts of other processes in windows that end after this time. */
+/** Reads the counts of other processes, for windows that end after this time. */
 export function readOtherCounts(
   db: Db,
   names: readonly string[],
@@ -176,7 +178,7 @@ export function readOtherCounts(
   return others.where("process", "<>", process).where("ends_at", ">", now).execute();
 }
 
-/** A row that ends after `latest` was written before a clock was set back. */
+/** Deletes expired counts, and rows written before a clock was set back. */
 export async function dropEndedCounts(
   { write }: Pick<Sql<Tables>, "write">,
   now: number,

@@ -26,16 +26,17 @@ import { readTally, type Tally } from "./projects.ts";
 import type { AppKindName, IndexedColumn, LinkTable, Tables, Tenant } from "./tables.ts";
 import { matchContains, wholeIndex } from "./trigram-index.ts";
 
-/** Lists of links: their columns for filters and sorting, and how they are read and counted. */
+/** Lists and counts links, and defines the columns for filtering and sorting them. */
 
-/** How lists are read, and the cached counts of filtered lists. */
+/** The cached counts of filtered lists, and the function for slow queries. */
 type Lists = {
   readonly counts: Cache<number>;
   readonly readLong: Sql<Tables>["readLong"];
 };
 
 /**
- * Lists that an index answers are read at once. Others are long reads, which do not delay visitors.
+ * Lists links. Queries that an index can answer run at once. Slower queries use `readLong`, so that
+ * they do not delay visitors.
  */
 export async function listLinks(
   tenant: Tenant,
@@ -54,10 +55,10 @@ export async function listLinks(
 
 /** Reading or skipping this many rows takes only a few milliseconds. */
 const few = 2000;
-/** Fields whose values are unique in a project. */
+/** Fields whose values are unique within a project. */
 const unique: ReadonlySet<string> = new Set(["path", "shortened_path", addressField]);
 
-/** Whether reading a list is fast, whatever its links contain. */
+/** Checks whether reading this list is fast, whatever its links contain. */
 function isQuickList({ filters, sorts, ...page }: ListQuery, links: number): boolean {
   if (links <= few) return true;
   const [filter, ...others] = filters;
@@ -81,7 +82,7 @@ async function readLinks(
   const indexed = describeLinks(tenant, filters, tally.indexed_to === wholeIndex);
   const isWhole = filters.length === 0;
   const count = isWhole ? tally.links : await countFiltered(tenant, counts, indexed, query, tally);
-  // A page in index order compares each row itself, because an index of texts would collect all
+  // To read a page in index order, filter each row. The trigram index would first collect all
   // matches.
   const source =
     isWhole || areCollected(query, count) ? indexed : describeLinks(tenant, filters, false);
@@ -89,7 +90,7 @@ async function readLinks(
   return { items: items.map(toLink), meta };
 }
 
-/** Counts are cached until the next write to the project, by any process. */
+/** Counts matching links. The count is cached until any process writes to the project. */
 async function countFiltered(
   { db, projectId }: Tenant,
   counts: Lists["counts"],
@@ -105,7 +106,7 @@ async function countFiltered(
   return count;
 }
 
-/** The links of a project as a list, with or without the trigram index of its texts. */
+/** Describes a project's links as a list, with or without the trigram index on its texts. */
 function describeLinks(tenant: Tenant, filters: readonly Filter[], isIndexed: boolean): ListSource {
   const { db, projectId } = tenant;
   const text = (column: IndexedColumn, isNullable = true): TextColumn => ({
@@ -154,7 +155,7 @@ function describeAppText(projectId: string, app: AppKindName, field: string): Ap
   };
 }
 
-/** An app without a name is found by its identifier. */
+/** Returns the column for an app's name, or its identifier if the app has no name. */
 function describeAppName(projectId: string, app: AppKindName, identifier: string): AppColumn {
   const text = { column: "name", folded: "name_lc", isNullable: true };
   const named = describeAppText(projectId, app, identifier);
@@ -163,9 +164,9 @@ function describeAppName(projectId: string, app: AppKindName, identifier: string
 
 /** Conditions that select the counters of links in statistics. */
 export type LinkScope = {
-  /** For one sum of all these links. */
+  /** Selects the counters for one sum of all these links. */
   readonly together: RawBuilder<SqlBool>;
-  /** For one sum per link. */
+  /** Selects the counters for one sum per link. */
   readonly apart: RawBuilder<SqlBool>;
 };
 
@@ -181,10 +182,10 @@ export function chooseLinks(ids: readonly string[]): LinkScope {
   return { together: areTheirs, apart: areTheirs };
 }
 
-/** The counters of this many links are looked up one by one; for more, a scan is faster. */
+/** Up to this many links, looking up each link's counters is faster than a scan. */
 const mostLookedUp = 100;
 
-/** Selects the matching links and counts them. With an id, only that link can match. */
+/** Selects and counts the matching links. With an id, only that link can match. */
 export async function matchLinks(
   tenant: Tenant,
   filters: readonly Filter[],
@@ -199,7 +200,7 @@ export async function matchLinks(
   const counted = await sql<{ readonly count: number }>`
     select count(*) as count from (${matching}) as matching
   `.execute(tenant.db);
-  // An expression, so that no database looks up each of very many links for each hour.
+  // The expression prevents the index on link ids, so that the database does not look up each link.
   const areTheirs = sql<SqlBool>`link_id || '' in (${matching})`;
   return { together: areTheirs, apart: areTheirs, count: counted.rows[0]?.count ?? 0 };
 }

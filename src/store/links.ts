@@ -17,7 +17,7 @@ import {
 import { indexLink, unindexLink } from "./trigram-index.ts";
 import { queueEvents, type NewEvent } from "./webhooks.ts";
 
-/** Reads, writes, deletes and restores links with their addresses, and detaches apps. */
+/** Reads, writes, deletes and restores links with their paths, and detaches apps from links. */
 
 /** The values of a new link. */
 export type NewLink = LinkValues & {
@@ -42,8 +42,8 @@ export function findLink({ db, projectId }: Tenant, id: string): Awaitable<Link 
 }
 
 /**
- * Takes an address of the project for a link; false if it is taken. Inserts without checking first,
- * because only one of two concurrent inserts succeeds.
+ * Claims a path for a link. Returns false if another link has this path. Inserts without checking
+ * first, because only one of two concurrent inserts succeeds.
  */
 export async function claimAddress(
   { db, projectId }: Tenant,
@@ -58,7 +58,7 @@ export async function claimAddress(
   return (await inserted.executeTakeFirst()) !== undefined;
 }
 
-/** Inserts a link. Its addresses must have been claimed before. */
+/** Inserts a link. The caller must have claimed the link's paths. */
 export async function insertLink(tenant: Tenant, link: NewLink): Promise<Link> {
   const { now, ...values } = link;
   const tally = await tallyWrite(tenant, 1);
@@ -84,7 +84,7 @@ export async function insertLink(tenant: Tenant, link: NewLink): Promise<Link> {
   return inserted;
 }
 
-/** Changes a link and releases its old path. A new path must have been claimed before. */
+/** Changes a link and releases its old path. The caller must have claimed the new path. */
 export async function updateLink(
   tenant: Tenant,
   before: Link,
@@ -104,7 +104,7 @@ export async function updateLink(
       ...foldTexts("links", changes),
       enable_forced_redirect: toFlag(changes.enable_forced_redirect),
       ios_deferred_deep_linking_enabled: toFlag(changes.ios_deferred_deep_linking_enabled),
-      // The app was chosen again, so restoring a deleted app does not put it back on this link.
+      // The user chose the app again, so restoring a deleted app must not replace that choice.
       former_ios_app_id: changes.ios_app_id === undefined ? undefined : null,
       former_android_app_id: changes.android_app_id === undefined ? undefined : null,
       updated_at: now,
@@ -122,7 +122,7 @@ export async function updateLink(
   return link;
 }
 
-/** No event if only clicks have changed, because those have their own event. */
+/** Returns no event if only the clicks have changed, because clicks have their own event. */
 function describeUpdate(before: Link, link: Link): readonly NewEvent[] {
   const changed = Object.entries(before).filter(([field, value]) => {
     return field !== "clicks" && link[field] !== value;
@@ -131,7 +131,7 @@ function describeUpdate(before: Link, link: Link): readonly NewEvent[] {
   return changed.length === 0 ? [] : [{ event: "link.updated", data }];
 }
 
-/** Puts a link into the bin and frees its addresses; false if it does not exist. */
+/** Moves a link to the bin and releases its paths. Returns false for an unknown link. */
 export async function deleteLink(tenant: Tenant, id: string, now: number): Promise<boolean> {
   const { db, projectId } = tenant;
   const query = db.selectFrom("links").selectAll().where("project_id", "=", projectId);
@@ -156,7 +156,7 @@ async function releaseAddresses(
   `.execute(db);
 }
 
-/** All addresses of a link: its path, its short path, and further short paths. */
+/** Selects all paths of a link: its path, its short path and further short paths. */
 function selectAddresses(
   { projectId }: Tenant,
   { id, path, shortened_path }: Pick<LinkTable, "id" | "path" | "shortened_path">,
@@ -167,7 +167,9 @@ function selectAddresses(
   `;
 }
 
-/** The paths of the existing links among these; null for a link without a path. */
+/**
+ * Returns the paths of these links. Deleted links are omitted; null means a link without a path.
+ */
 export async function readPaths(
   { db, projectId }: Tenant,
   ids: readonly string[],
@@ -182,24 +184,24 @@ export async function readPaths(
   return new Map(rows.map(({ id, path }) => [id, path]));
 }
 
-/** A link as visited at one of its addresses. */
+/** The link that a visitor requested, with the query of the requested path. */
 export type VisitedAt = {
   readonly link: Link;
-  /** The query that its short path adds to a visit; usually empty. */
+  /** The query that the short path adds to the visit; usually empty. */
   readonly query: string;
 };
 
-/** Finds the link for a visit of a path. */
+/** Finds the link that a visitor's path opens. */
 export async function findVisited(tenant: Tenant, path: string): Promise<VisitedAt | undefined> {
   const link = await findLinkAt(tenant, path);
   if (link === undefined) return undefined;
-  // Every other path of a link has a query, which the visit adds.
+  // Each other path of a link has a query, which is added to the visit.
   const isOwnPath = path === link.path || path === link.shortened_path;
   const query = isOwnPath ? "" : await findQueryOf(tenant, { linkId: link.id, path });
   return { link, query };
 }
 
-/** The link with this path or short path. */
+/** Finds the link with this path or short path. */
 export function findLinkAt(
   { db, projectId }: Tenant,
   address: string,
@@ -220,10 +222,10 @@ const selectAt = prepareQuery((db) =>
     .where("addresses.address", "=", ""),
 );
 
-/** A deleted link's row, without the columns that identify its place in the table. */
+/** A deleted link's row, without the columns that identify it in its table. */
 export type DeletedLink = Deleted<Omit<LinkTable, "project_id" | "rowkey">>;
 
-/** Restores a link from the bin, with its addresses. */
+/** Restores a link from the bin, with its paths. */
 export async function restoreLink(
   tenant: Tenant,
   { id, row, clicks }: DeletedLink,
@@ -253,7 +255,7 @@ export async function restoreLink(
   return { restored };
 }
 
-/** Claims all addresses of a link, or none: then returns the fields whose addresses are taken. */
+/** Claims all paths of a link. If any path is taken, claims none and returns the taken fields. */
 async function claimAddresses(
   tenant: Tenant,
   link: DeletedLink["row"],
@@ -274,7 +276,7 @@ async function claimAddresses(
   return [...(isTaken ? ["path"] : []), ...(isShortTaken ? ["shortened_path"] : [])];
 }
 
-/** The app that the link had. If it was deleted as well, it becomes the former app. */
+/** Finds the app that the link had. A deleted app becomes the link's former app. */
 async function findAppOf({ db, projectId }: Tenant, kind: AppKindName, row: DeletedLink["row"]) {
   const appId = row[`${kind}_id`] ?? row[`former_${kind}_id`];
   const app = await db
@@ -288,7 +290,7 @@ async function findAppOf({ db, projectId }: Tenant, kind: AppKindName, row: Dele
 
 const batchRows = 1000;
 
-/** Detaches some links of a deleted app; true if none are left. */
+/** Detaches a deleted app from some of its links. Returns true if no others are left. */
 export async function detachBatch(
   tenant: Tenant,
   kind: AppKindName,
@@ -303,8 +305,8 @@ export async function detachBatch(
 }
 
 /**
- * Attaches a restored app to some of its former links that have no other app now; true if none are
- * left.
+ * Attaches a restored app to some of its former links, unless they have another app by now. Returns
+ * true if no others are left.
  */
 export async function attachBatch(
   tenant: Tenant,
@@ -323,7 +325,7 @@ export async function attachBatch(
 type BulkChange = {
   readonly changes: ReturnType<typeof sql>;
   readonly which: ReturnType<typeof sql>;
-  /** Computes the link as it was before. */
+  /** Returns the link as it was before the change. */
   readonly putBack: (link: Link) => Link;
 };
 
@@ -352,7 +354,7 @@ async function changeLinks(
   return rows.length < batchRows;
 }
 
-/** The columns that callers see, in the order of the API's specification. */
+/** The columns that callers can see, in the order of the API's specification. */
 export const shownColumns = [
   "id",
   "name",
@@ -381,12 +383,12 @@ const flags: ReadonlySet<string> = new Set([
   "ios_deferred_deep_linking_enabled",
 ] satisfies readonly (keyof ShownLink)[]);
 
-/** Takes a whole row or its visible columns. */
+/** Converts a row, or its visible columns, to a link. */
 export function toLink(row: ShownLink): Link {
   const link: Record<string, unknown> = {};
   for (const column of shownColumns) {
     link[column] = flags.has(column) ? row[column] === 1 : row[column];
   }
-  // Columns and fields have the same names, and only flags are stored in another type.
+  // Columns and fields have the same names. Only flags have another type in the database.
   return link as Link;
 }

@@ -13,8 +13,8 @@ import { readEngine } from "../sql/open-kysely.ts";
 import type { Db } from "./tables.ts";
 
 /**
- * Turns list queries into SQL: filters, sorting and pages. Column names come from our own code, and
- * values are always bound as parameters.
+ * Converts list queries to SQL: filters, sorting and pages. Column names come from our own code,
+ * and values are always bound as parameters.
  */
 
 export type ListPage<Item> = { readonly items: readonly Item[]; readonly meta: Meta };
@@ -24,15 +24,15 @@ export type ListSource = {
   /** The columns to read; all if omitted. */
   readonly shown?: readonly string[];
   readonly columns: ListColumns;
-  /** Selects the rows that belong to the list before filtering: the project's. */
+  /** The condition that selects all rows of the project, before filters. */
   readonly ownRows: RawBuilder<SqlBool>;
-  /** A filter has an index that is faster than the index of the project's rows. */
+  /** Whether a filter has an index that is faster than the index of the project's rows. */
   readonly hasQuickFilter?: boolean;
 };
 
 /**
- * Up to this many matching rows are collected with the filters' index and then sorted. If more rows
- * match, the page is read in index order, because the next match is never far.
+ * Up to this many matching rows are collected with the filter's index and then sorted. If more rows
+ * match, reading in index order is faster, because the next match is never far.
  */
 const mostCollected = 10_000;
 
@@ -50,7 +50,7 @@ export async function countRows(db: Db, source: ListSource, query: ListQuery): P
   return rows[0]?.total ?? 0;
 }
 
-/** Reads one page. The number of matching rows is already known. */
+/** Reads one page. The caller has already counted the matching rows. */
 export async function readPage<Row>(
   db: Db,
   source: ListSource,
@@ -61,7 +61,7 @@ export async function readPage<Row>(
   if (meta.from === 0) return { items: [], meta };
   const table = sql.table(source.table);
   const order = sortsToSql(query.sorts, source.columns);
-  // Ids first, because skipping and sorting whole rows costs many times more.
+  // Select ids first, because skipping and sorting whole rows takes many times longer.
   const { rows } = await sql<Row>`
     with matching as ${selectMatching(source, query, areCollected(query, count))},
     page as materialized (
@@ -91,14 +91,14 @@ function selectMatching(
   return isCollected ? sql`materialized ${matching}` : sql`not materialized ${matching}`;
 }
 
-/** The condition for rows of the list that match the filters. */
+/** Returns the condition for rows that belong to the list and match the filters. */
 export function matchesToSql(source: ListSource, query: ListQuery): RawBuilder<SqlBool> {
   const { columns, ownRows, hasQuickFilter = false } = source;
   const own = hasQuickFilter ? withoutIndex(ownRows) : ownRows;
   return sql<SqlBool>`${own} and ${filtersToSql(query.filters, columns)}`;
 }
 
-/** The same condition, written so that neither database uses an index for it. */
+/** Rewrites a condition so that neither database uses an index for it. */
 function withoutIndex(condition: RawBuilder<SqlBool>): RawBuilder<SqlBool> {
   return sql<SqlBool>`(${condition}) is true`;
 }
@@ -109,25 +109,25 @@ function writeColumns({ shown }: ListSource): RawBuilder<unknown> {
 
 export type TextColumn = {
   readonly column: string;
-  /** The column with folded text, which is indexed. */
+  /** The column with case-folded text, which is indexed. */
   readonly folded: string;
   readonly isNullable: boolean;
-  /** Finds a text inside this column with the trigram index; undefined if the index cannot. */
+  /** Searches the column's text with the trigram index. Undefined if that index cannot. */
   readonly contains?: (folded: string) => RawBuilder<SqlBool> | undefined;
-  /** The column has no other index. */
+  /** Whether the column has no index for sorting. */
   readonly isUnsorted?: true;
 };
-/** A field of the app that the row refers to. */
+/** A field of the app that belongs to the row. */
 export type AppColumn = {
   readonly app: { readonly table: string; readonly projectId: string };
   readonly key: string;
   readonly text: TextColumn;
-  /** Used if the app has no text in that column. */
+  /** Replaces the app's column if it is null. */
   readonly otherwise?: TextColumn;
 };
-/** All paths of a project's links, which are in another table. */
+/** All paths of a project's links. They are stored in another table. */
 type AddressColumn = { readonly addressesOf: string };
-/** A column of numbers or times, and the text by which `cont` and `start` compare it. */
+/** A column of numbers or times, and its text form for `cont` and `start`. */
 type PlainColumn = { readonly column: string; readonly text: RawBuilder<string> };
 type ListColumn = TextColumn | AppColumn | AddressColumn | PlainColumn;
 export type ListColumns = Readonly<Record<string, ListColumn>>;
@@ -136,7 +136,7 @@ type Expression = RawBuilder<SqlBool>;
 
 const nothing = sql<SqlBool>`1 = 0`;
 
-/** All filters must match. Without filters, everything matches. */
+/** Joins filters with AND. Without filters, every row matches. */
 function filtersToSql(filters: readonly Filter[], columns: ListColumns): Expression {
   const parts = filters.map(({ join, tests }) => {
     const alternatives = tests.map((test) => testToSql(test, columns));
@@ -146,8 +146,8 @@ function filtersToSql(filters: readonly Filter[], columns: ListColumns): Express
 }
 
 /**
- * Time and id break ties, in the direction of the last key. So every order is total and matches an
- * index.
+ * Sorts by the given keys, then by time and id in the direction of the last key. Every order is
+ * then unambiguous and matches an index.
  */
 function sortsToSql(sorts: readonly Sort[], columns: ListColumns): RawBuilder<unknown> {
   const keys = findSortKeys(sorts, columns);
@@ -156,7 +156,7 @@ function sortsToSql(sorts: readonly Sort[], columns: ListColumns): RawBuilder<un
   return sql.join(parts, sql`, `);
 }
 
-/** The columns that the order depends on. */
+/** Returns the columns that the sort order needs. */
 function sortColumnsToSql(sorts: readonly Sort[], columns: ListColumns): RawBuilder<unknown> {
   const names = findSortKeys(sorts, columns).map(({ column }) =>
     "app" in column ? column.key : "folded" in column ? column.folded : column.column,
@@ -190,7 +190,7 @@ function sortKey(
     : sql`${sql.ref(column.folded)} ${direction}`;
 }
 
-/** Whether an index of texts or addresses finds every match of this filter. */
+/** Checks whether an index of texts or paths finds every match of this filter. */
 export function isQuickFilter({ join, tests }: Filter, columns: ListColumns): boolean {
   const isQuick = (test: Test) => {
     const column = columns[test.field];
@@ -201,7 +201,7 @@ export function isQuickFilter({ join, tests }: Filter, columns: ListColumns): bo
   return join === "or" ? tests.every(isQuick) : tests.some(isQuick);
 }
 
-/** Finds possible matches with the trigram index; undefined if it cannot. */
+/** Finds possible matches with the trigram index. Returns undefined if that index cannot. */
 function findInside({ condition, value }: Test, column: TextColumn): Expression | undefined {
   const isServed = condition === "cont" || column.isUnsorted === true;
   if (!isServed || column.contains === undefined) return undefined;
@@ -225,7 +225,7 @@ function testToSql(test: Test, columns: ListColumns): Expression {
   return plainTestToSql(test, sql.ref(column.column));
 }
 
-/** Compares a number or time as text, independent of the database's sort order of texts. */
+/** Compares a number or time as text, whatever the database's collation is. */
 function printedTestToSql({ condition, value }: Test, { text }: PlainColumn): Expression {
   if (typeof value !== "string") return nothing;
   const folded = fold(value);
@@ -235,7 +235,7 @@ function printedTestToSql({ condition, value }: Test, { text }: PlainColumn): Ex
 
 function appTestToSql(test: Test, column: AppColumn): Expression {
   const key = sql.ref(column.key);
-  // An app always has its identifier, so the link lacks the field exactly if it has no app.
+  // Every app has an identifier, so this field is null only for links without an app.
   if (test.condition === "null" || test.condition === "present") {
     return plainTestToSql(test, key);
   }
@@ -243,7 +243,7 @@ function appTestToSql(test: Test, column: AppColumn): Expression {
     select id from ${sql.table(column.app.table)}
     where project_id = ${column.app.projectId} and ${appTextToSql(test, column)}
   `;
-  // The identifier is unique. With a single value, the index on (app, created_at) also sorts.
+  // Identifiers are unique. For a single value, the index on (app, created_at) also sorts.
   return test.condition === "eq" && column.otherwise === undefined
     ? sql<SqlBool>`${key} = (${found})`
     : sql<SqlBool>`${key} in (${found})`;
@@ -286,7 +286,7 @@ function compareText(test: Test, column: TextColumn): Expression {
     return column.contains?.(fold(value)) ?? likeContains(folded, fold(value));
   }
   if (condition === "start" && typeof value === "string") return startsWith(folded, fold(value));
-  // A text and its folded form are null together, and indexes are on the folded form.
+  // A text and its case-folded form are always null together. The indexes are on the second.
   if (condition === "null" || condition === "present") return plainTestToSql(test, folded);
   return plainTestToSql(test, raw);
 }
@@ -303,7 +303,7 @@ function plainTestToSql({ condition, value }: Test, raw: RawBuilder<unknown>): E
       return values.length === 0 ? nothing : sql<SqlBool>`${raw} in (${sql.join(values)})`;
     }
     case "not_eq":
-      // A value that could not be read differs from every stored value.
+      // A value that could not be parsed differs from every stored value.
       return value === null ? sql<SqlBool>`${raw} is not null` : sql<SqlBool>`${raw} <> ${value}`;
     case "eq":
       return value === null ? nothing : sql<SqlBool>`${raw} = ${value}`;
@@ -325,7 +325,7 @@ function likeContains(folded: RawBuilder<unknown>, text: string): Expression {
   return sql<SqlBool>`${folded} like ${pattern} escape '\\'`;
 }
 
-/** A range, because LIKE does not use the index. */
+/** Compares with a range, because LIKE does not use the index. */
 function startsWith(folded: RawBuilder<unknown>, text: string): Expression {
   const end = findNextText(text);
   return end === undefined
@@ -333,7 +333,7 @@ function startsWith(folded: RawBuilder<unknown>, text: string): Expression {
     : sql<SqlBool>`(${folded} >= ${text} and ${folded} < ${end})`;
 }
 
-/** The first text after all texts that start with `text`, by code point. */
+/** Returns the first text that sorts after all texts with this prefix, by code point. */
 function findNextText(text: string): string | undefined {
   const points = Array.from(text);
   while (points.length > 0) {
@@ -350,7 +350,7 @@ export function describeNumber(column: string): PlainColumn {
   return { column, text: sql<string>`cast(${sql.ref(column)} as text)` };
 }
 
-/** Compares a time as the API writes it, in lower case: `2026-01-16t00:00:00.000z`. */
+/** Compares a time as the API formats it, in lower case: `2026-01-16t00:00:00.000z`. */
 export function describeTime(db: Db, column: string): PlainColumn {
   return { column, text: timeWriters[readEngine(db)](sql.ref(column)) };
 }

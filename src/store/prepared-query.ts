@@ -6,8 +6,8 @@ import type { Engine } from "../sql/sql.ts";
 import type { Db } from "./tables.ts";
 
 /**
- * Prepares frequent queries once and runs them with different values, because building a query
- * takes longer than running it.
+ * Builds frequent queries once and runs them with different values, because building a query takes
+ * longer than running it.
  */
 
 type QueryValues = readonly (string | number | null)[];
@@ -20,7 +20,7 @@ export function prepareQuery<Row>(
   return (db, values) => andThen(select(db, values), readFirst);
 }
 
-/** Like `prepareQuery`, but returns all rows. */
+/** Prepares a query like `prepareQuery`, but returns all rows. */
 export function prepareRows<Row>(
   build: (db: Db) => Compilable<Row>,
 ): (db: Db, values: QueryValues) => Awaitable<readonly Row[]> {
@@ -34,8 +34,8 @@ export function prepareRows<Row>(
 }
 
 /**
- * Prepares a statement for many rows, for a few numbers of rows such as 200, 20 and 1. `row` is the
- * pattern of one row, and the values of all rows follow each other. Returns all returned rows.
+ * Prepares a statement for batches of rows, such as 200, 20 and 1. `row` is the SQL of one row, and
+ * the values of all rows are passed as one list. Returns all returned rows.
  */
 export function prepareBatches<Row>(
   sizes: readonly number[],
@@ -57,7 +57,7 @@ export function prepareBatches<Row>(
       const end = start + batch.cells;
       returned.push(...(await batch.run(db, values.slice(start, end))));
       start = end;
-      // Visitors must not wait for all of them.
+      // Give visitors a turn between two batches.
       await setImmediate();
     }
     return returned;

@@ -16,12 +16,12 @@ import {
 } from "./tables.ts";
 import { createIndex, dropIndex } from "./trigram-index.ts";
 
-/** Settings that only the operator sees and changes, with `waypost projects`. */
+/** Settings that only the operator can see and change, with `waypost projects`. */
 export type ProjectSettings = Pick<ProjectTable, "plan" | "max_links" | "destinations"> &
   ProjectPages &
   Readonly<Record<ProjectFlag, boolean>>;
 
-/** What requests with a key, and visits, need to know about their project. */
+/** The properties of a project that API requests and visits need. */
 export type ProjectRecord = ProjectValues & ProjectSettings & { readonly id: string };
 
 export type StoredProject = Project & ProjectRecord;
@@ -42,7 +42,7 @@ export async function findProjectNamed(
   return row && withCount(db, row);
 }
 
-/** The count is read separately, because only the project's id says where its rows are. */
+/** Adds the number of links, which is in another table. */
 async function withCount(db: Db, row: ProjectTable): Promise<StoredProject> {
   const { links } = await readTally({ db, projectId: row.id });
   return { ...toProject(row), links_count: links };
@@ -53,10 +53,10 @@ export async function countProjects(db: Db): Promise<number> {
   return (await count.executeTakeFirstOrThrow()).count;
 }
 
-/** Limits the DNS lookups of one `waypost doctor`. */
+/** Limits the DNS lookups of one `waypost doctor` run. */
 const mostDomains = 50;
 
-/** The projects with a custom domain, verified or not, sorted by domain. */
+/** Lists the projects with a custom domain, verified or not, sorted by domain. */
 export async function listCustomDomains(db: Db) {
   return db
     .selectFrom("projects")
@@ -82,7 +82,7 @@ export async function insertProject(
   given: ProjectValues & ProjectSettings,
   now: number,
 ): Promise<StoredProject> {
-  // All columns are present.
+  // The caller passes all columns.
   const columns = toColumns(given) as Omit<ProjectTable, "id" | "created_at" | "updated_at">;
   const row = { ...columns, id, created_at: now, updated_at: now };
   await db.insertInto("projects").values(row).execute();
@@ -104,11 +104,14 @@ export async function updateProject(
   await db.updateTable("projects").set(row).where("id", "=", id).execute();
 }
 
-/** Deletes a project. Its keys and name end at once, and a chore deletes the rest. */
+/**
+ * Deletes a project. Its keys and its host names stop working at once, and a chore deletes the
+ * rest.
+ */
 export async function deleteProject(db: Db, id: string): Promise<boolean> {
   const deleted = db.deleteFrom("projects").where("id", "=", id);
   if ((await deleted.executeTakeFirst()).numDeletedRows === 0n) return false;
-  // Without its tally, running writes no longer find the project. Its other chores are pointless.
+  // Without a tally, running writes fail as ProjectGone. Other chores of the project are pointless.
   for (const table of ["api_keys", "client_keys", "tallies", "chores"] as const) {
     await db.deleteFrom(table).where("project_id", "=", id).execute();
   }
@@ -118,7 +121,7 @@ export async function deleteProject(db: Db, id: string): Promise<boolean> {
 
 const purgedRows = 1000;
 
-/** Deletes some rows of a deleted project; true if none are left. */
+/** Deletes some rows of a deleted project. Returns true if no others are left. */
 export async function purgeBatch({ db, projectId }: Tenant): Promise<boolean> {
   for (const { name, columns, key } of tableList) {
     // The chore itself is removed last.
@@ -136,7 +139,7 @@ export async function purgeBatch({ db, projectId }: Tenant): Promise<boolean> {
   return true;
 }
 
-/** The subdomain of the oldest project, which is served if all links share one host. */
+/** Returns the subdomain of the oldest project, for servers where all links share one host. */
 export async function findOldestSubdomain(db: Db): Promise<string | undefined> {
   const projects = db
     .selectFrom("projects")
@@ -146,7 +149,7 @@ export async function findOldestSubdomain(db: Db): Promise<string | undefined> {
   return (await projects.limit(1).executeTakeFirst())?.subdomain;
 }
 
-/** The generation increases with every write to the project's links, apps or templates. */
+/** A project with a number that increases with every write to its links, apps or templates. */
 export type SiteProject = ProjectRecord & { readonly generation: number };
 
 const selectNamed = prepareRows((db) =>
@@ -161,8 +164,8 @@ const selectGeneration = prepareQuery((db) =>
 );
 
 /**
- * Finds the project with this verified custom domain, or else the one with the subdomain in the
- * host name, and says which of the two matched.
+ * Finds the project with this verified custom domain, or else with this subdomain. The result
+ * includes which of the two matched.
  */
 export async function findSite(
   db: Db,
@@ -196,19 +199,19 @@ export function toProject({
   };
 }
 
-/** Converts fields to columns. Missing fields keep their value. */
+/** Converts fields to columns. Missing fields stay unchanged. */
 function toColumns(given: ProjectChanges): Partial<ProjectTable> {
   const cells = Object.entries(given).map(
     ([field, value]) => [field, typeof value === "boolean" ? toFlag(value) : value] as const,
   );
-  // Fields and columns have the same names, and only flags are stored in another type.
+  // Columns and fields have the same names. Only flags have another type in the database.
   return Object.fromEntries(cells);
 }
 
 /** From this many links on, `cont` filters are slow enough to need an index. */
 export const indexFrom = 20_000;
 
-/** The project was deleted after the caller's key was read, so nothing may be written for it. */
+/** The project was deleted after the request was authorized, so nothing may be written for it. */
 export class ProjectGone extends Error {
   override readonly name = "ProjectGone";
 }
@@ -221,7 +224,7 @@ export async function readTally(tenant: Tenant): Promise<Tally> {
   return (await findTally(tenant)) ?? none;
 }
 
-/** Undefined if the project was deleted. */
+/** Returns the project's tally. Undefined for a deleted project. */
 export async function findTally({ db, projectId }: Tenant): Promise<Tally | undefined> {
   return selectTally(db, [projectId]);
 }
@@ -234,8 +237,8 @@ const selectTally = prepareQuery((db) =>
 );
 
 /**
- * Counts a write within its transaction. The number of links stays exact, and every process notices
- * that its cached counts are outdated.
+ * Counts a write, in its own transaction. This updates the number of links, and every process then
+ * detects that its cached counts are outdated.
  */
 export async function tallyWrite(tenant: Tenant, added: -1 | 0 | 1): Promise<Tally> {
   const tally = await countWrite(tenant.db, [added, tenant.projectId]);

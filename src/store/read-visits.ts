@@ -22,14 +22,14 @@ export type VisitScope = {
   readonly links: LinkScope;
 };
 
-/** Excludes presses of buttons. */
+/** Sums visits, but not presses of buttons. */
 export async function readTotal(tenant: Tenant, { period, links }: VisitScope): Promise<Sum> {
   const counters = selectCounters(tenant, "total", period, links.together);
   const { rows } = await sql<Sum>`select ${sums} from ${counters}`.execute(tenant.db);
   return addUp(rows);
 }
 
-/** By the start of each hour. Hours without visits are omitted. */
+/** Sums visits by the start of each hour. Hours without visits are omitted. */
 export async function readByHour(
   tenant: Tenant,
   { period, links }: VisitScope,
@@ -55,7 +55,7 @@ type HourRow = { readonly first_day: number; readonly event: VisitEvent } & {
   readonly [Column in HourColumn]: number | null;
 };
 
-/** By each value that was counted, and the usual one. */
+/** Sums visits by value. Visits without a stored value count under the usual value. */
 export async function readByValue(
   tenant: Tenant,
   fact: VisitFact,
@@ -73,7 +73,7 @@ export async function readByValue(
   return byValue;
 }
 
-/** The sums of the links with the most clicks, sorted, for at most `most` links. */
+/** Returns the sums of up to `most` links, most clicks first. */
 export async function readByLink(
   tenant: Tenant,
   { period, links }: VisitScope,
@@ -95,8 +95,8 @@ const sums = sql.join(
 );
 
 /**
- * For days that are partly in the period, adds up their hours; for whole days and months, their
- * sums.
+ * Selects counters. For days that are partly in the period, adds up their hours. For whole days and
+ * months, reads the stored sums.
  */
 function selectCounters(
   { projectId }: Tenant,
@@ -132,7 +132,7 @@ function selectCounters(
   return sql`(${sql.join(parts, sql` union all `)}) as counters`;
 }
 
-/** The first days of months that are completely included. */
+/** Lists the first days of months that are completely in the period. */
 function listWholeMonths(days: readonly number[]): readonly number[] {
   const mostDays = 31;
   return [...new Set(days.map(findMonth))].filter(
@@ -140,7 +140,7 @@ function listWholeMonths(days: readonly number[]): readonly number[] {
   );
 }
 
-/** The days that overlap the period. */
+/** Lists the days that overlap the period. */
 function listDays({ from, to }: VisitScope["period"]): readonly number[] {
   const first = Math.floor(from / day_ms);
   return Array.from({ length: Math.ceil(to / day_ms) - first }, (_, place) => first + place);

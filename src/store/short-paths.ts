@@ -1,11 +1,11 @@
 import { sql, type SqlBool } from "kysely";
 import type { Tenant } from "./tables.ts";
 
-/** Stores further short paths of a link: for an address with a query, or with another prefix. */
+/** Stores further short paths of links, for links with a query or with another prefix. */
 
 type ShortPath = { readonly linkId: string; readonly path: string; readonly query: string };
 
-/** The link's oldest short path with this query and prefix. */
+/** Returns the link's oldest short path with this query and prefix. */
 export async function findShortPath(
   tenant: Tenant,
   { linkId, query, prefix }: Omit<ShortPath, "path"> & { readonly prefix: string },
@@ -19,7 +19,7 @@ export async function findShortPath(
   return (await found.limit(1).executeTakeFirst())?.path;
 }
 
-/** The query that a short path adds to the link's address; empty for other paths. */
+/** Returns the query that a short path adds to the visit; empty for other paths. */
 export async function findQueryOf(
   tenant: Tenant,
   { linkId, path }: Omit<ShortPath, "query">,
@@ -28,7 +28,7 @@ export async function findQueryOf(
   return (await found.executeTakeFirst())?.query ?? "";
 }
 
-/** The path must have been claimed before. */
+/** Stores a short path. The caller must have claimed this path. */
 export async function insertShortPath(
   tenant: Tenant,
   { linkId, path, query }: ShortPath,
@@ -43,7 +43,7 @@ export async function insertShortPath(
   await db.insertInto("short_paths").values(row).execute();
 }
 
-/** For links that were permanently deleted. */
+/** Deletes the short paths of permanently deleted links. */
 export async function dropShortPaths(
   { db, projectId }: Tenant,
   linkIds: readonly string[],

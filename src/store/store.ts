@@ -17,19 +17,17 @@ export { Duplicate, isFull, OutcomeUnknown, readOutage, StoreBusy } from "../sql
 
 /** The service's data: the tables, cached counts of lists, and background work. */
 export type Store = Omit<Sql<Tables>, "engine"> & {
-  /** How many links match each filter, for `listLinks`. */
+  /** The number of links that match each filter, for `listLinks`. */
   readonly counts: Cache<number>;
-  /** Whether the tables are those of this version. Throws if the database cannot be read. */
+  /** Checks whether the database has this version's tables. Throws if it cannot be read. */
   readonly isCurrent: () => Promise<boolean>;
-  /**
-   * Until the store is closed, runs the chores that any process has queued, and deletes what has
-   * expired.
-   */
+  /** Runs queued chores of all processes and deletes expired data, until the store is closed. */
   readonly watchChores: (clock: Clock, onError: (error: unknown) => void) => void;
   /** Runs the chores that are queued now. */
   readonly finishChores: () => Promise<void>;
   /**
-   * Runs one chore while its caller waits. After the given time, it continues in the background.
+   * Runs one chore while its caller waits. After the given time, the chore continues in the
+   * background.
    */
   readonly finishChore: (chore: ChoreTable, most_ms: number) => Promise<void>;
 };
@@ -45,7 +43,7 @@ const work: ChoreWork = {
 
 const mostCounts = 1000;
 const watchEvery_ms = 1000;
-/** How long expired data may remain. */
+/** How often expired data is deleted. */
 const dropEvery_ms = 60_000;
 type DropExpired = (sql: Sql<Tables>, now: number, signal: AbortSignal) => Promise<void>;
 const dropOld: readonly DropExpired[] = [dropExpired, dropEndedVisits, tidyOutboxes];
@@ -79,7 +77,7 @@ export async function openStore(
       const late = new AbortController();
       const stopAlarm = setAlarm(most_ms, () => late.abort());
       const signal = AbortSignal.any([closing.signal, late.signal]);
-      // The change itself succeeded, and the chore is queued, so an outage only delays it.
+      // The change itself succeeded. An outage only delays its chore, which stays queued.
       await runChore(sql, work, chore, signal).catch(ignoreOutage).finally(stopAlarm);
     },
     close: async () => {
@@ -96,7 +94,7 @@ function createTurn(
   signal: AbortSignal,
   onError: (error: unknown) => void,
 ): () => Promise<void> {
-  // After an outage, the next turn does the work.
+  // After an outage, the next run does the work.
   const note = (error: unknown) => {
     if (readOutage(error) === undefined) onError(error);
   };
@@ -114,7 +112,7 @@ function ignoreOutage(error: unknown): void {
   if (readOutage(error) === undefined) throw error;
 }
 
-/** The name of the database with its version: `SQLite 3.51.3`. */
+/** Returns the name of the database with its version: `SQLite 3.51.3`. */
 export async function nameEngine(db: Db): Promise<string> {
   const isFile = readEngine(db) === "sqlite";
   const { version } = await db

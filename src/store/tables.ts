@@ -12,15 +12,15 @@ import type { Engine } from "../sql/sql.ts";
 import { hourColumns, type Dimension, type HourColumn, type VisitEvent } from "../stats/visit.ts";
 
 /**
- * All tables of the store, how they are created, and which ones a copy contains. Keys start with
- * the project and are not numbered, so that tables can be distributed by project. Flags are 0 or 1,
- * times are milliseconds since 1970, and lists are JSON. `_lc` columns contain the folded text by
- * which `cont`, `start` and sorting compare.
+ * Defines all tables of the store, creates them, and chooses what a copy contains. Primary keys
+ * start with the project and are not numbered, so that tables can be sharded by project. Flags are
+ * 0 or 1, times are milliseconds since 1970, and lists are JSON. `_lc` columns contain case-folded
+ * text, for `cont`, `start` and sorting.
  */
 
 type TableColumn<Value> = {
   readonly type: string;
-  /** Only exists for its type. */
+  /** Never set; only its TypeScript type is used. */
   readonly value?: Value;
 };
 
@@ -29,7 +29,7 @@ export type AppKindName = "ios_app" | "android_app";
 export type BinKind = "link" | AppKindName;
 
 const text = textOf<string>();
-/** A time or a number that may grow large. */
+/** A time, or a number that may grow large. */
 const number: TableColumn<number> = { type: "bigint not null" };
 const integer: TableColumn<number> = { type: "integer not null" };
 const flag: TableColumn<StoredFlag> = { type: "smallint not null" };
@@ -49,7 +49,7 @@ function all<Name extends string, Value>(column: TableColumn<Value>, ...names: r
   >;
 }
 
-/** Text columns, each with a column for its folded text. */
+/** Defines text columns, each with a second column for its case-folded text. */
 function searched<Name extends string, Value>(
   column: TableColumn<Value>,
   ...names: readonly Name[]
@@ -72,7 +72,7 @@ export const tables = {
     ...all(orNull(text), "provider_token", "campaign_token"),
     ...all(flag, "enable_forced_redirect", "ios_deferred_deep_linking_enabled"),
     ...all(orNull(text), "ios_app_id", "android_app_id"),
-    // The app that was deleted and may be restored.
+    // The link's deleted app, which may be restored.
     ...all(orNull(text), "former_ios_app_id", "former_android_app_id"),
     clicks: number,
     created_via: text,
@@ -80,31 +80,33 @@ export const tables = {
   },
   /** The paths and short paths of a project, which must be unique together, and their links. */
   addresses: all(text, "project_id", "address", "link_id"),
-  /** Further short paths of a link. */
+  /** Further short paths of links. */
   short_paths: {
     ...all(text, "project_id", "path", "link_id"),
-    /** The query for the link's address, without the question mark. */
+    /** The query that the path adds to the visit, without the question mark. */
     query: text,
-    /** Numbers the link's short paths with this query, by creation. */
+    /** A number for each of the link's short paths with this query, by creation. */
     place: integer,
   },
-  /** How many visits a link had on one UTC day or in one month, by one property of the visits. */
+  /**
+   * The number of visits to a link on one UTC day or in one month, by one property of the visits.
+   */
   visit_counts: {
     project_id: text,
     dimension: textOf<Dimension>(),
-    /** The day or the first day of the month, in days since 1970. */
+    /** The day, or the first day of the month, in days since 1970. */
     first_day: integer,
-    /** Empty for all links of the project together. */
+    /** Empty for the sum of all links of the project. */
     link_id: text,
     /** Empty for the dimensions `total` and `month`. */
     value: text,
     event: textOf<VisitEvent>(),
     visits: integer,
-    // The visits in each hour of the day; null for no visits, and always null for months.
+    // The visits in each hour of the day. Null means no visits; months have only nulls.
     ...all(orNull(integer), ...hourColumns),
   },
   /**
-   * Deleted rows are in another table, so that lists, counts and unique keys need not skip them.
+   * Deleted rows. A table of their own means that lists, counts and unique keys need not skip them.
    */
   bin: {
     project_id: text,
@@ -112,7 +114,7 @@ export const tables = {
     id: text,
     /** The deleted row, as JSON. */
     record: text,
-    /** Visits of a link that were written after its deletion. */
+    /** Visits of a link that were stored after its deletion. */
     clicks: number,
     deleted_at: number,
   },
@@ -142,17 +144,20 @@ export const tables = {
     ...all(orNull(text), "home_url", "not_found_url"),
     ...times,
   },
-  /** Columns that change with every write to links, separate from what people edit. */
+  /** Columns that change with every write to links, separate from the project's settings. */
   tallies: {
     project_id: text,
     links: number,
-    /** Increases with every write to links or apps, which outdates cached counts of lists. */
+    /**
+     * Increases with every write to links, apps or templates. Cached counts of lists are then
+     * outdated.
+     */
     generation: number,
-    /** Links up to this id are in the project's trigram index; null if it has no index. */
+    /** The highest link id in the project's trigram index; null for a project without an index. */
     indexed_to: orNull(text),
     /**
-     * Increases when visits are stored, which outdates cached counts of lists that filter by
-     * clicks.
+     * Increases when visits are stored. Cached counts of lists that filter by clicks are then
+     * outdated.
      */
     clicked: number,
     /** The project's number of webhooks. If it is 0, a write skips the query for webhooks. */
@@ -172,74 +177,80 @@ export const tables = {
   client_keys: { ...ofProject, token_hash: text, created_at: number },
   page_templates: {
     ...ofProject,
-    /** The draft. */
+    /** The text of the draft. */
     ...all(text, "body", "css"),
-    /** The version that links show; null for the default page. */
+    /** The version that the project's links show; null for the default page. */
     live_id: orNull(text),
     ...times,
   },
   page_template_versions: {
     ...ofProject,
-    /** Numbers a project's versions from 1, because two can be published in one millisecond. */
+    /** The version's number within the project, because two can be published in one millisecond. */
     number,
     ...all(text, "body", "css"),
     published_at: number,
   },
-  /** Long work that one transaction decided on and many short ones do. */
+  /** Long work that one transaction queues and many short ones do. */
   chores: {
     project_id: text,
     kind: textOf<"purge_project" | `${"detach" | "attach"}_${AppKindName}` | "index_project">(),
     /** The app's id, or empty. */
     subject: text,
   },
-  /** A visit that an install may follow. What identifies a phone is stored only as keyed hashes. */
+  /**
+   * A visit that may lead to an install. The phone and its IP address are stored only as keyed
+   * hashes.
+   */
   deferred_visits: {
     ...ofProject,
     link_id: text,
-    /** The query of the visited address. */
+    /** The query of the requested URL. */
     query: text,
-    /** Null if it is unknown. */
+    /** The hash of the visitor's IP address; null if unknown. */
     address: orNull(text),
-    /** 1 for an address that many strangers share. */
+    /** 1 for an IP address that many people share. */
     is_shared: flag,
-    /** One hash of all marks. */
+    /** One hash of all properties of the phone. */
     whole: text,
-    /** The hash of each mark, as JSON. */
+    /** The hash of each property, as JSON. */
     marks: text,
     ends_at: number,
-    /** The hash of the install that used it; null if the install sent no id. */
+    /** The hash of the install that used this visit; null if the install sent no id. */
     used_by: orNull(text),
-    /** The answer to that install, as JSON; null until the visit is used. */
+    /** The response to that install, as JSON; null until the visit is used. */
     told: orNull(text),
   },
-  /** The receivers of a project's events, and the state of each. */
+  /** The receivers of a project's events, and their current state. */
   webhooks: {
     ...ofProject,
     url: text,
-    /** The key for signatures, as its owner has seen it. */
+    /** The key for signatures, as shown to its owner. */
     secret: text,
-    /** JSON. */
+    /** A JSON list of event names. */
     events: text,
     created_at: number,
     /**
-     * Nothing is sent before this time, because a process is sending or the receiver failed too
+     * Nothing is sent before this time. Either a process is sending now, or the receiver failed too
      * often.
      */
     next_at: number,
-    /** How many attempts in a row have failed, and since when. */
+    /** The number of consecutive failed attempts, and when the first of them failed. */
     failures: integer,
     failing_since: orNull(number),
-    /** The last attempt. It succeeded if there is no fault. */
+    /** The last attempt. If `last_fault` is null, it succeeded. */
     last_event: orNull(text),
     last_at: orNull(number),
     last_fault: orNull(text),
-    /** How many events were dropped because the project's outbox was full. */
+    /** The number of events that were dropped because the project's outbox was full. */
     dropped: number,
   },
-  /** An event for a webhook that waits or was given up. Delivered events have no row. */
+  /**
+   * An event that waits for delivery to a webhook, or that failed permanently. Delivered events
+   * have no row.
+   */
   deliveries: {
     ...all(text, "project_id", "webhook_id"),
-    /** The same in every attempt and for every webhook. */
+    /** The same id in every attempt and for every webhook. */
     event_id: text,
     event: textOf<WebhookEvent>(),
     /** The message as it is sent. */
@@ -247,15 +258,15 @@ export const tables = {
     state: textOf<"waiting" | "dead">(),
     attempts: integer,
     next_at: number,
-    /** When it will be given up; null until an attempt has failed. */
+    /** When attempts will end; null until one has failed. */
     ends_at: orNull(number),
     /** Why the last attempt failed. */
     fault: orNull(text),
     created_at: number,
   },
-  /** What one process has counted against a rate limit, for a short time. */
+  /** The number of requests that one process has recently counted against a rate limit. */
   request_counts: {
-    /** The key or address, and the limit. */
+    /** The key or a hash of the IP address, with the limit's name. */
     name: text,
     process: text,
     ...all(number, "spent", "ends_at"),
@@ -293,7 +304,7 @@ type RowOf<Named> = {
 export type Tables = {
   readonly [Name in keyof typeof tables]: RowOf<(typeof tables)[Name]>;
 } & {
-  /** SQLite's row number, which the trigram index refers to. It never leaves the store. */
+  /** SQLite's row number, which the trigram index uses. No API response contains it. */
   readonly links: { readonly rowkey?: number };
   readonly visit_counts: Readonly<Record<HourColumn, number | null>>;
 };
@@ -307,7 +318,7 @@ export type DeliveryTable = Tables["deliveries"];
 export type RequestCountTable = Tables["request_counts"];
 export type DeferredVisitTable = Tables["deferred_visits"];
 
-/** Flags of a project. */
+/** A project's setting that is on or off. */
 export type ProjectFlag =
   "custom_domain_verified" | "templates_enabled" | "link_in_referrer" | "clipboard" | "suspended";
 
@@ -323,23 +334,23 @@ const searchedColumns: Readonly<Record<string, readonly { column: string; key: s
     }),
   );
 
-/** The folded text of each given value in a searched column. */
+/** Returns the case-folded text of each given value in a searched column. */
 export function foldTexts<Name extends keyof typeof tables, Row extends object>(
   name: Name,
   row: Row,
 ): FoldedTexts<Row, Tables[Name]> {
   const folded: Record<string, unknown> = {};
-  // The values of any object can be looked up by name.
+  // Any object's values can be looked up by name.
   const cells = row as Readonly<Record<string, unknown>>;
   for (const { column, key } of searchedColumns[name] ?? []) {
     const value = cells[column];
     if (value !== undefined) folded[key] = typeof value === "string" ? fold(value) : value;
   }
-  // All searched columns are texts, and so are their folded columns.
+  // All searched columns contain text, and so do their case-folded columns.
   return folded as FoldedTexts<Row, Tables[Name]>;
 }
 
-/** Converts a flag for its column. Undefined, for an unchanged field, stays undefined. */
+/** Converts a flag for its column. Undefined means an unchanged field and stays undefined. */
 export function toFlag(value: boolean): StoredFlag;
 export function toFlag(value: boolean | undefined): StoredFlag | undefined;
 export function toFlag(value: boolean | undefined): StoredFlag | undefined {
@@ -349,8 +360,8 @@ export function toFlag(value: boolean | undefined): StoredFlag | undefined {
 export type Db = Kysely<Tables>;
 
 /**
- * The rows of one project in a database. All reads and writes of a project's data take a Tenant, so
- * no query can forget the project.
+ * One project's rows in a database. All reads and writes of project data take a Tenant, so that no
+ * query can omit the project.
  */
 export type Tenant = { readonly db: Db; readonly projectId: string };
 
@@ -359,13 +370,13 @@ const uniqueKeys: Readonly<Record<string, readonly string[]>> = {
   ios_apps: ["project_id, bundle_id"],
   android_apps: ["project_id, package_name"],
   projects: ["subdomain", "custom_domain"],
-  // The project is unknown when a token is looked up.
+  // Tokens are looked up before the project is known.
   api_keys: ["token_hash"],
   client_keys: ["token_hash"],
   page_template_versions: ["project_id, number"],
 };
 
-/** Their rows are short and read by key, so SQLite stores them within the key's index. */
+/** Tables with short rows that are read by key. SQLite stores these rows within the key's index. */
 const keyedTables: ReadonlySet<string> = new Set(["addresses", "visit_counts"]);
 
 const indexes: readonly string[] = [
@@ -373,8 +384,8 @@ const indexes: readonly string[] = [
   "create index links_path on links (project_id, path_lc, created_at, id)",
   "create index links_name on links (project_id, name_lc, created_at, id)",
   "create index links_clicks on links (project_id, clicks, created_at, id)",
-  // This one is last: if no index fits a filter, SQLite scans a project by its newest index. This
-  // one has the rows in the order of the file, and any other one takes four times as long.
+  // This index must be the last. If no index fits a filter, SQLite scans the project by its newest
+  // index. Only this index has the rows in the order of the file, which is four times as fast.
   "create index links_created on links (project_id, created_at, id)",
   `create index links_short on links (project_id, shortened_path_lc)
     where shortened_path_lc is not null`,
@@ -438,9 +449,9 @@ export type IndexedColumn = (typeof indexedColumns)[number];
 export const trigrams = indexedColumns.map((column) => `${column}_lc gin_trgm_ops`).join(", ");
 
 /**
- * Indexes the texts that `cont` searches, if the server allows the extension pg_trgm. Without it,
- * such lists read every link, and `waypost doctor` reports that. With btree_gin the index starts
- * with the project, so no search reads texts of other projects.
+ * Indexes the texts for `cont` filters, if the server allows the extension pg_trgm. Otherwise these
+ * filters read every link, and `waypost doctor` reports that. With btree_gin, the index starts with
+ * the project, so no search reads texts of other projects.
  */
 async function indexTexts(db: Kysely<unknown>): Promise<void> {
   const hasTrigrams = await tryStatement(db, "create extension if not exists pg_trgm");
@@ -450,7 +461,7 @@ async function indexTexts(db: Kysely<unknown>): Promise<void> {
   await tryStatement(db, `create index links_texts on links using gin (${first}${trigrams})`);
 }
 
-/** A failed statement undoes only itself. */
+/** Runs a statement. If it fails, only this statement is rolled back. */
 async function tryStatement(db: Kysely<unknown>, statement: string): Promise<boolean> {
   await sql`savepoint before_it`.execute(db);
   try {
@@ -464,15 +475,18 @@ async function tryStatement(db: Kysely<unknown>, statement: string): Promise<boo
   }
 }
 
-/** Counts of running processes, visits that soon expire, and the key that only those need. */
+/**
+ * Tables that are not copied: request counts, visits that soon expire, and the key for their
+ * hashes.
+ */
 const left: readonly string[] = ["request_counts", "deferred_visits", "store_secrets"];
-/** A copy numbers its rows itself, and is indexed from the next write on. */
+/** Columns that are not copied. A copy numbers its rows itself and builds its own index. */
 const leaves: Readonly<Record<string, readonly string[]>> = {
   tallies: ["indexed_to"],
   links: ["rowkey"],
 };
 
-/** What `waypost migrate` copies from the store. */
+/** The tables and columns that `waypost migrate` copies from the store. */
 export const storeCopy: CopiedTables = {
   migrations: storeMigrations,
   tables: tableList

@@ -6,27 +6,27 @@ import { queueChore } from "./chores.ts";
 import { indexedColumns, trigrams, type Db, type IndexedColumn, type Tenant } from "./tables.ts";
 
 /**
- * The trigram index for `cont` filters on links. SQLite has one FTS5 table per large project, so
- * small projects cost nothing, and no search reads texts of other projects. PostgreSQL maintains
- * one index for all projects by itself, if it has pg_trgm.
+ * Indexes links for `cont` filters by their trigrams. SQLite has one FTS5 table per large project,
+ * so small projects need no extra space, and no search reads texts of other projects. PostgreSQL
+ * maintains one index for all projects, if pg_trgm is installed.
  *
- * A chore fills the FTS5 table in batches. `tallies.indexed_to` is its progress: writes update the
- * index for links up to that id, and the chore adds later links.
+ * A chore fills the FTS5 table in batches and stores its progress in `tallies.indexed_to`. Writes
+ * update the index for links up to that id, and the chore adds later links.
  */
 
-/** Greater than every UUID: the index is complete. */
+/** The progress of a complete index. It sorts after every UUID. */
 export const wholeIndex = "~";
 
 /** A batch ends after this time, because visitors wait for the writer. */
 const batch_ms = 1;
 const stepRows = 25;
-/** FTS5 merges whole pages, and with its default of 4 kB a merge takes too long. */
+/** FTS5 merges whole pages. With the default of 4 kB, a merge takes too long. */
 const page_bytes = 1000;
 
 const columnNames = sql.join(indexedColumns.map((column) => sql.ref(column)));
 const foldedNames = sql.join(indexedColumns.map((column) => sql.ref(`${column}_lc`)));
 
-/** The links of a project whose folded column contains a text; undefined for a short text. */
+/** Finds links whose case-folded column contains a text. Returns undefined for a short text. */
 export function matchContains(
   { db, projectId }: Tenant,
   column: IndexedColumn,
@@ -39,11 +39,11 @@ export function matchContains(
   return sql<SqlBool>`links.rowkey in (select rowid from ${table} where ${table} match ${phrase})`;
 }
 
-/** Creates the empty index of a project. A chore fills it. */
+/** Creates a project's empty index. A chore fills this index. */
 export async function createIndex({ db, projectId }: Tenant): Promise<void> {
   if (readEngine(db) === "postgres") return;
   const table = nameIndex(projectId);
-  // The texts are folded already, so the index need not fold them. It stores no copy of them.
+  // The texts are already case-folded. The index stores no copy of them.
   await sql`
     create virtual table if not exists ${table} using fts5 (
       ${columnNames}, content='', contentless_delete=1, tokenize='trigram case_sensitive 1'
@@ -54,7 +54,7 @@ export async function createIndex({ db, projectId }: Tenant): Promise<void> {
   await queueChore(db, { kind: "index_project", project_id: projectId, subject: "" });
 }
 
-/** Indexes the next links in the order of their ids; true if none are left. */
+/** Indexes the next links in the order of their ids. Returns true if no others are left. */
 export async function indexBatch(tenant: Tenant): Promise<boolean> {
   const { db, projectId } = tenant;
   const tally = await db
@@ -75,7 +75,7 @@ export async function indexBatch(tenant: Tenant): Promise<boolean> {
   return indexedTo === wholeIndex;
 }
 
-/** Returns the new progress of the index. */
+/** Indexes a few links and returns the new progress. */
 async function indexStep(tenant: Tenant, indexedTo: string): Promise<string> {
   const { db, projectId } = tenant;
   const next = await db
@@ -92,7 +92,7 @@ async function indexStep(tenant: Tenant, indexedTo: string): Promise<string> {
   return next.length < stepRows ? wholeIndex : last;
 }
 
-/** Adds a written link to the index, if the index has reached this link. */
+/** Adds a written link, if the index has already reached its id. */
 export async function indexLink(
   tenant: Tenant,
   id: string,
@@ -102,7 +102,7 @@ export async function indexLink(
   await fillIndex(tenant, sql`id = ${id}`);
 }
 
-/** Removes a link from the index before it is changed or deleted. */
+/** Removes a link from the index before the link is changed or deleted. */
 export async function unindexLink(
   { db, projectId }: Tenant,
   id: string,
@@ -127,13 +127,13 @@ async function fillIndex({ db, projectId }: Tenant, which: RawBuilder<unknown>):
   `.execute(db);
 }
 
-/** Our own id, checked again because it becomes part of a table's name. */
+/** Returns the table's name. The id is our own, but checked again because it becomes SQL. */
 function nameIndex(projectId: string): RawBuilder<unknown> {
   if (!uuidPattern.test(projectId)) throw new Error("not a project id");
   return sql.table(`links_contains_${projectId.replaceAll("-", "")}`);
 }
 
-/** Why searches in a PostgreSQL database are slow. SQLite has nothing to report. */
+/** Lists why searches in a PostgreSQL database are slow. For SQLite, the list is empty. */
 export async function listSlow(db: Db): Promise<readonly string[]> {
   if (readEngine(db) === "sqlite") return [];
   const { rows } = await sql<{ readonly name: string | null }>`

@@ -7,24 +7,24 @@ import type { Tally } from "./projects.ts";
 import type { Db, DeliveryTable, Tables, Tenant, WebhookTable } from "./tables.ts";
 
 /**
- * Webhooks and the outbox of their events. A change queues its events within its own transaction,
- * so that exactly the committed changes have events. `src/webhooks` sends them.
+ * Stores webhooks and the outbox of their events. A change queues its events in its own
+ * transaction, so that only committed changes send events. `src/webhooks` sends them.
  */
 
 export type WebhookKey = Pick<WebhookTable, "project_id" | "id">;
 
-/** Without the secret, which is needed only for signing. */
+/** A webhook without its secret, which only signing needs. */
 export type Webhook = Omit<WebhookTable, "secret" | "events" | "next_at" | "failures"> & {
   readonly events: readonly WebhookEvent[];
-  /** How many of its events are waiting, and how many were given up. */
+  /** The numbers of its events that are waiting and that failed permanently. */
   readonly waiting: number;
   readonly dead: number;
 };
 
-/** Limited because each event adds a row per webhook to the transaction of the change. */
+/** The maximum per project, because each event adds a row per webhook to its transaction. */
 export const mostWebhooks = 10;
 
-/** Adds a webhook; false if the project already has the maximum. */
+/** Adds a webhook. Returns false if the project already has the maximum. */
 export async function insertWebhook(
   tenant: Tenant,
   webhook: Pick<Webhook, "id" | "url" | "events"> & Pick<WebhookTable, "secret">,
@@ -48,7 +48,7 @@ async function countWebhook({ db, projectId }: Tenant, added: 1 | -1): Promise<b
   return numUpdatedRows > 0n;
 }
 
-/** The webhooks of one project or of all projects. With an id, only that webhook. */
+/** Lists the webhooks of one project or of all projects. With an id, only that webhook. */
 export async function listWebhooks(
   db: Db,
   { project_id, id }: { readonly project_id?: string | undefined; readonly id?: string } = {},
@@ -68,7 +68,7 @@ export async function listWebhooks(
     .orderBy("created_at")
     .orderBy("id")
     .execute();
-  // We wrote this column, as the JSON of checked events.
+  // We wrote this column as JSON of checked events.
   return rows.map((row) => ({ ...row, events: JSON.parse(row.events) as WebhookEvent[] }));
 }
 
@@ -105,13 +105,13 @@ function isFor({ project_id, id: webhook_id }: WebhookKey, which: Partial<Delive
 export type NewEvent = {
   readonly event: WebhookEvent;
   readonly data: JsonObject;
-  /** The event's own id, if it has one. An event that is queued twice is sent once. */
+  /** The event's own id, if any. An event that is queued twice is sent once. */
   readonly id?: string;
 };
 
 /**
- * Queues each event for each webhook that subscribes to it. Given the project's tally, this costs
- * nothing for projects without webhooks.
+ * Queues each event for each webhook that subscribes to it. The project's tally saves this query
+ * for projects without webhooks.
  */
 export async function queueEvents(
   { db, projectId: project_id }: Tenant,
@@ -127,7 +127,7 @@ export async function queueEvents(
     const body = JSON.stringify({ type: event, timestamp, data: { project_id, ...data } });
     return { project_id, event_id, event, body, created_at: now };
   });
-  // Due at once, even for a process with a slow clock.
+  // Due at once, even for a process whose clock is slow.
   const state = { state: "waiting" as const, next_at: 0, attempts: 0 };
   for (const { id: webhook_id, events: subscribed } of webhooks) {
     const own = rows.filter(({ event }) => subscribed.includes(`"${event}"`));
@@ -142,7 +142,7 @@ export function createEventId(): string {
   return `evt_${randomUUID()}`;
 }
 
-/** The webhooks with due events, and the creation time of their oldest due event. */
+/** Lists the webhooks with due events, and the creation time of their oldest due event. */
 export async function listDueWebhooks(db: Db, now: number, limit: number) {
   const { rows } = await sql<WebhookKey & { readonly since: number }>`
     select project_id, id, since from (
@@ -164,8 +164,8 @@ const claim_ms = 30_000;
 
 /**
  * Claims a webhook with its oldest due events, so that no other process sends to it for a while.
- * Undefined if another process has claimed it, the receiver rests, the project is suspended, or the
- * webhook was revoked.
+ * Returns undefined if another process has claimed this webhook, its receiver is paused, its
+ * project is suspended, or the webhook was deleted.
  */
 export async function claimWebhook(db: Db, key: WebhookKey, now: number, limit: number) {
   const change = { next_at: now + claim_ms };
@@ -200,11 +200,11 @@ export async function noteAttempt(db: Db, delivery: DeliveryTable, now: number):
   await (fault === null ? update.set({ failures: 0, failing_since: null }) : failed).execute();
 }
 
-/** A receiver rests after this many failures in a row. */
+/** A receiver is paused after this many consecutive failures. */
 const restsAfter = 10;
 const rest_ms = 60_000;
 
-/** Ends this claim: the next events may be sent at once, unless the receiver rests. */
+/** Ends the claim, so that the next events can be sent at once, unless the receiver is paused. */
 export async function releaseWebhook(db: Db, claimed: WebhookTable, now: number): Promise<void> {
   const next_at = sql<number>`
     case when failures >= ${restsAfter} then cast(${now + rest_ms} as bigint) else 0 end
@@ -213,7 +213,7 @@ export async function releaseWebhook(db: Db, claimed: WebhookTable, now: number)
   await update.where("next_at", "=", claimed.next_at).execute();
 }
 
-/** The events of a webhook that were given up, latest first. */
+/** Lists a webhook's permanently failed events, latest first. */
 export async function listDead(db: Db, webhook: WebhookKey, limit: number) {
   return db
     .selectFrom("deliveries")
@@ -225,7 +225,7 @@ export async function listDead(db: Db, webhook: WebhookKey, limit: number) {
     .execute();
 }
 
-/** Queues one or all given-up events again, and returns their number. */
+/** Queues one or all permanently failed events again, and returns their number. */
 export async function sendAgain(
   db: Db,
   webhook: WebhookKey,
@@ -242,15 +242,14 @@ export async function sendAgain(
 }
 
 /**
- * Limits the outbox, because receivers may be down, and strangers with a client key can cause
- * events.
+ * Limits the outbox, because receivers may be down, and anyone with a client key can cause events.
  */
 const mostBytes = 20_000_000;
 const keptDead_ms = 7 * 24 * 60 * 60 * 1000;
 
 /**
- * Deletes old given-up events, and the oldest events of a project whose outbox is too large. Clicks
- * go first, because links show their number anyway.
+ * Deletes old permanently failed events, and the oldest events of a project whose outbox is too
+ * large. Click events are deleted first, because links show their clicks anyway.
  */
 export async function tidyOutboxes({ write }: Pick<Sql<Tables>, "write">, now: number) {
   await write((db) => tidy(db, now), { isPatient: true });
