@@ -3,11 +3,11 @@ import { isBusy, StoreBusy } from "./faults.ts";
 import type { WriteSignal } from "./sql.ts";
 
 /**
- * Retries while another process holds SQLite's write lock. SQLite has no queue for the lock, and
- * the driver must not block the thread, so writers wait for random moments here.
+ * Retries while another process holds SQLite's write lock. SQLite has no queue for this lock, and
+ * the driver must not block the thread. So writers wait here, each for a random time.
  */
 
-/** The clock; tests use their own. */
+/** The clock, which tests can replace. */
 export type WaitingClock = {
   readonly monotonic: () => number;
   readonly sleep: (milliseconds: number) => Promise<unknown>;
@@ -21,7 +21,9 @@ export const realTime: WaitingClock = {
 export const longestPause_ms = 2;
 const longestWait_ms = 5_000;
 
-/** Tries until the lock is free, the caller has left, or the wait was too long. */
+/**
+ * Repeats the attempt until the lock is free, the caller has left, or the time limit is reached.
+ */
 export async function retryWhileBusy<Result>(
   attempt: () => Result | Promise<Result>,
   {

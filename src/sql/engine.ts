@@ -1,9 +1,9 @@
 import { createRequire } from "node:module";
 
 /**
- * Loads SQLite: the runtime's own `node:sqlite` if its version is safe, else
+ * Loads SQLite. Uses the runtime's own `node:sqlite` if its version is safe. Otherwise uses
  * `@photostructure/sqlite`, which has the same synchronous API and a newer SQLite. The build copies
- * that package into `dist`.
+ * that package to `dist`.
  */
 
 export type SqlValue = null | number | bigint | string | Uint8Array;
@@ -39,15 +39,15 @@ export class NoEngine extends Error {
 
 let loaded: SqliteModule | undefined;
 
-/** Opens a file. The driver is synchronous, so it must not wait for locks: its timeout is 0. */
+/** Opens a file. The synchronous driver would block the thread, so its lock timeout is 0. */
 export function openDatabase(path: string, { readOnly = false } = {}): Database {
   loaded ??= isSound(process.versions["sqlite"]) ? loadBuiltIn() : loadPackaged();
   return new loaded.DatabaseSync(path, { timeout: 0, readOnly });
 }
 
 /**
- * Adds an SQL function to check, within a long statement, whether its caller still waits (see
- * `whileAwaited`). An error ends the statement, because no driver offers SQLite's own interrupt.
+ * Defines an SQL function that ends a long statement once its caller has left (see `whileAwaited`).
+ * The function throws, because no driver offers SQLite's own interrupt.
  */
 export function defineIsAwaited(database: Database, isAwaited: () => boolean): void {
   database.function("is_awaited", () => {
@@ -85,7 +85,6 @@ function loadPackaged(): SqliteModule {
 }
 
 function requireEngine(name: string): SqliteModule {
-  // Both modules export the same class. Neither can be imported statically, because it may be
-  // missing.
+  // Both modules export the same API. Either may be missing, so neither is imported statically.
   return createRequire(import.meta.url)(name) as SqliteModule;
 }

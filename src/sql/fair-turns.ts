@@ -2,12 +2,12 @@ import { StoreBusy } from "./faults.ts";
 import type { ReadSignal } from "./sql.ts";
 
 /**
- * Runs a limited number of tasks at a time. Tasks of one line wait for each other, and lines take
- * turns, so a project with many long reads does not delay the others.
+ * Limits how many tasks run at a time. Tasks of one line run one after the other, and lines take
+ * turns. So a project with many long reads does not delay the others.
  */
 export type FairTurns = {
   /**
-   * Rejects at once when the caller leaves. A task that has started keeps its turn until it ends.
+   * Runs a task. If the caller leaves, the promise rejects at once, but a running task continues.
    */
   readonly run: <Result>(
     work: () => Promise<Result>,
@@ -15,7 +15,7 @@ export type FairTurns = {
   ) => Promise<Result>;
   /** Rejects all later tasks. Resolves when every waiting or running task has ended. */
   readonly finish: () => Promise<void>;
-  /** Also rejects the waiting tasks. */
+  /** Rejects later tasks and those that are waiting. */
   readonly refuseWaiting: () => void;
 };
 

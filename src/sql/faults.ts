@@ -1,13 +1,13 @@
-/** Errors of databases, the same for both engines, and what they mean to callers. */
+/** Database errors, translated so that both engines throw the same ones. */
 
 /**
- * Why nothing was written, although a later try may work. `busy`: another writer holds the
- * database. `locked`: another transaction has locked a table or row. `away`: the database is
- * unreachable or has no free connection.
+ * The reason why a write failed without any effect. A later attempt may succeed. `busy`: another
+ * writer holds the database. `locked`: another transaction has locked a table or row. `away`: the
+ * database is unreachable or has no free connection.
  */
 type BusyCause = "busy" | "locked" | "away";
 
-/** Nothing was written. */
+/** The database could not be used, and nothing was written. */
 export class StoreBusy extends Error {
   override readonly name = "StoreBusy";
   readonly outage: BusyCause;
@@ -23,7 +23,7 @@ export class OutcomeUnknown extends Error {
   override readonly name = "OutcomeUnknown";
 }
 
-/** A failed disk may lose what was committed. Nothing may be read or written after this. */
+/** A failed disk may lose committed data. Nothing may be read or written after this error. */
 export class DiskFailed extends Error {
   override readonly name = "DiskFailed";
 }
@@ -36,17 +36,17 @@ export class StoreUnusable extends Error {
 type StoreOutage = BusyCause | "unknown";
 
 /**
- * Why a database cannot answer now but may later. Undefined for other errors. All reports of
- * outages to users depend on this.
+ * Returns why a database cannot answer now but may later. Returns undefined for all other errors.
+ * All reports of outages to users depend on this function.
  */
 export function readOutage(error: unknown): StoreOutage | undefined {
   if (error instanceof OutcomeUnknown) return "unknown";
-  // A database that cannot be opened during an outage can be opened later.
+  // A database that could not be opened during an outage can be opened afterwards.
   if (error instanceof StoreUnusable) return readOutage(error.cause);
   return error instanceof StoreBusy ? error.outage : undefined;
 }
 
-/** Neither waiting nor free disk space helps: the operator must restore the file. */
+/** Checks for a file that the operator must restore. Waiting or free disk space would not help. */
 export function isUnusable(error: unknown): boolean {
   const isUnopened = error instanceof StoreUnusable;
   return isUnopened && !isFull(error) && readOutage(error) === undefined;
@@ -80,7 +80,7 @@ export function isBusy(error: unknown): boolean {
   return (readSqliteCode(error) ?? -1) % 256 === sqliteBusy;
 }
 
-/** Whether the disk is full or a file limit was reached. Earlier writes are kept. */
+/** Checks whether the disk is full or a file limit was reached. Earlier writes are safe. */
 export function isFull(error: unknown): boolean {
   // With a full disk, a file cannot even be opened.
   if (error instanceof StoreUnusable) return isFull(error.cause);
@@ -88,31 +88,29 @@ export function isFull(error: unknown): boolean {
   return (readSqliteCode(error) ?? -1) % 256 === sqliteFull;
 }
 
-/** Whether the disk or the connection to it failed. */
+/** Checks whether the disk or the connection to the disk failed. */
 export function isIoFault(error: unknown): boolean {
   return error instanceof DiskFailed || (readSqliteCode(error) ?? -1) % 256 === sqliteIo;
 }
 
-/** Whether a write that failed with this error may have been kept. */
+/** Checks whether a write that failed with this error may still have been stored. */
 export function isInDoubt(error: unknown): boolean {
   return readOutage(error) === "unknown" || isIoFault(error);
 }
 
-/** Whether the file's content is not a valid database. */
+/** Checks whether the file's content is not a valid database. */
 export function isDamage(error: unknown): boolean {
   return sqliteDamage.has((readSqliteCode(error) ?? -1) % 256);
 }
 
-/** Turns a violated unique constraint into `Duplicate`; other errors stay. */
+/** Converts a violated unique constraint to `Duplicate`. Other errors stay unchanged. */
 export function translateFault(error: unknown): unknown {
   if (!(error instanceof Error) || !sqliteUnique.has(readSqliteCode(error) ?? -1)) return error;
   const [, columns = ""] = /UNIQUE constraint failed: (.*)$/.exec(error.message) ?? [];
   return new Duplicate(columns.split(", "), { cause: error });
 }
 
-/**
- * `@photostructure/sqlite` omits the code when rows are read, but SQLite's messages are the same.
- */
+/** SQLite's error codes by message. `@photostructure/sqlite` omits the code while reading rows. */
 const codesByMessage: readonly (readonly [string, number])[] = [
   ["database is locked", sqliteBusy],
   ["disk I/O error", sqliteIo],
@@ -129,11 +127,11 @@ function readSqliteCode(error: unknown): number | undefined {
   return codesByMessage.find(([message]) => error.message.startsWith(message))?.[1];
 }
 
-/** For steps that may already have happened: closing, rolling back, merging the log. */
+/** Ignores an error from closing, rolling back or merging the log. */
 export function ignoreFault(work: () => void): void {
   try {
     work();
   } catch {
-    // The step already happened, or another process does it.
+    // This step was already done, or another process will do it.
   }
 }

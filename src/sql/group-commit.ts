@@ -4,26 +4,26 @@ import { ignoreFault, StoreBusy } from "./faults.ts";
 import type { WriteOptions, WriteSignal } from "./sql.ts";
 
 /**
- * Commits concurrent writes together. Writers that wait at the same moment share one transaction,
- * and so one wait for the disk. Each has a savepoint, so a failing writer undoes only its own work.
- * No caller gets an answer before the group is on disk, not even a failure, because its reason may
- * be another write of the group. The next group starts without waiting for the disk.
+ * Commits concurrent writes together. Writers that wait at the same moment share one transaction
+ * and one wait for the disk. Each has a savepoint, so a failing writer undoes only its own work.
+ * Callers get no result, not even an error, before the group is on disk. An error may depend on
+ * another write of the same group. The next group starts without waiting for the disk.
  */
 
 /** The operations of the only writing connection. */
 export type TransactionSteps = {
-  /** Waits for the lock against other processes, unless every caller has left. */
+  /** Waits until other processes release the lock. Stops if every caller has left. */
   readonly begin: (signal: WriteSignal) => Promise<void>;
   readonly exec: (statement: string) => void;
-  /** Resolves when everything that was committed is on disk. */
+  /** Resolves when all commits are on disk. */
   readonly sync: () => Promise<void>;
 };
 
 export type GroupCommit = {
   readonly write: <Result>(work: () => Promise<Result>, options?: WriteOptions) => Promise<Result>;
-  /** The number of committed transactions. */
+  /** Returns the number of committed transactions. */
   readonly countCommits: () => number;
-  /** Rejects all later writes. Resolves when every waiting caller has its answer. */
+  /** Rejects all later writes. Resolves when every waiting caller has its result. */
   readonly finish: () => Promise<void>;
 };
 
@@ -34,19 +34,20 @@ type WaitingWriter = {
   readonly reject: (error: unknown) => void;
 };
 
-/** A writer whose work has ended, and its answer once the group is on disk. */
+/** A writer whose work has ended. Its caller gets the result once the group is on disk. */
 type ServedWriter = Pick<WaitingWriter, "reject"> & {
   readonly answer: () => void;
   readonly isKept: boolean;
 };
 
 /**
- * A group accepts no writers after this time, because its first writer and other processes wait.
+ * A group accepts no more writers after this time, because its first caller and other processes
+ * wait.
  */
 const longestGroup_ms = 8;
 /** After this time, other work of the process gets a turn. */
 const longestTurn_ms = 2;
-/** How many groups of other writers may go before the patient ones. */
+/** The maximum number of groups that can go before patient writers. */
 const mostPassings = 4;
 
 export function createGroupCommit(steps: TransactionSteps, time = realTime): GroupCommit {
@@ -68,22 +69,22 @@ export function createGroupCommit(steps: TransactionSteps, time = realTime): Gro
   async function writeGroups(): Promise<void> {
     let runStarted: number | undefined;
     do {
-      // Writers that start in the same turn of the event loop join the same group.
+      // Writers that start in the same turn of the event loop join this group.
       await setImmediate();
       runStarted ??= monotonic();
-      // Lets other processes write after a long run, because SQLite's lock has no queue.
+      // After a long run, pause so that other processes can write. SQLite's lock has no queue.
       if (monotonic() - runStarted >= longestGroup_ms) {
         await sleep(1 + Math.random() * longestPause_ms);
         runStarted = monotonic();
       }
       const served = await writeGroup(steps, chooseLine(), monotonic);
       if (served.length === 0) continue;
-      // Counted before callers get their answers, because caches must notice every write that a
-      // caller knows of.
+      // Increase the count before callers get their results. Caches must detect every write that a
+      // caller knows about.
       if (served.some(({ isKept }) => isKept)) commits += 1;
       answering = steps.sync().then(
         () => served.forEach(({ answer }) => answer()),
-        // If the disk fails, it is unknown what was kept.
+        // If the disk fails, it is unknown which writes were stored.
         (error: unknown) => served.forEach(({ reject }) => reject(error)),
       );
     } while (hurried.length + patient.length > 0);
@@ -97,7 +98,7 @@ export function createGroupCommit(steps: TransactionSteps, time = realTime): Gro
     ) =>
       new Promise<Result>((resolve, reject) => {
         if (isOver) throw new StoreBusy("the store is closed");
-        // The promise resolves with what its own work returns.
+        // The type of the promise matches the writer's own work.
         const writer = { work, signal, resolve: resolve as WaitingWriter["resolve"], reject };
         (isPatient ? patient : hurried).push(writer);
         running ??= writeGroups();
@@ -111,7 +112,7 @@ export function createGroupCommit(steps: TransactionSteps, time = realTime): Gro
   };
 }
 
-/** Runs the writers of a line in one transaction. Returns those that wait for the disk. */
+/** Runs waiting writers in one transaction. Returns those that wait for the disk. */
 async function writeGroup(
   steps: TransactionSteps,
   line: WaitingWriter[],
@@ -121,7 +122,7 @@ async function writeGroup(
   try {
     await steps.begin({ hasLeft: () => waiting.every(({ signal }) => signal?.hasLeft() === true) });
   } catch (error) {
-    // Each of them has waited for the lock for the longest allowed time.
+    // Each of these writers has waited for the lock for the longest allowed time.
     for (const { reject } of line.splice(0, waiting.length)) reject(error);
     return [];
   }
@@ -176,7 +177,7 @@ async function serve(
     try {
       exec("ROLLBACK TO one; RELEASE one");
     } catch {
-      // A full disk has ended the whole transaction, so nothing of the group is left.
+      // A full disk has rolled back the whole transaction, including the group's other writes.
       throw error;
     }
   }

@@ -6,29 +6,28 @@ import type { SqlQuery, StatementResult } from "./run-statements.ts";
 import type { ReadOptions, ReadSignal } from "./sql.ts";
 
 /**
- * Runs long reads of a SQLite file, one after the other, in a thread that starts with the first
- * one. There is only one, because a second would take a processor from the thread that serves
- * visitors.
+ * Runs long reads of a SQLite file in a separate thread, one after the other. The first read starts
+ * the thread. A second thread would take a processor from the thread that serves visitors.
  */
 export type LongReads = {
-  /** All statements of `work` see the database as of one moment. */
+  /** Runs a long read. All statements of `work` see the database at one point in time. */
   readonly read: <Result>(work: () => Promise<Result>, options: ReadOptions) => Promise<Result>;
   /** Runs a statement of the current read. */
   readonly run: (query: SqlQuery) => Promise<StatementResult>;
-  /** Runs a statement without a caller when the thread is free. */
+  /** Runs a background statement when the thread is free. */
   readonly runAside: (query: SqlQuery) => Promise<StatementResult>;
   readonly close: () => Promise<void>;
 };
 
-/** For each project. Reads behind them would be answered too late. */
+/** The maximum per project. More reads would take too long to start. */
 const mostWaiting = 100;
-/** No project has this id. */
+/** The line of background statements. No project has this id. */
 const asideLine = "aside";
 
 /**
- * A condition that is always true, but ends the statement if its caller has left. It comes first,
- * so that no other condition skips it, and checks only one row in about a thousand. That costs a
- * hundredth of the time of a full scan.
+ * Returns a condition that is always true, but ends the statement if its caller has left. Put it
+ * first, so that no other condition skips it. Checks only one row in about a thousand, to keep full
+ * scans fast.
  */
 export function whileAwaited(rowkey: RawBuilder<unknown>): RawBuilder<SqlBool> {
   return sql<SqlBool>`(${rowkey} & 1023 or is_awaited())`;
@@ -81,14 +80,14 @@ export function createLongReads(path: string): LongReads {
   };
 }
 
-/** The data that the thread starts with. */
+/** The data that is passed to the thread at its start. */
 export type ReaderStart = {
   readonly path: string;
-  /** Memory that both threads share. Its number becomes 1 when no caller waits any longer. */
+  /** Memory shared by both threads. Its number becomes 1 when the caller has left. */
   readonly unwanted: Int32Array;
 };
 
-/** Errors lose their code between threads, but their message says the same (see `faults.ts`). */
+/** Errors lose their code between threads, but `faults.ts` derives it from the message. */
 export type ReaderReply = { readonly ran: StatementResult } | { readonly fault: Error };
 
 type PendingQuery = {
@@ -97,7 +96,7 @@ type PendingQuery = {
 };
 
 type ReaderThread = {
-  /** One after the other. */
+  /** Runs a statement. The previous statement must have ended. */
   readonly run: (query: SqlQuery) => Promise<StatementResult>;
   /** Ends the running statement. */
   readonly interrupt: () => void;
@@ -106,18 +105,18 @@ type ReaderThread = {
 };
 
 /**
- * Starts the thread. It is never terminated and has no memory limit, because V8 would stop it
+ * Starts the thread. This thread is never terminated and has no memory limit. V8 would stop it
  * within a statement, and the packaged SQLite would then crash the process.
  */
 function startThread(path: string): ReaderThread {
   const unwanted = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  // Node 20 cannot start a thread from TypeScript, so the built file is used from source as well.
+  // Node 20 cannot start a thread from TypeScript, so the source also uses the built file.
   const folder = import.meta.url.endsWith(".ts") ? "../../dist" : ".";
   const file = new URL(`${folder}/reader-thread.js`, import.meta.url);
   const workerData: ReaderStart = { path, unwanted };
-  // The process's own `--import` and similar options are not for this thread.
+  // Options of the process, such as `--import`, must not apply to this thread.
   const worker = new Worker(file, { workerData, execArgv: [] });
-  // Keeps the process alive only while a caller waits.
+  // Keep the process alive only while a caller waits.
   worker.unref();
   let waiting: PendingQuery | undefined;
   let cause: unknown;
@@ -131,8 +130,7 @@ function startThread(path: string): ReaderThread {
     return taken;
   }
 
-  // The rule is meant for browser windows.
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin
+  // This lint rule is meant for browser windows.
   const send = (query: SqlQuery | undefined) => worker.postMessage(query);
   const interrupt = () => Atomics.store(unwanted, 0, 1);
   worker.on("message", (reply: ReaderReply) => {

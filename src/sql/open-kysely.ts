@@ -14,7 +14,7 @@ import { isBusy, translateFault } from "./faults.ts";
 import type { SqlQuery, RunStatement } from "./run-statements.ts";
 import type { Engine } from "./sql.ts";
 
-/** Creates a Kysely instance for SQLite. The transactions are in `sqlite.ts`. */
+/** Creates a Kysely instance for SQLite. Transactions are implemented in `sqlite.ts`. */
 export function openKysely<Tables>(runStatement: RunStatement): Kysely<Tables> {
   const runAgain = (query: SqlQuery) =>
     retryWhileBusy(() => runStatement(query)).catch(throwTranslated);
@@ -49,7 +49,7 @@ export function openKysely<Tables>(runStatement: RunStatement): Kysely<Tables> {
   return db;
 }
 
-/** The engine of a database, read from its adapter, which plugins do not hide. */
+/** Returns the engine of a database. Plugins do not hide its adapter. */
 export function readEngine<Tables>(db: Kysely<Tables>): Engine {
   return db.getExecutor().adapter instanceof PostgresAdapter ? "postgres" : "sqlite";
 }
@@ -66,7 +66,7 @@ const selectNames = {
   `,
 };
 
-/** The names of all tables, including those of other programs. */
+/** Lists the names of all tables, including those of other programs. */
 export async function listTables<Tables>(db: Kysely<Tables>): Promise<readonly string[]> {
   const { rows } = await selectNames[readEngine(db)].execute(db);
   return rows.map(({ name }) => name);
@@ -75,8 +75,8 @@ export async function listTables<Tables>(db: Kysely<Tables>): Promise<readonly s
 const runners = new WeakMap<object, RunStatement>();
 
 /**
- * Runs statements without Kysely, synchronously. Undefined for PostgreSQL, whose answers take time,
- * and for a database with plugins.
+ * Returns a function that runs statements synchronously, without Kysely. Undefined for PostgreSQL,
+ * which is asynchronous, and for a database with plugins.
  */
 export function findDirectRunner(db: object): RunStatement | undefined {
   return runners.get(db);

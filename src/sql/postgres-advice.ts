@@ -12,7 +12,7 @@ export type DatabaseFacts = {
   readonly has_tables: boolean;
   readonly role: string;
   readonly database: string;
-  /** The schema for new tables; null if the role cannot use any schema of its search path. */
+  /** The schema for new tables. Null if the role cannot use any schema of its search path. */
   readonly schema: string | null;
   readonly may_create: boolean | null;
   readonly is_read_only: boolean;
@@ -49,7 +49,7 @@ export async function readFacts<Tables>(db: Kysely<Tables>): Promise<DatabaseFac
 /** PostgreSQL itself supports no older version. */
 const oldestVersion = 130_000;
 
-/** Why Waypost cannot use a database. */
+/** Explains why Waypost cannot use a database. Returns undefined for a usable one. */
 export function findOpeningFault(facts: DatabaseFacts): string | undefined {
   if (facts.version < oldestVersion) return "is too old: Waypost needs PostgreSQL 13 or newer.";
   if (facts.encoding !== "UTF8") {
@@ -60,7 +60,9 @@ export function findOpeningFault(facts: DatabaseFacts): string | undefined {
   return "contains tables of another program. Nothing was changed. Use a separate database.";
 }
 
-/** Why a readable database cannot be written. For a file, opening it reports this. */
+/**
+ * Explains why a readable database cannot be written. Opening a SQLite file already reports this.
+ */
 export async function findWriteFault<Tables>(db: Kysely<Tables>): Promise<string | undefined> {
   return readEngine(db) === "sqlite" ? undefined : explainWriteFault(await readFacts(db));
 }
@@ -81,7 +83,7 @@ const noRight = "42501";
 const noSchema = "3F000";
 const readOnly = "25006";
 
-/** Turns an error that waiting does not fix into StoreUnusable with advice. Other errors stay. */
+/** Converts a permanent error to StoreUnusable with advice. Other errors stay unchanged. */
 export function explainRights(error: unknown, facts: DatabaseFacts, place: string): unknown {
   const refuse = (fault: string) => new StoreUnusable(`${place} ${fault}`, { cause: error });
   const code = readCode(error);
@@ -127,7 +129,7 @@ function grantAll({ role, schema }: DatabaseFacts): string {
   );
 }
 
-/** Why a server rejects a connection: its message, and what to do. */
+/** Explains why a server rejects a connection, with its message and what to do. */
 export function explainOpening(error: unknown, url: string): string {
   const { message } = findCause(error);
   if (message.includes("client password must be")) {
@@ -150,7 +152,7 @@ const checkLogin =
 
 function listAdvice(url: string): Readonly<Record<string, string>> {
   const { username, pathname } = new URL(url);
-  // The driver reads both from the environment if the address omits them.
+  // The driver reads both from the environment if the URL omits them.
   const role = username === "" ? "the role" : quoteName(decodeURIComponent(username));
   const database = quoteName(decodeURIComponent(pathname.slice(1)));
   return {

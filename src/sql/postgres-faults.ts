@@ -1,34 +1,34 @@
 import { Duplicate, StoreBusy, StoreUnusable } from "./faults.ts";
 
 /**
- * What errors of PostgreSQL and of its connections mean. The codes are in appendix A of
+ * Translates errors of PostgreSQL and of its connections. The codes are in appendix A of
  * PostgreSQL's manual.
  */
 
 const uniqueViolation = "23505";
 const lockTaken = "55P03";
 /**
- * Nothing was written, and a later try may work: no connection or memory is free, a statement took
- * too long, the server became a standby, or it rejects logins for now.
+ * Nothing was written, and a later attempt may succeed. No connection or memory is free, a
+ * statement took too long, the server became a standby, or the server rejects logins now.
  */
 const refused = /^(53200|53300|53400|57014|25006|3D000|28\w{3})$/;
 /** A serialization failure or a deadlock. The same transaction may succeed next time. */
 const repeatable = /^(40001|40P01)$/;
-/** The connection ended, because the server stopped or an administrator ended it. */
+/** The connection ended, because the server stopped or an administrator closed it. */
 const ended = /^(57P01|57P02|57P05|ECONNRESET|EPIPE)$/;
 const endedWords =
   /^(Connection terminated unexpectedly|Client has encountered a connection error)/;
 /**
- * The connection is missing or lost. Networks and TLS use names as codes. The server uses the
- * others during its start, and after idle transactions.
+ * The connection could not be opened or was lost. Network and TLS errors have names as codes. The
+ * server sends the other codes while starting and after idle transactions.
  */
 const lost = /^(08\w{3}|57P\d\d|25P0[34]|E(?!RR_)[A-Z_]+)$/;
-/** Errors of the driver without a code. */
+/** Messages of driver errors that have no code. */
 const lostWords =
   /^(Connection terminated|Client (has|was)|timeout exceeded|Query read timeout|Cannot use a pool)/;
 
 /**
- * Turns a violated unique constraint into `Duplicate`, and an unreachable server or a lock into
+ * Converts a violated unique constraint to `Duplicate`, and an unreachable server or a lock to
  * `StoreBusy`.
  */
 export function translatePostgresFault(error: unknown, place = "the database"): unknown {
@@ -46,18 +46,21 @@ const locked =
   "nothing was written: another transaction has locked a table or row; wait until that ends, or " +
   "end its process (pg_locks shows it), and try again";
 
-/** Whether it is unknown what the server did last. */
+/** Checks for a lost connection, after which the result of the last statement is unknown. */
 export function isLost(error: unknown): boolean {
   const code = readCode(error);
   return code === "" ? lostWords.test(findCause(error).message) : lost.test(code);
 }
 
-/** Whether an existing connection broke, so that a new one may work. */
+/** Checks whether an existing connection broke, so that a new one may work. */
 export function isBroken(error: unknown): boolean {
   return ended.test(readCode(error)) || endedWords.test(findCause(error).message);
 }
 
-/** Whether the server is down, unreachable or out of connections, so that a later try may help. */
+/**
+ * Checks whether the server is down, unreachable or out of connections. A later attempt may
+ * succeed.
+ */
 export function isUnreachable(error: unknown): boolean {
   return isLost(error) || readCode(error).startsWith("53");
 }
@@ -66,7 +69,7 @@ export function isRepeatable(error: unknown): boolean {
   return repeatable.test(readCode(error));
 }
 
-/** The code of the driver's error, also if it is the cause of ours. */
+/** Returns the code of the driver's error, even if that error is the cause of another. */
 export function readCode(error: unknown): string {
   const cause = findCause(error);
   return "code" in cause && typeof cause.code === "string" ? cause.code : "";

@@ -7,35 +7,37 @@ import { refuseNul } from "./run-statements.ts";
 import type { PoolMeasures } from "./sql.ts";
 
 /**
- * A limited number of PostgreSQL connections for Kysely. It uses no session state and no named
- * statements, because behind PgBouncer each transaction may get another connection.
+ * Provides a limited number of PostgreSQL connections to Kysely. Behind PgBouncer, each transaction
+ * may get another connection. So the pool uses no session state and no named statements.
  */
 export type PostgresPool = {
   readonly openKysely: <Tables>(limits: StatementLimits) => Kysely<Tables>;
   readonly measure: () => PoolMeasures;
-  /** Ends the running statements. */
+  /** Ends the running statements and closes all connections. */
   readonly close: () => Promise<void>;
 };
 
 type StatementLimits = {
-  /** A statement that takes longer closes its connection. */
+  /** A longer statement closes its connection. */
   readonly longest_ms: number;
-  /** For statements outside of transactions: repeats one that met a broken connection. */
+  /**
+   * Whether a statement is repeated after its connection broke. Only valid outside of transactions.
+   */
   readonly isRepeating?: boolean;
 };
 
 const longestConnect_ms = 5_000;
 const longestIdle_ms = 30_000;
-/** bigint and numeric, which the driver would return as text. */
+/** The types bigint and numeric, which the driver would return as text. */
 const numberTypes = [20, 1700];
 
 /**
- * The name of this process's connections, by which `waypost migrate` finds processes that use a
+ * The name of this process's connections. With it, `waypost migrate` finds processes that use a
  * database.
  */
 export const connectionName = `waypost ${process.pid} ${hostname()}`;
 
-/** `explain` turns an error of the server or network into one that callers understand. */
+/** Opens the pool. `explain` converts an error of the server or network to one for callers. */
 export function openPostgresPool(
   url: string,
   most: number,
@@ -58,7 +60,7 @@ export function openPostgresPool(
   });
   pool.on("connect", (client) => {
     for (const type of numberTypes) client.setTypeParser(type, Number);
-    // The statement that uses a broken connection reports it.
+    // The statement that uses a broken connection reports the error.
     client.on("error", () => undefined);
   });
   pool.on("error", () => undefined);
@@ -77,7 +79,7 @@ export function openPostgresPool(
     },
     close: () => {
       ended ??= pool.end();
-      // The driver forgets connections whose login failed, and they would keep the process alive.
+      // The driver forgets connections whose login failed, but they would keep the process alive.
       for (const socket of sockets) socket.destroy();
       return ended;
     },
@@ -141,7 +143,10 @@ async function holdConnection(
   };
 }
 
-/** The driver treats these modes like verify-full, and warns about it at every start. */
+/**
+ * Renames SSL modes that the driver treats like verify-full, because it warns about them at every
+ * start.
+ */
 function nameSslMode(url: string): string {
   if (/[?&]uselibpqcompat=true/.test(url)) return url;
   return url.replace(/([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/, "$1verify-full");

@@ -15,15 +15,15 @@ import { isBroken, isLost, isRepeatable, translatePostgresFault } from "./postgr
 import { openPostgresPool, type PostgresPool } from "./postgres-pool.ts";
 import type { PoolMeasures, Sql, WriteOptions, WriteSignal } from "./sql.ts";
 
-/** Long reads and writes have their own connections, so that short reads wait for neither. */
+/** Long reads and writes have their own connections, so that short reads need not wait for them. */
 const mostConnections = { reads: 7, scans: 2, writes: 1 };
-/** For each project. Reads behind them would be answered too late. */
+/** The maximum per project. More reads would take too long to start. */
 const mostWaitingScans = 100;
 const longestStatement_ms = 10_000;
 const longestScan_ms = 60_000;
 /** PostgreSQL's default of 4 MB is too little to group the visits of 100,000 links in memory. */
 const scanMemory_kb = 32 * 1024;
-/** A migration may go through tables with millions of rows, while other processes wait for it. */
+/** A migration may read tables with millions of rows while other processes wait. */
 const longestMigration_ms = 60 * 60_000;
 const longestLock_ms = 5_000;
 /** The server ends a transaction that is idle for this long. */
@@ -36,15 +36,15 @@ const patience_ms = 2_000;
 /** How often a write is repeated if its connection broke before COMMIT was sent. */
 const mostBreaks = 5;
 /**
- * How long a write is repeated after serialization failures. A number of tries would not be fair:
- * if two processes constantly write to one project, one of them often loses.
+ * How long a write is repeated after serialization failures. A limited number of attempts would be
+ * unfair. If two processes constantly write to one project, one of them often loses.
  */
 const longestRepeats_ms = 5_000;
 const mostBackoff_ms = 100;
 
 /**
- * Opens a PostgreSQL database, or one with the same protocol. A database with tables of another
- * program is rejected unchanged.
+ * Opens a PostgreSQL database, or one with the same protocol. If another program has tables in the
+ * database, throws without changing anything.
  */
 export async function openPostgres<Tables>(url: string): Promise<Sql<Tables>> {
   const place = describeDatabase(url);
@@ -90,7 +90,7 @@ async function requireUsable<Tables>(db: Kysely<Tables>, url: string): Promise<D
   return facts;
 }
 
-/** Reads in one transaction, as of one moment. */
+/** Runs all reads in one transaction, so that they see one point in time. */
 function scan<Tables, Result>(
   scanning: Kysely<Tables>,
   work: (db: Kysely<Tables>) => Promise<Result>,
@@ -140,8 +140,8 @@ function createWrites<Tables>(pool: PostgresPool) {
         if (!isLost(error)) throw error;
         throw new OutcomeUnknown("the answer to a commit was lost", { cause: error });
       });
-      // Counted before callers get their answers, because caches must notice every write that a
-      // caller knows of.
+      // Increase the count before callers get their results. Caches must detect every write that a
+      // caller knows about.
       commits += 1;
       return result;
     });
@@ -161,7 +161,7 @@ function createWrites<Tables>(pool: PostgresPool) {
   };
 }
 
-/** Limits the wait for a lock to the time that the caller still waits. */
+/** Returns how long to wait for a lock: at most as long as the caller still waits. */
 function findLongestLock(signal: WriteSignal | undefined): number {
   const left_ms = signal?.left_ms?.() ?? longestLock_ms;
   // Zero would mean no limit.
@@ -189,7 +189,10 @@ async function repeatWrite<Result>(
   }
 }
 
-/** Sent as one message, because behind PgBouncer a setting must not outlive its transaction. */
+/**
+ * Begins a transaction and sets its options in one message. Behind PgBouncer, a setting must not
+ * outlive its transaction.
+ */
 async function begin(
   db: QueryExecutorProvider,
   mode: string,
@@ -199,14 +202,14 @@ async function begin(
   await sql.raw([`begin isolation level ${mode}`, ...limits].join("; ")).execute(db);
 }
 
-/** If the connection is broken, the server rolls back by itself. */
+/** Rolls back. If the connection is broken, the server does this automatically. */
 async function rollback(db: QueryExecutorProvider): Promise<void> {
   await sql`rollback`.execute(db).catch(() => undefined);
 }
 
 /**
- * Returns a number that changes after any commit. The server's snapshot shows commits. Its start
- * time distinguishes it from a standby that took over.
+ * Returns a function that reads a number, which changes after any commit. The server's snapshot
+ * shows commits. Its start time distinguishes it from a standby that took over.
  */
 function createVersionReader(db: QueryExecutorProvider): () => Promise<number> {
   let known = "";

@@ -5,9 +5,9 @@ import { defineIsAwaited, openDatabase } from "./engine.ts";
 import type { ReaderReply, ReaderStart } from "./long-reads.ts";
 import { createStatementRunner, type SqlQuery } from "./run-statements.ts";
 
-/** The program of the thread for long reads, a separate file in the build as well. */
+/** The program of the thread for long reads. The build makes it a separate file. */
 
-/** Long statements read more than any cache holds. This is for the inner pages of indexes. */
+/** Caches the inner pages of indexes. Long statements read more data than any cache can hold. */
 const cache_mb = 16;
 
 // The main thread passes this data.
@@ -32,20 +32,19 @@ async function answer(query: SqlQuery): Promise<void> {
     (ran): ReaderReply => ({ ran }),
     (error: Error): ReaderReply => ({ fault: error }),
   );
-  // The rule is meant for browser windows.
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin
+  // This lint rule is meant for browser windows.
   parentPort?.postMessage(reply);
 }
 
 /**
- * Gives this thread a lower priority than the one that serves visitors. Only Linux has priorities
- * for threads; on other systems the whole process would be slowed down.
+ * Gives this thread a lower priority than the one that serves visitors. Only Linux has a priority
+ * per thread. On other systems, the whole process would become slower.
  */
 function lowerPriority(): void {
   if (process.platform !== "linux") return;
   try {
     setPriority(0, 10);
   } catch {
-    // A sandbox may forbid it. The thread then has the normal priority.
+    // A sandbox may forbid this. The thread then has the normal priority.
   }
 }

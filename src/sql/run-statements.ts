@@ -1,6 +1,6 @@
 import type { Database, SqlValue, SqlStatement } from "./engine.ts";
 
-/** Runs statements on synchronous connections, and keeps recent ones prepared. */
+/** Runs statements on synchronous connections. Recent statements stay prepared. */
 
 export type SqlQuery = { readonly sql: string; readonly parameters: readonly unknown[] };
 
@@ -10,7 +10,7 @@ export type StatementResult = {
   readonly numAffectedRows?: bigint;
 };
 
-/** Returns the result directly, except from another thread. */
+/** Runs a statement. Only another thread returns a promise. */
 export type RunStatement = (query: SqlQuery) => StatementResult | Promise<StatementResult>;
 
 /** Filters create many different statements, so only recent ones stay prepared. */
@@ -18,7 +18,7 @@ const mostPrepared = 200;
 
 type PreparedStatement = { readonly statement: SqlStatement; readonly names: readonly string[] };
 
-/** Runs statements on one connection, synchronously. */
+/** Creates a function that runs statements on one connection, synchronously. */
 export function createStatementRunner(database: Database): (query: SqlQuery) => StatementResult {
   const preparedBySql = new Map<string, PreparedStatement>();
 
@@ -33,7 +33,7 @@ export function createStatementRunner(database: Database): (query: SqlQuery) => 
   }
 
   return ({ sql, parameters }) => {
-    // Our tables hold only such values; Kysely types parameters as unknown.
+    // Our tables contain only such values, but Kysely types parameters as unknown.
     const values = parameters as readonly SqlValue[];
     refuseNul(values);
     const { statement, names } = findPrepared(sql);
@@ -60,7 +60,7 @@ function nameCells(names: readonly string[], cells: readonly SqlValue[]) {
   return row;
 }
 
-/** A driver would end the text at the NUL and match other rows. */
+/** Rejects texts with a NUL character. A driver would end the text there and match other rows. */
 export function refuseNul(values: readonly unknown[]): void {
   if (values.some(hasNul)) throw new Error("a text with a NUL reached the database");
 }

@@ -1,13 +1,17 @@
 import type { Kysely } from "kysely";
 
 /**
- * The interface to databases, the same for SQLite and PostgreSQL.
+ * The common interface to SQLite and PostgreSQL databases.
  *
- * A `WriteSignal` is a caller that waits. Once it has left, its write does not start.
+ * A `WriteSignal` represents a waiting caller. If the caller leaves before the write starts, the
+ * write is skipped.
  */
 export type WriteSignal = {
   readonly hasLeft: () => boolean;
-  /** The remaining time. At zero or less, a started write may finish but nothing may start. */
+  /**
+   * Returns the remaining time. At zero or less, a started write may finish, but no other may
+   * start.
+   */
   readonly left_ms?: () => number;
   /** Called when the write starts. */
   readonly noteWriting?: () => void;
@@ -15,9 +19,11 @@ export type WriteSignal = {
 
 export type WriteOptions = {
   readonly signal?: WriteSignal | undefined;
-  /** Other writes go first, because no one waits for this one. */
+  /** Whether other writes go first, because no one waits for this one. */
   readonly isPatient?: boolean | undefined;
-  /** The statements may go through whole tables, as a migration's do, so no time limit applies. */
+  /**
+   * Whether to skip the time limit, for statements that may read whole tables, as in migrations.
+   */
   readonly isLong?: boolean | undefined;
 };
 
@@ -29,41 +35,44 @@ export type ReadSignal = WriteSignal & {
 
 export type ReadOptions = {
   readonly signal: ReadSignal;
-  /** Reads of one line, usually of one project, wait for each other, and lines take turns. */
+  /**
+   * Identifies the reads that run one after the other, usually those of one project. Lines take
+   * turns.
+   */
   readonly line: string;
 };
 
 export type Engine = "sqlite" | "postgres";
 
-/** The connections to a server: open ones, idle ones among them, and waiting requests. */
+/** The numbers of open connections, of idle ones among them, and of waiting requests. */
 export type PoolMeasures = Readonly<Record<"open" | "idle" | "waiting", number>>;
 
 /** A database, independent of its engine. */
 export type Sql<Tables> = {
   readonly engine: Engine;
-  /** Reads committed data only. */
+  /** Reads only committed data. */
   readonly db: Kysely<Tables>;
   /**
-   * Runs a long read without blocking others. `work` sees the database as of one moment. If the
-   * caller leaves, the read ends. If too many reads wait already, it throws StoreBusy.
+   * Runs a long read without blocking others. `work` sees the database at one point in time. If the
+   * caller leaves, the read ends. Throws StoreBusy if too many reads are waiting.
    */
   readonly readLong: <Result>(
     work: (db: Kysely<Tables>) => Promise<Result>,
     options: ReadOptions,
   ) => Promise<Result>;
   /**
-   * Runs `work` in a transaction. When the promise resolves, all of it is durable. If it rejects,
-   * nothing happened, unless the error is OutcomeUnknown. A write that waits for its turn is
-   * dropped if its caller leaves. On SQLite it may share a transaction with other writes and see
-   * their changes. On PostgreSQL it may run again, so it must change nothing but tables.
+   * Runs `work` in a transaction. When the promise resolves, all changes are durable. If it
+   * rejects, nothing was written, unless the error is OutcomeUnknown. A waiting write is dropped if
+   * its caller leaves. On SQLite, several writes can share a transaction and see each other's
+   * changes. On PostgreSQL, `work` may run again, so it must change nothing but tables.
    */
   readonly write: <Result>(
     work: (db: Kysely<Tables>) => Promise<Result>,
     options?: WriteOptions,
   ) => Promise<Result>;
-  /** How many transactions this process has committed. */
+  /** Returns the number of transactions that this process has committed. */
   readonly countWrites: () => number;
-  /** A number that changes after any process has committed something. */
+  /** Returns a number that changes after any process has committed a transaction. */
   readonly readVersion: () => Promise<number>;
   /** Only for engines with a pool of connections. */
   readonly measurePool?: () => PoolMeasures;

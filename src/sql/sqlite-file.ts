@@ -15,9 +15,9 @@ import { pathToFileURL } from "node:url";
 import { openDatabase } from "./engine.ts";
 import { isDamage, StoreUnusable } from "./faults.ts";
 
-/** Creates SQLite files, and checks that existing ones are Waypost's, before they are opened. */
+/** Creates SQLite files. Before an existing file is opened, checks that Waypost created it. */
 
-/** Reads the header before SQLite does, so that nothing is written into another program's file. */
+/** Reads the header before SQLite does, so that nothing is written to another program's file. */
 export function refuseForeignFile(path: string, applicationId: number): void {
   if (!existsSync(path)) return;
   if (!statSync(path).isFile()) throw new StoreUnusable(notOurs(path));
@@ -32,7 +32,7 @@ export function refuseForeignFile(path: string, applicationId: number): void {
   }
 }
 
-/** Reads a column of texts without changing a byte of the file or its log. */
+/** Reads a text column without changing a byte of the file or its log. */
 export function readUnchanged(path: string, column: string, source: string): readonly string[] {
   // Without a log, SQLite would create an empty one.
   const hasLog = existsSync(`${path}-wal`);
@@ -62,9 +62,9 @@ function openReadable(path: string): number {
 }
 
 /**
- * Creates the file before SQLite does, so that it is private from the start. SQLite uses its mode
- * for -wal and -shm. It appears with our mark inside, so an empty file was emptied by something
- * else.
+ * Creates the file before SQLite does, so that it is private from the start. SQLite gives the files
+ * -wal and -shm the same mode. The new file already contains our mark. So an empty file means that
+ * another program has emptied it.
  */
 export function makePrivateFile(path: string, applicationId: number): void {
   if (existsSync(path)) return;
@@ -76,14 +76,14 @@ export function makePrivateFile(path: string, applicationId: number): void {
     database.close();
     moveIntoPlace(draft, path);
   } catch (error) {
-    // Another process may have created it first.
+    // Another process may have created the file first.
     if (!existsSync(path)) throw refuseFault(path, error);
   } finally {
     rmSync(draft, { force: true });
   }
 }
 
-/** Moves the file into place as a whole, except on file systems without hard links. */
+/** Moves the complete file into place in one step, except on file systems without hard links. */
 function moveIntoPlace(draft: string, path: string): void {
   try {
     linkSync(draft, path);
@@ -92,7 +92,7 @@ function moveIntoPlace(draft: string, path: string): void {
   }
 }
 
-/** Whether something else has emptied the file. */
+/** Checks whether another program has emptied the file. */
 export function isEmptied(path: string): boolean {
   return existsSync(path) && statSync(path).size === 0;
 }

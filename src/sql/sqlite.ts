@@ -14,15 +14,17 @@ import { damaged, makePrivateFile, refuseFault, refuseForeignFile } from "./sqli
 type OpenOptions = {
   /** Four bytes in the file's header that identify the program. */
   readonly applicationId: number;
-  /** Checks every page, even of a large file. */
+  /** Whether to check every page, even of a large file. */
   readonly checksAll?: boolean | undefined;
 };
 
 /**
- * Opens or creates a SQLite file. A file that is damaged or not Waypost's is rejected unchanged.
- * There are two connections: while one has an open write transaction, the other one reads, so no
- * reader sees half of a write. Otherwise the writing connection also reads, because its cache
- * survives its own commits, while other connections must drop theirs.
+ * Opens or creates a SQLite file. Rejects a file that is damaged or not Waypost's, without changing
+ * it.
+ *
+ * Two connections are open. While one has an open write transaction, the other one reads, so no
+ * reader sees half of a write. At other times, the writing connection also reads. Its cache
+ * survives its own commits, while other connections must clear theirs.
  */
 export async function openSqlite<Tables>(path: string, options: OpenOptions): Promise<Sql<Tables>> {
   const { writer, reader, log } = await openConnections(path, options);
@@ -60,16 +62,16 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
     countWrites: groups.countCommits,
     readVersion: async () => {
       log.requireSound();
-      // Always read on this connection, because it reports only commits of other connections.
+      // Always read on this connection, because it detects only commits of other connections.
       const { rows } = await retryWhileBusy(() => onReader(selectVersion));
       return Number(rows[0]?.["data_version"]);
     },
     close: async () => {
       await groups.finish();
       await log.close();
-      // An open connection would keep the log. A running checkpoint ends first.
+      // An open connection would leave the log behind. A running checkpoint ends first.
       await longReads.close();
-      // Merges the log now, because an engine with open statements would leave it behind. If
+      // Merge the log now, because an engine with open statements would leave the log behind. If
       // another process uses the file, the last one to close it merges the log.
       ignoreFault(() => writer.exec("PRAGMA wal_checkpoint(TRUNCATE)"));
       for (const connection of [reader, writer]) ignoreFault(() => connection.close());
@@ -81,7 +83,7 @@ const selectVersion: SqlQuery = { sql: "PRAGMA data_version", parameters: [] };
 
 /**
  * Runs `work` in a transaction during which no other process can open the file. Throws StoreBusy if
- * one has it open.
+ * another process has the file open.
  */
 export async function lockSqlite<Result>(
   path: string,
@@ -154,27 +156,27 @@ function prepareConnection(database: Database, { applicationId }: OpenOptions): 
   const wasEmpty = Object.values(owner ?? {})[0] === 0;
   if (wasEmpty) database.exec(`PRAGMA application_id = ${applicationId}`);
   database.exec("PRAGMA journal_mode = WAL");
-  // `openLogSync` syncs each commit before its caller gets an answer.
+  // `openLogSync` syncs each commit before its caller gets a result.
   database.exec("PRAGMA synchronous = NORMAL");
   // `createCheckpoints` merges nearly all of the log before it reaches this length.
   database.exec(`PRAGMA wal_autocheckpoint = ${longestLog_pages}`);
   database.exec("PRAGMA foreign_keys = ON");
   database.exec(`PRAGMA cache_size = -${cache_mb * 1024}`);
   database.exec("PRAGMA temp_store = MEMORY");
-  // In this thread nothing can happen in between, so the caller is always waiting.
+  // This thread runs nothing else during a statement, so the caller is always waiting.
   defineIsAwaited(database, () => true);
 }
 
 /** Syncs SQLite's write-ahead log to disk, and merges it into the file. */
 
 /**
- * Waits until commits are on disk, like SQLite with `synchronous=FULL`: it syncs the same file
- * after each commit, before any caller gets an answer. SQLite would block the thread that serves
- * everyone, while Node waits in another thread.
+ * Waits until commits are on disk, like SQLite with `synchronous=FULL`. The same file is synced
+ * after each commit, before any caller gets a result. SQLite would block the thread that serves
+ * everyone, but Node syncs in another thread.
  *
  * Other callers may read a commit before it is on disk. If the power fails, they have seen lost
- * data. But everything they wrote after it is lost as well, because the log is valid only up to its
- * first gap.
+ * data. But everything they wrote afterwards is lost as well, because the log is valid only up to
+ * its first gap.
  */
 export type LogSync = {
   /** Resolves when everything that any process committed is on disk. */
@@ -184,10 +186,10 @@ export type LogSync = {
   readonly close: () => Promise<void>;
 };
 
-/** The log exists once a connection has read or written. */
+/** Opens the log, which exists once a connection has read or written. */
 export async function openLogSync(path: string): Promise<LogSync> {
-  // Opened for writing, because Windows syncs no read-only file. There are no locks on the log, so
-  // closing it releases none.
+  // Open for writing, because Windows cannot sync a read-only file. The log has no locks that
+  // closing it could release.
   const file = await open(`${path}-wal`, "r+");
   let last: Promise<void> = Promise.resolve();
   let next: Promise<void> | undefined;
@@ -207,7 +209,8 @@ export async function openLogSync(path: string): Promise<LogSync> {
 
   return {
     sync: () => {
-      // A running sync may have started too early. The next one serves everyone who waits by then.
+      // A running sync may have started too early. The next one includes everyone who waits by
+      // then.
       next ??= syncAfter(last);
       last = next;
       return last;
@@ -228,9 +231,9 @@ const commitsApart = 50;
 const longestLog_pages = 10_000;
 
 /**
- * Merges the log into the file after every few commits, in the thread for long reads, because it
- * syncs both files and would block other work. A log restarts only after all of it was merged. If
- * writers leave no gap, SQLite merges the rest at a commit once the log is long.
+ * Merges the log into the file after every few commits. This runs in the thread for long reads,
+ * because syncing both files would block other work. A log restarts only after all of it was
+ * merged. If writers never pause, SQLite merges the rest at a commit once the log is long.
  */
 export function createCheckpoints(runAside: (query: SqlQuery) => Promise<unknown>): () => void {
   let commits = 0;
@@ -241,7 +244,7 @@ export function createCheckpoints(runAside: (query: SqlQuery) => Promise<unknown
     commits = 0;
     isRunning = true;
     void runAside({ sql: "PRAGMA wal_checkpoint(PASSIVE)", parameters: [] })
-      // Tried again after as many commits.
+      // The next attempt follows after the same number of commits.
       .catch(() => undefined)
       .finally(() => (isRunning = false));
   };
