@@ -131,6 +131,7 @@ function startThread(path: string): ReaderThread {
   }
 
   // This lint rule is meant for browser windows.
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin
   const send = (query: SqlQuery | undefined) => worker.postMessage(query);
   const interrupt = () => Atomics.store(unwanted, 0, 1);
   worker.on("message", (reply: ReaderReply) => {

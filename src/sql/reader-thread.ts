@@ -33,6 +33,7 @@ async function answer(query: SqlQuery): Promise<void> {
     (error: Error): ReaderReply => ({ fault: error }),
   );
   // This lint rule is meant for browser windows.
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin
   parentPort?.postMessage(reply);
 }
 

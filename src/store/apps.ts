@@ -109,9 +109,7 @@ function createAppStore<App, Values, Row>({
     /** Moves an app to the bin and detaches its links. Returns undefined for an unknown app. */
     remove: (tenant: Tenant, id: string, now: number) => removeApp(tenant, kind, id, now),
 
-    /**
-     * Restores an app to its former links. Returns undefined if the bin does not contain this app.
-     */
+    /** Restores an app to its former links. Returns undefined if it is not in the bin. */
     restore: async (
       tenant: Tenant,
       id: string,
