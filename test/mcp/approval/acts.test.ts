@@ -10,7 +10,10 @@ import {
 } from "../../support/browser.ts";
 import { openForEach } from "../../support/open-for.ts";
 
-/** The approval page of every act that asks. The states of the page are in states.test.ts. */
+/**
+ * Tests the approval page of each action that needs approval. states.test.ts tests the page's other
+ * states.
+ */
 
 let browser: Browser;
 let assistant: AssistantWorld;
@@ -32,14 +35,14 @@ afterEach(async () => {
 type Args = Readonly<Record<string, unknown>>;
 type Caller = Pick<AssistantWorld, "callTool">;
 
-/** The address of the page that a call asks on. */
+/** Calls a tool that needs approval, and returns the URL of the approval page. */
 async function ask(tool: string, args: Args, { callTool }: Caller = assistant): Promise<string> {
   const { structured } = await callTool(tool, args);
   expect(structured.error, tool).toMatchObject({ code: "approval_required" });
   return structured.error.approval.url;
 }
 
-/** Calls a tool, and approves the call if it asks. */
+/** Calls a tool, and approves the call if it needs approval. */
 async function act(tool: string, args: Args) {
   const first = await assistant.callTool(tool, args);
   const url = first.structured.error?.approval?.url;
@@ -75,7 +78,7 @@ async function plantLink(fields: Args = {}) {
   return link;
 }
 
-/** Links of a campaign, each with its own clicks. */
+/** Creates links of a campaign, each with a different number of clicks. */
 async function plantMany(count: number): Promise<readonly string[]> {
   const paths = Array.from({ length: count }, (_, row) => `spring/${row + 1}`);
   const rows = paths.map((path, row) => ({
@@ -278,7 +281,7 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
 };
 
 test.each(Object.entries(acts))(
-  "the page for %s is complete and accessible",
+  'the approval page of the action "%s" is complete and accessible',
   async (name, [says, make]) => {
     const page = await open(await make());
     const text = await page.getByRole("main").innerText();

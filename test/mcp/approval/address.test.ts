@@ -12,7 +12,7 @@ import type { Reply, ToolResult } from "../../support/mcp-clients.ts";
 import { openForEach } from "../../support/open-for.ts";
 import type { RawCall, RawResult } from "../../support/mcp-http.ts";
 
-/** A client that opens the approval page: the call waits for the answer, and then continues. */
+/** The capabilities of a client that can open the approval page for the user. */
 
 const opens = { elicitation: { url: {} } };
 const agree: Reply = { action: "accept" };
@@ -21,7 +21,7 @@ const patience_ms = 50_000;
 
 let assistant: AssistantWorld;
 let id: string;
-/** The pages that the client was asked to open. */
+/** The URLs of the pages that the client was asked to open. */
 let pages: string[];
 
 openForEach(createAssistantWorld, async (opened) => {
@@ -34,7 +34,7 @@ afterEach(() => {
   expect(assistant.reported).toEqual([]);
 });
 
-/** A client whose person takes a second to answer whether to open the page. */
+/** Connects a client whose user takes a second to answer whether to open the page. */
 function connect(era: Era, answer: Elicit = () => agree, capabilities: object = opens) {
   const elicit: Elicit = (message, address) => {
     pages.push(address.url ?? "no page");
@@ -48,7 +48,10 @@ function remove({ callTool }: AssistantClient): Promise<ToolResult> {
   return callTool("delete_link", { id });
 }
 
-/** Answers the page while the call waits, and lets the call notice it. */
+/**
+ * Presses a button on the page while the call waits, then advances the clock so that the call
+ * checks the page.
+ */
 async function decide(decision: "approve" | "decline"): Promise<void> {
   await assistant.untilAsleep();
   await assistant.press(pages.at(-1) ?? "", decision);
@@ -65,8 +68,8 @@ async function rename(name: string): Promise<void> {
   expect(reply.status).toBe(200);
 }
 
-describe.each(eras)("for a %s client that opens addresses", (era) => {
-  test("a call waits for the page, and continues once it is approved", async () => {
+describe.each(eras)("with a %s client that opens URLs", (era) => {
+  test("a call waits for the page and continues after the approval", async () => {
     const asked: unknown[] = [];
     const client = await connect(era, (message, { url = "", elicitationId }) => {
       asked.push(message.split("\n")[0], new URL(url).pathname, elicitationId);
@@ -81,13 +84,13 @@ describe.each(eras)("for a %s client that opens addresses", (era) => {
     expect((await call).structured.deleted.id).toBe(id);
     expect(assistant.writes).toEqual([`DELETE /api/v1/links/${id}`]);
     const [, approval] = /\/([\w-]{27})$/.exec(pages[0] ?? "") ?? [];
-    // The revision of 2026 has neither the id nor the notice.
+    // The 2026 protocol revision has neither the ID nor the completion notice.
     const named = era === "modern" ? undefined : approval;
     expect(asked).toEqual(['Delete the link "Spring"', `/approve/${approval}`, named]);
     expect(client.completed).toEqual(named === undefined ? [] : [named]);
   });
 
-  test("a declined page ends the call, and the next call asks again", async () => {
+  test("declining on the page ends the call, and the next call asks again", async () => {
     const client = await connect(era);
     const call = remove(client);
     await decide("decline");
@@ -101,7 +104,7 @@ describe.each(eras)("for a %s client that opens addresses", (era) => {
     await expectUntouched();
   });
 
-  test("the page may be shown by another process", async () => {
+  test("another process can serve the approval page", async () => {
     const client = await connect(era);
     const call = remove(client);
     await assistant.untilAsleep();
@@ -111,7 +114,7 @@ describe.each(eras)("for a %s client that opens addresses", (era) => {
     expect((await call).structured.deleted.id).toBe(id);
   });
 
-  test("a page answered before the client replies counts", async () => {
+  test("an approval given before the client replies is valid", async () => {
     const client = await connect(era, async (_, { url = "" }) => {
       await assistant.press(url, "approve");
       return agree;
@@ -119,7 +122,7 @@ describe.each(eras)("for a %s client that opens addresses", (era) => {
     expect((await remove(client)).structured.deleted.id).toBe(id);
   });
 
-  test("a changed target is asked about again on a new page", async () => {
+  test("a target that changed needs a new approval on a new page", async () => {
     const client = await connect(era);
     const call = remove(client);
     await assistant.untilAsleep();
@@ -133,23 +136,23 @@ describe.each(eras)("for a %s client that opens addresses", (era) => {
     expect(assistant.writes).toHaveLength(1);
   });
 
-  test("two calls that wait for one page act once", async () => {
+  test("two calls that wait for one page perform the action only once", async () => {
     const client = await connect(era);
     const calls = [remove(client), remove(client)];
-    // Both share one look at the page.
+    // Both calls share one check of the page.
     await assistant.untilAsleep();
     expect(new Set(pages).size).toBe(1);
     await decide("approve");
     const results = await Promise.all(calls);
     const codes = results.map(({ structured }) => structured.error?.code);
     expect(codes.filter((code) => code === undefined)).toHaveLength(1);
-    // The other call finds its approval used, or the link deleted.
+    // The other call finds that the approval is already used, or that the link is deleted.
     expect(codes.join("")).toMatch(/^(approval_declined|not_found)$/);
     expect(assistant.writes).toHaveLength(1);
     expect(new Set(pages).size).toBe(1);
   });
 
-  test("a cancelled call ends, and its approval is kept for the next one", async () => {
+  test("an approval outlives a cancelled call and is used by the next one", async () => {
     const client = await connect(era);
     const leaving = new AbortController();
     const call = client.callTool("delete_link", { id }, {}, { signal: leaving.signal });
@@ -161,7 +164,7 @@ describe.each(eras)("for a %s client that opens addresses", (era) => {
     await assistant.press(pages[0] ?? "", "approve");
     assistant.advance(look_ms);
     await expectUntouched();
-    // The same call made again uses the approval.
+    // Repeating the same call uses the approval.
     expect((await remove(client)).structured.deleted.id).toBe(id);
     expect(pages).toHaveLength(1);
   });
@@ -169,16 +172,16 @@ describe.each(eras)("for a %s client that opens addresses", (era) => {
   test.each<[string, Reply, string]>([
     ["does not want the page opened", { action: "decline" }, "approval_declined"],
     ["closes the question", { action: "cancel" }, "approval_required"],
-  ])("a person who %s does not approve", async (_, reply, code) => {
+  ])("a user who %s does not approve the call", async (_, reply, code) => {
     const client = await connect(era, () => reply);
     const { error } = (await remove(client)).structured;
     expect(error.code).toBe(code);
-    // A person who closed the question may still open the page.
+    // A user who closed the prompt can still open the page.
     expect(error.approval?.url).toBe(code === "approval_required" ? pages[0] : undefined);
     await expectUntouched();
   });
 
-  test("a ticked box that was not shown approves nothing", async () => {
+  test("a ticked approval box is ignored if the client showed no form", async () => {
     const client = await connect(era, () => ({ action: "accept", content: { approve: true } }));
     const call = remove(client);
     await assistant.untilAsleep();
@@ -188,7 +191,7 @@ describe.each(eras)("for a %s client that opens addresses", (era) => {
     await expectUntouched();
   });
 
-  test("a client that also has forms is asked in the form", async () => {
+  test("a client that supports both forms and URLs is asked with a form", async () => {
     const both = { elicitation: { form: {}, url: {} } };
     const ticked: Reply = { action: "accept", content: { approve: true } };
     const client = await connect(era, () => ticked, both);
@@ -196,7 +199,7 @@ describe.each(eras)("for a %s client that opens addresses", (era) => {
     expect(pages).toEqual(["no page"]);
   });
 
-  test("a waiting call reports its progress on request", async () => {
+  test("a waiting call sends progress notifications if the client requested them", async () => {
     const messages: (string | undefined)[] = [];
     const client = await connect(era);
     const onprogress = ({ message }: { message?: string | undefined }) => messages.push(message);
@@ -211,8 +214,8 @@ describe.each(eras)("for a %s client that opens addresses", (era) => {
   });
 });
 
-describe("an unanswered page", () => {
-  test("keeps a modern client's call waiting until it expires", async () => {
+describe("an unanswered approval page", () => {
+  test("keeps a modern client's call waiting until the approval expires", async () => {
     const client = await connect("modern");
     const call = remove(client);
     for (let round = 0; round < 6; round += 1) {
@@ -227,7 +230,7 @@ describe("an unanswered page", () => {
   });
 
   test.each(legacyEras)(
-    "is returned to a %s client, and its next call waits without asking again",
+    "lets a %s client's call return, and its next call waits for the same page",
     async (era) => {
       const client = await connect(era);
       const first = remove(client);
@@ -244,7 +247,7 @@ describe("an unanswered page", () => {
   );
 });
 
-test("twenty calls of a key may wait, and a further one gets the address", async () => {
+test("the 21st waiting call of a key returns the page's URL at once", async () => {
   const other = await assistant.plant("link", { path: "summer" });
   const open = async (asked: string, key = assistant.world.key) => {
     const call = { name: "delete_link", arguments: { id: asked }, key, capabilities: opens };
@@ -265,7 +268,7 @@ test("twenty calls of a key may wait, and a further one gets the address", async
     effect: "none",
     approval: { url: page.url },
   });
-  // Another key's calls may wait too.
+  // Calls of another key can still wait.
   const others = await open(other.id, await assistant.world.addKey({ role: "owner" }));
   const patient = others.wait();
   await assistant.untilAsleep();
@@ -279,7 +282,7 @@ test("twenty calls of a key may wait, and a further one gets the address", async
   expect(results.filter(({ deleted }) => deleted !== undefined)).toHaveLength(1);
   const codes = results.flatMap(({ error }) => error?.code ?? []);
   expect(codes.filter((code) => code === "approval_required")).toHaveLength(1);
-  // An ended call leaves its place to others.
+  // A finished call frees its slot.
   const next = await open((await assistant.plant("link", { path: "autumn" })).id);
   const last = next.wait();
   await assistant.untilAsleep();
@@ -288,7 +291,7 @@ test("twenty calls of a key may wait, and a further one gets the address", async
   expect((await last).structuredContent.error.code).toBe("approval_declined");
 });
 
-test.each(eras)("a PIN must be typed on the page for a %s client too", async (era) => {
+test.each(eras)("a %s client cannot approve without typing the PIN on the page", async (era) => {
   await using locked = await createAssistantWorld({ beside: assistant.world, pin: "246810" });
   const asked: (string | undefined)[] = [];
   const client = await locked.connect({
@@ -311,7 +314,7 @@ test.each(eras)("a PIN must be typed on the page for a %s client too", async (er
   expect((await call).structured.deleted.id).toBe(id);
 });
 
-/** One call of 2026-07-28. */
+/** Sends one raw call of the 2026-07-28 protocol. */
 function call(extra: Partial<RawCall> = {}): Promise<RawResult> {
   return assistant.callRaw({
     name: "delete_link",
@@ -321,10 +324,10 @@ function call(extra: Partial<RawCall> = {}): Promise<RawResult> {
   });
 }
 
-describe("a raw client of 2026-07-28", () => {
+describe("a raw 2026-07-28 client", () => {
   const byPage = { capabilities: opens };
 
-  test("is asked to open the page, with a sealed state", async () => {
+  test("is asked to open the page and receives a sealed state", async () => {
     expect(await call(byPage)).toMatchObject({
       resultType: "input_required",
       requestState: expect.any(String),
@@ -342,7 +345,7 @@ describe("a raw client of 2026-07-28", () => {
     ["a state of its own", () => "eyJpZCI6IngifQ.c2lnbmF0dXJl"],
     ["the state of another approval", async () => (await ask("summer")).requestState],
     ["the state of a form", async () => (await call()).requestState],
-  ])("that claims to have opened the page with %s is asked again", async (_, readState) => {
+  ])("that claims to have opened the page and sends %s is asked again", async (_, readState) => {
     await call(byPage);
     const again = await call({
       ...byPage,
@@ -353,7 +356,7 @@ describe("a raw client of 2026-07-28", () => {
     await expectUntouched();
   });
 
-  test("that answers the page's question like a form does not approve", async () => {
+  test("that answers a page request like a form does not approve", async () => {
     const { requestState } = await call(byPage);
     const ticked = { action: "accept", content: { approve: true } };
     const result = await call({ inputResponses: { approval: ticked }, requestState });
@@ -361,7 +364,7 @@ describe("a raw client of 2026-07-28", () => {
     await expectUntouched();
   });
 
-  test("that answers a form like a page is shown the form again", async () => {
+  test("that answers a form request like a page is shown the form again", async () => {
     const { requestState } = await call();
     const again = await call({ inputResponses: { approval_page: agree }, requestState });
     expect(again.inputRequests.approval.params.mode).toBe("form");

@@ -3,8 +3,8 @@ import { createAssistantWorld, type AssistantWorld } from "../../support/assista
 import { openForEach } from "../../support/open-for.ts";
 
 /**
- * Another writer changes the target between the approval and the act. Our own service refuses the
- * write then. On a remote server the target is read again after the approval.
+ * Another client changes the target between the approval and the action. Our own service then
+ * rejects the write. For a remote server, the target is read again after the approval.
  */
 
 type Args = Readonly<Record<string, unknown>>;
@@ -12,11 +12,11 @@ type Written = { readonly status: number; readonly body: Structured };
 // oxlint-disable-next-line typescript/no-explicit-any
 type Structured = any;
 
-/** An act on a new record, and its other writer. */
+/** A tool call on a new record, and a change of the same record by another client. */
 type Scene = {
   readonly args: Args;
   readonly edit: () => Promise<Written>;
-  /** The current target. */
+  /** Reads the current target. */
   readonly read: () => Promise<Written>;
 };
 
@@ -58,7 +58,7 @@ function plantProject(args: Args) {
   };
 }
 
-/** The other writer renames the target. */
+/** Prepares a change by another client that renames the target. */
 function sceneOf(path: string, args: Args, wrapper = "", key = assistant.world.key): Scene {
   const name = { name: meanwhile };
   const body = wrapper === "" ? name : { [wrapper]: name };
@@ -71,7 +71,7 @@ function sceneOf(path: string, args: Args, wrapper = "", key = assistant.world.k
 
 const page = (text: string) => ({ body: `<p>${text}</p>{% store_buttons %}`, css: "" });
 
-/** A live page, and another draft. The other writer saves one, or publishes one. */
+/** Creates a live page and a different draft. The other client saves or publishes a draft. */
 function plantTemplate(edited: "save" | "publish", args: Args = {}, restores = false) {
   return async (): Promise<Scene> => {
     const { body } = await request("POST", "/page_template/publish", { body: page("live") });
@@ -81,13 +81,13 @@ function plantTemplate(edited: "save" | "publish", args: Args = {}, restores = f
     return {
       args: restores ? { id: body.live_version.id } : args,
       edit: () => request(method ?? "", path ?? "", { body: page(meanwhile) }),
-      // An empty save returns the draft.
+      // A PATCH without fields returns the draft.
       read: () => request("PATCH", "/page_template", { body: {} }),
     };
   };
 }
 
-/** The other writer creates the template. */
+/** Prepares a template that only the other client creates. */
 async function plantNothing(): Promise<Scene> {
   return {
     args: page("mine"),
@@ -96,7 +96,7 @@ async function plantNothing(): Promise<Scene> {
   };
 }
 
-/** The undo of a new link. */
+/** Prepares the undo of a new link. */
 async function plantUndo(): Promise<Scene> {
   const { link, change } = await call("create_link", { path: "spring", url: there });
   return sceneOf(`/links/${link.id}`, { change_id: change.id });
@@ -135,48 +135,57 @@ describe.each([
   ["our own service", false, "write"],
   ["our own service", false, "approved"],
   ["a remote server", true, "approved"],
-] as const)("on %s (remote: %s) a target changed at the moment: %s", (_, isRemote, moment) => {
-  openForEach(
-    () => createAssistantWorld({ isRemote }),
-    (opened) => (assistant = opened),
-  );
+] as const)(
+  'if the target changes on %s (remote: %s) at the moment "%s",',
+  (_, isRemote, moment) => {
+    openForEach(
+      () => createAssistantWorld({ isRemote }),
+      (opened) => (assistant = opened),
+    );
 
-  test.each(asked)("is shown before %s acts on it", async (tool, plant) => {
-    const { args, edit, read } = await plant();
-    const first = await ask(tool, args);
-    await assistant.press(first.url, "approve");
-    const changed = interruptOnce(moment, edit, read);
-    const again = await ask(tool, args);
-    expect(again.url).not.toBe(first.url);
-    expect((await read()).body).toEqual(changed());
+    test.each(asked)(
+      "%s shows the changed target and asks for approval again",
+      async (tool, plant) => {
+        const { args, edit, read } = await plant();
+        const first = await ask(tool, args);
+        await assistant.press(first.url, "approve");
+        const changed = interruptOnce(moment, edit, read);
+        const again = await ask(tool, args);
+        expect(again.url).not.toBe(first.url);
+        expect((await read()).body).toEqual(changed());
 
-    await assistant.press(again.url, "approve");
-    expect((await call(tool, args)).error).toBeUndefined();
-    expect(await read()).not.toMatchObject({ status: 200, body: changed() });
-  });
-});
+        await assistant.press(again.url, "approve");
+        expect((await call(tool, args)).error).toBeUndefined();
+        expect(await read()).not.toMatchObject({ status: 200, body: changed() });
+      },
+    );
+  },
+);
 
-describe("an act without a question", () => {
+describe("a write that needs no approval", () => {
   openForEach(createAssistantWorld, (opened) => (assistant = opened));
 
-  test.each(unasked)("is prepared again by %s if the target changed", async (tool, plant) => {
-    const { args, edit, read } = await plant();
-    interruptOnce("write", edit, read);
-    const { change } = await call(tool, args);
-    expect(change.fields).toEqual({ name: { from: meanwhile, to: "mine" } });
-  });
+  test.each(unasked)(
+    "by %s is repeated with the new values if the target changed",
+    async (tool, plant) => {
+      const { args, edit, read } = await plant();
+      interruptOnce("write", edit, read);
+      const { change } = await call(tool, args);
+      expect(change.fields).toEqual({ name: { from: meanwhile, to: "mine" } });
+    },
+  );
 
-  test("is prepared again by save_template if the draft changed", async () => {
+  test("by save_template is repeated with the new values if the draft changed", async () => {
     const { args, edit, read } = await plantTemplate("save", page("mine"))();
     interruptOnce("write", edit, read);
     const { change } = await call("save_template", args);
-    // The history has the replaced text, and the result only says that it changed.
+    // The history has the replaced text. The result only reports that the text changed.
     expect(change.fields.body).toBe("changed");
     await assistant.callTool("undo", { change_id: change.id });
     expect((await read()).body.body).toBe(page(meanwhile).body);
   });
 
-  test("asks if it now replaces a destination", async () => {
+  test("needs approval if it would now replace a destination", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     const { read } = sceneOf(`/links/${id}`, {});
     const edit = () => request("PATCH", `/links/${id}`, { body: { url: otherHost } });
@@ -185,7 +194,7 @@ describe("an act without a question", () => {
     expect((await read()).body).toEqual(changed());
   });
 
-  test("asks if the path now has a link with another destination", async () => {
+  test("needs approval if another link now exists at the path", async () => {
     const changed = interruptOnce("write", createMeanwhile, readAtPath);
     const { preview } = await ask("upsert_link", { path: "spring", url: there });
     expect(preview).toContain(otherHost);
@@ -223,7 +232,7 @@ describe.each([
 describe("a plan of new links", () => {
   openForEach(createAssistantWorld, (opened) => (assistant = opened));
 
-  test("does not overwrite a link that was created just now", async () => {
+  test("does not overwrite a link that was created in the meantime", async () => {
     const plan_id = await plan("upsert", { path: "spring", url: there });
     const changed = interruptOnce("write", createMeanwhile, readAtPath);
     await expectRejected(plan_id, "the link changed just now");
@@ -245,7 +254,10 @@ async function ask(tool: string, args: Args): Promise<{ url: string; preview: st
   return error.approval;
 }
 
-/** Lets the other writer come at the moment, and returns how the target was after it. */
+/**
+ * Changes the target at the given moment. Returns a function that reads the target as it was right
+ * after that change.
+ */
 function interruptOnce(
   moment: "approved" | "write",
   edit: Scene["edit"],

@@ -10,14 +10,14 @@ import {
 import type { RawCall, RawResult } from "../../support/mcp-http.ts";
 
 /**
- * Attempts to bypass an approval: forged, replayed, swapped, stale, late or simultaneous answers.
- * Nothing happens without an approval, counted in the real store.
+ * Tries to bypass approvals with forged, replayed, swapped, expired or simultaneous answers. The
+ * stored records show that nothing changes without an approval.
  */
 
 const minute = 60_000;
 const yes = { action: "accept", content: { approve: true } } as const;
 
-/** An act from anything that a client sends and a server answers. */
+/** Builds an approval request from arbitrary input and server responses. */
 function makeAct(
   given: Pick<ApprovalRequest, "tool" | "target"> & { args: unknown; state: unknown },
 ): ApprovalRequest {
@@ -25,7 +25,7 @@ function makeAct(
   return { ...given, args, question: { title: "", facts: [] } };
 }
 
-describe("an act's digest", () => {
+describe("the digest of an approval request", () => {
   test("does not depend on the order of the fields", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
@@ -36,7 +36,7 @@ describe("an act's digest", () => {
     );
   });
 
-  test("differs for another key, server, tool, argument, target or state", () => {
+  test("differs for a different key, server, tool, argument, target or state", () => {
     const part = fc.oneof(fc.jsonValue(), fc.string());
     const parts = fc.record({ tool: fc.string(), args: part, target: fc.string(), state: part });
     const keys = fc.record({ key_print: fc.string(), realm: fc.string() });
@@ -45,7 +45,7 @@ describe("an act's digest", () => {
         const isSame = JSON.stringify([one, key]) === JSON.stringify([other, otherKey]);
         fc.pre(!isSame && canonize([one, key]) !== canonize([other, otherKey]));
         expect(digestRequest(makeAct(one), key)).not.toBe(digestRequest(makeAct(other), otherKey));
-        // Two random acts differ in every part, so one part is swapped at a time.
+        // Two random requests differ in every part, so also swap one part at a time.
         for (const name of ["tool", "args", "target", "state"] as const) {
           const swapped = { ...one, [name]: other[name] };
           const isEqual = canonize(swapped) === canonize(one);
@@ -61,7 +61,7 @@ describe("an act's digest", () => {
   });
 });
 
-/** A change of an approved call before it is sent. */
+/** A manipulation of an approved call before the call is sent. */
 type Twist = {
   readonly name: string;
   readonly change: (sealed: string) => Promise<Partial<Sent>> | Partial<Sent>;
@@ -100,12 +100,12 @@ describe("a sealed approval", () => {
     await assistant[Symbol.asyncDispose]();
   });
 
-  /** Asks for the approval to delete the link. */
+  /** Starts the deletion of the link, and returns the sealed approval. */
   function obtain(): Promise<string> {
     return ask({ name: "delete_link", arguments: { id: link } });
   }
 
-  /** Asks as a new client each time, because a client that leaves questions open gets a page. */
+  /** Asks as a new client each time, because a client with open questions gets a page instead. */
   async function ask(call: RawCall): Promise<string> {
     clients += 1;
     const clientInfo = { name: "waypost-tests", version: String(clients) };
@@ -172,7 +172,7 @@ describe("a sealed approval", () => {
     })),
   );
 
-  test("approves only its own act", async () => {
+  test("approves only the action that it was created for", async () => {
     await fc.assert(
       fc.asyncProperty(twist, async ({ change }) => {
         const sealed = await obtain();
@@ -188,7 +188,7 @@ describe("a sealed approval", () => {
     expect(await recall(assistant)).toEqual(rows);
   });
 
-  test("is used up by an answer to a changed target", async () => {
+  test("becomes invalid after an answer for a changed target", async () => {
     const sealed = await obtain();
     const sent = { sealed, tool: "delete_link", args: { id: link }, key: assistant.world.key };
     await rename("Changed");
@@ -198,7 +198,7 @@ describe("a sealed approval", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("in an impossible format approves nothing", async () => {
+  test("in an invalid format approves nothing", async () => {
     const sent = { tool: "delete_link", args: { id: link }, key: assistant.world.key };
     for (const sealed of ["x\u0000", "x".repeat(1_000_000), "\ud800"]) {
       const result = await use({ ...sent, sealed });
@@ -208,7 +208,7 @@ describe("a sealed approval", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("approves its act in any order of the fields, and once", async () => {
+  test("approves its action exactly once, in any order of the fields", async () => {
     const fields = ["id", "team_id", "name", "custom_scheme"];
     const order = fc.shuffledSubarray(fields, { minLength: 4 });
     await fc.assert(
@@ -266,7 +266,7 @@ describe("an approval page", () => {
 
   type Attempt = typeof right & { readonly token: string; readonly decision: string };
 
-  /** Attempts with one or two mistakes, so that each mistake is noticed. */
+  /** Generates attempts with only one or two mistakes, so that each check is tested. */
   function attempts(token: string): fc.Arbitrary<Attempt> {
     const wrong = fc.record({
       token: fc.oneof(forge(token), fc.string()).filter((made) => made !== token),
@@ -277,7 +277,7 @@ describe("an approval page", () => {
     });
     const names = ["token", "host", "origin", "type", "decision"] as const;
     const chosen = fc.subarray([...names], { minLength: 1, maxLength: 2 });
-    // A forged decline must not count either.
+    // A forged decline must be rejected too.
     const meant = fc.constantFrom("approve", "decline");
     return fc.tuple(wrong, chosen, meant).map(([made, mistakes, decision]) => ({
       token,
@@ -287,7 +287,7 @@ describe("an approval page", () => {
     }));
   }
 
-  test("refuses a forged answer, which uses nothing up", async () => {
+  test("rejects a forged answer and stays valid", async () => {
     const call = () => assistant.callTool("delete_link", { id: link });
     const { url } = (await call()).structured.error.approval;
     const token = readToken((await assistant.visit(url)).html);
@@ -308,7 +308,7 @@ describe("an approval page", () => {
     expect((await call()).structured.deleted.id).toBe(link);
   });
 
-  test("lets exactly one of many simultaneous calls act", async () => {
+  test("lets exactly one of many simultaneous calls perform the action", async () => {
     const calls = fc.integer({ min: 2, max: 10 });
     await fc.assert(
       fc.asyncProperty(calls, calls, async (times, presses) => {
@@ -332,7 +332,7 @@ describe("an approval page", () => {
     );
   });
 
-  test("counts the first of two opposite answers", async () => {
+  test("accepts the first of two opposite answers", async () => {
     for (let round = 0; round < 10; round += 1) {
       const { id } = await assistant.plant("link", {});
       const call = () => assistant.callTool("delete_link", { id });
@@ -346,7 +346,7 @@ describe("an approval page", () => {
   });
 });
 
-/** A text that is almost the given one: bits flipped, parts cut, added, doubled or swapped. */
+/** Generates variants of the text with flipped bits, or cut, added, doubled or swapped parts. */
 function forge(text: string): fc.Arbitrary<string> {
   const at = fc.nat({ max: text.length - 1 });
   const [payload = "", mark = ""] = text.split(".");
@@ -373,7 +373,7 @@ function reverse(value: unknown): unknown {
   return Object.fromEntries(members.toReversed());
 }
 
-/** Every record that an approval could change, without its time of change. */
+/** Reads every record that an approval could change, without its time of change. */
 async function recall({ world }: AssistantWorld): Promise<unknown> {
   const { db } = world.store;
   const links = await db.selectFrom("links").selectAll().orderBy("id").execute();

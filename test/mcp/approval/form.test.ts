@@ -10,11 +10,11 @@ import { createGate } from "../../support/clock.ts";
 import { openForEach } from "../../support/open-for.ts";
 import type { RawCall, RawResult } from "../../support/mcp-http.ts";
 
-/** The client's own form: which answers approve, and which do not. */
+/** Tests which answers in the client's own form approve a call. */
 
 const yes = { action: "accept", content: { approve: true } } as const;
 
-/** A client that fails while the form is shown. */
+/** Fails while the form is shown, as a client whose window closes. */
 const fail: Elicit = () => {
   think(yes);
   return Promise.reject(new Error("the window is gone"));
@@ -32,7 +32,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A person takes at least a second; an answer at once counts as unseen. */
+/** Advances the clock by a second, because an instant answer means that the form was not shown. */
 const think: (reply: Awaited<ReturnType<Elicit>>) => Awaited<ReturnType<Elicit>> = (reply) => {
   assistant.advance(1000);
   return reply;
@@ -48,12 +48,12 @@ async function expectUntouched(): Promise<void> {
   expect((await assistant.world.call("GET", `/links/${id}`)).status).toBe(200);
 }
 
-/** A raw call of 2026-07-28. */
+/** Sends a raw call of the 2026-07-28 protocol. */
 function call(extra: Partial<RawCall> = {}): Promise<RawResult> {
   return assistant.callRaw({ name: "delete_link", arguments: { id }, ...extra });
 }
 
-/** The same call with an approval. */
+/** Sends the same call with an approval. */
 function answer(requestState: unknown, extra: Partial<RawCall> = {}): Promise<RawResult> {
   return call({ inputResponses: { approval: yes }, requestState, ...extra });
 }
@@ -68,14 +68,14 @@ async function keepLink(): Promise<() => Promise<void>> {
   };
 }
 
-describe.each(eras)("in a %s client", (era) => {
+describe.each(eras)("with a %s client", (era) => {
   const declines: readonly (readonly [string, ReturnType<Elicit>])[] = [
     ["a form that was sent without its tick", { action: "accept", content: { approve: false } }],
     ["a declined form", { action: "decline" }],
     ["a form that was closed", { action: "cancel" }],
   ];
 
-  test.each(declines)("%s declines", async (_, reply) => {
+  test.each(declines)("%s declines the call", async (_, reply) => {
     const { callTool } = await assistant.connect({ era, elicit: async () => think(await reply) });
     const result = await callTool("delete_link", { id });
     expect(result.structured.error).toMatchObject({
@@ -86,7 +86,7 @@ describe.each(eras)("in a %s client", (era) => {
     await expectUntouched();
   });
 
-  test("a form accepted without the tick declines, and the error says how to approve", async () => {
+  test("after a form without the tick, the error explains how to approve", async () => {
     const reply = { action: "accept", content: { approve: false } } as const;
     const { callTool } = await assistant.connect({ era, elicit: async () => think(reply) });
     const { error } = (await callTool("delete_link", { id })).structured;
@@ -97,7 +97,7 @@ describe.each(eras)("in a %s client", (era) => {
     );
   });
 
-  test("a changed target is asked about again", async () => {
+  test("a target that changed needs a new answer", async () => {
     const asked: string[] = [];
     const elicit: Elicit = async (message) => {
       if (asked.push(message) === 1) await rename("Summer");
@@ -115,7 +115,7 @@ describe.each(eras)("in a %s client", (era) => {
     expect(assistant.writes).toHaveLength(1);
   });
 
-  test("declining the second question declines, whatever the first answer was", async () => {
+  test("declining the second question declines the call", async () => {
     let questions = 0;
     const elicit: Elicit = async () => {
       questions += 1;
@@ -129,7 +129,7 @@ describe.each(eras)("in a %s client", (era) => {
     await expectUntouched();
   });
 
-  test("visits in the meantime do not change the question", async () => {
+  test("visits during the question do not require a new answer", async () => {
     let questions = 0;
     const elicit: Elicit = async () => {
       questions += 1;
@@ -143,7 +143,7 @@ describe.each(eras)("in a %s client", (era) => {
     expect(questions).toBe(1);
   });
 
-  test("an expired answer is asked for again", async () => {
+  test("an answer that comes too late is requested again", async () => {
     let questions = 0;
     const elicit: Elicit = () => {
       questions += 1;
@@ -156,7 +156,7 @@ describe.each(eras)("in a %s client", (era) => {
     expect(assistant.writes).toHaveLength(1);
   });
 
-  test("one approval covers one act, and the next act asks again", async () => {
+  test("one approval covers one call, and the next call asks again", async () => {
     const other = await assistant.plant("link", { path: "summer" });
     const asked: string[] = [];
     const elicit: Elicit = (message) => {
@@ -171,7 +171,7 @@ describe.each(eras)("in a %s client", (era) => {
     expect(assistant.writes).toEqual([`DELETE /api/v1/links/${id}`]);
   });
 
-  test("without forms, the page asks", async () => {
+  test("a client without forms gets the approval page", async () => {
     const { callTool } = await assistant.connect({ era, capabilities: {} });
     const { error } = (await callTool("delete_link", { id })).structured;
     expect(error).toMatchObject({ code: "approval_required", approval: { url: /approve/ } });
@@ -181,21 +181,21 @@ describe.each(eras)("in a %s client", (era) => {
   test.each([
     ["forms", { elicitation: {} }],
     ["forms and pages", { elicitation: { form: {}, url: {} } }],
-  ])("that declares %s, the form asks", async (_, capabilities) => {
+  ])("a client that declares %s is asked with a form", async (_, capabilities) => {
     const { callTool } = await assistant.connect({ era, capabilities, elicit: () => yes });
     expect((await callTool("delete_link", { id })).structured.deleted.id).toBe(id);
   });
 });
 
 describe.each(legacyEras)("a %s client with forms", (era) => {
-  test("declines by failing", async () => {
+  test("declines a call by failing", async () => {
     const { callTool } = await assistant.connect({ era, elicit: fail });
     const { error } = (await callTool("delete_link", { id })).structured;
     expect(error.code).toBe("approval_declined");
     await expectUntouched();
   });
 
-  test("declines by not answering for five minutes", async () => {
+  test("declines a call by not answering for five minutes", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const ends: string[] = [];
     const asked = createGate();
@@ -230,7 +230,7 @@ describe.each(legacyEras)("a %s client with forms", (era) => {
     await expectUntouched();
   });
 
-  test("cannot send an answer without a question", async () => {
+  test("cannot send an answer before it is asked", async () => {
     const { callTool } = await assistant.connect({
       era,
       elicit: () => think({ action: "decline" }),
@@ -243,7 +243,7 @@ describe.each(legacyEras)("a %s client with forms", (era) => {
 });
 
 describe("a modern client", () => {
-  test("is asked with a form of one box, and nothing happens before the answer", async () => {
+  test("is asked with a form of one checkbox before anything changes", async () => {
     const asked = await call();
     expect(asked).toMatchObject({
       resultType: "input_required",
@@ -295,7 +295,7 @@ describe("a modern client", () => {
     ["with an empty state", ""],
     ["with an object for a state", { id: "x" }],
     ["with a number for a state", 7],
-  ])("that answers %s is refused", async (_, requestState) => {
+  ])("that answers %s does not approve", async (_, requestState) => {
     await call();
     const result = await answer(requestState);
     expect(result.structuredContent?.deleted).toBeUndefined();
@@ -310,7 +310,7 @@ describe("a modern client", () => {
 
   test("cannot use one answer twice", async () => {
     const { requestState } = await call();
-    // The restored link is unchanged; only the approval is used.
+    // Restore the identical link, so that only the used approval can block the second call.
     const restore = await keepLink();
     expect((await answer(requestState)).structuredContent.deleted.id).toBe(id);
     await restore();
@@ -320,7 +320,7 @@ describe("a modern client", () => {
     expect(assistant.writes).toHaveLength(1);
   });
 
-  test("cannot approve after it has declined", async () => {
+  test("cannot approve after it declined", async () => {
     const { requestState } = await call();
     const no = { inputResponses: { approval: think({ action: "decline" }) }, requestState };
     expect((await call(no)).structuredContent.error.code).toBe("approval_declined");
@@ -328,7 +328,7 @@ describe("a modern client", () => {
     await expectUntouched();
   });
 
-  test("cannot use an answer for another act, tool or key", async () => {
+  test("cannot use an answer for another target, tool or key", async () => {
     const other = await assistant.plant("link", { path: "summer" });
     const app = await assistant.plant("ios_app", { bundle_id: "com.a", team_id: "ABCDE12345" });
     const key = await assistant.world.addKey();

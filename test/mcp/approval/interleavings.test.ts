@@ -7,11 +7,11 @@ import {
 import { isOnPostgres } from "../../support/store-place.ts";
 
 /**
- * An act, its approval and other writers in random orders: what happens is always what the approval
- * has shown.
+ * Runs actions, approvals and other clients' changes in random orders. Each action must do only
+ * what its approval showed.
  */
 
-/** Fewer orders for slow acts. */
+/** Slow actions are tested in fewer orders. */
 const seeds = isOnPostgres
   ? { template: 4, plan: 10, other: 8 }
   : { template: 10, plan: 20, other: 40 };
@@ -31,16 +31,19 @@ afterAll(async () => {
 
 type Args = Readonly<Record<string, unknown>>;
 
-/** The target of one act, in a project that all seeds share. */
+/** One action and its target, in a project that all seeds share. */
 type Scene = {
   readonly call: () => Promise<Structured>;
-  /** Another writer marks the target. Returns whether that was before the act. */
+  /**
+   * Writes the mark to the target as another client. Returns whether that happened before the
+   * action.
+   */
   readonly edit: (mark: string) => Promise<boolean>;
-  /** Whether the call has done the act. */
+  /** Returns whether the call performed the action. */
   readonly isDone: (structured: Structured) => boolean;
-  /** Whether a repeated call would be a second act. */
+  /** True if repeating the call would perform the action again. */
   readonly isOnce: boolean;
-  /** The mark of the target that the act has changed, if the result shows it. */
+  /** Returns the mark that the target had when the action changed it, if the result shows that. */
   readonly readMet?: (structured: Structured) => Promise<string>;
 };
 
@@ -83,7 +86,7 @@ const publishDraft: SetUp = async (seed) => {
   };
 };
 
-/** The preview shows only the time of publishing, so each edit has its own minute. */
+/** Advances a minute before each edit, because the preview shows only the time of publishing. */
 const takePageDown: SetUp = async (seed) => {
   const times = new Map<string, string>();
   const publish = async (mark: string) => {
@@ -119,7 +122,7 @@ const restoreVersion: SetUp = async (seed) => {
   };
 };
 
-/** The body shows whether the draft is still the one to be replaced. */
+/** Saves a style. Returns whether the draft has not been replaced yet. */
 async function saveStyle(mark: string): Promise<boolean> {
   const body = { css: `/* ${mark} */` };
   return (await request("PATCH", "/page_template", { body })).body.body.includes("draft");
@@ -182,7 +185,7 @@ const overwriteLink: SetUp = async (seed) => {
   return { ...(await plantLink(path)), call: () => act("upsert_link", { path, url }) };
 };
 
-/** A rejected row is planned again. */
+/** Plans a rejected row again. */
 const applyPlan: SetUp = async (seed) => {
   const path = `plan-${seed}`;
   const link = await plantLink(path);
@@ -216,25 +219,25 @@ const scenes: readonly (readonly [string, SetUp, number])[] = [
   ["apply a plan", applyPlan, seeds.plan],
 ];
 
-describe.each(scenes)("to %s", (_, setUp, count) => {
-  test(`is done as shown, in ${count} orders`, async () => {
+describe.each(scenes)('the action "%s"', (_, setUp, count) => {
+  test(`changes only what its approval showed, in ${count} random orders`, async () => {
     let done = 0;
     let changed = 0;
     for (let seed = 0; seed < count; seed += 1) {
-      // The next seed has a full budget.
+      // Start each seed with a full limit of overwrites.
       for (const clock of [assistant, assistant.world]) clock.advance(10 * 60_000);
       const scene = await setUp(seed);
       const { acts, edits } = await play(scene, createDice(seed));
       done += acts;
       changed += edits;
     }
-    // Enough orders must have acts and edits.
+    // Check that enough of the orders really had actions and edits.
     expect(done).toBeGreaterThan(count / 8);
     expect(changed).toBeGreaterThan(count / 4);
   });
 });
 
-/** Plays rounds of simultaneous steps until the act is done or given up. */
+/** Runs rounds of simultaneous steps until the action succeeds or the rounds end. */
 async function play(scene: Scene, dice: Dice): Promise<{ acts: number; edits: number }> {
   const approved: string[] = [];
   let shown = readShown(await scene.call());
@@ -272,14 +275,14 @@ async function play(scene: Scene, dice: Dice): Promise<{ acts: number; edits: nu
         }
       }),
     );
-    // No interruption outlives its round.
+    // Remove interruptions that did not fire in this round.
     for (const moment of ["approved", "write"] as const) {
       assistant.interrupt(moment, () => Promise.resolve());
     }
   }
-  // An approval has shown the target as it was at the act.
+  // An approval must have shown the target as it was when the action ran.
   if (acts > 0 && scene.readMet === undefined) expectApproved(approved, lastBefore);
-  // A repeated act that changes nothing needs no approval.
+  // Repeating an action without effect needs no approval.
   if (scene.isOnce) expect(acts).toBeLessThanOrEqual(approved.length);
   return { acts, edits };
 }
@@ -296,7 +299,7 @@ function plantApp(bundle_id: string) {
   return assistant.plant("ios_app", { bundle_id, team_id: "ABCDE12345", name: "first" });
 }
 
-/** A link that another writer renames during the act. */
+/** Creates a link that another client renames during the action. */
 async function plantLink(path: string): Promise<Omit<Scene, "call"> & { readonly id: string }> {
   const { id } = await assistant.plant("link", { path, name: "first", url: old });
   return {
@@ -314,7 +317,7 @@ function readShown({ error }: Structured): Shown | undefined {
   return url === undefined ? undefined : { url, preview };
 }
 
-/** Lets these turns of the event loop pass. */
+/** Waits for this number of turns of the event loop. */
 async function pass(turns: number): Promise<void> {
   for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -3,7 +3,7 @@ import { createAssistantWorld, type AssistantWorld } from "../../support/assista
 import { callDone, callRefused, type Args } from "../../support/mcp-clients.ts";
 import { openForEach } from "../../support/open-for.ts";
 
-/** No one approves a call that fails for a reason known before the question. */
+/** Users are not asked to approve calls that are already known to fail. */
 
 const there = "https://example.com/spring";
 const other = "https://other.example/spring";
@@ -14,7 +14,7 @@ const unknownId = "00000000-0000-4000-8000-000000000000";
 
 let assistant: AssistantWorld;
 
-/** The tool refuses with the API's own words, in place of a question to a person. */
+/** Expects the tool to return the API's error message instead of asking for approval. */
 async function expectRefused(
   tool: string,
   args: Args,
@@ -26,7 +26,7 @@ async function expectRefused(
   return error;
 }
 
-/** From here on another key calls the tools. */
+/** Makes the following calls use another key. */
 async function connect(key: string): Promise<void> {
   assistant = { ...assistant, ...(await assistant.connect({ key })) };
 }
@@ -44,7 +44,7 @@ async function readApiError(method: string, path: string, body: unknown): Promis
 describe.each([
   ["in this process", false],
   ["of a remote server", true],
-])("before a key of the service %s approves", (_, isRemote) => {
+])("before a key of the service %s asks for approval,", (_, isRemote) => {
   openForEach(
     () => createAssistantWorld({ isRemote }),
     async (opened) => {
@@ -54,7 +54,7 @@ describe.each([
     },
   );
 
-  test("register_ios_app lists every problem, the taken bundle id too", async () => {
+  test("register_ios_app reports every problem, including a bundle ID in use", async () => {
     const args = { bundle_id: "com.example.shop", team_id: "X", clip_bundle_id: "a b" };
     const message =
       "Bundle has already been taken, Team is the wrong length (should be 10 characters), and " +
@@ -69,7 +69,7 @@ describe.each([
     await expectRefused("register_ios_app", iosApp, "Bundle has already been taken");
   });
 
-  test("register_android_app lists every problem, the taken package name too", async () => {
+  test("register_android_app reports every problem, including a package name in use", async () => {
     const args = { package_name: "com.example.shop", fingerprints: ["AB:CD", "nothing"] };
     const message = "Package name has already been taken and Fingerprints is invalid";
     expect(await readApiError("POST", "/android_apps", { android_app: args })).toBe(message);
@@ -77,7 +77,7 @@ describe.each([
     await expectRefused("register_android_app", androidApp, "Package name has already been taken");
   });
 
-  test("an app that changes keeps to the rules, and to names that are free", async () => {
+  test("update_ios_app and update_android_app report invalid and used names", async () => {
     const { id } = await assistant.plant("ios_app", { ...iosApp, bundle_id: "com.example.b" });
     const taken = { id, bundle_id: "com.example.shop", team_id: "X" };
     const message =
@@ -94,7 +94,7 @@ describe.each([
     await expectAsked("update_ios_app", kept);
   });
 
-  test("a link moves to no path that another link has, as its path or short path", async () => {
+  test("a path that another link uses, even as its short path, is rejected", async () => {
     await assistant.plant("link", { path: "taken" });
     const short = await assistant.plant("link", { path: "long", options: { shorten: true } });
     const { shortened_path } = (await assistant.world.call("GET", `/links/${short.id}`)).body;
@@ -108,7 +108,7 @@ describe.each([
     await expectAsked("update_link", { id, url: other, path: "spring" });
   });
 
-  test("a link chooses no app that does not exist", async () => {
+  test("an app that does not exist is rejected", async () => {
     const { id } = await assistant.plant("link", { path: "spring", url: there });
     const apps = { ios_app: { id: unknownId }, android_app: { id: unknownId } };
     const message = "iOS app not found and Android app not found";
@@ -117,13 +117,13 @@ describe.each([
     await expectRefused("upsert_link", { path: "spring", url: other, ...apps }, message);
   });
 
-  test("store tokens come together", async () => {
+  test("a provider token without a campaign token is rejected", async () => {
     const { id } = await assistant.plant("link", { path: "spring", url: there });
     const message = "Provider token must be sent together with campaign token";
     await expectRefused("update_link", { id, url: other, provider_token: "1" }, message);
   });
 
-  test("a project gets no subdomain or domain that another project has", async () => {
+  test("a subdomain or domain of another project is rejected", async () => {
     const { world } = assistant;
     await world.addProject({ name: "A", subdomain: "taken", custom_domain: "go.example.com" });
     const { id } = await world.addProject({ name: "B", subdomain: "mine" });
@@ -141,7 +141,7 @@ describe.each([
     await expectRefused("update_project", args, message);
   });
 
-  test("the budget for publishing has a place left", async () => {
+  test("publish_template reports a used-up rate limit", async () => {
     const body = "<h1>Hello</h1>{% store_buttons %}";
     for (let spent = 0; spent < 60; spent += 1) {
       await callDone(assistant, "preview_template", { body });
@@ -153,12 +153,12 @@ describe.each([
   });
 });
 
-describe("before a key of our own service approves", () => {
+describe("before a key of our own service asks for approval,", () => {
   openForEach(createAssistantWorld, (opened) => {
     assistant = opened;
   });
 
-  test("the plan of the project allows the fields and one more link", async () => {
+  test("fields and links beyond the pricing plan are rejected", async () => {
     const { world } = assistant;
     const project = await world.addProject({ subdomain: "free", plan: "free", max_links: 1 });
     const key = await world.addKey({ project });
@@ -174,7 +174,7 @@ describe("before a key of our own service approves", () => {
     await expectAsked("update_link", { id: "spring", ios_app });
   });
 
-  test("a plan of many links keeps to the project's pricing plan", async () => {
+  test("plan_links and apply_plan check the project's pricing plan", async () => {
     const { world } = assistant;
     const project = await world.addProject({ subdomain: "free", plan: "free", max_links: 2 });
     const key = await world.addKey({ project });
@@ -194,14 +194,14 @@ describe("before a key of our own service approves", () => {
     expect(plan.counts).toMatchObject({ update: 1, create: 1, conflict: 1 });
     expect(JSON.stringify(plan)).toContain("The Free plan allows 2 links");
     await expectAsked("apply_plan", { plan_id: plan.id });
-    // Another key fills the project after the plan was made.
+    // Another call fills the project after the plan was made.
     const late = { key, body: { path: "winter", url: there } };
     expect((await world.call("POST", "/links", late)).status).toBe(201);
     const isFull = "The Free plan allows 2 links, and the project has reached this limit.";
     await expectRefused("apply_plan", { plan_id: plan.id }, isFull, "plan_required");
   });
 
-  test("a link moves to no further short path of another link", async () => {
+  test("an additional short path of another link is rejected", async () => {
     const { world } = assistant;
     await assistant.plant("link", { path: "long", url: there });
     const url = "http://default.localhost:8787/long?from=poster";
@@ -215,7 +215,7 @@ describe("before a key of our own service approves", () => {
     await expectRefused("update_link", args, "Path has already been taken");
   });
 
-  test("a plan shows a further short path of another link as a conflict", async () => {
+  test("a plan reports an additional short path of another link as a conflict", async () => {
     const { world } = assistant;
     await assistant.plant("link", { path: "long", url: there });
     const body = { url: "http://default.localhost:8787/long?from=poster", prefix: "go-" };
@@ -235,7 +235,7 @@ describe("before a key of our own service approves", () => {
     expect(plan.counts).toMatchObject({ conflict: 1 });
   });
 
-  test("the key may overwrite what an upsert finds", async () => {
+  test("upsert_link checks the permission to update an existing link", async () => {
     await assistant.plant("link", { path: "spring", url: there });
     const scopes = ["links.index", "links.show", "links.create"] as const;
     await connect(await assistant.world.addKey({ scopes }));
@@ -244,7 +244,7 @@ describe("before a key of our own service approves", () => {
     expect(message).toContain("links.update");
   });
 
-  test("a draft that overwrites for the 21st time is valid", async () => {
+  test("save_template rejects an invalid draft even past the overwrite limit", async () => {
     const body = "<h1>Hello</h1>{% store_buttons %}";
     for (let saved = 0; saved < 21; saved += 1) {
       await callDone(assistant, "save_template", { body: `${body}${saved}` });
@@ -254,7 +254,7 @@ describe("before a key of our own service approves", () => {
     await expectAsked("save_template", { body });
   });
 
-  test("an undo finds the app's bundle id free", async () => {
+  test("undo checks that the app's bundle ID is still free", async () => {
     const { id } = await assistant.plant("ios_app", iosApp);
     const { url } = await expectAsked("delete_ios_app", { id });
     await assistant.press(url, "approve");
@@ -264,7 +264,7 @@ describe("before a key of our own service approves", () => {
     await expectRefused("undo", {}, "Bundle has already been taken");
   });
 
-  test("an undo finds the link's old path free, and its app in place", async () => {
+  test("undo checks that the old path is free and the app still exists", async () => {
     const app = await assistant.plant("ios_app", iosApp);
     const ios_app = { id: app.id };
     const { id } = await assistant.plant("link", { path: "spring", url: there, ios_app });

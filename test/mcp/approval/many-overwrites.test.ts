@@ -2,7 +2,9 @@ import { expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { createStrangeWorld } from "../../support/remote.ts";
 
-/** What counts toward the limit of overwrites without approval, and how long an approval lasts. */
+/**
+ * Tests which overwrites count toward the limit without approval, and how long an approval lasts.
+ */
 
 test("overwrites whose outcome is unknown count toward the limit of twenty", async () => {
   await using strange = await createStrangeWorld(undefined, { mode: "guarded" });
@@ -13,14 +15,14 @@ test("overwrites whose outcome is unknown count toward the limit of twenty", asy
     return isLost ? undefined : reply;
   });
   const rename = async (name: string) => {
-    // A client that has failed often repeats no further calls, so each call has its own.
+    // A client that failed often stops repeating calls, so use a new client for each call.
     const update = async () => {
       isLost = false;
       const { callTool } = await strange.connect();
       return (await callTool("update_link", { id, name })).structured.error;
     };
     let error = await update();
-    // A connection that the last loss closed may fail before anything is sent.
+    // A connection closed by the previous failure may fail before anything is sent, so try again.
     for (let more = 10; more > 0 && error.code === "unreachable"; more -= 1) error = await update();
     return error;
   };
@@ -30,7 +32,7 @@ test("overwrites whose outcome is unknown count toward the limit of twenty", asy
   expect(await rename("next")).toMatchObject({ code: "approval_required" });
 });
 
-/** Overwrites a link until that needs an approval, and approves it. */
+/** Overwrites a link until an approval is needed, then approves. */
 async function approveMore(assistant: AssistantWorld) {
   const { id } = await assistant.plant("link", { path: "spring" });
   const rename = async (name: string) =>
@@ -41,7 +43,7 @@ async function approveMore(assistant: AssistantWorld) {
   return { id, rename };
 }
 
-test("an approval for more overwrites ends when the clock is set back", async () => {
+test("an approval for more overwrites ends if the clock is set back", async () => {
   await using assistant = await createAssistantWorld();
   const { rename } = await approveMore(assistant);
   expect(await rename("next")).toHaveProperty("link");
@@ -50,7 +52,7 @@ test("an approval for more overwrites ends when the clock is set back", async ()
   expect((await rename("later")).error).toMatchObject({ code: "approval_required" });
 });
 
-test("an approval for more overwrites covers the next hundred, and no refused one", async () => {
+test("an approval for more overwrites covers 100 writes, not counting rejected ones", async () => {
   await using assistant = await createAssistantWorld();
   const { id, rename } = await approveMore(assistant);
   await rename("next");

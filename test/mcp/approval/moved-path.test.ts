@@ -3,7 +3,7 @@ import { createAssistantWorld, type AssistantWorld } from "../../support/assista
 import { openForEach } from "../../support/open-for.ts";
 import { createStrangeWorld } from "../../support/remote.ts";
 
-/** A person approves before a path moves that visitors may know. */
+/** Moving a path that visitors may already know needs approval. */
 
 let assistant: AssistantWorld;
 
@@ -17,7 +17,7 @@ async function call(tool: string, args: Args) {
   return (await assistant.callTool(tool, args)).structured;
 }
 
-/** What a person would be shown; undefined where the call needed no approval. */
+/** Returns the preview of the approval, or undefined if the call needed no approval. */
 async function readPreview(tool: string, args: Args): Promise<string | undefined> {
   const { error } = await call(tool, args);
   if (error === undefined) return undefined;
@@ -25,8 +25,8 @@ async function readPreview(tool: string, args: Args): Promise<string | undefined
   return error.approval.preview;
 }
 
-describe("a link", () => {
-  test("a link with clicks moves to another path only with approval", async () => {
+describe("update_link and undo", () => {
+  test("need approval to move a link that has clicks", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     expect(await readPreview("update_link", { id, path: "summer" })).toBeUndefined();
     await assistant.world.store.write((db) => db.updateTable("links").set({ clicks: 1 }).execute());
@@ -36,7 +36,7 @@ describe("a link", () => {
     expect(await readPreview("update_link", { id, path: "/summer" })).toBeUndefined();
   });
 
-  test("a link older than ten minutes moves to another path only with approval", async () => {
+  test("need approval to move a link that is older than ten minutes", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     assistant.advance(tenMinutes_ms);
     expect(await readPreview("update_link", { id, path: "summer" })).toBeUndefined();
@@ -47,21 +47,21 @@ describe("a link", () => {
     expect(await readPreview("update_link", { id, name: "Spring" })).toBeUndefined();
   });
 
-  test("a moved link keeps its path until a person approves the undo", async () => {
+  test("need approval to undo a move after ten minutes", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     await call("update_link", { id, path: "summer" });
     assistant.advance(tenMinutes_ms + 1);
     expect(await readPreview("undo", {})).toContain('"summer" → "spring"');
   });
 
-  test("a link that moved a moment ago gets its path back at once", async () => {
+  test("restore the path of a recently moved link without approval", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     await call("update_link", { id, path: "summer" });
     expect(await readPreview("undo", {})).toBeUndefined();
     expect((await call("get_link", { id })).link.path).toBe("spring");
   });
 
-  test("a link moves only with approval if the key cannot read its age", async () => {
+  test("need approval if the key cannot read the link's age", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     const key = await assistant.world.addKey({ scopes: ["links.update", "links.show"] });
     const { callTool } = await assistant.connect({ key });
@@ -70,7 +70,7 @@ describe("a link", () => {
   });
 });
 
-test("a link of a remote server moves only with approval, because its age is unknown", async () => {
+test("moving a link of a remote server needs approval because its age is unknown", async () => {
   await using strange = await createStrangeWorld(undefined, { mode: "guarded" });
   const { id } = await strange.plant("link", { path: "spring" });
   const { error } = (await strange.callTool("update_link", { id, path: "summer" })).structured;

@@ -6,7 +6,7 @@ import { connectV1, connectV2, type Connecting, type Reply } from "../../support
 import { openGround, type Ground, type Tenant } from "../../support/mcp-http.ts";
 import { openForAll } from "../../support/open-for.ts";
 
-/** The built command and official clients that open the page in a real browser. */
+/** Tests the built command with official clients that open the page in a real browser. */
 
 let browser: Browser;
 let ground: Ground;
@@ -22,7 +22,7 @@ const clients = {
   "the 1.x client": connectV1,
   "the 2.x client": (given: Connecting) => connectV2({ ...given, era: "modern" }),
 };
-// The keys of the object above.
+// Object.keys returns strings, but these are exactly the keys above.
 const names = Object.keys(clients) as (keyof typeof clients)[];
 
 const ways = {
@@ -38,15 +38,15 @@ const ways = {
   }),
 };
 
-/** The person reads the page in their browser, and answers there. */
+/** Opens the page in a browser, and presses the button. */
 async function decide(url: string, decision: "approve" | "decline"): Promise<void> {
   const tab = await openTab(browser);
   expect(await decideInTab(tab, url, decision)).toContain('Delete the link "spring"');
   await tab.context().close();
 }
 
-describe.each(["stdio", "HTTP"] as const)("over %s", (way) => {
-  test.each(names)("%s continues as the page is answered", async (name) => {
+describe.each(["stdio", "HTTP"] as const)("over %s,", (way) => {
+  test.each(names)("%s continues after the page is answered", async (name) => {
     const tenant = await ground.addTenant();
     const decisions = ["decline", "approve"] as const;
     const opened: string[] = [];
@@ -54,7 +54,7 @@ describe.each(["stdio", "HTTP"] as const)("over %s", (way) => {
     const open = (url: string): Reply => {
       const decision = decisions[opened.length] ?? "decline";
       opened.push(url);
-      // The client replies while the person still reads.
+      // The client replies while the user is still reading.
       pressed.push(decide(url, decision));
       return { action: "accept" };
     };
@@ -81,7 +81,7 @@ describe.each(["stdio", "HTTP"] as const)("over %s", (way) => {
     await client.callTool("create_link", { path: "spring" });
     const left = expect(client.callTool("delete_link", { id: "spring" })).rejects.toThrow();
     await opened.opened;
-    // Over stdio the process ends too.
+    // Over stdio, closing the client also ends the process.
     await client.close();
     await left;
   });

@@ -9,7 +9,7 @@ import { createAssistantWorld, eras, type AssistantWorld } from "../../support/a
 import { launchBrowser, openTab, createPagedWorld } from "../../support/browser.ts";
 import { openForEach } from "../../support/open-for.ts";
 
-/** The approval page shows who asks, what changes, and how a page template looks. */
+/** Tests how the approval page shows the client, the changes and the page template. */
 
 let assistant: AssistantWorld;
 
@@ -23,8 +23,8 @@ async function show(preview: object): Promise<string> {
   return (await assistant.visit(`http://127.0.0.1:8787/approve/${asked.waits.id}`)).html;
 }
 
-describe("the client that asks", () => {
-  test.each(eras)("is shown by the name of the %s client", async (era) => {
+describe("the approval page", () => {
+  test.each(eras)("names the %s client that asks", async (era) => {
     await assistant.plant("link", { path: "spring" });
     const { callTool } = await assistant.connect({ era });
     const { error } = (await callTool("delete_link", { id: "spring" })).structured;
@@ -38,7 +38,7 @@ describe("the client that asks", () => {
     expect(html).not.toContain(key);
   });
 
-  test("is shown with a print of its key for a remote server", async () => {
+  test("shows an ID of the API key for a remote server, but not the key", async () => {
     await assistant.plant("link", { path: "spring" });
     const { world } = assistant;
     await using remote = await createAssistantWorld({ isRemote: true, beside: world });
@@ -48,7 +48,7 @@ describe("the client that asks", () => {
     expect(html).not.toContain(world.key);
   });
 
-  test("is quoted, and cut if it is long", async () => {
+  test("quotes a client's name and cuts a long one", async () => {
     const client = `<b>Bank</b> approved" ${"x".repeat(70)}`;
     const html = await show({ title: "Delete it", facts: [], asker: { client } });
     expect(html).toContain("&quot;&lt;b&gt;Bank&lt;/b&gt; approved\\&quot; xxx");
@@ -56,7 +56,7 @@ describe("the client that asks", () => {
   });
 });
 
-describe("a change", () => {
+describe("a change on the approval page", () => {
   const preview: Question = {
     title: "Change it",
     recent: {
@@ -80,7 +80,7 @@ describe("a change", () => {
     ],
   };
 
-  test("is marked word by word", async () => {
+  test("highlights the words that differ", async () => {
     const html = await show(preview);
     expect(html).toContain("a.example/<del>x</del>&quot;");
     expect(html).toContain("a.example/<ins>y</ins>&quot;");
@@ -93,7 +93,7 @@ describe("a change", () => {
     );
   });
 
-  test("is also written as text", () => {
+  test("is also written as plain text", () => {
     expect(writeQuestion(preview).split("\n")).toEqual([
       "Change it",
       '- changed: 2026-01-15T12:59:40+01:00 by this key; before that: "https://a.example"',
@@ -109,7 +109,7 @@ describe("a change", () => {
   });
 });
 
-describe("the question of a changed link", () => {
+describe("the approval page of a changed link", () => {
   const url = "https://other.example/new";
   let id: string;
   let otherApp: string;
@@ -132,7 +132,7 @@ describe("the question of a changed link", () => {
     return `${error.approval.preview}\nbutton: ${button.exec(html)?.[1]}`;
   }
 
-  test("has a headline and a button in the user's words", async () => {
+  test("has a headline and a button that name the change", async () => {
     const pointed = await ask({ url });
     expect(pointed).toMatch(/^Point the link "Spring" to "https:\/\/other\.example\/new"\n/);
     expect(pointed).toMatch(/\nbutton: Change link$/);
@@ -152,7 +152,7 @@ describe("the question of a changed link", () => {
     expect(await ask({ ios_app: fresh })).toContain('→ "com.new.app"');
   });
 
-  test("shows what visitors will see on each system", async () => {
+  test("shows what visitors will see on each platform", async () => {
     const text = await ask({ url, ios_app: null });
     expect(text).toContain(`iPhone: a redirect to "${url}"`);
     expect(text).toContain(`Computer: a redirect to "${url}"`);
@@ -166,7 +166,7 @@ describe("the question of a changed link", () => {
     expect(text).toContain('(host "xn--pple-43d.com") (warning: "\u0430pple" in the host mixes');
   });
 
-  test("says that the old address will not be found", async () => {
+  test("says that visitors of the old URL will get a 404 page", async () => {
     const text = await ask({ path: "summer" });
     expect(text).toContain("- address: http://default.localhost:8787/spring");
     expect(text).toContain("- new address: http://default.localhost:8787/summer");
@@ -178,13 +178,13 @@ function writeBody(title: string): string {
   return `<h1>${title}</h1>\n{% store_buttons %}\n`;
 }
 
-/** The approval page of a publication. */
+/** Asks to publish a page template, and returns the URL of the approval page. */
 async function publish(text: Readonly<Record<string, string>>): Promise<string> {
   const { error } = (await assistant.callTool("publish_template", text)).structured;
   return error.approval.url;
 }
 
-describe("a page template", () => {
+describe("a page template on the approval page", () => {
   let browser: Browser;
 
   beforeAll(async () => {
@@ -195,14 +195,14 @@ describe("a page template", () => {
     await browser.close();
   });
 
-  test("is shown before and after, in frames that load and run nothing", async () => {
+  test("is shown before and after the change, in frames that load nothing else", async () => {
     await assistant.press(await publish({ body: writeBody("Before"), css: "" }), "approve");
     await assistant.callTool("publish_template", { body: writeBody("Before"), css: "" });
     const picture = '<img src="https://evil.example/x.png" alt="">';
     const url = await publish({ body: writeBody("After") + picture, css: "h1 { color: teal }" });
     const page = await openTab(browser, { viewport: { width: 1280, height: 3000 } });
     const hosts = new Set<string>();
-    // A request that the policy refuses never finishes.
+    // A request that the policy blocks never finishes.
     page.on("requestfinished", (request) => hosts.add(new URL(request.url()).host));
     await page.goto(url);
     await page.waitForLoadState();
@@ -222,37 +222,40 @@ describe("a page template", () => {
   test.each([
     [{ width: 1280, height: 800 }, 2],
     [{ width: 390, height: 844 }, 1],
-  ])("is compared in a window of %j, with its text folded", async (viewport, columns) => {
-    const body = starter.body.replace('class="page"', 'class="page new"');
-    const page = await openTab(browser, { viewport });
-    await page.goto(await publish({ body, css: starter.css }));
-    const { phone, desktop } = await readPlaces(page);
-    expect([phone, desktop]).toEqual([2, columns]);
-    const [wide, high] = await page.evaluate<[number, number]>(
-      "[document.documentElement.scrollWidth, document.documentElement.scrollHeight]",
-    );
-    expect(wide).toBe(viewport.width);
-    expect(high).toBeLessThan(2500);
-    const lines = page.locator(".diff .lines > *");
-    expect(await lines.first().isVisible()).toBe(false);
-    await page.getByText("Changed lines: Body +1 −1").click();
-    expect(await lines.allInnerTexts()).toEqual([
-      expect.stringMatching(/^@@ −\d+,7 \+\d+,7 @@$/),
-      ...Array(3).fill(expect.stringMatching(/^ {2}/)),
-      '− <main class="page">',
-      '+ <main class="page new">',
-      ...Array(3).fill(expect.stringMatching(/^ {2}/)),
-    ]);
-    await page.close();
-  });
+  ])(
+    "is compared in a window of %j, with its changed lines collapsed",
+    async (viewport, columns) => {
+      const body = starter.body.replace('class="page"', 'class="page new"');
+      const page = await openTab(browser, { viewport });
+      await page.goto(await publish({ body, css: starter.css }));
+      const { phone, desktop } = await readPlaces(page);
+      expect([phone, desktop]).toEqual([2, columns]);
+      const [wide, high] = await page.evaluate<[number, number]>(
+        "[document.documentElement.scrollWidth, document.documentElement.scrollHeight]",
+      );
+      expect(wide).toBe(viewport.width);
+      expect(high).toBeLessThan(2500);
+      const lines = page.locator(".diff .lines > *");
+      expect(await lines.first().isVisible()).toBe(false);
+      await page.getByText("Changed lines: Body +1 −1").click();
+      expect(await lines.allInnerTexts()).toEqual([
+        expect.stringMatching(/^@@ −\d+,7 \+\d+,7 @@$/),
+        ...Array(3).fill(expect.stringMatching(/^ {2}/)),
+        '− <main class="page">',
+        '+ <main class="page new">',
+        ...Array(3).fill(expect.stringMatching(/^ {2}/)),
+      ]);
+      await page.close();
+    },
+  );
 
-  test("is shown as each device receives it", async () => {
+  test("is rendered separately for a phone and a desktop", async () => {
     const url = await publish({ body: "<h1>{{ platform }}</h1>{% store_buttons %}", css: "" });
     expect((await assistant.visit(`${url}?frame=1-phone`)).html).toContain("<h1>ios</h1>");
     expect((await assistant.visit(`${url}?frame=1-desktop`)).html).toContain("<h1>desktop</h1>");
   });
 
-  test("has frames with a policy of their own, which no other page may embed", async () => {
+  test("is shown in frames that no other page may embed", async () => {
     const url = await publish({ body: "<h1>After</h1>{% store_buttons %}", css: "" });
     const { headers, html, status } = await assistant.visit(`${url}?frame=1-phone`);
     expect([status, html]).toEqual([200, expect.stringContaining("After")]);
@@ -271,7 +274,7 @@ describe("a page template", () => {
     expect((await assistant.visit(`${url}?frame=1-phone`)).html).not.toContain("After");
   });
 
-  test("is left out with a sentence if the key may not render it", async () => {
+  test("is replaced by an explanation if the key may not render it", async () => {
     const key = await assistant.world.addKey({ scopes: ["page_templates.publish"] });
     const { callTool } = await assistant.connect({ key });
     const text = { body: "<h1>After</h1>{% store_buttons %}", css: "" };
@@ -282,7 +285,9 @@ describe("a page template", () => {
   });
 });
 
-/** How many frames of each device are in a row, all of them inside the window. */
+/**
+ * Counts the frames of each device in the first row. Returns 0 if a frame is wider than the window.
+ */
 function readPlaces(page: Page): Promise<{ readonly phone: number; readonly desktop: number }> {
   return page.evaluate(`(() => {
     const count = (device) => {

@@ -13,7 +13,7 @@ import {
 import { createGate } from "../../support/clock.ts";
 import { openForEach } from "../../support/open-for.ts";
 
-/** The approval page over HTTP: its responses, and the answers that it accepts. */
+/** Tests the HTTP responses of the approval page, and which answers are accepted. */
 
 let assistant: AssistantWorld;
 let url: string;
@@ -36,7 +36,7 @@ function readTitle({ html }: Page): string {
   return /<h1>(.*?)<\/h1>/.exec(html)?.[1] ?? "";
 }
 
-/** Every response forbids frames, scripts, caches and other hosts. */
+/** Expects headers that forbid frames, scripts, caching and other hosts. */
 function expectGuarded({ headers }: Pick<Page, "headers">): void {
   const policy = headers.get("content-security-policy") ?? "";
   expect(policy).toMatch(/^default-src 'none'; style-src 'sha256-[\w+/=]{44}'; /);
@@ -53,8 +53,8 @@ function expectGuarded({ headers }: Pick<Page, "headers">): void {
   expect(headers.get("set-cookie")).toBeNull();
 }
 
-describe("a waiting page", () => {
-  test("is one form: a hidden token and two buttons named decision", async () => {
+describe("an open approval page", () => {
+  test('contains one form with a hidden token and two buttons named "decision"', async () => {
     const page = await assistant.visit(url);
     expect(page.status).toBe(200);
     expectGuarded(page);
@@ -89,7 +89,7 @@ describe("a waiting page", () => {
     expect(later).toContain("asked 1 minute ago");
   });
 
-  test("is not used up by any request that only opens it", async () => {
+  test("stays valid after requests that do not answer it", async () => {
     for (const method of ["GET", "HEAD", "GET", "PUT", "DELETE", "PATCH", "OPTIONS"]) {
       const headers = { host: "127.0.0.1:8787" };
       const response = await assistant.fetchPage(new Request(url, { method, headers }));
@@ -104,7 +104,7 @@ describe("a waiting page", () => {
     expect((await call()).deleted).toBeDefined();
   });
 
-  test("has a token of its own", async () => {
+  test("rejects the token of another page", async () => {
     await assistant.plant("link", { path: "summer" });
     const { structured } = await assistant.callTool("delete_link", { id: "summer" });
     const other = readToken((await assistant.visit(structured.error.approval.url)).html);
@@ -114,7 +114,7 @@ describe("a waiting page", () => {
     expect(await ask()).toBe(url);
   });
 
-  test("has a token that no other secret of the folder can sign", async () => {
+  test("rejects a token that was signed with another secret", async () => {
     const { state } = assistant;
     const id = url.split("/").at(-1) ?? "";
     const sign = async (name: string) =>
@@ -124,14 +124,14 @@ describe("a waiting page", () => {
     const rights = [await assistant.visit(url), await assistant.visit(url)].map(({ html }) =>
       readToken(html),
     );
-    // The token is masked differently each time, because the page is compressed.
+    // The token is masked differently each time because the page is compressed.
     expect(new Set(rights).size).toBe(2);
     const secret = await sign("approval-pages");
     expect(rights.map((right) => isMasked(right, secret))).toEqual([true, true]);
     for (const other of [`.${rights[0]}`, `${rights[0]}=`, `${rights[0]} `, ""]) {
       expect(isMasked(other, secret)).toBe(false);
     }
-    // Clients see signatures of sealed approvals.
+    // Clients see signatures made with the secret of sealed approvals.
     const page = await assistant.visit(url, {
       token: maskSecret(await sign("approvals")),
       decision: "approve",
@@ -140,23 +140,26 @@ describe("a waiting page", () => {
     expect(await ask()).toBe(url);
   });
 
-  test("refuses a form that is longer than its own", async () => {
+  test("rejects a form that is too long", async () => {
     const token = readToken((await assistant.visit(url)).html);
     const form = { token, decision: "approve", more: "x".repeat(5000) };
     expect((await assistant.visit(url, form)).status).toBe(403);
     expect(await ask()).toBe(url);
   });
 
-  test.each(["127.0.0.1:8787", "localhost:9999", "127.0.0.1"])("answers as %s", async (host) => {
-    const page = await assistant.visit(url, undefined, { host, origin: `http://${host}` });
-    expect(page.status).toBe(200);
-  });
+  test.each(["127.0.0.1:8787", "localhost:9999", "127.0.0.1"])(
+    "accepts requests for the host %s",
+    async (host) => {
+      const page = await assistant.visit(url, undefined, { host, origin: `http://${host}` });
+      expect(page.status).toBe(200);
+    },
+  );
 
   test.each([
     ["another host's name", { host: "evil.example" }],
     ["another page's origin", { origin: "http://evil.example" }],
     ["the origin null", { origin: "null" }],
-  ])("shows nothing to %s", async (_, headers) => {
+  ])("hides the action from %s", async (_, headers) => {
     const page = await assistant.visit(url, undefined, headers);
     expect(page.status).toBe(403);
     expectGuarded(page);
@@ -165,8 +168,8 @@ describe("a waiting page", () => {
   });
 });
 
-describe("an answered page", () => {
-  test("says how it was answered, before and after the act", async () => {
+describe("an answered approval page", () => {
+  test("shows the decision before and after the call uses it", async () => {
     expect(readTitle(await assistant.press(url, "approve"))).toBe("Approved");
     const approved = await assistant.visit(url);
     expect([approved.status, readTitle(approved)]).toEqual([200, "Approved"]);
@@ -193,7 +196,7 @@ describe("an answered page", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("says that it has expired, and accepts no answer", async () => {
+  test("returns 404 after five minutes, and accepts no answer", async () => {
     const token = readToken((await assistant.visit(url)).html);
     assistant.advance(5 * 60_000);
     for (const form of [undefined, { token, decision: "approve" }]) {
@@ -205,7 +208,7 @@ describe("an answered page", () => {
     expect(await ask()).not.toBe(url);
   });
 
-  test("looks like an unknown page after it has expired", async () => {
+  test("looks like an unknown page after it expires", async () => {
     const sealed = await assistant.callRaw({ name: "delete_link", arguments: { id: "spring" } });
     const others = ["x", "", sealed.requestState, `${url.split("/").at(-1)}/`, "..", "%00"];
     for (const other of others) {
@@ -217,7 +220,7 @@ describe("an answered page", () => {
   });
 });
 
-test("the server reports each decision once, and why other answers were refused", async () => {
+test("the server reports each decision and each rejected answer once", async () => {
   const reports: unknown[] = [];
   const { fetch } = createApprovalPages({
     openState: () => Promise.resolve(assistant.state),
@@ -256,7 +259,7 @@ test("the server reports each decision once, and why other answers were refused"
   expect(reports.splice(0)).toEqual([["This approval has expired.", from]]);
 });
 
-test("a form that breaks off on its way answers nothing", async () => {
+test("an interrupted form submission changes nothing", async () => {
   const answered = createGate();
   const server = createPageServer((request) => assistant.fetchPage(request).finally(answered.open));
   const at = new URL(await server.open("/approve/", url.split("/").at(-1) ?? ""));
@@ -273,7 +276,7 @@ test("a form that breaks off on its way answers nothing", async () => {
   expect(await ask()).toBe(url);
 });
 
-test("a fault shows only its reference", async () => {
+test("an internal error shows only its reference", async () => {
   const { fetch } = createApprovalPages({
     openState: () => Promise.reject(new Error("/secret/path/state.db is locked")),
     hostnames: ["127.0.0.1"],

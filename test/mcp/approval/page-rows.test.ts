@@ -7,7 +7,7 @@ import {
 } from "../../support/assistant-world.ts";
 import { openForEach } from "../../support/open-for.ts";
 
-/** A plan's approval page shows each of its rows, 25 at a time. */
+/** A plan's approval page lists all rows, 25 per page. */
 
 const count = 230;
 let assistant: AssistantWorld;
@@ -30,7 +30,7 @@ async function makeLinks(name: string): Promise<void> {
   await assistant.callTool("apply_plan", { plan_id: await plan(rows) });
 }
 
-/** A plan of 230 links, whose last ones get another host. */
+/** Plans changes of 230 links, the last 30 of them to another host. */
 async function planChange(): Promise<string> {
   const rows = Array.from({ length: count }, (_, index) => {
     const host = index < 200 ? "old.example" : "other-host.example";
@@ -53,7 +53,7 @@ async function open(plan_id: string, names = {}): Promise<string> {
   return `http://127.0.0.1:8787/approve/${asked.waits.id}`;
 }
 
-/** Follows the links from the first page to the last. */
+/** Reads all pages by following the "Next" links. */
 async function readAll(url: string): Promise<readonly string[]> {
   const pages: string[] = [];
   for (let next: string | undefined = ""; next !== undefined;) {
@@ -69,8 +69,8 @@ function listPaths(html: string): readonly string[] {
   return [...html.matchAll(/&quot;(row\/\d+)&quot;/g)].map(([, path]) => path ?? "");
 }
 
-describe("every row of a plan", () => {
-  test("is listed in order over all pages, each with the form", async () => {
+describe("a row of a plan's approval page", () => {
+  test("is listed in order, and every page has the form", async () => {
     await makeLinks("Spring");
     const url = await open(await planChange());
     const pages = await readAll(url);
@@ -88,7 +88,7 @@ describe("every row of a plan", () => {
     expect(pages[9]).toContain("Page 10 of 10");
   });
 
-  test("shows its name, its clicks and its changes, with markup as text", async () => {
+  test("shows the link's name, clicks and changes, with markup as text", async () => {
     await makeLinks('<b onclick="x">');
     const html = (await assistant.visit(await open(await planChange()))).html;
     expect(html).not.toContain("<b onclick");
@@ -97,7 +97,7 @@ describe("every row of a plan", () => {
     expect(html).not.toMatch(/Name<\/dt>/);
   });
 
-  test("that is too long for the list has a page of its own with the form", async () => {
+  test("has a page of its own, with the form, if it is too long for the list", async () => {
     const tail = "the very end";
     const change = { path: "row/1", social_title: `${"long ".repeat(600)}${tail}` };
     await assistant.plant("link", { path: "row/1", social_title: "short" });
@@ -111,12 +111,12 @@ describe("every row of a plan", () => {
     expect((await assistant.visit(url + one, form)).html).toContain("<h1>Approved");
   });
 
-  test("with a misleading host has a warning", async () => {
+  test("has a warning if the new host is misleading", async () => {
     const plan_id = await plan([{ path: "row/1", url: "https://\u0430pple.com/" }]);
     expect((await assistant.visit(await open(plan_id))).html).toContain("mixes Latin and Cyrillic");
   });
 
-  test("shows an app by its name if that is known", async () => {
+  test("names the app if its name is known", async () => {
     const app = await assistant.plant("ios_app", { bundle_id: "com.a", team_id: "ABCDE12345" });
     await assistant.plant("link", { path: "row/1", ios_app: { id: app.id } });
     const plan_id = await plan([{ path: "row/1", ios_app: null }]);
@@ -126,7 +126,7 @@ describe("every row of a plan", () => {
     expect(html).not.toContain(app.id);
   });
 
-  test("can be read without using the approval up, and approved from any page", async () => {
+  test("can be viewed without using up the approval", async () => {
     await makeLinks("Spring");
     const url = await open(await planChange());
     await readAll(url);
@@ -139,7 +139,7 @@ describe("every row of a plan", () => {
   });
 
   test.each(["0", "-1", "x", "", "1e9", "99999999999"])(
-    "is shown from the first one for the invalid page %o",
+    "is on the first page if the requested page is %o",
     async (page) => {
       const url = await open(await plan([{ path: "row/0" }]));
       const { html, status } = await assistant.visit(`${url}?page=${page}`);
@@ -147,7 +147,7 @@ describe("every row of a plan", () => {
     },
   );
 
-  test("of a cancelled job is shown only if it is still open", async () => {
+  test("is left out if a cancelled job has already applied it", async () => {
     await makeLinks("Spring");
     const plan_id = await planChange();
     const found = await assistant.state.plans.find(plan_id);

@@ -6,14 +6,14 @@ import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createPageServer, type PageServer } from "../../../src/mcp/approval/page-server.ts";
 
-/** The page server over stdio: on loopback, and open only while an approval waits. */
+/** Over stdio, the page server listens only on loopback, and only while an approval waits. */
 
 const path = "/approve/";
 const minute = 60_000;
 let listener: PageServer;
 
 beforeEach(() => {
-  // Only the timers of the listener are fake.
+  // Fake only the timers that the page server uses.
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   listener = createPageServer((asked) =>
     Promise.resolve(new Response(new URL(asked.url).pathname)),
@@ -25,10 +25,10 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** The response there; undefined if the port is closed. */
+/** Returns the response's body, or undefined if the port is closed. */
 function visit(url: string): Promise<string | undefined> {
   return new Promise((resolve) => {
-    // An open connection would prove nothing about the port.
+    // Reusing an open connection would not show whether the port is still open.
     request(url, { agent: false }, (response) => {
       let text = "";
       response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
@@ -39,8 +39,8 @@ function visit(url: string): Promise<string | undefined> {
   });
 }
 
-describe("the listener", () => {
-  test("opens on loopback with the first approval, and has one address for all", async () => {
+describe("the page server", () => {
+  test("opens one loopback port for all approvals", async () => {
     const [first, second] = await Promise.all([
       listener.open(path, "first"),
       listener.open(path, "second"),
@@ -51,7 +51,7 @@ describe("the listener", () => {
     expect(await visit(first)).toBe("/approve/first");
   });
 
-  test("the server stops reading a connection with 100 unanswered requests", async () => {
+  test("stops reading a connection with 100 unanswered requests", async () => {
     let asked = 0;
     const busy = createPageServer(() => {
       asked += 1;
@@ -66,7 +66,7 @@ describe("the listener", () => {
     busy.close();
   });
 
-  test("closes a moment after the last approval is answered", async () => {
+  test("closes two seconds after the last approval is answered", async () => {
     const first = await listener.open(path, "first");
     const second = await listener.open(path, "second");
 
@@ -89,7 +89,7 @@ describe("the listener", () => {
     expect(await visit(url)).toBeUndefined();
   });
 
-  test("does not stay open for repeated calls", async () => {
+  test("does not stay open longer for repeated calls", async () => {
     const url = await listener.open(path, "first");
     for (let minutes = 0; minutes < 5; minutes += 1) {
       await vi.advanceTimersByTimeAsync(minute);
@@ -115,18 +115,18 @@ describe("the listener", () => {
   });
 });
 
-/** Other addresses at which this machine can be reached. */
+/** Lists the other IP addresses at which this machine can be reached. */
 async function listOtherAddresses(): Promise<readonly string[]> {
   const known = Object.values(networkInterfaces()).flatMap((addresses = []) =>
     addresses.map(({ address, family }) => (family === "IPv6" ? `[${address}]` : address)),
   );
-  // A link-local address needs a zone, which a URL cannot have.
+  // A link-local IP address needs a zone, which a URL cannot have.
   const usual = known.filter((host) => !host.startsWith("[fe80:"));
   const others = new Set(["127.0.0.2", "[::1]", ...usual]);
   others.delete("127.0.0.1");
   const everywhere = createServer((_, response) => response.end("here")).listen({ port: 0 });
   await once(everywhere, "listening");
-  // A listening TCP server has an address with a port.
+  // A listening TCP server always has an AddressInfo, never a string or null.
   const { port } = everywhere.address() as AddressInfo;
   const answers = [...others].map(async (host) => [host, await visit(`http://${host}:${port}/`)]);
   const reached = (await Promise.all(answers)).filter(([, answer]) => answer === "here");
@@ -135,7 +135,7 @@ async function listOtherAddresses(): Promise<readonly string[]> {
   return reached.map(([host = ""]) => host);
 }
 
-test("the page is at one loopback address, whichever others the machine has", async (context) => {
+test("the page server listens on 127.0.0.1 and on no other IP address", async (context) => {
   const others = await listOtherAddresses();
   context.skip(others.length === 0, "this machine has no address but 127.0.0.1");
   const url = await listener.open(path, "first");

@@ -9,7 +9,7 @@ import { connectV1, connectV2, type Connected } from "../../support/mcp-clients.
 import { waitUntil } from "../../support/clock.ts";
 import { openForEach } from "../../support/open-for.ts";
 
-/** The approval page in a real Chromium, on a phone and on a desktop. */
+/** Tests the approval page in a real Chromium, with the sizes of a phone and a desktop. */
 
 const sizes = {
   phone: { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true },
@@ -27,7 +27,7 @@ const hostile = [
 
 let browser: Browser;
 let assistant: AssistantWorld;
-/** Errors, dialogs and requests to other hosts. */
+/** Console messages, errors, dialogs and requests to other hosts. */
 let faults: string[];
 
 beforeAll(async () => {
@@ -56,7 +56,7 @@ async function ask(id?: string): Promise<string> {
   return (await call(id)).error.approval.url;
 }
 
-/** Opens the page in a new tab, and collects its faults. */
+/** Opens the page in a new tab, and records errors and unexpected requests. */
 async function open(url: string, options: BrowserContextOptions = sizes.desktop): Promise<Page> {
   const page = await openTab(browser, options);
   page.on("console", (message) => faults.push(`console: ${message.text()}`));
@@ -80,8 +80,8 @@ function readHeading(page: Page): Promise<string> {
   return page.getByRole("heading").innerText();
 }
 
-describe.each(Object.entries(sizes))("on a %s", (size, options) => {
-  test("the page shows the act, and its button approves it once", async () => {
+describe.each(Object.entries(sizes))("on a %s,", (size, options) => {
+  test("the page shows the action, and its button approves it once", async () => {
     const page = await open(await ask(), options);
     expect(await readHeading(page)).toBe('Delete the link "Spring"');
     const text = await page.getByRole("main").innerText();
@@ -102,14 +102,14 @@ describe.each(Object.entries(sizes))("on a %s", (size, options) => {
     expect(await readHeading(page)).toBe("Approved");
   });
 
-  test("Decline declines", async () => {
+  test('the "Decline" button declines the call', async () => {
     const page = await open(await ask(), options);
     expect(await press(page, "Decline")).toBe("Declined");
     expect((await call()).error.code).toBe("approval_declined");
     expect(assistant.writes).toEqual([]);
   });
 
-  test("long texts fit the screen, and buttons are large enough for a thumb", async () => {
+  test("long texts fit the screen, and buttons are at least 44 pixels high", async () => {
     const path = `${"long-".repeat(60)}path`;
     await assistant.plant("link", { path, name: "W".repeat(300) });
     const page = await open(await ask(path), options);
@@ -137,14 +137,14 @@ describe.each(Object.entries(sizes))("on a %s", (size, options) => {
   });
 });
 
-test("the page works without any script", async () => {
+test("the approval page works without JavaScript", async () => {
   const page = await open(await ask(), { ...sizes.phone, javaScriptEnabled: false });
   expect(await press(page, "Delete link")).toBe("Approved");
   expect((await call()).deleted).toBeDefined();
 });
 
-describe("with only the keyboard", () => {
-  test("Tab reaches the act and then Decline, with a visible focus", async () => {
+describe("with only the keyboard,", () => {
+  test('Tab focuses the approve button and then "Decline"', async () => {
     const page = await open(await ask());
     await page.keyboard.press("Tab");
     const focused = page.locator(":focus");
@@ -175,7 +175,7 @@ describe("with only the keyboard", () => {
     await page.keyboard.type("correct horse");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Approved" }).waitFor();
-    // The browser did not send the form without its PIN.
+    // The browser refused to send the form before the PIN was typed.
     expect(sent).toEqual(["POST"]);
     expect((await callLocked()).deleted).toBeDefined();
   });
@@ -190,7 +190,7 @@ describe("a page of another site", () => {
 
   beforeAll(async () => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    // Another origin on the same machine: only the port differs.
+    // Only the port differs, but that makes it another origin.
     stranger = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   });
 
@@ -199,7 +199,7 @@ describe("a page of another site", () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  /** Opens the other site; refusals in its console are no faults. */
+  /** Opens the other site without recording console messages as errors. */
   async function visitStranger(): Promise<Page> {
     const page = await openTab(browser, sizes.desktop);
     await page.goto(stranger);
@@ -218,7 +218,7 @@ describe("a page of another site", () => {
       const isOver = waitForEnd(page, url);
       await page.goto(stranger);
       await isOver;
-      // A refused frame may be removed again.
+      // The browser may have removed the blocked frame.
       const texts = await Promise.all(
         page.frames().map((inner) => readText(inner).catch(() => "refused")),
       );
@@ -229,7 +229,7 @@ describe("a page of another site", () => {
     expect(await ask()).toBe(url);
   });
 
-  test("cannot press the buttons, nor read the token", async () => {
+  test("cannot press the buttons or read the token", async () => {
     const url = await ask();
     html = `<form method="post" action="${url}">
       <input type="hidden" name="token" value="guessed">
@@ -249,11 +249,11 @@ describe("a page of another site", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("cannot use another host name for this machine", async () => {
+  test("cannot use another host name of this machine", async () => {
     const url = await ask();
     html = `<form method="post" action="${url}"><button>Go</button></form>`;
     const page = await openTab(browser, sizes.desktop);
-    // A host name that points here, as in DNS rebinding.
+    // This host name resolves to this machine, as in DNS rebinding.
     await page.goto(stranger.replace("127.0.0.1", "rebound.localhost"));
     await page.getByRole("button").click();
     await page.getByRole("heading").waitFor();
@@ -263,24 +263,24 @@ describe("a page of another site", () => {
   });
 });
 
-/** Waits until the address was requested, and the response was accepted or refused. */
+/** Waits until the request for the URL finishes or fails. */
 function waitForEnd(page: Page, url: string): Promise<void> {
   return new Promise((resolve) => {
     for (const end of ["requestfinished", "requestfailed"] as const) {
-      // One method for both names, which its types do not have.
+      // Playwright has no overload for a union of event names.
       page.on(end as "requestfinished", (request) => request.url() === url && resolve());
     }
   });
 }
 
 async function readText(frame: Frame): Promise<string> {
-  // A removed frame is never loaded, and shows nothing.
+  // A removed frame never loads, so limit the wait.
   const timeout = 10_000;
   await frame.waitForLoadState("load", { timeout });
   return frame.locator("body").innerText({ timeout });
 }
 
-/** Deletes a link with an approval in the browser, and returns the address of the page. */
+/** Deletes a link with an approval in the browser. Returns the URL of the approval page. */
 async function approveOne(client: Connected, heading = 'Delete the link "Spring"') {
   await client.callTool("create_link", { path: "spring", name: "Spring" });
   const asked = await client.callTool("delete_link", { id: "spring" });
@@ -296,7 +296,7 @@ async function approveOne(client: Connected, heading = 'Delete the link "Spring"
 }
 
 describe("the built command", () => {
-  test("over stdio in front of a remote server opens a port only for the page", async () => {
+  test("opens a port only for the page, over stdio in front of a remote server", async () => {
     await using folder = await createFolder();
     await using remote = await createFolder();
     await using server = await startServe(remote.path);
@@ -305,7 +305,7 @@ describe("the built command", () => {
     const url = await approveOne(client, 'Delete the link "Spring" permanently');
     expect(url).not.toContain(server.places.url);
     expect(new URL(url).hostname).toBe("127.0.0.1");
-    // The page stays for two seconds.
+    // The port stays open for two more seconds.
     const isOpen = () =>
       fetch(url).then(
         () => true,
@@ -314,7 +314,7 @@ describe("the built command", () => {
     await waitUntil(async () => !(await isOpen()));
   });
 
-  test("over stdio without a port says what to run, and uses the page of that server", async () => {
+  test("uses the page of a running server if its own server is off", async () => {
     await using folder = await createFolder();
     const env = { WAYPOST_SERVE: "off" };
     await using client = await connectV2({ transport: "stdio", data: folder.path, env });
@@ -324,7 +324,7 @@ describe("the built command", () => {
     expect(refused.message).toContain("WAYPOST_SERVE is off");
     expect(refused.next).toContain(`serve --data ${folder.path}\``);
     expect(refused.approval).not.toHaveProperty("url");
-    // A server of the folder shows the waiting question.
+    // A server of the same data folder shows the open question.
     await using server = await startServe(folder.path);
     const asked = (await client.callTool("delete_link", { id: "spring" })).structured.error;
     expect(asked.approval.url).toMatch(new RegExp(`^${server.places.url}/approve/`));
@@ -333,7 +333,7 @@ describe("the built command", () => {
     expect(done.structured.deleted.path).toBe("spring");
   });
 
-  test("serve has the page on its own port", async () => {
+  test("serves the approval page on its HTTP port", async () => {
     await using folder = await createFolder();
     await using server = await startServe(folder.path);
     const { places, key } = server;

@@ -11,9 +11,9 @@ import {
 } from "../../support/assistant-world.ts";
 import { memoryFolder } from "../../support/folders.ts";
 
-/** The operator's PIN, which an assistant that can press buttons does not know. */
+/** The operator's PIN protects the page from an assistant that can press buttons. */
 
-describe("the PIN's file", () => {
+describe("the PIN file", () => {
   let folder: string;
   let path: string;
 
@@ -26,7 +26,7 @@ describe("the PIN's file", () => {
     await rm(folder, { recursive: true });
   });
 
-  test("has only a hash after the first start, which later starts accept", async () => {
+  test("contains only a hash after the first start, and later starts accept the hash", async () => {
     await writeFile(path, "correct horse\n");
     await chmod(path, 0o644);
     const first = await openPin(path);
@@ -45,7 +45,7 @@ describe("the PIN's file", () => {
     }
   });
 
-  test("gives two operators with one PIN two hashes", async () => {
+  test("gets a different hash for each operator with the same PIN", async () => {
     const other = join(folder, "other");
     for (const file of [path, other]) {
       await writeFile(file, "123456");
@@ -54,7 +54,7 @@ describe("the PIN's file", () => {
     expect(await readFile(path, "utf8")).not.toBe(await readFile(other, "utf8"));
   });
 
-  test("accepts blanks around the PIN, and accents in either form", async () => {
+  test("accepts spaces around the PIN, and composed or decomposed accents", async () => {
     await writeFile(path, "  pass\u00e9 123 ");
     const hash = await openPin(path);
     expect(await checkPin("passe\u0301 123", hash)).toBe(true);
@@ -65,7 +65,7 @@ describe("the PIN's file", () => {
   test.each([
     ["a short", "12345"],
     ["an empty", "  \n"],
-  ])("is refused with %s PIN, which is not shown", async (_, text) => {
+  ])("is rejected with %s PIN, and the error does not repeat the PIN", async (_, text) => {
     await writeFile(path, text);
     const refused = await openPin(path).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(UsageFault);
@@ -74,15 +74,15 @@ describe("the PIN's file", () => {
     expect(await readFile(path, "utf8")).toBe(text);
   });
 
-  test("must exist", async () => {
+  test("is required to exist", async () => {
     await expect(openPin(path)).rejects.toThrow(/WAYPOST_APPROVAL_PIN_FILE: .*cannot be read/);
   });
 });
 
-describe("a page that asks for a PIN", () => {
+describe("an approval page that asks for a PIN", () => {
   const pin = "271828";
   let assistant: AssistantWorld;
-  /** Every PIN that was checked. */
+  /** All PINs that were checked. */
   let checked: string[];
 
   beforeEach(async () => {
@@ -104,7 +104,7 @@ describe("a page that asks for a PIN", () => {
   const call = async (id: string) => (await assistant.callTool("delete_link", { id })).structured;
   const ask = async (id: string): Promise<string> => (await call(id)).error.approval.url;
 
-  /** Types this number of wrong PINs on a page, and returns its address. */
+  /** Types a wrong PIN this many times, and returns the URL of the page. */
   async function guessWrong(id: string, times: number): Promise<string> {
     const url = await ask(id);
     for (let guess = 0; guess < times; guess += 1) await assistant.press(url, "approve", "000000");
@@ -119,7 +119,7 @@ describe("a page that asks for a PIN", () => {
     expect((await call("a")).deleted).toBeDefined();
   });
 
-  test("does not approve with a wrong PIN or without one", async () => {
+  test("does not approve with a wrong PIN or without a PIN", async () => {
     const url = await ask("a");
     const wrong = await assistant.press(url, "approve", "314159");
     expect([wrong.status, wrong.html]).toEqual([403, expect.stringContaining("The PIN is wrong.")]);
@@ -139,7 +139,7 @@ describe("a page that asks for a PIN", () => {
     expect((await call("a")).error.code).toBe("approval_declined");
   });
 
-  test("refuses even the right PIN at the sixth try", async () => {
+  test("rejects even the right PIN at the sixth attempt", async () => {
     const url = await ask("a");
     expect((await assistant.visit(url)).html).toContain("5 tries are left");
     const lefts = ["4 tries are left", "3 tries are left", "2 tries are left", "One try is left"];
@@ -158,7 +158,7 @@ describe("a page that asks for a PIN", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("counts simultaneous guesses as well", async () => {
+  test("limits simultaneous attempts too", async () => {
     const url = await ask("a");
     const guesses = Array.from({ length: 30 }, (_, guess) => String(100_000 + guess));
     await Promise.all(guesses.map((guess) => assistant.press(url, "approve", guess)));
@@ -168,7 +168,7 @@ describe("a page that asks for a PIN", () => {
     expect((await call("a")).error.code).toBe("approval_required");
   });
 
-  test("limits the tries of a key over all pages, for an hour", async () => {
+  test("limits the attempts of an API key on all pages for an hour", async () => {
     for (const path of ["a", "b", "c", "d"]) await guessWrong(path, 5);
     expect(checked).toHaveLength(20);
     await assistant.press(await ask("e"), "approve", pin);
@@ -179,7 +179,7 @@ describe("a page that asks for a PIN", () => {
     expect((await call("e")).deleted).toBeDefined();
   });
 
-  test("counts only wrong PINs, and a right PIN resets nothing", async () => {
+  test("does not reset the count of wrong PINs after a right PIN", async () => {
     for (const path of ["a", "b", "c", "d"]) {
       const url = await guessWrong(path, 4);
       expect((await assistant.press(url, "approve", pin)).html).toContain("<h1>Approved");
@@ -192,7 +192,7 @@ describe("a page that asks for a PIN", () => {
     expect((await assistant.press(url, "decline")).html).toContain("<h1>Declined");
   });
 
-  test("does not block another key after one key's wrong guesses", async () => {
+  test("stays usable for another key after one key's wrong attempts", async () => {
     for (const path of ["a", "b", "c", "d"]) await guessWrong(path, 5);
     expect((await assistant.visit(await ask("e"))).html).toContain("can only decline");
 
@@ -203,18 +203,18 @@ describe("a page that asks for a PIN", () => {
     expect((await callOther()).deleted).toBeDefined();
   });
 
-  test("returns the try of a right PIN only to its own key", async () => {
+  test("does not refund attempts of other keys after a right PIN", async () => {
     await assistant.plant("link", { path: "f" });
     for (const path of ["a", "b", "c", "d"]) await guessWrong(path, 5);
     const { callTool } = await assistant.connect({ key: await assistant.world.addKey() });
-    // The tries of both keys have the same time.
+    // The attempts of both keys have the same timestamp.
     const { url } = (await callTool("delete_link", { id: "e" })).structured.error.approval;
     expect((await assistant.press(url, "approve", pin)).html).toContain("<h1>Approved");
     expect((await assistant.visit(await ask("f"))).html).toContain("can only decline");
     expect(checked).toHaveLength(21);
   });
 
-  test("does not count a press without the number of links", async () => {
+  test("does not count an attempt without the number of links", async () => {
     for (let row = 0; row < 51; row += 1) await assistant.plant("link", { path: `row-${row}` });
     const filters = [{ field: "path", condition: "start", value: "row-" }];
     const wanted = { operation: "update", filters, changes: { name: "New" } };
@@ -234,7 +234,7 @@ describe("a page that asks for a PIN", () => {
     expect((await apply()).job).toMatchObject({ state: "done", counts: { done: 51 } });
   });
 
-  test("does not count a press without the token", async () => {
+  test("does not count an attempt without the token", async () => {
     const url = await ask("a");
     for (let guess = 0; guess < 6; guess += 1) {
       await assistant.visit(url, { token: "x", decision: "approve", pin: "000000" });
@@ -244,7 +244,7 @@ describe("a page that asks for a PIN", () => {
   });
 });
 
-test("the PIN in its file is the one that the page asks for", async () => {
+test("the approval page asks for the PIN from the configured file", async () => {
   await using assistant = await createAssistantWorld({ pin: "correct horse" });
   await assistant.plant("link", { path: "a" });
   const call = async () => (await assistant.callTool("delete_link", { id: "a" })).structured;
@@ -255,13 +255,13 @@ test("the PIN in its file is the one that the page asks for", async () => {
   expect((await call()).deleted).toBeDefined();
 });
 
-describe("a page whose approval has a PIN", () => {
-  test("asks for the PIN in every process, which count tries together", async () => {
+describe("an approval page that was created with a PIN", () => {
+  test("asks for the PIN in every process, and the processes share the limit", async () => {
     await using assistant = await createAssistantWorld({ pin: "correct horse" });
     await assistant.plant("link", { path: "a" });
     const call = async () => (await assistant.callTool("delete_link", { id: "a" })).structured;
     const { url } = (await call()).error.approval;
-    // Another process of the same folder without a PIN.
+    // Another process of the same data folder runs without a PIN.
     await using bare = await createAssistantWorld({ beside: assistant.world });
 
     expect((await bare.press(url, "approve")).html).toContain("Type the PIN");
@@ -273,7 +273,7 @@ describe("a page whose approval has a PIN", () => {
     expect((await call()).deleted).toBeDefined();
   });
 
-  test("is not approved by a page of the same act without a PIN", async () => {
+  test("cannot be bypassed with an approval from a process without a PIN", async () => {
     await using assistant = await createAssistantWorld({ pin: "correct horse" });
     await assistant.plant("link", { path: "a" });
     await using bare = await createAssistantWorld({ beside: assistant.world });
@@ -288,7 +288,7 @@ describe("a page whose approval has a PIN", () => {
   });
 });
 
-test.each(eras)("with a PIN, the form of a %s client approves nothing", async (era) => {
+test.each(eras)("with a PIN, a %s client gets the page instead of a form", async (era) => {
   let questions = 0;
   const elicit = () => {
     questions += 1;
@@ -303,12 +303,12 @@ test.each(eras)("with a PIN, the form of a %s client approves nothing", async (e
   expect(assistant.writes).toEqual([]);
 });
 
-test("with a PIN, an approval that was sealed without one does not count", async () => {
+test("with a PIN, an approval that was sealed without a PIN is rejected", async () => {
   const remove = { name: "delete_link", arguments: { id: "a" } };
   const yes = { action: "accept", content: { approve: true } };
   await using assistant = await createAssistantWorld({ pin: "correct horse" });
   await assistant.plant("link", { path: "a" });
-  // Another process of the same folder without a PIN.
+  // Another process of the same data folder runs without a PIN.
   await using open = await createAssistantWorld({ beside: assistant.world });
   const { requestState } = await open.callRaw(remove);
   expect(requestState).toMatch(/^[\w-]{27}$/);
@@ -319,7 +319,7 @@ test("with a PIN, an approval that was sealed without one does not count", async
   expect(structuredContent.error.approval.url).toMatch(/\/approve\//);
   expect(assistant.writes).toEqual([]);
 
-  // The page's press is what it waits for, and nothing else was spent on it.
+  // The next call waits only for the page, so the PIN is enough.
   await assistant.press(structuredContent.error.approval.url, "approve", "correct horse");
   expect((await assistant.callRaw(remove)).structuredContent.deleted).toBeDefined();
 });

@@ -6,7 +6,7 @@ import {
   type Elicit,
 } from "../../support/assistant-world.ts";
 
-/** The three modes with clients of each era, and the life of an approval. */
+/** Tests the three modes with clients of each protocol era, and how long approvals last. */
 
 const yes = () => ({ action: "accept", content: { approve: true } }) as const;
 const writers = [
@@ -35,7 +35,7 @@ async function hasLink({ world }: AssistantWorld, path: string): Promise<boolean
 }
 
 describe.each(eras)("a %s client", (era) => {
-  test("shows the question in its own form, and the act follows the approval", async () => {
+  test("with forms shows the question in a form, and the approval deletes the link", async () => {
     const asked: string[] = [];
     const elicit: Elicit = (message) => {
       asked.push(message);
@@ -53,7 +53,7 @@ describe.each(eras)("a %s client", (era) => {
     expect(await hasLink(assistant, "spring")).toBe(false);
   });
 
-  test("without a form gets a page, and its approval lets the next call act", async () => {
+  test("without forms gets a page, and the next call uses the approval", async () => {
     const { assistant, id } = await withLink({ era });
     await using _ = assistant;
     const call = () => assistant.callTool("delete_link", { id: "spring" });
@@ -81,7 +81,7 @@ describe.each(eras)("a %s client", (era) => {
     expect(assistant.writes).toEqual([`DELETE /api/v1/links/${id}`]);
   });
 
-  test("is not asked in full mode", async () => {
+  test("is not asked for approval in full mode", async () => {
     let questions = 0;
     const elicit: Elicit = () => {
       questions += 1;
@@ -96,7 +96,7 @@ describe.each(eras)("a %s client", (era) => {
   });
 });
 
-test("an approval for one server does not count for another one", async () => {
+test("an approval for one server is not valid for another server", async () => {
   const remote = { isRemote: true, origin: "https://one.example" };
   const { assistant: one, id } = await withLink(remote);
   await using _ = one;
@@ -110,12 +110,12 @@ test("an approval for one server does not count for another one", async () => {
   const asked = (await ask(other)).error;
   expect(asked.code).toBe("approval_required");
   expect(asked.approval.url).not.toBe(url);
-  // Probes send a write for a missing link.
+  // Ignore the probes, which write to a link that does not exist.
   expect(other.writes.filter((write) => write.endsWith(id))).toEqual([]);
   expect((await ask(one)).deleted.id).toBe(id);
 });
 
-test("read-only mode has no tool that writes", async () => {
+test("read-only mode lists no tools that write", async () => {
   const { assistant, id } = await withLink({ mode: "read-only", elicit: yes });
   await using _ = assistant;
 
@@ -129,8 +129,8 @@ test("read-only mode has no tool that writes", async () => {
   expect(assistant.writes).toEqual([]);
 });
 
-describe("a waiting page", () => {
-  test("is shared by calls of the same act from every client", async () => {
+describe("an open approval page", () => {
+  test("is shared by identical calls of all clients", async () => {
     await using assistant = await createAssistantWorld();
     const { id } = await assistant.plant("ios_app", {
       bundle_id: "com.example.app",
@@ -144,7 +144,7 @@ describe("a waiting page", () => {
     expect(second.structured.error.approval).toEqual(first.structured.error.approval);
   });
 
-  test("can decline, and the next call asks again", async () => {
+  test("can decline the call, and the next call asks again", async () => {
     const { assistant } = await withLink();
     await using _ = assistant;
     const call = () => assistant.callTool("delete_link", { id: "spring" });
@@ -163,7 +163,7 @@ describe("a waiting page", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("expires after five minutes with its approval", async () => {
+  test("expires after five minutes, even if it was approved", async () => {
     const { assistant } = await withLink();
     await using _ = assistant;
     const call = () => assistant.callTool("delete_link", { id: "spring" });
@@ -178,7 +178,7 @@ describe("a waiting page", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("remains after its process has ended", async () => {
+  test("outlives the process that created it", async () => {
     const { assistant, id } = await withLink();
     await using _ = assistant;
     const first = await assistant.callTool("delete_link", { id });
@@ -193,7 +193,7 @@ describe("a waiting page", () => {
   });
 });
 
-test("a refused act uses its approval up", async () => {
+test("a rejected write uses up its approval", async () => {
   await using assistant = await createAssistantWorld();
   const { id } = await assistant.plant("ios_app", { bundle_id: "com.a", team_id: "ABCDE12345" });
   const call = () => assistant.callTool("update_ios_app", { id, bundle_id: "com.b" });

@@ -12,10 +12,10 @@ import {
 import { callDone, callRefused, type Args, approve } from "../../support/mcp-clients.ts";
 import { openForEach } from "../../support/open-for.ts";
 
-/** Approvals from end to end: official clients ask, and a person answers in a real browser. */
+/** Tests approvals end to end: official clients ask, and a user answers in a real browser. */
 
 let browser: Browser;
-/** The person's tab. */
+/** The user's browser tab. */
 let tab: Page;
 
 beforeAll(async () => {
@@ -35,7 +35,7 @@ const day_ms = 24 * 60 * 60_000;
 const iosApp = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
 const writePage = (text: string) => `<h1>${text}</h1>\n{% store_buttons %}\n`;
 
-/** The approval page of a call. */
+/** Calls a tool, and returns the URL of its approval page. */
 async function ask(client: AssistantClient, tool: string, args: Args = {}): Promise<string> {
   const error = await callRefused(client, tool, args);
   expect(error).toMatchObject({ code: "approval_required", effect: "none" });
@@ -45,7 +45,7 @@ async function ask(client: AssistantClient, tool: string, args: Args = {}): Prom
 const carryOut = (client: AssistantClient, tool: string, args?: Args) =>
   approveInTab(tab, client, tool, args);
 
-describe.each(["modern", "v1"] as const)("with a %s client and a browser", (era) => {
+describe.each(["modern", "v1"] as const)("with a %s client and a browser,", (era) => {
   let assistant: AssistantWorld;
 
   openForEach(
@@ -53,11 +53,11 @@ describe.each(["modern", "v1"] as const)("with a %s client and a browser", (era)
     (opened) => (assistant = opened),
   );
 
-  test("the page that was shown is published, and no draft saved in the meantime", async () => {
+  test("publish_template publishes only the draft that the page showed", async () => {
     await callDone(assistant, "save_template", { body: writePage("shown") });
     const url = await ask(assistant, "publish_template");
     await tab.goto(url);
-    // The first frame shows the current page.
+    // The second frame shows the page after the approval.
     const shown = tab.frameLocator("iframe >> nth=1").locator("h1");
     expect(await shown.innerText()).toBe("shown");
     // Another assistant saves a draft before the approval.
@@ -71,7 +71,7 @@ describe.each(["modern", "v1"] as const)("with a %s client and a browser", (era)
     await tab.goto(again);
     expect(await shown.innerText()).toBe("unseen");
     await pressButton(tab, "approve");
-    // A simultaneous save is not published.
+    // A draft that is saved at the same time is not published.
     await Promise.all([
       assistant.callTool("publish_template"),
       other.callTool("save_template", { body: writePage("later") }),
@@ -80,7 +80,7 @@ describe.each(["modern", "v1"] as const)("with a %s client and a browser", (era)
     expect([writePage("unseen"), undefined]).toContain(body.live_version?.body);
   });
 
-  test("a recently live page is mentioned, and its text is not shown", async () => {
+  test("the page mentions a recent live version without its text", async () => {
     for (const text of ["first", "second"]) {
       await callDone(assistant, "save_template", { body: writePage(text) });
       await decideInTab(tab, await ask(assistant, "publish_template"), "approve");
@@ -92,7 +92,7 @@ describe.each(["modern", "v1"] as const)("with a %s client and a browser", (era)
     expect(page).not.toContain("store_buttons");
   });
 
-  test("a plan shows its hosts first, and every row", async () => {
+  test("a plan's page shows the hosts first, and lists every row", async () => {
     const rows = Array.from({ length: 105 }, (_, row) => ({ path: `p${row}`, url: old }));
     const plan = async (wanted: readonly object[]) => {
       const made = await callDone(assistant, "plan_links", { operation: "upsert", rows: wanted });
@@ -123,7 +123,7 @@ describe.each(["modern", "v1"] as const)("with a %s client and a browser", (era)
     expect(job.counts).toMatchObject({ done: 105 });
   });
 
-  test("a link changes its host only as the page shows", async () => {
+  test("update_link changes the host as the page shows", async () => {
     const { id } = await assistant.plant("link", { path: "spring", name: "Spring" });
     await callDone(assistant, "update_link", { id, url: old });
     await callDone(assistant, "update_link", { id, url: `${old}er` });
@@ -151,7 +151,7 @@ describe.each(["modern", "v1"] as const)("with a %s client and a browser", (era)
     expect(moved.text).toContain("visitors will get a 404 page");
   });
 
-  test("a deletion says what can be restored, and an undo restores it", async () => {
+  test("undo restores what the page of a deletion promised", async () => {
     const app = await assistant.plant("ios_app", iosApp);
     const link = await assistant.plant("link", { path: "spring", ios_app: { id: app.id } });
     await assistant.world.store.write((db) => db.updateTable("links").set({ clicks: 7 }).execute());

@@ -7,7 +7,7 @@ import { digestOf } from "../../../src/text/digest.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { launchBrowser, openTab, pressButton, lookAtPage, sizes } from "../../support/browser.ts";
 
-/** Every state of the approval page. Every act that asks is in acts.test.ts. */
+/** Tests the approval page in every state. acts.test.ts tests every action that needs approval. */
 
 const pin = "271828";
 
@@ -62,7 +62,7 @@ const removal: Question = {
   ],
 };
 
-/** Every kind of fact, and long ones. */
+/** A question with every kind of fact, including long ones. */
 const change: Question = {
   title: 'Point the link "Spring sale" to "https://\u0430pple.com/new"',
   button: "Change link",
@@ -145,7 +145,7 @@ async function openDecided(status: "approved" | "used" | "declined" | "told"): P
   return open(url);
 }
 
-/** A plan that gives 105 links another address. */
+/** Plans a new destination for 105 links. */
 async function planMany(): Promise<Question> {
   const rows = Array.from({ length: 105 }, (_, row) => ({
     path: `spring/${row}`,
@@ -243,7 +243,7 @@ const states: Readonly<Record<string, () => Promise<Page>>> = {
   },
 };
 
-/** A text of each state, which identifies it. */
+/** A text on the page that is unique to the state. */
 const texts: Readonly<Record<string, string>> = {
   waiting: "Answer within 5 minutes",
   "waiting with a change": "Changed 20 seconds ago by this key",
@@ -266,9 +266,12 @@ const texts: Readonly<Record<string, string>> = {
   "a page template": "How the page looks",
 };
 
-test.each(Object.entries(states))("the page in the state %s is accessible", async (name, make) => {
-  const page = await make();
-  expect(await page.getByRole("main").innerText()).toContain(texts[name]);
-  await lookAtPage(page, name);
-  expect(assistant.reported).toEqual([]);
-});
+test.each(Object.entries(states))(
+  'the approval page in the state "%s" is accessible',
+  async (name, make) => {
+    const page = await make();
+    expect(await page.getByRole("main").innerText()).toContain(texts[name]);
+    await lookAtPage(page, name);
+    expect(assistant.reported).toEqual([]);
+  },
+);

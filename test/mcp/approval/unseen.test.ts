@@ -11,7 +11,7 @@ import {
 import type { Reply } from "../../support/mcp-clients.ts";
 import { openForEach } from "../../support/open-for.ts";
 
-/** A client that answers a question without showing it has not answered. */
+/** An answer from a client that never showed the question does not count. */
 
 const hour_ms = 60 * 60_000;
 
@@ -25,7 +25,7 @@ openForEach(createAssistantWorld, async (opened) => {
   ({ id } = await assistant.plant("link", { path: "spring", name: "Spring" }));
 });
 
-/** A client that answers after this time with this reply. */
+/** Connects a client that sends this reply after this time. */
 function connect(
   era: Era,
   after_ms: number,
@@ -46,7 +46,7 @@ async function remove({ callTool }: AssistantClient, target = id) {
 }
 
 test.each(legacyEras)(
-  "a %s client that cancels its call is still asked in its form",
+  "a %s client that cancels its own call is asked with a form again",
   async (era) => {
     const giveUp = new AbortController();
     const elicit: Elicit = () => {
@@ -66,29 +66,35 @@ test.each(legacyEras)(
 describe.each(eras)("a %s client", (era) => {
   const declines: readonly Reply[] = [{ action: "decline" }, { action: "cancel" }];
 
-  test.each(declines)("that replies $action at once has not shown the form", async (reply) => {
-    const client = await connect(era, 300, reply);
-    const { error } = await remove(client);
-    expect(error).toMatchObject({
-      code: "approval_required",
-      effect: "none",
-      approval: { url: expect.stringContaining("/approve/") },
-    });
-    expect(assistant.writes).toEqual([]);
+  test.each(declines)(
+    "that replies $action within 300 ms gets the page, because no user saw the form",
+    async (reply) => {
+      const client = await connect(era, 300, reply);
+      const { error } = await remove(client);
+      expect(error).toMatchObject({
+        code: "approval_required",
+        effect: "none",
+        approval: { url: expect.stringContaining("/approve/") },
+      });
+      expect(assistant.writes).toEqual([]);
 
-    await assistant.press(error.approval.url, "approve");
-    expect((await remove(client)).deleted.id).toBe(id);
-    expect(questions).toBe(1);
-  });
+      await assistant.press(error.approval.url, "approve");
+      expect((await remove(client)).deleted.id).toBe(id);
+      expect(questions).toBe(1);
+    },
+  );
 
-  test.each(declines)("that replies $action after a moment has shown the form", async (reply) => {
-    const client = await connect(era, 301, reply);
-    expect((await remove(client)).error.code).toBe("approval_declined");
-    expect((await remove(client)).error.code).toBe("approval_declined");
-    expect(questions).toBe(2);
-  });
+  test.each(declines)(
+    "that replies $action after more than 300 ms declines the call",
+    async (reply) => {
+      const client = await connect(era, 301, reply);
+      expect((await remove(client)).error.code).toBe("approval_declined");
+      expect((await remove(client)).error.code).toBe("approval_declined");
+      expect(questions).toBe(2);
+    },
+  );
 
-  test("gets no second form for an hour", async () => {
+  test("gets no second form for an hour after an instant reply", async () => {
     const client = await connect(era, 0, { action: "decline" });
     const other = await assistant.plant("link", { path: "summer" });
     await remove(client);
@@ -103,7 +109,7 @@ describe.each(eras)("a %s client", (era) => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("that has answered unseen does not affect another key's client", async () => {
+  test("with an instant reply does not affect another key's client", async () => {
     await remove(await connect(era, 0, { action: "decline" }));
     const key = await assistant.world.addKey();
     const yes: Reply = { action: "accept", content: { approve: true } };
@@ -112,7 +118,7 @@ describe.each(eras)("a %s client", (era) => {
     expect(questions).toBe(2);
   });
 
-  test("that does not show the question to open a page is not asked again", async () => {
+  test("that cancels a page request instantly is not asked again", async () => {
     const capabilities = { elicitation: { url: {} } };
     const client = await connect(era, 10, { action: "cancel" }, { capabilities });
     const { url } = (await remove(client)).error.approval;
@@ -123,10 +129,10 @@ describe.each(eras)("a %s client", (era) => {
 
 const minute_ms = 60_000;
 
-describe.each(eras)("a %s client that cancels", (era) => {
+describe.each(eras)("if a %s client cancels,", (era) => {
   const cancel: Reply = { action: "cancel" };
 
-  test("after a cancel at 45 seconds the page asks for a day", async () => {
+  test("after 45 seconds, the client gets only the page for a day", async () => {
     const client = await connect(era, 45_000, cancel);
     const other = await assistant.plant("link", { path: "summer" });
     const { error } = await remove(client);
@@ -145,14 +151,14 @@ describe.each(eras)("a %s client that cancels", (era) => {
     expect(questions).toBe(2);
   });
 
-  test("a cancel before 45 seconds is a decline", async () => {
+  test("within 45 seconds, the call is declined", async () => {
     const client = await connect(era, 44_999, cancel);
     expect((await remove(client)).error.code).toBe("approval_declined");
     expect((await remove(client)).error.code).toBe("approval_declined");
     expect(questions).toBe(2);
   });
 
-  test("the folder's next process asks such a client by the page for a day", async () => {
+  test("after 45 seconds, the next process also shows only the page for a day", async () => {
     await remove(await connect(era, 45_000, cancel));
     await using later = await createAssistantWorld({ beside: assistant.world });
     later.advance(45_000);
@@ -172,7 +178,7 @@ describe.each(eras)("a %s client that cancels", (era) => {
     expect(questions).toBe(4);
   });
 
-  test("a cancel of one key's client leaves another key's client its form", async () => {
+  test("another key's client still gets a form", async () => {
     await remove(await connect(era, minute_ms, cancel));
     const key = await assistant.world.addKey();
     await remove(await connect(era, 1000, cancel, { key }));
@@ -180,14 +186,14 @@ describe.each(eras)("a %s client that cancels", (era) => {
   });
 });
 
-test.each(eras)("a %s client that declines after a minute has declined", async (era) => {
+test.each(eras)("a %s client that declines after a minute declines the call", async (era) => {
   const client = await connect(era, minute_ms, { action: "decline" });
   expect((await remove(client)).error.code).toBe("approval_declined");
   expect((await remove(client)).error.code).toBe("approval_declined");
   expect(questions).toBe(2);
 });
 
-test("a modern client that cancels a question of no known age has declined", async () => {
+test("a modern client's cancel declines the call if its time is unknown", async () => {
   const call = { name: "delete_link", arguments: { id } };
   const { requestState } = await assistant.callRaw(call);
   await using later = await createAssistantWorld({ beside: assistant.world });
@@ -196,8 +202,8 @@ test("a modern client that cancels a question of no known age has declined", asy
   expect(reply.structuredContent.error.code).toBe("approval_declined");
 });
 
-describe.each(legacyEras)("a %s client that times out", (era) => {
-  test("a client's own timeout means the form was not shown", async () => {
+describe.each(legacyEras)("when a %s client fails,", (era) => {
+  test("its own timeout counts as a form that was not shown", async () => {
     const late = Object.assign(new Error("Request timed out"), { code: -32001 });
     const client = await connect(era, 20_000, late);
     expect((await remove(client)).error.code).toBe("approval_required");
@@ -205,20 +211,20 @@ describe.each(legacyEras)("a %s client that times out", (era) => {
     expect(questions).toBe(1);
   });
 
-  test("any error after 45 seconds means the form was not shown", async () => {
+  test("any error after 45 seconds counts as a form that was not shown", async () => {
     const client = await connect(era, 45_000, new Error("gave up"));
     expect((await remove(client)).error.code).toBe("approval_required");
     expect(questions).toBe(1);
   });
 
-  test("any error before 45 seconds is a decline", async () => {
+  test("any error within 45 seconds declines the call", async () => {
     const client = await connect(era, 44_999, new Error("gave up"));
     expect((await remove(client)).error.code).toBe("approval_declined");
   });
 });
 
 describe.each(legacyEras)("a %s client that ends its own call", (era) => {
-  /** The form never gets an answer, as from a client whose call has timed out. */
+  /** Ends the call while the form is open, as a client does whose call timed out. */
   async function endCall(after_ms: number): Promise<void> {
     const call = new AbortController();
     const elicit: Elicit = () => {
@@ -231,7 +237,7 @@ describe.each(legacyEras)("a %s client that ends its own call", (era) => {
     await expect(callTool("delete_link", { id }, {}, { signal: call.signal })).rejects.toThrow();
   }
 
-  test("45 seconds after the form has not shown it", async () => {
+  test("after 45 seconds gets the page next time", async () => {
     await endCall(45_000);
     const later = await connect(era, 1000, { action: "decline" });
     expect((await remove(later)).error.code).toBe("approval_required");
@@ -239,7 +245,7 @@ describe.each(legacyEras)("a %s client that ends its own call", (era) => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("before 45 seconds have passed is asked by the form again", async () => {
+  test("within 45 seconds gets a form next time", async () => {
     await endCall(44_999);
     const later = await connect(era, 1000, { action: "decline" });
     expect((await remove(later)).error.code).toBe("approval_declined");
@@ -247,27 +253,27 @@ describe.each(legacyEras)("a %s client that ends its own call", (era) => {
   });
 });
 
-/** The call ends with its question, so the server never learns what became of the form. */
+/** Asks without answering, so the server never learns whether the form was shown. */
 async function ask(): Promise<string> {
   const call = { name: "delete_link", arguments: { id } };
   return (await assistant.callRaw(call)).resultType;
 }
 
-describe("a modern client that leaves a form without an answer", () => {
-  test("is asked on the page 45 seconds later", async () => {
+describe("a modern client that never answers a form", () => {
+  test("gets the page 45 seconds later", async () => {
     expect(await ask()).toBe("input_required");
     assistant.advance(45_000);
     expect(await ask()).toBe("complete");
     expect(assistant.writes).toEqual([]);
   });
 
-  test("is asked in the form before 45 seconds", async () => {
+  test("gets a form again within 45 seconds", async () => {
     expect(await ask()).toBe("input_required");
     assistant.advance(44_999);
     expect(await ask()).toBe("input_required");
   });
 
-  test("is asked in the form after the question has expired", async () => {
+  test("gets a form again after the question expires", async () => {
     expect(await ask()).toBe("input_required");
     assistant.advance(300_001);
     expect(await ask()).toBe("input_required");
@@ -275,7 +281,7 @@ describe("a modern client that leaves a form without an answer", () => {
 });
 
 describe.each(legacyEras)("a %s client", (era) => {
-  test("that fails at once has not shown the form", async () => {
+  test("that fails instantly gets the page, because no user saw the form", async () => {
     const client = await connect(era, 0, new Error("no window to show it in"));
     expect((await remove(client)).error.code).toBe("approval_required");
     expect((await remove(client)).error.code).toBe("approval_required");
@@ -284,7 +290,7 @@ describe.each(legacyEras)("a %s client", (era) => {
   });
 });
 
-test("the time of an answer is measured by the monotonic clock", async () => {
+test("the time until an answer is measured by the monotonic clock", async () => {
   const client = await assistant.connect({
     elicit: () => {
       assistant.setClock(hour_ms / 60);

@@ -4,7 +4,7 @@ import { createAssistantWorld, type AssistantWorld } from "../../support/assista
 import { openForEach } from "../../support/open-for.ts";
 import { readAccess } from "../../support/stage.ts";
 
-/** Which acts need an approval, and which happen at once. */
+/** Tests which changes need an approval. */
 
 let assistant: AssistantWorld;
 
@@ -16,7 +16,7 @@ async function call(tool: string, args: Args) {
   return (await assistant.callTool(tool, args)).structured;
 }
 
-/** The preview of the approval; undefined if the call needed none. */
+/** Returns the preview of the approval, or undefined if the call needed no approval. */
 async function readPreview(tool: string, args: Args): Promise<string | undefined> {
   const { error } = await call(tool, args);
   if (error === undefined) return undefined;
@@ -83,7 +83,7 @@ describe("an existing link", () => {
     ["an impossible app", { ios_app: { bundle_id: "a b", team_id: "1" } }, "Bundle"],
   ];
 
-  test.each(invalid)("refuses %s without a question", async (_, change, message) => {
+  test.each(invalid)("rejects %s without asking for approval", async (_, change, message) => {
     const { id } = await assistant.plant("link", { path: "spring", url: there });
     for (const [tool, args] of [
       ["update_link", { id, ...change }],
@@ -98,7 +98,7 @@ describe("an existing link", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("of a remote server gets an unknown form of address only with an approval", async () => {
+  test("of a remote server gets a URL in an unknown format only with an approval", async () => {
     const { id } = await assistant.plant("link", { path: "spring", url: there });
     await using remote = await createAssistantWorld({ isRemote: true, beside: assistant.world });
     const args = { id, url: "//evil.example" };
@@ -116,19 +116,19 @@ describe("an existing link", () => {
     ["another page of the same host", { url: there }, { url: "https://EXAMPLE.com/summer?a=1" }],
     ["its destination as it is", { url: there }, { url: there }],
     ["another name", { url: there }, { name: "Summer", social_title: "Sale" }],
-  ])("gets %s at once", async (_, before, change) => {
+  ])("gets %s without an approval", async (_, before, change) => {
     const { id } = await assistant.plant("link", { path: "spring", ...before });
     expect(await readPreview("update_link", { id, ...change })).toBeUndefined();
     expect(await readPreview("upsert_link", { path: "spring", ...change })).toBeUndefined();
   });
 
-  test("cannot be pointed at another host in two steps", async () => {
+  test("cannot be pointed at another host in two steps without an approval", async () => {
     const { id } = await assistant.plant("link", { path: "spring", url: there });
     expect(await readPreview("update_link", { id, url: "" })).toBeDefined();
     expect((await call("get_link", { id })).link.url).toBe(there);
   });
 
-  test("gets another app or none only with an approval", async () => {
+  test("gets another app, or loses its app, only with an approval", async () => {
     const one = await assistant.plant("ios_app", iosApp);
     const other = await assistant.plant("ios_app", { ...iosApp, bundle_id: "com.other" });
     const { id } = await assistant.plant("link", { path: "a", ios_app: { id: one.id } });
@@ -145,7 +145,7 @@ describe("an existing link", () => {
     }
   });
 
-  test("gets a first app at once only if it has no destination", async () => {
+  test("gets its first app without an approval only if it has no destination", async () => {
     const app = await assistant.plant("ios_app", iosApp);
     const bare = await assistant.plant("link", { path: "bare" });
     const led = await assistant.plant("link", { path: "led", url: there });
@@ -155,14 +155,14 @@ describe("an existing link", () => {
     expect(await readPreview("update_link", { id: led.id, ios_app: null })).toBeUndefined();
   });
 
-  test("with an app gets a first fallback only with an approval", async () => {
+  test("with an app gets its first fallback URL only with an approval", async () => {
     const app = await assistant.plant("ios_app", { ...iosApp, app_store_id: "1" });
     const { id } = await assistant.plant("link", { path: "a", ios_app: { id: app.id } });
     expect(await readPreview("update_link", { id, ios_fallback_url: there })).toBeDefined();
     expect(await readPreview("update_link", { id, android_fallback_url: there })).toBeUndefined();
   });
 
-  test("that the key cannot read changes its destination only with an approval", async () => {
+  test("that the key cannot read gets a new destination only with an approval", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     const key = await assistant.world.addKey({ scopes: ["links.update"] });
     const { callTool } = await assistant.connect({ key });
@@ -175,7 +175,7 @@ describe("an existing link", () => {
 });
 
 describe("an approval", () => {
-  test("is bound to the app that its link would open", async () => {
+  test("becomes invalid if the app of the link changes", async () => {
     const { id } = await assistant.plant("link", { path: "a", url: there });
     const app = await assistant.plant("ios_app", iosApp);
     const args = { id, ios_app: { id: app.id } };
@@ -186,7 +186,7 @@ describe("an approval", () => {
     expect((await call("update_link", args)).error).toMatchObject({ code: "approval_required" });
   });
 
-  test("is bound to the number of links that open a deleted app", async () => {
+  test("becomes invalid if another link opens the app to be deleted", async () => {
     const app = await assistant.plant("ios_app", iosApp);
     const { error } = await call("delete_ios_app", { id: app.id });
     await assistant.press(error.approval.url, "approve");
@@ -195,7 +195,7 @@ describe("an approval", () => {
     expect(again.error).toMatchObject({ code: "approval_required" });
   });
 
-  test("is not asked for if the key may not register the new app", async () => {
+  test("is not requested if the key may not register the app", async () => {
     const key = await assistant.world.addKey({ scopes: ["links.create", "ios_apps.index"] });
     const { callTool } = await assistant.connect({ key });
     for (const tool of ["create_link", "upsert_link"]) {
@@ -208,7 +208,7 @@ describe("an approval", () => {
 });
 
 describe("an app", () => {
-  test("is registered only with an approval of its entry in the association file", async () => {
+  test("is registered only with an approval that shows its association file entry", async () => {
     expect(await readPreview("register_ios_app", { ...iosApp, clip_bundle_id: "com.clip" })).toBe(
       [
         'Register the iOS app "com.example.app"',
@@ -240,7 +240,7 @@ describe("an app", () => {
     expect((await approve(tool, args)).link).toBeDefined();
   });
 
-  test("that is registered is set on a new link at once", async () => {
+  test("that is registered can be set on a new link without an approval", async () => {
     const app = await assistant.plant("ios_app", iosApp);
     const { link } = await call("create_link", { path: "a", ios_app: iosApp });
     expect(link).toMatchObject({ path: "a", ios_app_id: app.id });
@@ -264,8 +264,8 @@ async function renameTimes(count: number): Promise<void> {
   }
 }
 
-describe("overwrites without a question", () => {
-  test("are twenty in ten minutes, and an approval allows a hundred more", async () => {
+describe("overwrites without an approval", () => {
+  test("are limited to 20 in ten minutes, and an approval allows 100 more", async () => {
     await assistant.plant("link", { path: "spring" });
     await renameTimes(20);
     const { error } = await rename("next");
@@ -277,7 +277,7 @@ describe("overwrites without a question", () => {
     expect((await rename("one too many")).error).toMatchObject({ code: "approval_required" });
   });
 
-  test("include undos, whose approval also allows more", async () => {
+  test("include undos, and approving an undo also allows more overwrites", async () => {
     await assistant.plant("link", { path: "spring", name: "first" });
     await renameTimes(20);
     const { error } = await call("undo", {});
@@ -289,7 +289,7 @@ describe("overwrites without a question", () => {
     expect((await rename("one too many")).error).toMatchObject({ code: "approval_required" });
   });
 
-  test("are counted again after ten minutes, when an approval ends too", async () => {
+  test("are limited again after ten minutes, even after an approval", async () => {
     await assistant.plant("link", { path: "spring" });
     await renameTimes(20);
     const { error } = await rename("next");
@@ -300,7 +300,7 @@ describe("overwrites without a question", () => {
     expect((await rename("again")).error).toMatchObject({ code: "approval_required" });
   });
 
-  test("are counted for each key, and do not include new links", async () => {
+  test("are counted for each key, without new links", async () => {
     await assistant.plant("link", { path: "spring" });
     for (let count = 0; count < 25; count += 1) {
       expect(await call("create_link", { path: `p${count}` })).toHaveProperty("link");
@@ -311,7 +311,7 @@ describe("overwrites without a question", () => {
     expect((await other.callTool("update_link", { id: "spring", name: "x" })).isError).toBe(false);
   });
 
-  test("do not include refused writes and writes without a change", async () => {
+  test("do not include rejected writes or writes without changes", async () => {
     await assistant.plant("link", { path: "spring", name: "same" });
     for (let count = 0; count < 25; count += 1) {
       expect((await rename("x".repeat(5000))).error).toMatchObject({ code: "validation_failed" });
@@ -328,11 +328,11 @@ describe("overwrites without a question", () => {
       await assistant.plant("link", { path: "taken" });
     });
     expect((await call("update_link", move)).error).toMatchObject({ code: "validation_failed" });
-    // The refused write has allowed no others.
+    // The approval of the rejected write must not allow more overwrites.
     expect((await rename("next")).error).toMatchObject({ code: "approval_required" });
   });
 
-  test("their approval does not cover an act that needs its own", async () => {
+  test("do not include changes that always need an approval", async () => {
     const { id } = await assistant.plant("link", { path: "spring", url: there });
     await renameTimes(20);
     const { error } = await rename("next");
@@ -344,7 +344,7 @@ describe("overwrites without a question", () => {
   });
 });
 
-test("explain_access lists the tools that ask", async () => {
+test("explain_access lists the tools that need an approval", async () => {
   const { asks, tools } = readAccess((await call("explain_access", {})).access);
   const asking = new Set(Object.values(approvalRules).flatMap((rule) => rule.tools));
   for (const { tool, state } of tools) {
@@ -365,7 +365,7 @@ describe("a plan that only creates links", () => {
     expect((await call("apply_plan", args)).job.counts).toMatchObject({ done: 2 });
   });
 
-  test("needs an approval if it registers an app, which it names", async () => {
+  test("needs an approval that names the app if the plan registers an app", async () => {
     const args = await plan([{ path: "a", ios_app: iosApp }, { path: "b" }]);
     expect(await readPreview("apply_plan", args)).toContain(
       'registers the iOS app "com.example.app"',
@@ -373,7 +373,7 @@ describe("a plan that only creates links", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("registers no app that was deleted after the plan", async () => {
+  test("does not register an app that was deleted after planning", async () => {
     await assistant.plant("ios_app", iosApp);
     const args = await plan([{ path: "a", ios_app: iosApp }]);
     await assistant.world.store.write((db) => db.deleteFrom("ios_apps").execute());
