@@ -9,7 +9,7 @@ import {
   type PublicHost,
 } from "../../support/public-host.ts";
 
-/** A domain checked as phones read it, over real connections; Apple and Google are simulated. */
+/** Checks a domain over real HTTP connections. The servers of Apple and Google are simulated. */
 
 const apple = "app-site-association.cdn-apple.com";
 const google = "digitalassetlinks.googleapis.com";
@@ -40,7 +40,7 @@ beforeEach(async () => {
   await rememberAll();
 });
 
-/** Apple and Google have the current files. */
+/** Fills the simulated caches of Apple and Google with the current files. */
 async function rememberAll(): Promise<void> {
   const file = { hostname: publicName, agent: "remember", most_bytes: 128 * 1024 };
   const read = await host.fetchFile({ ...file, path: iosPath }, new AbortController().signal);
@@ -77,7 +77,7 @@ async function check(args: object = {}) {
 const find = (domain: { findings: readonly Finding[] }, code: string) =>
   domain.findings.find((one) => one.code === code)?.message;
 
-test("a correct domain has no findings, and was read as Apple and Google read it", async () => {
+test("a correct domain has no findings", async () => {
   const { domain } = await check();
   expect(domain).toEqual({
     host: publicName,
@@ -91,7 +91,7 @@ test("a correct domain has no findings, and was read as Apple and Google read it
   ]);
 });
 
-describe("the host", () => {
+describe("the `host` argument of check_domain", () => {
   test.each([
     publicName,
     "SECURE.example.",
@@ -99,7 +99,7 @@ describe("the host", () => {
     `https://${publicName}/`,
     "ｓｅｃｕｒｅ.example",
     ` ${publicName}:443`,
-  ])("may be written as %s", async (written) => {
+  ])("accepts the project's own host written as %j", async (written) => {
     expect((await check({ host: written })).domain).toMatchObject({ host: publicName, ok: true });
   });
 
@@ -119,7 +119,7 @@ describe("the host", () => {
     `www.${publicName}`,
     "ſecure.example.evil",
     "",
-  ])("is never %s, which is not the project's own", async (foreign) => {
+  ])("rejects %j, which is not a host of the project", async (foreign) => {
     const before = host.asked.length;
     const { structured } = await assistant.callTool("check_domain", { host: foreign });
     expect(structured.error).toMatchObject({
@@ -129,7 +129,7 @@ describe("the host", () => {
     expect(host.asked.length).toBe(before);
   });
 
-  test("a name that works only on this machine is reported, and receives no request", async () => {
+  test("reports a name that works only on this machine, without sending a request", async () => {
     const before = host.asked.length;
     const { domain, codes } = await check({ host: "default.localhost" });
     expect(domain).toMatchObject({ host: "default.localhost:8787", ok: false });
@@ -144,7 +144,7 @@ const alike = (status: number, headers: Record<string, string>, body: string | B
 
 const both = (fault: string) => [`error android_file_${fault}`, `error ios_file_${fault}`];
 
-describe("a proxy that changes the files", () => {
+describe("a proxy that changes the files:", () => {
   test.each<[string, Answering, readonly string[]]>([
     [
       "a redirect into the machine's own network",
@@ -163,7 +163,7 @@ describe("a proxy that changes the files", () => {
     ["ten megabytes", alike(200, json, Buffer.alloc(10 * 1024 * 1024, " ")), both("too_large")],
     ["a packed file", alike(200, { ...json, "content-encoding": "gzip" }, "x"), both("invalid")],
     ["JSON of another form", alike(200, json, '{"applinks":{"details":"all"}}'), both("form")],
-  ])("%s", async (_, answer, expected) => {
+  ])("%s is reported as an error", async (_, answer, expected) => {
     host.setAnswer(answer);
     const { domain, codes } = await check();
     expect(domain.ok).toBe(false);
@@ -171,7 +171,7 @@ describe("a proxy that changes the files", () => {
     expect(JSON.stringify(domain).length).toBeLessThan(3000);
   });
 
-  test("a rule against bots is distinguished from a missing file", async () => {
+  test("a block of Apple's bot is distinguished from a missing file", async () => {
     host.setAnswer((request, response) => {
       const isBot = /AASA-Bot/.test(request.headers["user-agent"] ?? "");
       const body = request.url === iosPath ? "{}" : "[]";
@@ -202,7 +202,7 @@ describe("a proxy that changes the files", () => {
     expect(JSON.stringify(domain)).not.toContain("\u202e");
   });
 
-  test("an old file with the same apps and other paths is reported", async () => {
+  test("an old file with the same apps but other paths is reported", async () => {
     const old = host.others.get(apple);
     const body = old?.kind === "answered" ? old.body : Buffer.alloc(0);
     host.setAnswer((request, response) => {
@@ -216,7 +216,7 @@ describe("a proxy that changes the files", () => {
   });
 });
 
-describe("the caches of Apple and Google", () => {
+describe("for the caches of Apple and Google,", () => {
   test("an empty cache is reported with Apple's reason", async () => {
     const reason = "SWCERR00101 Bad HTTP Response: 403 Forbidden";
     host.others.set(apple, answerJson("Not Found", 404, { "apple-failure-reason": reason }));
@@ -228,7 +228,7 @@ describe("the caches of Apple and Google", () => {
     expect(domain.ok).toBe(false);
   });
 
-  test("a cached old file is reported", async () => {
+  test("an outdated cached file is reported", async () => {
     const file = { applinks: { details: [] } };
     host.others.set(apple, answerJson(file));
     host.others.set(google, answerJson({ statements: [writeStatement("com.example.a", "AA:BB")] }));
@@ -242,7 +242,7 @@ describe("the caches of Apple and Google", () => {
     ["that do not answer", { kind: "timed_out" }],
     ["that answer with a page", answerJson("<html>")],
     ["that fail", answerJson({}, 503)],
-  ])("nothing is known of caches %s", async (_, fetched) => {
+  ])("servers %s are reported as unknown", async (_, fetched) => {
     host.others.set(apple, fetched);
     host.others.set(google, fetched);
     const { domain, codes } = await check();
@@ -279,7 +279,7 @@ test("a master key checks the verified domains of its projects", async () => {
   expect(refused.error.message).toContain("This key's hosts are secure.example");
 });
 
-test("a key that has checked too many hosts must wait", async () => {
+test("a key that checked too many hosts must wait", async () => {
   mayAsk = false;
   const before = host.asked.length;
   const { structured } = await assistant.callTool("check_domain");

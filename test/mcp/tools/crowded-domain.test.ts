@@ -6,7 +6,9 @@ import { openForEach } from "../../support/open-for.ts";
 import { openPublicWorld, publicName, type PublicHost } from "../../support/public-host.ts";
 import { addLink, makeId, now } from "../../support/rows.ts";
 
-/** `check_domain` for a project with more apps and paths than its association files can hold. */
+/**
+ * Tests `check_domain` for a project with more apps and paths than the association files can hold.
+ */
 
 const print = Array.from({ length: 32 }, () => "AB").join(":");
 const bare = { name: null, custom_scheme: null } as const;
@@ -30,7 +32,7 @@ openForEach(
 
 type Finding = { readonly code: string; readonly severity: string; readonly message: string };
 
-/** The findings, without those about the caches of Apple and Google. */
+/** Returns the findings, except those about the caches of Apple and Google. */
 async function check() {
   const { structured, isError, text } = await assistant.callTool("check_domain", {});
   expect(isError, text).toBe(false);
@@ -43,7 +45,7 @@ async function check() {
   };
 }
 
-/** Writes into the project faster than the API would. */
+/** Writes directly to the database, which is faster than the API. */
 function plant(write: (tenant: Tenant) => Promise<void>): Promise<void> {
   const { store, project } = assistant.world;
   return store.write((db) => write({ db, projectId: project.id }));
@@ -86,15 +88,15 @@ async function countExcluded(): Promise<number> {
   return (opening?.["dynamic_app_link_components"]?.length ?? 0) - 4;
 }
 
-describe("paths that stay in the browser", () => {
-  test("are no finding while both files have all of them", async () => {
+describe("paths of links without an app", () => {
+  test("are not reported while both association files contain all of them", async () => {
     await plantAndroidApps(1);
     await plantLinks(200, (index) => `web-${index}`);
     expect(await check()).toEqual({ ok: true, codes: [], messages: [] });
     expect(await countExcluded()).toBe(200);
   });
 
-  test("are reported for each system if a file has no room for all", async () => {
+  test("are reported for each platform if they do not all fit into the files", async () => {
     await plantAndroidApps(10);
     await plantLinks(200, (index) => `web-${index}-${"x".repeat(50)}`);
     const { ok, codes, messages } = await check();
@@ -105,7 +107,7 @@ describe("paths that stay in the browser", () => {
     expect(messages[0]).toContain("up to 200 or 128 KB of the file");
   });
 
-  test("include short addresses with a query, and are reported if these do not fit", async () => {
+  test("include short paths with a query, which are also reported if they do not fit", async () => {
     await plantAndroidApps(1);
     await plantLinks(199, (index) => `web-${index}`);
     const { body } = await shorten("utm_source=mail");
@@ -123,7 +125,7 @@ describe("paths that stay in the browser", () => {
   });
 });
 
-test("an Android app that its file has no room for is an error with its name", async () => {
+test("an Android app that does not fit into the file is reported as an error", async () => {
   await plantAndroidApps(300);
   const named = (await readFile("assetlinks.json")).length;
   const { ok, codes, messages } = await check();
@@ -133,7 +135,7 @@ test("an Android app that its file has no room for is an error with its name", a
   expect(messages[0]).toContain(` and ${300 - named - 5} more`);
 });
 
-test("an iOS app that its file has no room for is an error", async () => {
+test("an iOS app that does not fit into the file is reported as an error", async () => {
   const long = "x".repeat(400);
   await plant(async (tenant) => {
     for (let index = 0; index < 400; index += 1) {

@@ -7,7 +7,7 @@ import { changeProject } from "../../../src/service/write-project.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { openForEach } from "../../support/open-for.ts";
 
-/** The operator allows links only to some hosts (WAYPOST_DESTINATIONS). */
+/** The operator can restrict the hosts that links may open (WAYPOST_DESTINATIONS). */
 
 const destinations = ["shop.example", "*.shop.example"];
 const good = "https://shop.example/spring";
@@ -28,7 +28,7 @@ async function call(tool: string, args: Args, on: Pick<AssistantWorld, "callTool
   return (await on.callTool(tool, args)).structured;
 }
 
-/** The problems of a call that is refused without a request. */
+/** Expects a call to be rejected without a write, and returns its problems. */
 async function fail(tool: string, args: Args, on: AssistantWorld = assistant) {
   const before = on.writes.length;
   const { error } = await call(tool, args, on);
@@ -40,10 +40,10 @@ async function fail(tool: string, args: Args, on: AssistantWorld = assistant) {
 
 const plan = async (args: Args, on?: AssistantWorld) => (await call("plan_links", args, on)).plan;
 
-/** The same service without the operator's list. */
+/** Opens the same service without the operator's restriction. */
 const unlimited = () => createAssistantWorld({ mode: "full", beside: assistant.world });
 
-/** The same operator in the mode that asks for approvals. */
+/** Opens the same service in the mode that asks for approvals. */
 const guard = () => createAssistantWorld({ destinations, beside: assistant.world });
 
 const page = (inside: string) => `<p>${inside}</p>{% store_buttons %}`;
@@ -52,14 +52,14 @@ const wrongUrl = [{ field: "url", message: `Url ${refusal}` }];
 
 describe("a link", () => {
   test.each(["create_link", "upsert_link", "shorten_link"])(
-    "of %s opens only allowed hosts",
+    "of %s may open only allowed hosts",
     async (tool) => {
       expect(await fail(tool, argsOf(tool, evil))).toEqual(wrongUrl);
       expect((await call(tool, argsOf(tool, good))).link.url).toBe(good);
     },
   );
 
-  test("is refused for each of its addresses", async () => {
+  test("is checked for the host of each URL", async () => {
     const fields = { social_image_url: evil, ios_fallback_url: evil, android_fallback_url: evil };
     expect(await fail("create_link", fields)).toEqual([
       { field: "social_image_url", message: `Social image url ${refusal}` },
@@ -68,7 +68,7 @@ describe("a link", () => {
     ]);
   });
 
-  test("that already opens another host can be renamed in every way", async () => {
+  test("that already opens another host can still be renamed", async () => {
     const { id } = await assistant.plant("link", { path: "old", url: evil });
     expect((await call("update_link", { id, name: "One" })).link.name).toBe("One");
     expect((await call("update_link", { id: "old", url: evil, name: "Two" })).link.name).toBe(
@@ -81,7 +81,7 @@ describe("a link", () => {
     expect(await fail("upsert_link", { ...whole, url: `${evil}/other` })).toEqual(wrongUrl);
   });
 
-  test("that its key cannot read opens only allowed hosts", async () => {
+  test("that the key cannot read may be pointed only at allowed hosts", async () => {
     const { id } = await assistant.plant("link", { path: "old", url: evil });
     const key = await assistant.world.addKey({ scopes: ["links.update"] });
     const client = await assistant.connect({ key });
@@ -90,7 +90,7 @@ describe("a link", () => {
     expect(error).toMatchObject({ code: "validation_failed", problems: wrongUrl });
   });
 
-  test("of the project itself can be shortened, whatever host it opens", async () => {
+  test("of the project can be shortened even if it opens another host", async () => {
     await assistant.plant("link", { path: "own", url: evil });
     const url = "http://default.localhost:8787/own";
     expect((await call("shorten_link", { url })).link.path).toBe("own");
@@ -113,7 +113,7 @@ describe("a link", () => {
     "https://shop.example.evil.example/",
     "https://\u0455hop.example/",
     " https://shop.example/",
-  ])("is refused for the misleading address %j", async (url) => {
+  ])("is rejected for the misleading URL %j", async (url) => {
     expect(await fail("create_link", { url })).toHaveLength(1);
   });
 });
@@ -131,7 +131,7 @@ describe("a plan", () => {
   test.each([
     ["rows", { rows: goodAndEvil }],
     ["csv", { csv: `path,url\na,${good}\nb,${evil}\n` }],
-  ])("of %s names the row that opens another host, and cannot be applied", async (_, source) => {
+  ])("of %s reports the row that opens a forbidden host", async (_, source) => {
     const made = await plan({ operation: "upsert", ...source });
     expect(made.problems).toMatchObject([{ message: expect.stringContaining(`Url ${refusal}`) }]);
     const { error } = await call("apply_plan", { plan_id: made.id });
@@ -139,7 +139,7 @@ describe("a plan", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("by filters is refused for its changes", async () => {
+  test("by filters is rejected if the changes contain a forbidden host", async () => {
     await assistant.plant("link", { path: "a", url: good });
     const filters = [{ field: "path", condition: "eq", value: "a" }];
     const { error } = await call("plan_links", {
@@ -153,7 +153,7 @@ describe("a plan", () => {
     });
   });
 
-  test("may keep the other host that a link already opens", async () => {
+  test("may keep a forbidden host that the link already opens", async () => {
     await assistant.plant("link", { path: "old", url: evil });
     const rows = [{ path: "old", url: evil, name: "Renamed" }];
     const made = await plan({ operation: "upsert", rows });
@@ -162,14 +162,14 @@ describe("a plan", () => {
     expect(job.counts).toMatchObject({ done: 1, rejected: 0 });
   });
 
-  test("made before the list is refused as a whole, without a question", async () => {
+  test("from before the restriction is rejected without asking for approval", async () => {
     await using earlier = await unlimited();
     const { id } = await plan({ operation: "upsert", rows: goodAndEvil }, earlier);
     const problems = await fail("apply_plan", { plan_id: id });
     expect(problems).toEqual([{ field: "url", message: `Row 2: Url ${refusal}` }]);
   });
 
-  test("that restores another host has a conflict in that row", async () => {
+  test("that would restore a forbidden host reports a conflict for that row", async () => {
     const { id } = await assistant.plant("link", { path: "old", url: evil });
     const ids = [];
     for (const [operation, row] of [
@@ -184,8 +184,8 @@ describe("a plan", () => {
   });
 });
 
-describe("an undo", () => {
-  test("restores no link to another host, nor its old address", async () => {
+describe("undo", () => {
+  test("does not restore a link or a URL with a forbidden host", async () => {
     const { id } = await assistant.plant("link", { path: "old", url: evil });
     const deletion = (await call("delete_link", { id })).change;
     expect(await fail("undo", {})).toEqual(wrongUrl);
@@ -201,7 +201,7 @@ describe("an undo", () => {
     expect((await call("get_link", { id })).link).toMatchObject({ id, url: good, name: "Good" });
   });
 
-  test("is refused before the question", async () => {
+  test("is rejected before asking for approval", async () => {
     await using guarded = await guard();
     const { id } = await assistant.plant("link", { path: "old", url: evil });
     const { change } = await call("update_link", { id, url: good });
@@ -214,7 +214,7 @@ describe("a page template", () => {
   const wrong = [{ field: "body", line: 1, column: 9, message: `This address ${refusal}.` }];
 
   test.each(["save_template", "publish_template"])(
-    "of %s contains only allowed hosts",
+    "of %s may contain only allowed hosts",
     async (tool) => {
       expect(await fail(tool, { body: picture, css: "" })).toEqual(wrong);
       const { error } = await call(tool, { body: page("<b>x</b>"), css: "" });
@@ -222,14 +222,14 @@ describe("a page template", () => {
     },
   );
 
-  test("saved before the list is not published, but its css can be changed", async () => {
+  test("with a forbidden host can be changed as a draft but not published", async () => {
     await assistant.world.call("PATCH", "/page_template", { body: { body: picture } });
     expect((await call("save_template", { css: "p{color:red}" })).error).toBe(undefined);
     const { error } = await call("publish_template", {});
     expect(error).toMatchObject({ code: "validation_failed", problems: wrong });
   });
 
-  test("that is already live can be published with another css", async () => {
+  test("that is already live can be published with a different stylesheet", async () => {
     const body = { body: picture, css: "" };
     await assistant.world.call("POST", "/page_template/publish", { body });
     const again = { body: picture, css: "p{color:red}" };
@@ -237,13 +237,13 @@ describe("a page template", () => {
   });
 });
 
-test("a call that would be refused afterwards asks for no approval", async () => {
+test("a call with a forbidden host does not ask for approval", async () => {
   await using guarded = await guard();
   const body = '<a href="https://evil.example">x</a>{% store_buttons %}';
   expect(await fail("publish_template", { body, css: "" }, guarded)).toHaveLength(1);
 });
 
-test("a project's own list applies in addition to the operator's", async () => {
+test("a project's own host list applies in addition to the operator's list", async () => {
   const { store, project } = assistant.world;
   const limited = { destinations: "shop.example,evil.example" };
   await store.write((db) => changeProject(db, assistant.world, project, {}, limited));
@@ -257,7 +257,7 @@ test("a project's own list applies in addition to the operator's", async () => {
   expect((await call("create_link", { url: good })).link.url).toBe(good);
 });
 
-test("a write may keep another host only if the link was shown with it", async () => {
+test("a write may keep a forbidden host only if the link already had it", async () => {
   const written = { id: "1", path: "other", url: evil };
   const send = (() => Promise.resolve(written)) as unknown as Client["call"];
   const known = { facts: undefined, linkHost: undefined, hasSecondHost: false };

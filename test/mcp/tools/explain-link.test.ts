@@ -5,7 +5,7 @@ import { openForAll } from "../../support/open-for.ts";
 import { answering, openStage, ownerFacts, type Stage, type Staging } from "../../support/stage.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
-/** explain_link predicts what a link's visitors see from the records, without a visit. */
+/** explain_link predicts from the stored records what a link's visitors see, without a visit. */
 
 const linkHost = "http://default.localhost:8787";
 const known = { facts: ownerFacts, linkHost };
@@ -48,7 +48,7 @@ async function explain(stage: Stage, args: Record<string, unknown>) {
 
 const ios = { bundle_id: "com.example.app" };
 
-test("an address is explained with its query", async () => {
+test("a URL is explained together with its query", async () => {
   await using stage = await open();
   const { visits } = await explain(stage, { id: `${linkHost}/spring?id=1#top` });
   expect(visits.desktop.to).toBe("https://a.example?id=1");
@@ -57,7 +57,7 @@ test("an address is explained with its query", async () => {
   expect(other.visits.desktop.to).toBe("https://a.example");
 });
 
-test("an existing link is explained by its path, with its apps", async () => {
+test("an existing link is explained by its path, including its apps", async () => {
   await using stage = await open();
   const { visits, problems } = await explain(stage, { id: "spring" });
   expect(visits.ios.with_app.action).toBe("open_app");
@@ -75,7 +75,7 @@ test("an existing link is explained by its path, with its apps", async () => {
   }
 });
 
-test("a draft is explained by its fields, and nothing is created", async () => {
+test("a draft is explained without creating anything", async () => {
   await using stage = await open();
   const { visits, problems } = await explain(stage, {
     path: "summer",
@@ -97,20 +97,20 @@ async function iosProblems(ios_app: object, given: Partial<Staging> = {}) {
   return problems.filter(({ field = "" }: { field?: string }) => field.startsWith("ios_app"));
 }
 
-describe("an app of a draft", () => {
-  test("is explained as it is registered", async () => {
+describe("an app in a draft", () => {
+  test("is explained with its registered settings", async () => {
     expect(await iosProblems(ios)).toEqual([]);
     expect(await iosProblems({ ...ios, id: "" })).toEqual([]);
     const [ignored] = await iosProblems({ ...ios, team_id: "OTHERTEAM1" });
     expect(ignored.message).toContain("already registered");
   });
 
-  test("is not found by an id that the API would refuse", async () => {
+  test("is not looked up by an invalid ID", async () => {
     const [problem] = await iosProblems({ id: "com.example.app" });
     expect(problem.message).toContain("could not be read");
   });
 
-  test("is unknown if the key may not read it, and the rest is explained", async () => {
+  test("is unknown if the key may not read it, but the rest is explained", async () => {
     for (const error of [
       messages.scope_missing("ios_apps.index"),
       messages.role_required("viewer"),
@@ -135,7 +135,7 @@ describe("an app of a draft", () => {
 });
 
 describe("explain_link", () => {
-  test("suggests the id for a draft with the path of an existing link", async () => {
+  test("suggests using the ID if a draft has the path of an existing link", async () => {
     await using stage = await open();
     const { problems } = await explain(stage, { path: "spring" });
     const hint = { field: "path", message: "A link with this path exists: use its id." };
@@ -146,7 +146,7 @@ describe("explain_link", () => {
   });
 
   test.each([[{}], [{ id: "spring", name: "Spring" }]])(
-    "takes either an id or the fields of a draft: %j",
+    "rejects %j because it needs either an ID or the fields of a draft",
     async (args) => {
       await using stage = await open();
       const { structured } = await stage.callTool("explain_link", args);
@@ -158,7 +158,7 @@ describe("explain_link", () => {
     },
   );
 
-  test("uses the settings of the project if they are known", async () => {
+  test("uses the project's settings if they are known", async () => {
     const fields = {
       url: "https://a.example",
       referrer: "mail",
@@ -170,7 +170,7 @@ describe("explain_link", () => {
     expect(JSON.stringify(theirs)).not.toBe(JSON.stringify(own));
   });
 
-  test("says what it does not know about a remote project", async () => {
+  test("reports which settings of a remote project are unknown", async () => {
     const remote = { base_url: "https://api.example", link_origin: undefined };
     const theirs = await readKnownKey(remote, { followKey: () => findNothing }, world.key);
     await using stage = await open({ known: theirs });
@@ -189,7 +189,7 @@ describe("explain_link", () => {
     expect(JSON.stringify(theirs)).toContain("has an Open button");
   });
 
-  test("finds a link that redirects to itself", async () => {
+  test("reports a link that redirects to itself", async () => {
     await using stage = await open();
     const loop = { path: "loop", url: `${linkHost}/loop` };
     const { problems } = await explain(stage, loop);

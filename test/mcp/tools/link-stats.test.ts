@@ -3,7 +3,7 @@ import type { CountedVisit } from "../../../src/stats/visit.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { openForAll } from "../../support/open-for.ts";
 
-/** Statistics of links for an assistant: one call, few words. */
+/** Tests that one short answer of link_stats contains what an assistant needs. */
 
 const day_ms = 24 * 60 * 60 * 1000;
 const monday = Date.UTC(2026, 0, 5);
@@ -52,7 +52,7 @@ test("one call compares a week with the week before", async () => {
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(1500);
 });
 
-test("rows by link list the best links first, and all others together", async () => {
+test("rows by link list the top 10 links and combine the others", async () => {
   const given = { ...lastWeek, from: "2026-01-01", by: "link", compare: true };
   const { structured, text } = await assistant.callTool("link_stats", given);
   const keys = structured.stats.rows.map(({ key }: { key: string }) => key);
@@ -63,7 +63,7 @@ test("rows by link list the best links first, and all others together", async ()
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(1500);
 });
 
-test("a month has the clicks of each day and of the month before", async () => {
+test("a month lists the clicks of each day and of the previous month", async () => {
   const given = { by: "day", compare: true, time_zone: "Europe/Berlin" };
   const month = { ...given, from: "2025-10-01", to: "2025-10-31" };
   const { structured } = await assistant.callTool("link_stats", month);
@@ -79,17 +79,17 @@ test.each([
   ["2025-07-21", "week", 26],
   ["2025-01-19", "month", 13],
   ["2023-07-01", "month", 31],
-])("without `by`, statistics since %s have few rows", async (from, by, count) => {
+])("without `by`, statistics since %s are grouped by %s into %i rows", async (from, by, count) => {
   const given = { from, compare: true, time_zone: "Europe/Berlin", to: "2026-01-18" };
   const { structured } = await assistant.callTool("link_stats", given);
   expect([structured.stats.by, structured.stats.rows.length]).toEqual([by, count]);
 });
 
-test("one link is named by its path, and its days follow the time zone", async () => {
+test("statistics of one link name its path and use the given time zone", async () => {
   const given = { id: "campaign/13", ...lastWeek, time_zone: "America/New_York" };
   const { structured } = await assistant.callTool("link_stats", given);
   expect(structured.stats.time_zone).toBe("America/New_York");
-  // Midnight in London is the evening before in New York.
+  // Midnight in London is still the previous evening in New York.
   expect(structured.stats.rows[0]).toMatchObject({ key: "2026-01-12", clicks: 2, opens: 1 });
 });
 
@@ -100,7 +100,7 @@ test.each([
   ["from", { from: "2026-01-10", to: "2026-01-09" }],
   ["from", { from: "2010-01-10", to: "2026-01-09" }],
   ["by", { by: "hour", from: "2025-01-10" }],
-])("the problem names the field %s of %j", async (field, given) => {
+])("the problem names the field %s for %j", async (field, given) => {
   const { error } = (await assistant.callTool("link_stats", given)).structured;
   expect(error.problems).toEqual([{ field, message: error.message }]);
   expect(error.next).toBe("Correct the fields named in `problems` and call link_stats again.");
@@ -111,7 +111,7 @@ test.each([
   [{ by: "device" }, "invalid_arguments", /platform/],
   [{ id: "nowhere" }, "not_found", /nowhere/],
   [{ since: "2026-01-01" }, "invalid_arguments", /since/],
-])("a refusal shows what is allowed: %j", async (given, code, said) => {
+])("the error shows which values are allowed: %j", async (given, code, said) => {
   const { structured, isError } = await assistant.callTool("link_stats", given);
   expect(isError).toBe(true);
   expect(structured.error.code).toBe(code);

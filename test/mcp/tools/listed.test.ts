@@ -12,7 +12,7 @@ import {
   type Staging,
 } from "../../support/stage.ts";
 
-/** The whole list of tools as a client reads it, and how many tokens it costs a model. */
+/** Tests the list of tools as a client reads it, including its cost in tokens. */
 
 const linkScopes = [
   "links.show",
@@ -43,7 +43,7 @@ async function list(setting: Setting, era?: "v1" | "legacy" | "modern") {
 }
 
 describe("the list of tools", () => {
-  test("of a full key is unchanged", async () => {
+  test("for a full key matches the snapshot", async () => {
     const text = (await list(full)).map((tool) => write(tool, undefined)).join("\n\n");
     await expect(`${text}\n`).toMatchFileSnapshot("snapshots/full.snap");
   });
@@ -54,11 +54,16 @@ describe("the list of tools", () => {
     ["no key", noKey, "no-key"],
     ["a master key", master, "master-key"],
     ["an unknown remote key", unknown, "unknown-key"],
-  ])("of %s is unchanged, as a difference to the full key's", async (_, setting, name) => {
-    const whole = new Map((await list(full)).map((tool) => [tool.name, tool]));
-    const text = (await list(setting)).map((tool) => write(tool, whole.get(tool.name))).join("\n");
-    await expect(`${text}\n`).toMatchFileSnapshot(`snapshots/${name}.snap`);
-  });
+  ])(
+    "for %s matches the snapshot of differences from the full key's list",
+    async (_, setting, name) => {
+      const whole = new Map((await list(full)).map((tool) => [tool.name, tool]));
+      const text = (await list(setting))
+        .map((tool) => write(tool, whole.get(tool.name)))
+        .join("\n");
+      await expect(`${text}\n`).toMatchFileSnapshot(`snapshots/${name}.snap`);
+    },
+  );
 
   test("has the same tools in the same order for every client", async () => {
     const [first, second, third] = [await list(full), await list(full, "v1"), await list(full)];
@@ -78,7 +83,7 @@ describe("the list of tools", () => {
     ["read-only mode and an unknown key", { mode: "read-only" } satisfies Setting, 2000],
     ["a master key", master, 700],
     ["no key", noKey, 150],
-  ])("of %s stays within its limit of tokens", async (_, setting, most) => {
+  ])("for %s stays within its token limit", async (_, setting, most) => {
     const tools = await list(setting);
     expect(tools.length).toBeGreaterThan(1);
     expect(countTokens(tools)).toBeLessThanOrEqual(most);
@@ -88,7 +93,7 @@ describe("the list of tools", () => {
     (["v1", "legacy", "modern"] as const).map((era) => ({ era, setting })),
   );
 
-  test.each(largest)("takes at most 40 KB on the wire (%j)", async ({ era, setting }) => {
+  test.each(largest)("takes at most 40 KB (%j)", async ({ era, setting }) => {
     await using stage = await openStage({
       send: answering(500, {}),
       probe: "off",
@@ -101,7 +106,7 @@ describe("the list of tools", () => {
     expect(Buffer.byteLength(message)).toBeLessThanOrEqual(40_000);
   });
 
-  test("has a title of its own and a short description for each tool", async () => {
+  test("has a unique title and a short description for each tool", async () => {
     const tools = await list(full);
     expect(new Set(tools.map(({ title }) => title)).size).toBe(tools.length);
     for (const { name, title, description = "" } of tools) {
@@ -112,7 +117,7 @@ describe("the list of tools", () => {
   });
 
   test.each(["plan_links", "export_links"])(
-    "spells out the filters of %s only if list_links does not",
+    "describes the filters of %s only if list_links is not listed",
     async (name) => {
       const [whole, bulk] = [await list(full), await list({ ...full, selection: ["bulk"] })];
       const spelled = find(whole, "list_links")?.inputSchema.properties?.["filters"];
@@ -131,7 +136,7 @@ describe("the list of tools", () => {
 describe("every schema of a tool", () => {
   const settings = [full, readOnly, unknown];
 
-  test("uses only keywords that every dialect of JSON Schema has", async () => {
+  test("uses only keywords that all JSON Schema dialects support", async () => {
     const ajv = new Ajv({ strict: true, strictRequired: false, allowUnionTypes: true });
     for (const setting of settings) {
       for (const { name, inputSchema, outputSchema = {} } of await list(setting)) {
@@ -144,7 +149,7 @@ describe("every schema of a tool", () => {
     }
   });
 
-  test("accepts failures and refuses malformed ones in both validators", async () => {
+  test("accepts errors and rejects malformed errors in both validators", async () => {
     const failure = { code: "not_found", message: "a", effect: "none", retry: "never", next: "b" };
     for (const validator of [new ValidatorV1(), new ValidatorV2()]) {
       for (const { name, outputSchema = {} } of await list(full)) {
@@ -167,7 +172,7 @@ describe("every schema of a tool", () => {
     }
   });
 
-  test("allows no unknown argument", async () => {
+  test("allows no unknown arguments", async () => {
     for (const { name, inputSchema } of await list(unknown)) {
       expect(inputSchema, name).toHaveProperty("additionalProperties", false);
     }
@@ -192,7 +197,7 @@ function find(tools: readonly ShownTool[], name: string): ShownTool | undefined 
   return tools.find((tool) => tool.name === name);
 }
 
-/** The keywords of a schema, without the names of its members. */
+/** Lists the keywords of a schema, without property names. */
 function listKeywords(schema: unknown): readonly string[] {
   if (Array.isArray(schema)) return schema.flatMap(listKeywords);
   if (typeof schema !== "object" || schema === null) return [];
@@ -202,7 +207,7 @@ function listKeywords(schema: unknown): readonly string[] {
   });
 }
 
-/** A line for each part of a tool, without the parts that equal another list's. */
+/** Writes each part of a tool on a line, except parts that equal the other list's tool. */
 function write(tool: ShownTool, known: ShownTool | undefined): string {
   const parts = Object.entries(tool).filter(([part, value]) => {
     const other: unknown = known?.[part as keyof ShownTool];
@@ -213,7 +218,7 @@ function write(tool: ShownTool, known: ShownTool | undefined): string {
   );
 }
 
-/** The tokens of a list at the customary four bytes each. */
+/** Estimates the tokens of a list at four bytes each. */
 function countTokens(tools: readonly ShownTool[]): number {
   const shown = tools.map(({ name, description, inputSchema }) => {
     return Buffer.byteLength(JSON.stringify({ name, description, inputSchema }));

@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { openForEach } from "../../support/open-for.ts";
 
-/** A change of a link's app shows both apps by their names. */
+/** A change of a link's app shows the names of both apps. */
 
 let assistant: AssistantWorld;
 
@@ -36,7 +36,7 @@ test.each([{ bundle_id: shop.bundle_id }, { id: "Acme Shop" }])(
   },
 );
 
-test("a plan of rows or filters names both apps in its sample and its rows", async () => {
+test("a plan names both apps in its sample and its rows", async () => {
   const ios_app = { bundle_id: shop.bundle_id };
   const byRows = { operation: "update", rows: [{ path: "spring", ios_app }] };
   const filters = [{ field: "path", condition: "eq", value: "spring" }];
@@ -49,19 +49,19 @@ test("a plan of rows or filters names both apps in its sample and its rows", asy
   }
 });
 
-test("two apps of one name are shown with their bundle ids", async () => {
+test("two apps with the same name are shown with their bundle IDs", async () => {
   await assistant.plant("ios_app", { ...legacy, bundle_id: "com.acme.old", name: "ACME shop" });
   const { change } = await call("update_link", { id: "spring", ios_app: { id: "com.acme.shop" } });
   expect(change.fields.ios_app.to).toBe("Acme Shop (com.acme.shop)");
 });
 
-test("a link that loses its app shows only the old one", async () => {
+test("removing a link's app shows the name of the old app", async () => {
   const { change } = await call("update_link", { id: "spring", ios_app: null });
   expect(change.fields.ios_app.from).toBe("Acme Legacy");
   expect(change.fields.ios_app.to ?? null).toBeNull();
 });
 
-test("a key that may not read apps sees their ids", async () => {
+test("a key that may not read apps sees app IDs", async () => {
   const scopes = ["links.index", "links.show", "links.update"] as const;
   const key = await assistant.world.addKey({ scopes });
   const { callTool } = await assistant.connect({ key });
@@ -69,7 +69,7 @@ test("a key that may not read apps sees their ids", async () => {
   expect(structured.change.fields.ios_app_id.from).toMatch(/^[\da-f-]{36}$/);
 });
 
-test("a change without an app costs no extra request", async () => {
+test("a change without an app needs no extra request", async () => {
   const before = assistant.countAsked();
   await call("update_link", { id: "spring", name: "Spring" });
   const plain = assistant.countAsked() - before;

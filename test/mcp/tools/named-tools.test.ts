@@ -5,7 +5,7 @@ import { createToolbox } from "../../../src/mcp/tools/toolbox.ts";
 import { createAssistantWorld } from "../../support/assistant-world.ts";
 import { answering, openStage, ownerFacts } from "../../support/stage.ts";
 
-/** A sentence names a tool only if every key that can see the sentence can call the tool. */
+/** A text may name a tool only if every key that sees the text can call the tool. */
 
 const { tools: all } = createToolbox({ mode: "full", selection: [] });
 const names = new Set(all.map(({ name }) => name));
@@ -25,7 +25,7 @@ const configurations: readonly Given[] = [
   ...scopes.map((scope) => ({ scopes: [scope] })),
 ];
 
-test.each(configurations)("no text or refusal names a tool that %j hides", async (given) => {
+test.each(configurations)("no text or error names a tool that is hidden by %j", async (given) => {
   const send = answering(404, { error: "Link not found" });
   await using stage = await openStage({ send, known: { facts: ownerFacts }, ...given });
   const tools = await stage.listTools();
@@ -49,10 +49,10 @@ test.each(configurations)("no text or refusal names a tool that %j hides", async
   }
 });
 
-describe("a result names no other tool", () => {
+describe("a result does not name other tools", () => {
   const url = "http://shop.example";
 
-  test("of plans, jobs and undo", async () => {
+  test("for plans, jobs and undo", async () => {
     await using assistant = await createAssistantWorld({ mode: "full" });
     const call = async (tool: string, args: Record<string, unknown>) => {
       const { structured } = await assistant.callTool(tool, args);
@@ -79,7 +79,7 @@ describe("a result names no other tool", () => {
     await call("undo", { change_id: "none" });
   });
 
-  test("of links and their problems", async () => {
+  test("for links and their problems", async () => {
     await using assistant = await createAssistantWorld({ mode: "full" });
     for (const [tool, args] of [
       ["create_link", { path: "a", url, campaign_token: "a".repeat(31), provider_token: "1" }],
@@ -96,7 +96,7 @@ describe("a result names no other tool", () => {
   });
 });
 
-/** The names of hidden tools in a text. */
+/** Lists the hidden tools that a text names. */
 function listStrays(text: string, visible: ReadonlySet<string>): readonly string[] {
   const words = new Set(text.match(/[a-z]+(?:_[a-z]+)+/g) ?? []);
   return [...words].filter((word) => names.has(word) && !visible.has(word));

@@ -2,14 +2,14 @@ import { describe, expect, test } from "vitest";
 import { createToolbox, UnknownTool } from "../../../src/mcp/tools/toolbox.ts";
 import { answering, openStage, type Staging } from "../../support/stage.ts";
 
-/** The tools that the operator selects with WAYPOST_TOOLS and WAYPOST_MODE. */
+/** Tests the tools that the operator selects with WAYPOST_TOOLS and WAYPOST_MODE. */
 
 function choose(selection: string): readonly string[] {
   const names = selection === "" ? [] : selection.split(",");
   return createToolbox({ mode: "guarded", selection: names }).tools.map(({ name }) => name);
 }
 
-describe("a selection", () => {
+describe("the tool selection", () => {
   const all = choose("");
   const access = "explain_access";
   const links = all.slice(0, 6);
@@ -34,7 +34,7 @@ describe("a selection", () => {
     ["bulk,-apply_plan,list_links", ["list_links", ...bulk.toSpliced(1, 1), access]],
     ["-bulk,export_links", ["export_links", access]],
     ["links,-explain_access", [...links, ...checks]],
-  ])("of %s has these tools", (selection, names) => {
+  ])('"%s" contains the expected tools', (selection, names) => {
     expect(choose(selection)).toEqual(names);
   });
 
@@ -42,23 +42,23 @@ describe("a selection", () => {
     ["delete_lnk", 'unknown tool or group "delete_lnk"; did you mean delete_link'],
     ["-short_link", 'unknown tool or group "short_link"; did you mean short_links'],
     ["links,Apps", 'unknown tool or group "Apps"; did you mean apps'],
-  ])("of %s is refused with the nearest name", (selection, message) => {
+  ])('"%s" is rejected with a suggestion', (selection, message) => {
     expect(() => choose(selection)).toThrow(new UnknownTool(message));
   });
 
-  test("that resembles no name is refused with the list of all", () => {
+  test("with an unknown name is rejected with a list of all names", () => {
     expect(() => choose("kubernetes")).toThrow(/known: links, short_links, apps, .*list_links/);
   });
 });
 
-test("a call of an unknown tool is refused with the nearest name", async () => {
+test("a call of an unknown tool is rejected with a suggestion", async () => {
   await using stage = await openStage({ send: answering(200, {}), probe: "off" });
   await expect(stage.callTool("get_lnk", { id: "x" })).rejects.toThrow(
     'Unknown tool "get_lnk". Did you mean get_link?',
   );
 });
 
-test.each(["delete_link", "plan_links"])("read-only mode refuses %s", async (name) => {
+test.each(["delete_link", "plan_links"])("read-only mode rejects %s", async (name) => {
   expect(await refuseIn({ mode: "read-only" }, name)).toMatchObject({
     message: `This server is read-only, and ${name} makes or prepares changes.`,
     effect: "none",
@@ -67,7 +67,7 @@ test.each(["delete_link", "plan_links"])("read-only mode refuses %s", async (nam
   });
 });
 
-test("a tool that WAYPOST_TOOLS excludes is refused", async () => {
+test("a tool that WAYPOST_TOOLS excludes is rejected", async () => {
   expect(await refuseIn({ selection: ["-delete_link"] }, "delete_link")).toMatchObject({
     message: "The operator's WAYPOST_TOOLS excludes delete_link.",
     retry: "never",

@@ -3,7 +3,7 @@ import { createAssistantWorld, type AssistantWorld } from "../../../support/assi
 import { openForEach } from "../../../support/open-for.ts";
 import { waitUntil } from "../../../support/clock.ts";
 
-/** How many rows one key may plan at once, and how many plans at the same time. */
+/** Tests how many rows a plan may have, and how many plans one key may make at the same time. */
 
 let assistant: AssistantWorld;
 
@@ -28,7 +28,7 @@ describe("a plan", () => {
     ["csv", { csv: writeTable(most + 1) }],
     ["rows", { rows: makeRows(4001).map((row) => ({ ...row, name: "é".repeat(500) })) }],
     ["csv", { csv: writeTable(4001, "é".repeat(500)) }],
-  ])("is refused if its %s has too many rows or bytes", async (field, source) => {
+  ])("is rejected if %s has more than 10,000 rows or 4 MB", async (field, source) => {
     const { error } = await plan(source);
     expect(error).toMatchObject({ code: "invalid_arguments", effect: "none" });
     expect(error.problems).toEqual([{ field, message: error.message, fix: expect.any(String) }]);
@@ -37,8 +37,8 @@ describe("a plan", () => {
     expect(assistant.countAsked()).toBe(0);
   });
 
-  test("may have 10,000 rows, which may have line breaks", async () => {
-    // Rows with faults send no request.
+  test("accepts 10,000 rows, even with line breaks inside", async () => {
+    // Invalid rows send no requests, which keeps this test fast.
     const faulty = '"two\nlines",ftp://a.example';
     const csv = writeTable(most, faulty).replace("name", "name,url");
     expect((await plan({ csv })).plan.counts).toMatchObject({ invalid: most });
@@ -46,7 +46,7 @@ describe("a plan", () => {
 });
 
 describe("plans and exports of one key", () => {
-  test("also queue for an approval's question, which reads all rows", async () => {
+  test("share their queue with approval previews, which read all rows", async () => {
     await assistant.plant("link", { path: "p0" });
     const { id } = (await plan({ rows: [{ path: "p0", name: "New" }] })).plan;
     const calls = Array.from({ length: 40 }, () =>
@@ -56,7 +56,7 @@ describe("plans and exports of one key", () => {
     expect(new Set(codes)).toEqual(new Set(["approval_required", "overloaded"]));
   });
 
-  test("queue, and when the queue is full are refused with a time to retry", async () => {
+  test("wait in a queue, and are rejected with a retry time when the queue is full", async () => {
     const neighbour = await assistant.connect({ key: await assistant.world.addKey({}) });
     let planned = 0;
     const answers = Array.from({ length: 25 }, async (_, turn) => {
@@ -68,7 +68,7 @@ describe("plans and exports of one key", () => {
       return structured;
     });
     expect((await plan({ rows: makeRows(1) }, neighbour)).plan.counts.create).toBe(1);
-    // The neighbour does not wait in the queue of the other key.
+    // The other key's plan did not wait behind these calls.
     expect(planned).toBeLessThan(22);
     const refused = (await Promise.all(answers)).flatMap(({ error }) => error ?? []);
     expect(refused).toHaveLength(3);

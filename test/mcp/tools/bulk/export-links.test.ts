@@ -6,7 +6,7 @@ import { link } from "../../../contract/sample-link.ts";
 import { memoryFolder } from "../../../support/folders.ts";
 import { answering, openStage, type Deployment, type Stage } from "../../../support/stage.ts";
 
-/** `export_links` for a client on this machine: a file with the same text as the resource. */
+/** For a client on the same machine, `export_links` also writes a file. */
 
 let data: string;
 
@@ -19,7 +19,7 @@ afterEach(() => rm(data, { recursive: true }));
 const saveFile = (type: "csv" | "json", texts: AsyncIterable<string>) =>
   saveExportFile(data, type, texts);
 
-/** More than one page of an export, with names that need escaping. */
+/** Enough links for several pages, with names that need escaping. */
 const count = 1000;
 const long = "x".repeat(6000);
 const links = Array.from({ length: count }, (_, index) => ({
@@ -50,35 +50,41 @@ async function readPages({ client }: Stage, uri: string, pages: number) {
   return Promise.all(read);
 }
 
-test.each(["csv", "json"])("a %s file of several pages is one whole file", async (format) => {
-  await using stage = await openStage({ send: manyLinks, probe: "off", saveFile });
-  const { structured } = await stage.callTool("export_links", { format });
-  const { uri, pages, file, count: written, next } = structured["export"];
-  expect([written, pages > 1, file.endsWith(`.${format}`)]).toEqual([count, true, true]);
-  expect(next).toBe(
-    "The whole export is in `file` and in the resource at `uri` for an hour. " +
-      `For the other pages, increase the last number in \`uri\`, up to ${pages}.`,
-  );
-  const text = await readFile(file, "utf8");
-  const parts = await readPages(stage, uri, pages);
-  if (format === "csv") {
-    expect(text).toBe(parts.join(""));
-  } else {
-    const rows = parts.flatMap((part) => JSON.parse(part) as readonly unknown[]);
-    expect(JSON.parse(text)).toEqual(rows);
-    expect(rows).toHaveLength(count);
-  }
-});
+test.each(["csv", "json"])(
+  "a %s export of several pages is written to one complete file",
+  async (format) => {
+    await using stage = await openStage({ send: manyLinks, probe: "off", saveFile });
+    const { structured } = await stage.callTool("export_links", { format });
+    const { uri, pages, file, count: written, next } = structured["export"];
+    expect([written, pages > 1, file.endsWith(`.${format}`)]).toEqual([count, true, true]);
+    expect(next).toBe(
+      "The whole export is in `file` and in the resource at `uri` for an hour. " +
+        `For the other pages, increase the last number in \`uri\`, up to ${pages}.`,
+    );
+    const text = await readFile(file, "utf8");
+    const parts = await readPages(stage, uri, pages);
+    if (format === "csv") {
+      expect(text).toBe(parts.join(""));
+    } else {
+      const rows = parts.flatMap((part) => JSON.parse(part) as readonly unknown[]);
+      expect(JSON.parse(text)).toEqual(rows);
+      expect(rows).toHaveLength(count);
+    }
+  },
+);
 
-test.each(["csv", "json"])("a %s file without links can be read", async (format) => {
-  const meta = { page: 1, limit: 20, count: 0, last: 1 };
-  const send = answering(200, { links: [], meta });
-  await using stage = await openStage({ send, probe: "off", saveFile });
-  const { file } = (await stage.callTool("export_links", { format })).structured["export"];
-  const text = await readFile(file, "utf8");
-  if (format === "json") expect(JSON.parse(text)).toEqual([]);
-  else expect(text).toMatch(/^id,name,path/);
-});
+test.each(["csv", "json"])(
+  "a %s export without links is written to a valid file",
+  async (format) => {
+    const meta = { page: 1, limit: 20, count: 0, last: 1 };
+    const send = answering(200, { links: [], meta });
+    await using stage = await openStage({ send, probe: "off", saveFile });
+    const { file } = (await stage.callTool("export_links", { format })).structured["export"];
+    const text = await readFile(file, "utf8");
+    if (format === "json") expect(JSON.parse(text)).toEqual([]);
+    else expect(text).toMatch(/^id,name,path/);
+  },
+);
 
 test("a client on another machine gets no file", async () => {
   await using stage = await openStage({ send: manyLinks, probe: "off" });
@@ -90,7 +96,7 @@ test("a client on another machine gets no file", async () => {
 
 const unwritten = () => Promise.resolve(undefined);
 
-test("a file that cannot be written leaves the resource", async () => {
+test("a failure to write the file still returns the export as a resource", async () => {
   await using stage = await openStage({ send: manyLinks, probe: "off", saveFile: unwritten });
   const { uri, pages, ...rest } = (await stage.callTool("export_links", {})).structured["export"];
   expect(rest).not.toHaveProperty("file");

@@ -3,7 +3,9 @@ import { createAssistantWorld, type AssistantWorld } from "../../../support/assi
 import { openForEach } from "../../../support/open-for.ts";
 import { waitUntil } from "../../../support/clock.ts";
 
-/** The failures of the tools for many links. The 1.x client checks each against its schema. */
+/**
+ * Tests failures of the bulk tools. The 1.x client checks each result against the tool's schema.
+ */
 
 let assistant: AssistantWorld;
 
@@ -11,7 +13,7 @@ openForEach(
   () => createAssistantWorld({ era: "v1" }),
   async (opened) => {
     assistant = opened;
-    // The client checks only results of tools that it has listed.
+    // The client checks only results of tools that it has listed before.
     await assistant.listTools();
   },
 );
@@ -40,14 +42,14 @@ describe("a plan or job", () => {
     ["get_job", { job_id: "nothing" }, "job", "list of jobs"],
     ["cancel_job", { job_id: "nothing" }, "job", "list of jobs"],
     ["plan_links", { undo: "nothing" }, "job", "list of jobs"],
-  ])("that does not exist is not found: %s %j", async (tool, args, kind, next) => {
+  ])("that does not exist returns not_found: %s %j", async (tool, args, kind, next) => {
     const error = await fail(tool, args);
     const message = `This key has no ${kind} with this id.`;
     expect(error).toMatchObject({ ...refused, code: "not_found", message });
     expect(error.next).toContain(next);
   });
 
-  test("of another key is not found by any tool", async () => {
+  test("of another API key returns not_found from every tool", async () => {
     const { id } = await plan({ operation: "upsert", rows });
     const { job } = await call("apply_plan", { plan_id: id });
     const key = await assistant.world.addKey({});
@@ -65,8 +67,8 @@ describe("a plan or job", () => {
   });
 });
 
-describe("a plan that cannot be applied", () => {
-  test("has faults, which are listed row by row", async () => {
+describe("apply_plan", () => {
+  test("rejects a plan with invalid rows, and lists each problem", async () => {
     const made = await plan({
       operation: "upsert",
       rows: [...rows, { path: "b", url: "ftp://b.example" }, { paht: "c" }],
@@ -85,7 +87,7 @@ describe("a plan that cannot be applied", () => {
     expect((await call("list_jobs")).jobs).toEqual([]);
   });
 
-  test("has a faulty source, which is reported", async () => {
+  test("rejects a plan with an invalid source, and reports the problem", async () => {
     for (const source of [{ rows: [] }, { csv: "" }, { csv: "path,colour\na,red\n" }]) {
       const { id, problems } = await plan({ operation: "upsert", ...source });
       expect(problems).toHaveLength(1);
@@ -94,14 +96,14 @@ describe("a plan that cannot be applied", () => {
     }
   });
 
-  test("has many faults and lists the first twenty", async () => {
+  test("lists the first 20 problems of a plan with many", async () => {
     const many = Array.from({ length: 60 }, (_, index) => ({ path: `p${index}`, url: "x" }));
     const { id, counts, problems } = await plan({ operation: "upsert", rows: many });
     expect([counts.invalid, problems.length]).toEqual([60, 50]);
     expect((await fail("apply_plan", { plan_id: id })).problems).toHaveLength(20);
   });
 
-  test("has lost all of its links, and may belong to another key", async () => {
+  test("rejects a plan if all of its links were deleted", async () => {
     const { id } = await assistant.plant("link", { path: "a", name: "Old" });
     const made = await plan({ operation: "update", rows: [{ path: "a", name: "New" }] });
     const { error: asked } = await call("apply_plan", { plan_id: made.id });
@@ -112,7 +114,7 @@ describe("a plan that cannot be applied", () => {
     expect(error.next).toContain("The plan expired, or another API key made it");
   });
 
-  test("waits for an approval, and a decline ends it", async () => {
+  test("waits for an approval, and fails if the user declines", async () => {
     await assistant.plant("link", { path: "a" });
     const { id } = await plan({ operation: "delete", rows: [{ path: "a" }] });
     const asked = await fail("apply_plan", { plan_id: id });
@@ -131,7 +133,7 @@ test.each([
   [{ options: { shorten: true } }, "changes.options.shorten", /^A link can get a short path/],
   [{ ios_app: { bundle_id: "a.b" } }, "changes", /is not registered/],
 ])(
-  "changes that no link can have are refused with their field: %j",
+  "invalid changes are rejected with the name of the field: %j",
   async (changes, field, message) => {
     await assistant.plant("link", { path: "a" });
     const filters = [{ field: "path", condition: "eq", value: "a" }];
@@ -149,7 +151,7 @@ test("a running job cannot be undone before it ends", async () => {
     .structured;
   const applying = slow.callTool("apply_plan", { plan_id: made.id });
   const readJob = async () => (await slow.callTool("list_jobs")).structured.jobs[0];
-  // A job cancelled before its first row leaves nothing to undo.
+  // A job that was cancelled before its first row leaves nothing to undo.
   await waitUntil(async () => (await readJob())?.counts.done > 0);
   const job = await readJob();
   expect(job.state).toBe("running");
@@ -162,7 +164,7 @@ test("a running job cannot be undone before it ends", async () => {
   const cancelling = slow.callTool("cancel_job", { job_id: job.id });
   const ending = Promise.all([cancelling, applying]).then(() => (isOver = true));
   await waitUntil(async () => (await readJob()).state === "cancelled");
-  // The next rows notice that the job was cancelled.
+  // The job checks before each row whether it was cancelled.
   await waitUntil(() => {
     slow.advance(400);
     return isOver;
@@ -176,7 +178,7 @@ test("a running job cannot be undone before it ends", async () => {
   });
 });
 
-test("a key without a right to plan is refused before a request", async () => {
+test("a key without the needed permission is rejected before any request", async () => {
   const looker = await assistant.world.addKey({ scopes: ["links.index", "links.show"] });
   const blind = await assistant.world.addKey({ scopes: ["links.create", "links.update"] });
   const planned: readonly (readonly [string, Args])[] = [

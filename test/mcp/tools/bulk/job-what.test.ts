@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
-/** The sentence that describes a job in every result. */
+/** Every result describes a job with the same sentence. */
 
 let assistant: AssistantWorld;
 
@@ -33,12 +33,12 @@ test.each([
   [{ url: `https://y.example/${"a".repeat(100)}` }, /^pointed 3 links to y\.example\/a{70}…$/],
   [{ ios_fallback_url: "https://y.example/" }, "set ios_fallback_url on 3 links"],
   [{ name: "N", social_title: "T" }, "set name and social_title on 3 links"],
-])("a job that sets %j on links is described by these fields", async (changes, what) => {
+])("a job that sets %j is described by the changed fields", async (changes, what) => {
   const job = await run({ operation: "update", filters, changes });
   expect(job.what).toEqual(typeof what === "string" ? what : expect.stringMatching(what));
 });
 
-test("a job with rows of several kinds counts each kind", async () => {
+test("a job that creates and changes links is described by both numbers", async () => {
   const url = "https://x.example/new";
   const rows = [{ path: "p0", url }, { path: "new" }, { path: "newer" }];
   expect((await run({ operation: "upsert", rows })).what).toBe("created 2 and changed 1 link");
@@ -46,7 +46,7 @@ test("a job with rows of several kinds counts each kind", async () => {
   expect((await run(one)).what).toBe("created 1 link");
 });
 
-test("every list and the history describe a job and its undo", async () => {
+test("job lists and the history use the same description of a job and its undo", async () => {
   const { id } = await run({ operation: "delete", filters });
   const undo = await run({ undo: id });
   const descriptions = [`undid ${id}`, "deleted 3 links"];
@@ -59,7 +59,7 @@ test("every list and the history describe a job and its undo", async () => {
   );
 });
 
-test("a job with rejected rows is described by the rows it has changed", async () => {
+test("a job with rejected rows is described by the rows that it changed", async () => {
   const { plan } = await call("plan_links", {
     operation: "update",
     filters,
@@ -72,7 +72,7 @@ test("a job with rejected rows is described by the rows it has changed", async (
   expect(changes[0].target.name).toBe("set name on 2 of 3 links");
 });
 
-test("another key of the project reads the description in the history", async () => {
+test("another key of the project can read the job's description in the history", async () => {
   await run({ operation: "update", filters, changes: { name: "N" } });
   const other = await assistant.connect({ key: await assistant.world.addKey({}) });
   const { changes } = (await other.callTool("list_changes", {})).structured;

@@ -4,7 +4,7 @@ import { openForEach } from "../../../support/open-for.ts";
 import type { RawCall } from "../../../support/mcp-http.ts";
 import { waitUntil } from "../../../support/clock.ts";
 
-/** A job as a client sees it: its progress, as a task, cancelled, interrupted and resumed. */
+/** Tests jobs as a client sees them: progress, tasks, cancellation, interruption and resuming. */
 
 let assistant: AssistantWorld;
 const count = 8;
@@ -12,7 +12,7 @@ const rows = Array.from({ length: count }, (_, index) => ({ path: `p${index}`, n
 
 const yes = { action: "accept", content: { approve: true } } as const;
 
-/** The wait between two rows by the test's clock, so that a job can be paused half way. */
+/** The wait between two rows, on the test's clock. It lets a test stop a job half way. */
 const spacing_ms = 400;
 
 openForEach(
@@ -32,10 +32,10 @@ async function readJob(on = assistant): Promise<ListedJob | undefined> {
 
 const countDone = async (on?: AssistantWorld) => (await readJob(on))?.counts.done ?? 0;
 
-/** Only a job that waits for its next row sleeps for this time. */
+/** Returns whether the job waits for its next row. Nothing else sleeps for this time. */
 const waitsForRow = (on: AssistantWorld) => on.clock.isAsleepFor(spacing_ms);
 
-/** Runs the job of a call row by row until the call is answered. */
+/** Runs the job row by row until the call returns. */
 async function runToEnd<Answer>(calling: Promise<Answer>, on = assistant): Promise<Answer> {
   let isAnswered = false;
   const answered = calling.finally(() => (isAnswered = true));
@@ -49,7 +49,7 @@ async function runToEnd<Answer>(calling: Promise<Answer>, on = assistant): Promi
   return answered;
 }
 
-/** Runs a job until this many rows are done. */
+/** Runs the job until this many rows are done. */
 async function runTo(rows: number, on = assistant): Promise<void> {
   while ((await countDone(on)) < rows) {
     const done = await countDone(on);
@@ -61,7 +61,7 @@ async function runTo(rows: number, on = assistant): Promise<void> {
   }
 }
 
-/** Waits for a call that cancels the job, which its next row notices. */
+/** Waits for a call that cancels the job. The job checks for this before each row. */
 async function stop<Answer>(cancelling: Promise<Answer>, on = assistant): Promise<Answer> {
   let isAnswered = false;
   const answered = cancelling.finally(() => (isAnswered = true));
@@ -107,13 +107,13 @@ test.each(["modern", "v1"] as const)(
   },
 );
 
-describe("a client that takes tasks", () => {
+describe("a client that supports tasks", () => {
   const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 
   const getTask = (taskId: string) =>
     assistant.callRaw({ method: "tasks/get", taskId, capabilities });
 
-  /** The task after its job has ended. */
+  /** Runs the job to its end, and returns the finished task. */
   async function finish(taskId: string) {
     const isOver = async () => (await getTask(taskId)).status !== "working";
     await runToEnd(waitUntil(isOver));
@@ -122,7 +122,7 @@ describe("a client that takes tasks", () => {
     return task;
   }
 
-  test("gets the job as a task, and the result of the call at its end", async () => {
+  test("gets a task for the job, and the call's result when the task is completed", async () => {
     const { id } = await plan();
     const apply = { name: "apply_plan", arguments: { plan_id: id }, capabilities };
     const task = await runToEnd(assistant.callRaw(apply));
@@ -138,7 +138,7 @@ describe("a client that takes tasks", () => {
     });
     expect(JSON.parse(ended.result.content[0].text)).toEqual(ended.result.structuredContent);
     expect(await countLinks()).toBe(count);
-    // A finished job is returned at once.
+    // Applying a finished plan returns the result at once.
     const again = await assistant.callRaw(apply);
     expect(again.structuredContent.job).toMatchObject({ id: task.taskId, state: "done" });
   });
@@ -155,7 +155,7 @@ describe("a client that takes tasks", () => {
     expect((await call("get_job", { job_id: taskId })).job.counts).toMatchObject({ done: made });
   });
 
-  test("finds no task of another key and no unknown task", async () => {
+  test("cannot access unknown tasks or tasks of another key", async () => {
     const { id } = await plan();
     const apply = { name: "apply_plan", arguments: { plan_id: id }, capabilities };
     const { taskId } = await runToEnd(assistant.callRaw(apply));
@@ -170,7 +170,7 @@ describe("a client that takes tasks", () => {
   });
 });
 
-test("tasks/* from a client that declares no tasks answers -32021", async () => {
+test("tasks/* returns -32021 to a client that does not support tasks", async () => {
   for (const method of ["tasks/get", "tasks/cancel", "tasks/update"]) {
     for (const capabilities of [{}, { extensions: {} }, { elicitation: {} }]) {
       const asked = { method, taskId: "nobody", capabilities };
@@ -186,7 +186,7 @@ test("tasks/* from a client that declares no tasks answers -32021", async () => 
 test.each([
   ["modern", {}],
   ["v1", { extensions: { "io.modelcontextprotocol/tasks": {} } }],
-] as const)("a %s client that declares %j waits for the job", async (era, capabilities) => {
+] as const)("a %s client that declares %j waits until the job ends", async (era, capabilities) => {
   const { id } = await plan();
   const client = await assistant.connect({ era, capabilities });
   const { structured } = await runToEnd(client.callTool("apply_plan", { plan_id: id }));
@@ -206,7 +206,7 @@ async function leaveHalfWay() {
 const resumes = "Applying its plan (plan_id) again resumes it.";
 
 describe("a job that stopped half way", () => {
-  test("says in read-only mode how it is resumed, without naming a tool", async () => {
+  test("describes in read-only mode how to resume it, without naming a tool", async () => {
     const { applying } = await leaveHalfWay();
     await assistant.bulk.close();
     await applying;
@@ -219,7 +219,7 @@ describe("a job that stopped half way", () => {
     expect([job.next, read.job.next]).toEqual([resumes, resumes]);
   });
 
-  test("with its process is offered by the next one without a second approval", async () => {
+  test("can be resumed by the next process without a second approval", async () => {
     const { plan_id, applying } = await leaveHalfWay();
     await assistant.bulk.close();
     await applying;
@@ -235,7 +235,7 @@ describe("a job that stopped half way", () => {
     expect(next.writes).toHaveLength(count - job.counts.done);
   });
 
-  test("by cancel_job needs a new approval to resume", async () => {
+  test("needs a new approval if it was stopped by cancel_job", async () => {
     const { plan_id, applying } = await leaveHalfWay();
     const [{ id }] = (await call("list_jobs")).jobs;
     const cancelling = call("cancel_job", { job_id: id });
@@ -250,7 +250,7 @@ describe("a job that stopped half way", () => {
   });
 });
 
-test("a plan expires unless a job uses it", async () => {
+test("a plan expires after an hour unless a job used it", async () => {
   const [old, used] = [await plan(), await plan()];
   await apply(used.id);
   assistant.advance(3_600_001);
@@ -261,7 +261,7 @@ test("a plan expires unless a job uses it", async () => {
   expect((await call("apply_plan", { plan_id: used.id })).job).toMatchObject({ state: "done" });
 });
 
-test("jobs and their receipts are listed in pages", async () => {
+test("jobs and receipts are listed in pages", async () => {
   const { id } = await plan();
   const { job } = await apply(id);
   expect((await call("get_job", { job_id: job.id, page: 2 })).job.receipts).toEqual([]);
@@ -284,13 +284,13 @@ describe("an approval from before a job was cancelled", () => {
   const send = (answer: Pick<RawCall, "inputResponses" | "requestState"> = {}) =>
     other.callRaw({ name: "apply_plan", arguments: { plan_id }, ...answer });
 
-  /** Asks in the client's form, and returns the state that its answer needs. */
+  /** Asks with the client's form, and returns the state that the answer must contain. */
   const ask = async () => (await send()).requestState;
 
   const approve = (requestState: string | undefined) =>
     send({ inputResponses: { approval: yes }, requestState });
 
-  /** Applies the plan until so many rows are done, and cancels its job. */
+  /** Applies the plan until this many rows are done, then cancels the job. */
   async function applyUntil(done: number, requestState: string | undefined): Promise<void> {
     const applying = approve(requestState);
     await runTo(done, other);
@@ -305,7 +305,7 @@ describe("an approval from before a job was cancelled", () => {
     expect(await approve(later)).toMatchObject({ resultType: "input_required" });
   });
 
-  test("does not resume the job after it was resumed and cancelled again", async () => {
+  test("does not resume a job that was resumed and cancelled again", async () => {
     await applyUntil(2, await ask());
     const [again, later] = [await ask(), await ask()];
     await applyUntil(4, again);

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
-/** A plan may name links and apps as a person does. */
+/** Plans accept the names of links and apps that a user would write. */
 
 let assistant: AssistantWorld;
 let shop: { readonly id: string };
@@ -36,7 +36,7 @@ describe("a plan that replaces an app", () => {
   });
 
   test.each([{ bundle_id: "Acme Shop" }, { id: "acme shop" }, { id: "com.acme.shop" }])(
-    "may name the new app as %j",
+    "accepts %j for the new app",
     async (ios_app) => {
       const { plan, error } = await call("plan_links", {
         operation: "update",
@@ -49,7 +49,7 @@ describe("a plan that replaces an app", () => {
     },
   );
 
-  test("may name the app in rows and in CSV", async () => {
+  test("accepts the app's name in rows and in CSV", async () => {
     for (const ios_app of [{ bundle_id: "Acme Shop" }, { id: "Acme shop" }]) {
       const rows = [{ path: "old", ios_app }];
       const { plan } = await call("plan_links", { operation: "update", rows });
@@ -60,19 +60,19 @@ describe("a plan that replaces an app", () => {
     expect(plan.counts, JSON.stringify(plan)).toMatchObject({ update: 1, invalid: 0 });
   });
 
-  test("reads the apps once", async () => {
+  test("reads the list of apps only once", async () => {
     const rows = Array.from({ length: 300 }, (_, row) => {
       return { path: `n${row}`, ios_app: { id: row % 2 ? "Acme Shop" : "Acme Legacy" } };
     });
     const before = assistant.countAsked();
     const { plan } = await call("plan_links", { operation: "upsert", rows });
     expect(plan.counts).toMatchObject({ create: 300 });
-    // Paths are read by the hundred, and each is resolved as a short path.
+    // Paths are read in batches of 100, but each one is resolved as a short path separately.
     expect(assistant.countAsked() - before).toBeLessThanOrEqual(8 + rows.length);
   });
 });
 
-test("a name of two apps or of none is refused with the existing apps", async () => {
+test("an ambiguous or unknown app name is rejected with suggestions", async () => {
   await assistant.plant("ios_app", {
     bundle_id: "com.acme.shop2",
     team_id: "ABCDE12345",
@@ -92,7 +92,7 @@ test("a name of two apps or of none is refused with the existing apps", async ()
   expect(plan.problems).toHaveLength(2);
 });
 
-describe("a row may name its link", () => {
+describe("a row of a plan", () => {
   const host = "default.localhost:8787";
   let spring: { readonly id: string; readonly shortened_path: string };
 
@@ -104,13 +104,13 @@ describe("a row may name its link", () => {
   });
 
   test.each([
-    ["id", "an address", () => `http://${host}/spring`],
-    ["path", "an address without its scheme and port", () => "default.localhost/spring"],
-    ["id", "an address with a query and a slash", () => `https://${host}/spring/?utm=1`],
+    ["id", "a URL", () => `http://${host}/spring`],
+    ["path", "a URL without scheme and port", () => "default.localhost/spring"],
+    ["id", "a URL with a query and a slash", () => `https://${host}/spring/?utm=1`],
     ["path", "a path with a slash and a query", () => "/spring?x=1"],
     ["id", "a short path", () => spring.shortened_path],
-    ["path", "a short address", () => `${host}/${spring.shortened_path}`],
-  ])("in the field %s as %s", async (field, _, write) => {
+    ["path", "a short URL", () => `${host}/${spring.shortened_path}`],
+  ])('finds its link if the field "%s" has %s', async (field, _, write) => {
     const row = { [field]: write() };
     const updating = { operation: "update", rows: [{ ...row, url: "https://x.example/new" }] };
     const { plan, error } = await call("plan_links", updating);
@@ -123,21 +123,21 @@ describe("a row may name its link", () => {
     expect((await assistant.world.call("GET", `/links/${spring.id}`)).status).toBe(404);
   });
 
-  test("by an address in the id, and move it to the path", async () => {
+  test("can find its link by URL and give it a new path", async () => {
     const rows = [{ id: `${host}/spring`, path: "summer" }];
     const { plan } = await call("plan_links", { operation: "update", rows });
     await call("apply_plan", { plan_id: plan.id });
     expect((await readLink(spring.id)).path).toBe("summer");
   });
 
-  test("only once, even in different ways", async () => {
+  test("is invalid if an earlier row has the same link", async () => {
     const ids = [`${host}/spring`, spring.shortened_path, "Spring"];
     const rows = [{ path: "spring" }, ...ids.map((id) => ({ id }))];
     const { plan } = await call("plan_links", { operation: "delete", rows });
     expect(plan.counts).toMatchObject({ delete: 1, conflict: 0, invalid: 3 });
   });
 
-  test("but not by an address on another host", async () => {
+  test("does not find a link by a URL on another host", async () => {
     const rows = [{ id: "https://elsewhere.example/spring" }];
     const { plan } = await call("plan_links", { operation: "delete", rows });
     expect(plan.counts).toMatchObject({ delete: 0, conflict: 1 });
@@ -147,14 +147,14 @@ describe("a row may name its link", () => {
     );
   });
 
-  test("by its exact path, which counts before an address", async () => {
+  test("prefers an exact path to a URL", async () => {
     await assistant.plant("link", { path: `${host}/spring`, name: "Exact" });
     const rows = [{ id: `${host}/spring` }];
     const { plan } = await call("plan_links", { operation: "delete", rows });
     expect(plan.sample[0].path).toBe(`${host}/spring`);
   });
 
-  test.each(["Spring", " spring SALE "])("by its name %j in its id", async (id) => {
+  test.each(["Spring", " spring SALE "])("finds its link by the name %j", async (id) => {
     const other = await assistant.plant("link", { path: "sale", name: "Spring sale" });
     const rows = [{ id, url: "https://x.example/new" }];
     const { plan } = await call("plan_links", { operation: "update", rows });
@@ -164,7 +164,7 @@ describe("a row may name its link", () => {
     expect((await readLink(meant)).url).toBe("https://x.example/new");
   });
 
-  test("but not by a name of two links", async () => {
+  test("does not find a link by a name that two links have", async () => {
     await assistant.plant("link", { path: "twin", name: "Spring sale" });
     await assistant.plant("link", { path: "sale", name: "Spring sale" });
     const rows = [{ id: "Spring sale" }];
@@ -174,14 +174,14 @@ describe("a row may name its link", () => {
     expect(message).toMatch(/^Several links match: "(twin" and "sale|sale" and "twin)";/);
   });
 
-  test("by its path, which no other link's name replaces", async () => {
+  test("with an unknown path does not match another link's name", async () => {
     await assistant.plant("link", { path: "other-path", name: "gone" });
     const rows = [{ path: "gone" }];
     const { plan } = await call("plan_links", { operation: "delete", rows });
     expect(plan.sample[0].message).toBe("This link does not exist");
   });
 
-  test("by an address with hardly more requests than by its path", async () => {
+  test("with a URL needs hardly more requests than one with a path", async () => {
     const many = Array.from({ length: 90 }, (_, number) => `many${number}`);
     for (const path of many) await assistant.plant("link", { path });
     const byPath = await countRequests(many.map((path) => ({ path })));

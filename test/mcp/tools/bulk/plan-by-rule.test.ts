@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
-/** A rule gives each link a value of its own, as in "move every link to the new domain". */
+/** A rule computes a new value for each link, as in "move every link to the new domain". */
 
 let assistant: AssistantWorld;
 
@@ -25,7 +25,7 @@ async function applyApproved(plan_id: string) {
 
 type Rows = readonly { readonly path: string; readonly [field: string]: unknown }[];
 
-/** These fields of all links, in the order of their paths. */
+/** Lists these fields of all links, sorted by path. */
 async function listLinks(...fields: readonly string[]): Promise<unknown> {
   const sort = { field: "path", direction: "asc" };
   const { links } = (await call("list_links", { limit: 50, sort })) as { links: Rows };
@@ -55,7 +55,7 @@ describe("a rule that moves links to another domain", () => {
     await assistant.plant("link", { path: "other", url: "https://old.example.com/" });
   });
 
-  test("needs one plan and one approval, and can be undone", async () => {
+  test("needs only one plan and one approval, and can be undone", async () => {
     const { plan: made } = await plan({ replace });
     expect(made.counts).toMatchObject({ update: 2, unchanged: 1, invalid: 0, conflict: 0 });
     const first = made.sample.find(({ path }: { path: string }) => path === "p0");
@@ -77,7 +77,7 @@ describe("a rule that moves links to another domain", () => {
     expect(await listLinks("path", "url", "ios_fallback_url")).toEqual(before);
   });
 
-  test("is shown in the approval as the rule and link by link", async () => {
+  test("is shown in the approval both as a rule and link by link", async () => {
     const { plan: made } = await plan({ replace });
     const { error } = await call("apply_plan", { plan_id: made.id });
     const { preview, url } = error.approval;
@@ -89,7 +89,7 @@ describe("a rule that moves links to another domain", () => {
     expect(text).toContain("https://new.example.com/a?b=c#d");
   });
 
-  test("leaves a link that was edited between the plan and the approval", async () => {
+  test("does not change a link that was edited after planning", async () => {
     const { plan: made } = await plan({ replace });
     await call("update_link", { id: "p2", url: "https://old.example.com/mine" });
     const job = await applyApproved(made.id);
@@ -117,7 +117,7 @@ test("rules can be combined with changes of other fields", async () => {
   ]);
 });
 
-test("a rule changes only the links that the search finds", async () => {
+test("a rule changes only the links that match the search", async () => {
   await assistant.plant("link", { path: "p0", name: "Spring", url: "https://old.example.com/" });
   await assistant.plant("link", { path: "p1", name: "Fall", url: "https://old.example.com/" });
   const { plan: made } = await plan({ replace: [move("url")] }, { search: "spring" });
@@ -140,13 +140,13 @@ test.each([
   [{ replace: [{ field: "path", from: "p0", to: "_waypost/x", match: "text" }] }],
   [{ replace: [{ field: "path", from: "p0", to: "a/../b", match: "text" }] }],
   [{ replace: [{ field: "name", from: "a", to: "a\0", match: "text" }] }],
-])("a rule that results in a forbidden value is invalid: %j", async (rules) => {
+])("a rule that produces a forbidden value is invalid: %j", async (rules) => {
   await assistant.plant("link", { path: "p0", name: "a", url: "https://old.example.com/" });
   const { plan: made } = await plan(rules);
   expect(made.counts).toMatchObject({ update: 0, invalid: 1 });
 });
 
-test("a rule's path may be taken, or left by another link of the plan", async () => {
+test("a rule that produces a path of another link causes a conflict", async () => {
   await assistant.plant("link", { path: "p-a" });
   await assistant.plant("link", { path: "promo-b" });
   await assistant.plant("link", { path: "p-b" });
@@ -161,7 +161,7 @@ test("a rule's path may be taken, or left by another link of the plan", async ()
   expect(paths).toEqual(["p-b", "promo-a", "promo-b"]);
 });
 
-test("a rule gives the same path to only one of two links", async () => {
+test("a rule that produces the same path twice causes a conflict", async () => {
   await assistant.plant("link", { path: "p-x1" });
   await assistant.plant("link", { path: "p-1" });
   const replace = [{ field: "path", from: "x", to: "", match: "text" }];
@@ -195,7 +195,7 @@ describe("a link that a rule makes invalid", () => {
     expect(error.problems[0].message).toMatch(/^Link p1: Url is too long/);
   });
 
-  test("is listed, and left out with skip_invalid", async () => {
+  test("is listed, and skip_invalid leaves the link out", async () => {
     const { plan: made } = await plan(rule, { skip_invalid: true });
     expect(made.counts).toMatchObject({ update: 1, invalid: 1 });
     expect(made.problems).toMatchObject([{ link: "p1" }]);
@@ -206,13 +206,13 @@ describe("a link that a rule makes invalid", () => {
   });
 });
 
-describe("faulty rows with skip_invalid", () => {
+describe("with skip_invalid, invalid rows", () => {
   const rows = [{ path: "a" }, { path: "b", url: "ftp://x.example" }, { path: "a" }, { path: "c" }];
 
   test.each([
     [{ rows }, [2, 3]],
     [{ csv: "path,url\na,\nb,ftp://x.example\na,\nc,\nd\n" }, [3, 4, 6]],
-  ])("of %j are listed, and the others are applied", async (source, faulty) => {
+  ])("of %j are listed, and the other rows are applied", async (source, faulty) => {
     const asked = { operation: "upsert", ...source };
     const { plan: strict } = await call("plan_links", asked);
     expect((await call("apply_plan", { plan_id: strict.id })).error).toBeDefined();
@@ -224,7 +224,7 @@ describe("faulty rows with skip_invalid", () => {
     expect((await call("list_links")).meta.count).toBe(2);
   });
 
-  test("leave nothing to apply if all are faulty", async () => {
+  test("can be all rows, so that nothing is left to apply", async () => {
     const bad = [{ path: "b", url: "ftp://x.example" }];
     const { plan: strict } = await call("plan_links", { operation: "upsert", rows: bad });
     expect(strict.next).not.toContain("skip_invalid");
@@ -240,7 +240,7 @@ describe("faulty rows with skip_invalid", () => {
     expect((await call("list_links")).meta.count).toBe(0);
   });
 
-  test("do not include a faulty header, which must be fixed first", async () => {
+  test("do not include an invalid header, which must be fixed first", async () => {
     const csv = "path,nmae\na,A\nb,B\n../c,C\n";
     const { plan: made } = await call("plan_links", {
       operation: "upsert",
@@ -271,7 +271,7 @@ test("a rule that points a link at a forbidden host is invalid for that link", a
   ]);
 });
 
-describe("contradictory rules are refused before a request", () => {
+describe("contradictory rules are rejected before any request", () => {
   const replace = [move("url")];
 
   test.each<[object, RegExp]>([

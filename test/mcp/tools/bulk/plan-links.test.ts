@@ -6,7 +6,7 @@ import {
 } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
-/** Many links through the tools: planned, approved, applied and undone. */
+/** Tests plans for many links: planning, approving, applying and undoing. */
 
 let assistant: AssistantWorld;
 
@@ -33,7 +33,7 @@ describe("a plan for the links with spring in their name", () => {
     }
   });
 
-  test("changes these links after an approval, and no others", async () => {
+  test("changes exactly these links after an approval", async () => {
     const { plan } = await call("plan_links", wanted);
     expect(plan.counts).toMatchObject({ update: 8, create: 0, delete: 0, invalid: 0 });
     expect(plan.sample[0].changes).toEqual({
@@ -54,7 +54,7 @@ describe("a plan for the links with spring in their name", () => {
     expect((await call("list_jobs")).jobs).toMatchObject([{ id: job.id, state: "done" }]);
   });
 
-  test("is undone, except for a link that was edited since", async () => {
+  test("can be undone, except for links that were edited since", async () => {
     const { plan } = await call("plan_links", wanted);
     const job = await applyApproved(plan.id);
     await call("update_link", { id: "p0", url: "https://x.example/mine" });
@@ -66,7 +66,7 @@ describe("a plan for the links with spring in their name", () => {
     expect(urls).toEqual(["https://x.example/mine", ...Array(7).fill("https://x.example/old")]);
   });
 
-  test("can be read row by row as a resource of its own key", async () => {
+  test("can be read as a resource, but only with the key that made it", async () => {
     const { plan } = await call("plan_links", wanted);
     const { contents } = await assistant.readResource(`waypost://plans/${plan.id}`);
     const { rows, next } = JSON.parse(contents[0]?.text ?? "");
@@ -79,7 +79,7 @@ describe("a plan for the links with spring in their name", () => {
     await expect(reading).rejects.toThrow(/resource does not exist/);
   });
 
-  test("rejects a link that was edited after the plan, and reports it", async () => {
+  test("rejects a link that was edited after planning", async () => {
     const { plan } = await call("plan_links", wanted);
     await call("update_link", { id: "p5", name: "Spring, but mine" });
     const job = await applyApproved(plan.id);
@@ -106,7 +106,7 @@ describe("a plan for more than fifty existing links", () => {
     return (await call("plan_links", { operation: "update", filters, changes })).plan;
   }
 
-  test.each(eras)("needs its number typed in a form (%s)", async (era) => {
+  test.each(eras)("needs the number of links typed in a form (%s)", async (era) => {
     const { id } = await plan(51);
     elicited = [];
     let typed: number | undefined;
@@ -129,7 +129,7 @@ describe("a plan for more than fifty existing links", () => {
     expect(job).toMatchObject({ state: "done", counts: { done: 51 } });
   });
 
-  test("needs no number for fifty links", async () => {
+  test("needs no typed number for 50 links", async () => {
     const { id } = await plan(50);
     const { error } = await call("apply_plan", { plan_id: id });
     const { html } = await assistant.press(error.approval.url, "approve");
@@ -138,7 +138,7 @@ describe("a plan for more than fifty existing links", () => {
     expect(job).toMatchObject({ state: "done", counts: { done: 50 } });
   });
 
-  test("needs its number typed on the page", async () => {
+  test("needs the number of links typed on the page", async () => {
     const { id } = await plan(51);
     const { error } = await call("apply_plan", { plan_id: id });
     const { html } = await assistant.press(error.approval.url, "approve");
@@ -150,22 +150,25 @@ describe("a plan for more than fifty existing links", () => {
 });
 
 describe("an export", () => {
-  test.each(["csv", "json"])("as %s can be planned again, and changes nothing", async (format) => {
-    const names = ["=1+1", "'quoted", 'a "b", c', "line\nbreak", "ümlaut", "+49"];
-    for (const [index, name] of names.entries()) {
-      await assistant.plant("link", { path: `p${index}`, name, url: "https://x.example/?a=1,2" });
-    }
-    const { export: file } = await call("export_links", { format });
-    expect(file).toMatchObject({ count: 6, pages: 1, format });
-    const { contents } = await assistant.readResource(file.uri);
-    const [{ text = "" } = {}] = contents;
-    const source = format === "csv" ? { csv: text } : { rows: JSON.parse(text) };
-    const { plan } = await call("plan_links", { operation: "upsert", ...source });
-    const none = { create: 0, update: 0, delete: 0, conflict: 0, invalid: 0 };
-    expect(plan.counts).toEqual({ ...none, unchanged: 6 });
-    const stranger = await assistant.connect({ key: await assistant.world.addKey({}) });
-    await expect(stranger.readResource(file.uri)).rejects.toThrow(/resource does not exist/);
-  });
+  test.each(["csv", "json"])(
+    "as %s can be planned again without changing anything",
+    async (format) => {
+      const names = ["=1+1", "'quoted", 'a "b", c', "line\nbreak", "ümlaut", "+49"];
+      for (const [index, name] of names.entries()) {
+        await assistant.plant("link", { path: `p${index}`, name, url: "https://x.example/?a=1,2" });
+      }
+      const { export: file } = await call("export_links", { format });
+      expect(file).toMatchObject({ count: 6, pages: 1, format });
+      const { contents } = await assistant.readResource(file.uri);
+      const [{ text = "" } = {}] = contents;
+      const source = format === "csv" ? { csv: text } : { rows: JSON.parse(text) };
+      const { plan } = await call("plan_links", { operation: "upsert", ...source });
+      const none = { create: 0, update: 0, delete: 0, conflict: 0, invalid: 0 };
+      expect(plan.counts).toEqual({ ...none, unchanged: 6 });
+      const stranger = await assistant.connect({ key: await assistant.world.addKey({}) });
+      await expect(stranger.readResource(file.uri)).rejects.toThrow(/resource does not exist/);
+    },
+  );
 });
 
 async function deleteByPlan(paths: readonly string[]): Promise<string> {
@@ -178,7 +181,7 @@ async function deleteByPlan(paths: readonly string[]): Promise<string> {
 
 const byPath = { sort: { field: "path", direction: "asc" } };
 
-test("an undone job restores links with their ids, clicks and short addresses", async () => {
+test("undoing a deletion job restores IDs, clicks and short paths", async () => {
   const shortened = { options: { shorten: true } };
   for (const path of ["a", "b"]) await assistant.plant("link", { path, name: path, ...shortened });
   await assistant.world.store.write((db) => db.updateTable("links").set({ clicks: 7 }).execute());
@@ -194,7 +197,7 @@ test("an undone job restores links with their ids, clicks and short addresses", 
   expect(await call("list_links", byPath)).toEqual(before);
 });
 
-test("an undone job rejects a link whose path is taken, and restores the others", async () => {
+test("undoing a deletion job skips a link whose path is in use", async () => {
   for (const path of ["a", "b"]) await assistant.plant("link", { path });
   const job = await deleteByPlan(["a", "b"]);
   const { plan } = await call("plan_links", { undo: job });
@@ -203,7 +206,7 @@ test("an undone job rejects a link whose path is taken, and restores the others"
   expect(undone.job.counts).toMatchObject({ done: 1, rejected: 1 });
 });
 
-test("the undo of a deletion can be undone", async () => {
+test("the undo of a deletion can itself be undone", async () => {
   await assistant.plant("link", { path: "a" });
   const first = await deleteByPlan(["a"]);
   const { plan } = await call("plan_links", { undo: first });

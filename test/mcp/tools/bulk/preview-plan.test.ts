@@ -8,7 +8,7 @@ import { createAssistantWorld, type AssistantWorld } from "../../../support/assi
 import { openForEach } from "../../../support/open-for.ts";
 import { addLinks } from "../../../support/rows.ts";
 
-/** The question of a plan: what it changes, and first of all what must not be overlooked. */
+/** The approval preview of a plan shows the changes, with the most important facts first. */
 
 let assistant: AssistantWorld;
 const shown: string[] = [];
@@ -31,7 +31,7 @@ const old = "https://shop.example/old";
 const other = "https://evil.example/login";
 const day_ms = 24 * 60 * 60_000;
 
-/** Links of the day before, so that their hosts are known. */
+/** Creates links a day before the plan, so that their hosts are known. */
 async function plant(count: number): Promise<void> {
   for (const row of listPaths(count)) await assistant.plant("link", { ...row, url: old });
   passDay();
@@ -47,13 +47,13 @@ type ShownQuestion = {
   readonly url?: string;
 };
 
-/** The question of apply_plan, in the client's form or on the page. */
+/** Plans the change, and returns the approval preview from the client's form or the page. */
 async function ask(args: object, key?: string): Promise<ShownQuestion> {
   const { callTool } = key === undefined ? assistant : await assistant.connect({ key });
   const { plan } = (await callTool("plan_links", { ...args })).structured;
   const before = shown.length;
   const { error } = (await callTool("apply_plan", { plan_id: plan.id })).structured;
-  // A form that is answered at once was not seen, so the page is named too.
+  // An instant answer counts as a form that was not shown, so the error also has the page's URL.
   if (shown.length > before) return { text: shown.at(-1) ?? "", way: "form" };
   expect(error.code).toBe("approval_required");
   return { text: error.approval.preview, way: "page", url: error.approval.url };
@@ -62,7 +62,7 @@ async function ask(args: object, key?: string): Promise<ShownQuestion> {
 const listPaths = (count: number) =>
   Array.from({ length: count }, (_, row) => ({ path: `p${row}` }));
 
-/** Twenty links keep their host, and the others get another one. */
+/** Asks to update links. The first 20 keep their host, and the others get another host. */
 async function askUpdates(count: number) {
   await plant(count);
   const rows = listPaths(count).map((row, index) => {
@@ -72,7 +72,7 @@ async function askUpdates(count: number) {
 }
 
 describe("updates whose last rows change the host", () => {
-  test("show the other host first, before all 45 rows", async () => {
+  test("show the new host first, and then all 45 rows", async () => {
     const { text, way } = await askUpdates(45);
     expect(text.split("\n").slice(0, 4)).toEqual([
       "Change 45 links",
@@ -85,7 +85,7 @@ describe("updates whose last rows change the host", () => {
     expect(way).toBe("form");
   });
 
-  test("are asked on the page if a form cannot show every row", async () => {
+  test("need the approval page if a form cannot show every row", async () => {
     const { text, way } = await askUpdates(61);
     expect(text).toContain("- and: 1 more link\n");
     expect(way).toBe("page");
@@ -93,7 +93,7 @@ describe("updates whose last rows change the host", () => {
 });
 
 describe("a change of all links", () => {
-  test("is shown once, and the page lists every link", async () => {
+  test("is described once, and the page lists every link", async () => {
     await plant(70);
     const rows = listPaths(70).map((row) => ({ ...row, url: other }));
     const { text, way } = await ask({ operation: "update", rows });
@@ -117,15 +117,15 @@ describe("a change of all links", () => {
   });
 });
 
-describe("a host is new", () => {
-  test("and counted if it is not listed by name", async () => {
+describe("a host is marked as new", () => {
+  test("even if it is only counted and not listed", async () => {
     await plant(22);
     const rows = listPaths(22).map((row, at) => ({ ...row, url: `https://host${at}.example/` }));
     const { text } = await ask({ operation: "update", rows });
     expect(text).toContain("- will redirect to other hosts: 2 links to 2 hosts; NEW: 2 of them\n");
   });
 
-  test("if no link redirects to it, in the plan or outside", async () => {
+  test("if no other link redirects to it", async () => {
     await plant(1);
     await assistant.plant("link", { path: "known", url: "https://known.example/" });
     passDay();
@@ -135,7 +135,7 @@ describe("a host is new", () => {
     expect(text).toContain('- will redirect to "evil.example": 1 link; NEW');
   });
 
-  test("if the project has no older link to compare with", async () => {
+  test("if the project has no older links to compare with", async () => {
     await assistant.plant("link", { path: "p0", url: old });
     const { text } = await ask({ operation: "update", rows: [{ path: "p0", url: other }] });
     expect(text).toContain(
@@ -144,7 +144,7 @@ describe("a host is new", () => {
     );
   });
 
-  test("although a new link redirects to it, which needed no approval", async () => {
+  test("even if a link that was created today redirects to it", async () => {
     await plant(1);
     assistant.world.advance(day_ms);
     const made = await assistant.callTool("create_link", { path: "p1", url: other });
@@ -154,7 +154,7 @@ describe("a host is new", () => {
     expect(text).toContain('- will redirect to "evil.example": 2 links; NEW: none of the');
   });
 
-  test("although an old link got it as its first destination", async () => {
+  test("even if an old link got it today as its first destination", async () => {
     await assistant.plant("link", { path: "bare" });
     await plant(1);
     const first = await assistant.callTool("update_link", { id: "bare", url: other });
@@ -164,7 +164,7 @@ describe("a host is new", () => {
     expect((await ask(moveAway)).text).not.toContain("NEW");
   });
 
-  test("although an old link with it was restored a moment ago", async () => {
+  test("even if a link that redirects to it was restored today", async () => {
     const { id } = await assistant.plant("link", { path: "gone", url: other });
     await plant(1);
     assistant.world.advance(day_ms + 1);
@@ -174,7 +174,7 @@ describe("a host is new", () => {
     expect((await ask(moveAway)).text).toContain('"evil.example": 1 link; NEW');
   });
 
-  test("but not if a link of the plan has long redirected to it", async () => {
+  test("unless a link of the plan has redirected to it for more than a day", async () => {
     await assistant.plant("link", { path: "p0", url: other });
     const { store, project } = assistant.world;
     await store.write(async (db) => {
@@ -189,7 +189,7 @@ describe("a host is new", () => {
   });
 });
 
-/** Plans, approves and applies, with a client without forms. */
+/** Plans, approves and applies a change with a client that has no forms. */
 async function applyApproved({ callTool, press }: AssistantWorld, wanted: object) {
   const { plan } = (await callTool("plan_links", { ...wanted })).structured;
   const args = { plan_id: plan.id };
@@ -204,7 +204,9 @@ const moveAway = { operation: "update", rows: [{ path: "p0", url: `${other}/2` }
 
 const remoteOrigin = "http://remote.example";
 
-/** The question of a plan that points a link at a host, after Waypost gave it to another link. */
+/**
+ * Returns the preview of a plan that points a link at a host, after another link got the same host.
+ */
 async function askAfter(prepare: (remote: AssistantWorld, id: string) => Promise<unknown>) {
   const { id } = await assistant.plant("link", { path: "bare" });
   await plant(1);
@@ -223,7 +225,7 @@ async function askAfter(prepare: (remote: AssistantWorld, id: string) => Promise
   return String(error.approval.preview);
 }
 
-/** The address without our own filters, which a remote server ignores. */
+/** Removes the filters that only our own service supports, as a remote server would ignore them. */
 function dropOwnFilters(address: string): string {
   const url = new URL(address);
   const own = [...url.searchParams.keys()].filter((name) => name.startsWith("f["));
@@ -231,7 +233,7 @@ function dropOwnFilters(address: string): string {
   return url.href;
 }
 
-/** Fills the history with changes, and removes them again. */
+/** Fills the history until it drops old changes, then removes the fillers. */
 async function flood({ state, world }: AssistantWorld): Promise<void> {
   const after = { body: "x".repeat(1024 * 1024) };
   const change = {
@@ -250,13 +252,13 @@ async function flood({ state, world }: AssistantWorld): Promise<void> {
   for (const each of begun) await state.history.drop(each);
 }
 
-describe("on a remote server, which shows no times of links", () => {
-  test("a host is new although Waypost gave it an old link as its first destination", async () => {
+describe("on a remote server, which does not report when links changed,", () => {
+  test("a host is new even if Waypost just set it on an old link", async () => {
     const text = await askAfter((remote, id) => remote.callTool("update_link", { id, url: other }));
     expect(text).toContain('"evil.example": 1 link; NEW');
   });
 
-  test("a host is new although a job of Waypost gave it to an old link", async () => {
+  test("a host is new even if a job just set it on an old link", async () => {
     const rows = [{ path: "bare", url: other }];
     const text = await askAfter((remote) => applyApproved(remote, { operation: "update", rows }));
     expect(text).toContain('"evil.example": 1 link; NEW');
@@ -272,7 +274,7 @@ describe("on a remote server, which shows no times of links", () => {
     expect(text).toContain('"evil.example": 1 link; NEW');
   });
 
-  test("a host is known if an old link that Waypost did not write has it", async () => {
+  test("a host is known if an old link got it without Waypost", async () => {
     const text = await askAfter((_, id) =>
       assistant.world.call("PATCH", `/links/${id}`, { body: { url: other } }),
     );
@@ -280,7 +282,7 @@ describe("on a remote server, which shows no times of links", () => {
   });
 });
 
-test("an undo calls no host new that its job has replaced", async () => {
+test("an undo does not mark the restored hosts as new", async () => {
   await plant(1);
   const formless = await assistant.connect({ elicit: undefined });
   const job = await applyApproved({ ...assistant, ...formless }, moveAway);
@@ -290,7 +292,7 @@ test("an undo calls no host new that its job has replaced", async () => {
 });
 
 describe("a deletion", () => {
-  test("shows what is lost, the most clicked link first, and names every link", async () => {
+  test("shows the total loss first, then the links by clicks", async () => {
     await plant(61);
     const { store } = assistant.world;
     await store.write((db) =>
@@ -307,7 +309,7 @@ describe("a deletion", () => {
 });
 
 describe("the page of a long plan", () => {
-  test("shows the most clicked links above the list in the plan's order", async () => {
+  test("shows the most clicked links above the full list", async () => {
     await plant(130);
     const { store } = assistant.world;
     await store.write((db) =>
@@ -324,14 +326,14 @@ describe("the page of a long plan", () => {
     expect(html).not.toContain("more links");
   });
 
-  test("shows no most clicked links if none has clicks", async () => {
+  test("does not show the most clicked links if no link has clicks", async () => {
     await plant(61);
     const { url } = await ask({ operation: "delete", rows: listPaths(61) });
     expect((await assistant.visit(url ?? "")).html).not.toContain("Most clicked");
   });
 });
 
-test("the text of a long plan says that it is a part, and where all rows are", async () => {
+test("the text of a long plan names the resource that lists all rows", async () => {
   await using asking = await createAssistantWorld();
   const rows = listPaths(150);
   const planted = await asking.callTool("plan_links", { operation: "upsert", rows });
@@ -346,7 +348,7 @@ test("the text of a long plan says that it is a part, and where all rows are", a
   expect((await asking.readResource(`waypost://plans/${id}`)).contents[0]?.text).toContain("p0");
 });
 
-describe("an app that links get or lose", () => {
+describe("an app that is added to or removed from links", () => {
   const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345", name: "Shop" };
 
   async function askApp(key?: string) {
@@ -368,7 +370,7 @@ describe("an app that links get or lose", () => {
     expect(text).not.toContain("{");
   });
 
-  test("is shown by its name if the rows have its bundle id", async () => {
+  test("is shown by its name if the rows contain its bundle ID", async () => {
     await assistant.plant("ios_app", ios_app);
     for (const path of ["one", "two"]) await assistant.plant("link", { path, url: old });
     const chosen = { bundle_id: "com.example.shop" };
@@ -378,7 +380,7 @@ describe("an app that links get or lose", () => {
     expect(text).not.toContain("Bundle ID");
   });
 
-  test("is shown as unreadable if the key cannot read it", async () => {
+  test("is shown as unreadable if the key may not read apps", async () => {
     const scopes = ["links.index", "links.show", "links.update"] as const;
     const { text, url } = await askApp(await assistant.world.addKey({ scopes }));
     const unread = "an app that this API key cannot read";
@@ -389,7 +391,7 @@ describe("an app that links get or lose", () => {
   });
 });
 
-test("an approval stores little of a plan with long texts, and its page shows all", async () => {
+test("an approval stores little of a plan's long texts, and its page shows all", async () => {
   const texts = listPaths(60).map((row, index) => ({
     ...row,
     social_description: `${"x".repeat(6000)}${index} end`,
@@ -400,7 +402,7 @@ test("an approval stores little of a plan with long texts, and its page shows al
   expect(text.length).toBeLessThan(15_000);
   const stored = await assistant.state.approvals.findPage(url.split("/").at(-1) ?? "");
   expect(stored?.preview.length).toBeLessThan(10_000);
-  // Every row has a link to its full text.
+  // The page links each row to its full text.
   let whole = "";
   for (const page of [1, 2, 3]) {
     const { html } = await assistant.visit(`${url}?page=${page}`);
@@ -415,14 +417,14 @@ describe("new links", () => {
   const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345" };
   const android_app = { package_name: "com.example.shop", fingerprints: [sha256] };
 
-  test("are counted separately from changed ones", async () => {
+  test("are counted separately from changed links", async () => {
     await plant(2);
     const rows = [...listPaths(2), { path: "new" }].map((row) => ({ ...row, name: "Spring" }));
     const { text } = await ask({ operation: "upsert", rows });
     expect(text.split("\n")[0]).toBe("Create 1 link, change 2 (3 in all)");
   });
 
-  test("that register apps need an approval, which names each app", async () => {
+  test("that register apps need an approval that names each app", async () => {
     const rows = [{ path: "new", ios_app, android_app }];
     const { text } = await ask({ operation: "upsert", rows });
     expect(text).toContain('- registers the iOS app "com.example.shop": Team ID: "ABCDE12345"');
@@ -434,7 +436,7 @@ describe("new links", () => {
     expect(text).toContain(`- assetlinks.json: + "com.example.shop ${sha256}"`);
   });
 
-  test("that register an app say so on the page's button", async () => {
+  test("that register an app are mentioned on the page's button", async () => {
     const key = await assistant.world.addKey({});
     const rows = [{ path: "new", ios_app }];
     const { url } = await ask({ operation: "upsert", rows }, key);

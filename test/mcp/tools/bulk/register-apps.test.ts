@@ -4,7 +4,7 @@ import type { Scope } from "../../../../src/contract/scopes-and-roles.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
-/** A plan registers only apps that its approval has shown, and only for a key that may. */
+/** A plan registers only apps that its approval showed, and only if the key has the permission. */
 
 let assistant: AssistantWorld;
 
@@ -24,7 +24,7 @@ async function planRows(rows: readonly object[]): Promise<string> {
 const apply = async (plan_id: string) =>
   (await assistant.callTool("apply_plan", { plan_id })).structured;
 
-/** An approved job whose process ended before its first row. */
+/** Opens a job for an approved plan, as if the process ended before the first row. */
 async function begin(rows: readonly object[]): Promise<string> {
   const plan_id = await planRows(rows);
   const plan = await assistant.state.plans.find(plan_id);
@@ -33,7 +33,7 @@ async function begin(rows: readonly object[]): Promise<string> {
   return plan_id;
 }
 
-test("a plan asks again for an app that was registered since", async () => {
+test("a plan needs an approval for an app that was registered after planning", async () => {
   const plan_id = await planRows([row]);
   await assistant.plant("ios_app", registered);
   const { error } = await apply(plan_id);
@@ -42,7 +42,7 @@ test("a plan asks again for an app that was registered since", async () => {
   expect(await assistant.state.jobs.findOfPlan(plan_id)).toBeUndefined();
 });
 
-test("the approval of other rows also shows an app that was registered since", async () => {
+test("the approval also shows an app that was registered after planning", async () => {
   await assistant.plant("link", { path: "old", name: "A" });
   const plan_id = await planRows([row, { path: "old", name: "B" }]);
   await assistant.plant("ios_app", registered);
@@ -73,20 +73,23 @@ test.each([
   [{ ios_app: shop }, "ios_apps.create", writing],
   [{ ios_app: shop }, "ios_apps.create", [...writing, "ios_apps.index"]],
   [{ android_app: store }, "android_apps.create", [...writing, "android_apps.index"]],
-] as const)("a plan that registers %j needs %s, not only %j", async (apps, scope, scopes) => {
-  const call = await connect(scopes);
-  const rows = [plain, { path: "second", ...apps }];
-  const { error } = await call("plan_links", { operation: "upsert", rows });
-  expect(error).toMatchObject({
-    code: "scope_missing",
-    message: messages.scope_missing(scope),
-    effect: "none",
-    retry: "never",
-  });
-  expect(assistant.writes).toEqual([]);
-});
+] as const)(
+  "a plan that registers %j needs the permission %s in addition to %j",
+  async (apps, scope, scopes) => {
+    const call = await connect(scopes);
+    const rows = [plain, { path: "second", ...apps }];
+    const { error } = await call("plan_links", { operation: "upsert", rows });
+    expect(error).toMatchObject({
+      code: "scope_missing",
+      message: messages.scope_missing(scope),
+      effect: "none",
+      retry: "never",
+    });
+    expect(assistant.writes).toEqual([]);
+  },
+);
 
-test("changes by filters need the right to register an app", async () => {
+test("changes by filters need the permission to register an app", async () => {
   await assistant.plant("link", { path: "first", name: "Spring" });
   const call = await connect([...writing, "ios_apps.index"]);
   const { error } = await call("plan_links", {
@@ -97,20 +100,20 @@ test("changes by filters need the right to register an app", async () => {
   expect(error).toMatchObject({ code: "scope_missing" });
 });
 
-test("a key that may not register apps can choose existing ones", async () => {
+test("a key that may not register apps can use existing apps", async () => {
   await assistant.plant("ios_app", shop);
   const rows = [{ ...plain, ios_app: shop }];
   const seeing = await connect([...writing, "ios_apps.index"]);
   const { plan } = await seeing("plan_links", { operation: "upsert", rows });
   expect(plan.counts).toMatchObject({ create: 1, invalid: 0, conflict: 0 });
-  // A bundle id without other fields registers nothing.
+  // A bundle ID without other fields does not register an app.
   const named = [{ ...plain, ios_app: { bundle_id: shop.bundle_id } }];
   const blind = await connect(writing);
   const { plan: other } = await blind("plan_links", { operation: "upsert", rows: named });
   expect(other.counts).toMatchObject({ create: 1, invalid: 0, conflict: 0 });
 });
 
-test("a key that may register apps can plan it", async () => {
+test("a key with the permission can plan to register an app", async () => {
   const call = await connect([...writing, "ios_apps.index", "ios_apps.create"]);
   const rows = [{ ...plain, ios_app: shop }];
   const { plan } = await call("plan_links", { operation: "upsert", rows });

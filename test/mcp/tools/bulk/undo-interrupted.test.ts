@@ -3,13 +3,13 @@ import { createAssistantWorld, type AssistantWorld } from "../../../support/assi
 import { openForEach } from "../../../support/open-for.ts";
 import { waitUntil } from "../../../support/clock.ts";
 
-/** The undo of an interrupted job. */
+/** Tests the undo of an interrupted job. */
 
 let assistant: AssistantWorld;
 const rows = ["a", "b", "c", "d"].map((path) => ({ path, name: "New" }));
 
 openForEach(
-  // The job pauses between two rows.
+  // The wait lets the test interrupt the job between two rows.
   () => createAssistantWorld({ mode: "full", spacing_ms: 400 }),
   (opened) => (assistant = opened),
 );
@@ -18,7 +18,7 @@ async function call(tool: string, args: Readonly<Record<string, unknown>> = {}, 
   return (await by.callTool(tool, args)).structured;
 }
 
-/** A job with one row done, as a process leaves it when it stops. */
+/** Leaves a job with one finished row, as a process that stops would. */
 async function leaveInterrupted(): Promise<{ readonly job_id: string; readonly plan_id: string }> {
   for (const { path } of rows) await assistant.plant("link", { path, name: "Old" });
   const { plan } = await call("plan_links", { operation: "upsert", rows });
@@ -35,7 +35,7 @@ async function leaveInterrupted(): Promise<{ readonly job_id: string; readonly p
 const listNames = async (by: AssistantWorld) =>
   (await call("list_links", {}, by)).links.map(({ name }: { name: string }) => name);
 
-test("an undo planned before its job was resumed must be planned again", async () => {
+test("the undo of an interrupted job must be planned again if the job was resumed", async () => {
   const { job_id, plan_id } = await leaveInterrupted();
   await using next = await createAssistantWorld({ beside: assistant.world, mode: "full" });
   const { plan: early } = await call("plan_links", { undo: job_id }, next);
