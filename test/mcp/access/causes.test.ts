@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { readCause, type Cause } from "../../../src/contract/access.ts";
 import { messages } from "../../../src/contract/messages.ts";
 
-/** A 401 has one of six causes. Remote servers word each of them differently. */
+/** A 401 has one of six known causes. Remote servers describe each of them in different words. */
 const sentencesByCause: Readonly<Record<Cause, readonly string[]>> = {
   key_missing: [
     messages.key_missing,
@@ -84,7 +84,7 @@ const sentencesByCause: Readonly<Record<Cause, readonly string[]>> = {
 };
 
 describe.each(Object.entries(sentencesByCause))(
-  "a refusal for the cause %s",
+  "the cause %s of a rejection",
   (cause, sentences) => {
     test.each(sentences)("is recognized in: %s", (sentence) => {
       expect(readCause(sentence)).toBe(cause);
@@ -93,7 +93,7 @@ describe.each(Object.entries(sentencesByCause))(
   },
 );
 
-test("a long refusal is read quickly", () => {
+test("a long error message is parsed quickly", () => {
   for (const word of ["key ", "account ", "invalid ", "key is ", "scope.", "not "]) {
     expect(readCause(word.repeat(1000))).toEqual(expect.any(String));
   }

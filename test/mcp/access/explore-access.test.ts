@@ -14,10 +14,10 @@ import {
 import { openStateForEach } from "../../support/store-place.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
-/** When a remote server is asked what a key may do, and what later processes remember of it. */
+/** Tests when a remote server is probed for a key's permissions, and what later processes reuse. */
 
 let world: World;
-/** The key, whose scopes change while processes use it. */
+/** The key. Its scopes change while processes use it. */
 let key: string;
 
 const at = openStateForEach();
@@ -30,7 +30,7 @@ beforeEach(async () => {
 
 const hour_ms = 60 * 60_000;
 
-/** A process of the folder with a client. */
+/** Starts a process with a client on the data folder. */
 async function start(given: Partial<Staging> = {}): Promise<Stage> {
   const state = await at.open();
   const clock = { now: () => at.now, monotonic: () => at.elapsed };
@@ -53,7 +53,7 @@ async function change(scopes: readonly string[]): Promise<void> {
   );
 }
 
-/** The tools that this key cannot use, as the probes find out. */
+/** The tools that this key cannot use, according to the probes. */
 const useless: ReadonlySet<string> = new Set([
   "update_link",
   "list_ios_apps",
@@ -77,7 +77,7 @@ function expectUseful(names: readonly string[]): void {
   expect(names.filter((name) => useless.has(name))).toEqual([]);
 }
 
-/** What a process remembers from others. */
+/** Lists the access that another process stored. */
 async function recall(): Promise<readonly string[]> {
   await using stage = await start({ probe: "off" });
   const { tools } = await explainAccess(stage);
@@ -85,7 +85,7 @@ async function recall(): Promise<readonly string[]> {
 }
 
 describe("the first list of tools", () => {
-  test("has no useless tool, and does not change afterwards", async () => {
+  test("contains only usable tools, and does not change afterwards", async () => {
     await using stage = await start();
     expectUseful(await stage.listNames());
     await stage.settle();
@@ -124,7 +124,7 @@ describe("the next process", () => {
     await first.settle();
   });
 
-  test("remembers the access, and probes again for explain_access", async () => {
+  test("reuses the stored access, and probes again for explain_access", async () => {
     pass(hour_ms);
     await using stage = await start();
     const names = await stage.listNames();
@@ -137,7 +137,7 @@ describe("the next process", () => {
     expect(await stage.listNames()).toEqual(names);
   });
 
-  test("reports new and lost rights of a key with one notice", async () => {
+  test("sends one notification if the permissions of the key changed", async () => {
     await change(["links.index", "links.update", "ios_apps.show"]);
     await using stage = await start();
     expectUseful(await stage.listNames());
@@ -153,7 +153,7 @@ describe("the next process", () => {
   test.each([
     ["the account is suspended", answering(401, { error: messages.account_suspended })],
     ["the remote server fails", answering(500, { error: "Oops" })],
-  ])("keeps the tools while %s", async (_, send) => {
+  ])("still lists the tools while %s", async (_, send) => {
     await using first = await start({ probe: "off" });
     const names = await first.listNames();
     await using stage = await start({ send });
@@ -174,19 +174,19 @@ describe("the next process", () => {
     expect(stage.countChanges()).toBe(0);
   });
 
-  test("remembers nothing about another key", async () => {
+  test("does not use the access of another key", async () => {
     await using stage = await start({ key: world.key, probe: "off" });
     expect(await stage.listNames()).toHaveLength(42);
   });
 
-  test("stores no key", async () => {
+  test("does not store the key itself", async () => {
     const files = await Promise.all([at.file(), `${at.file()}-wal`].map((file) => readFile(file)));
     expect(files.filter((bytes) => bytes.includes("links.update"))).not.toEqual([]);
     expect(files.filter((bytes) => bytes.includes(key))).toEqual([]);
   });
 });
 
-test("a key without the right to list links loses its tools when revoked", async () => {
+test("a revoked key that could not list links loses its tools", async () => {
   key = await world.addKey({ scopes: ["links.show"] });
   const refuse = answering(401, { error: messages.key_invalid });
   let isRevoked = false;
@@ -200,7 +200,7 @@ test("a key without the right to list links loses its tools when revoked", async
   expect(await stage.listNames()).toEqual(["resolve_short_link", "explain_access"]);
 });
 
-test("a process that runs for days probes again during a call after a day", async () => {
+test("a process that runs for days probes again once a day", async () => {
   await using stage = await start();
   await stage.listNames();
   await stage.settle();
@@ -217,7 +217,7 @@ test("a process that runs for days probes again during a call after a day", asyn
   expect(await stage.listNames()).toContain("update_link");
 });
 
-describe("the refusal of a call", () => {
+describe("a rejected call", () => {
   const refused = ["create_link", "upsert_link"];
 
   beforeEach(async () => {
@@ -228,14 +228,14 @@ describe("the refusal of a call", () => {
     await waitUntil(async () => (await recall()).includes("create_link denied"));
   });
 
-  test("is remembered, although no probe finds it out", async () => {
+  test("is remembered even if no probe would reveal it", async () => {
     await using stage = await start();
     expect(await stage.listNames()).not.toContain("create_link");
     await stage.settle();
     expect(await stage.listNames()).not.toContain("create_link");
   });
 
-  test("is forgotten when the key gets new rights", async () => {
+  test("is forgotten when the key gets new permissions", async () => {
     await change(["links.index", "links.show", "links.create", "links.update"]);
     await using stage = await start();
     await stage.listNames();
@@ -248,7 +248,7 @@ describe("the refusal of a call", () => {
   });
 });
 
-test("two processes at once find out the same, and a third one remembers it", async () => {
+test("two simultaneous processes find the same access, and a third one reuses it", async () => {
   await using one = await start();
   await using two = await start();
   const [names, others] = await Promise.all([one.listNames(), two.listNames()]);
@@ -259,7 +259,7 @@ test("two processes at once find out the same, and a third one remembers it", as
   expect(three.asked).toEqual([]);
 });
 
-test("a process that cannot store anything finds out the access itself", async () => {
+test("a process that cannot store anything probes the access itself", async () => {
   const broken = new Error("The folder cannot be used.");
   await using stage = await start({ openMemory: () => Promise.reject(broken) });
   expectUseful(await stage.listNames());

@@ -16,7 +16,7 @@ import {
 } from "../../support/stage.ts";
 import type { Reply } from "../../support/world.ts";
 
-/** What is known about a key from the start: from our own service, or from the operator. */
+/** Tests what is known about a key before any call, from our own service or from the operator. */
 
 let assistant: AssistantWorld;
 
@@ -33,7 +33,7 @@ async function explain(key: string | undefined) {
   return readAccess(structured.access);
 }
 
-/** The simplest request that shows whether the key may call an endpoint. */
+/** Sends the simplest request that shows whether the key may call an endpoint. */
 function askApi({ method, path, body, wrapper }: Endpoint, key: string): Promise<Reply> {
   const fields = { url: "https://a.example", path: `path-${randomUUID()}` };
   const given = wrapper === undefined ? fields : { [wrapper]: {} };
@@ -41,7 +41,7 @@ function askApi({ method, path, body, wrapper }: Endpoint, key: string): Promise
   return assistant.world.call(method, address, { key, ...(body && { body: given }) });
 }
 
-/** The tools of a key that may read links. */
+/** The tools of a key that may only read links. */
 const readingTools = [
   "list_links",
   "get_link",
@@ -56,7 +56,7 @@ const readingTools = [
 
 const writing = ["create_link", "update_link", "delete_link"];
 
-/** The tools for many links, and the tools whose rights they need: one of each list. */
+/** The bulk tools. Each needs the permission for at least one tool from each of its lists. */
 const bulk: readonly (readonly [tool: string, needed: readonly (readonly string[])[]])[] = [
   ["plan_links", [["list_links"], writing]],
   ["apply_plan", [["list_links"], writing]],
@@ -73,7 +73,7 @@ const wanted = fc.record({
   suspended: fc.integer({ min: 0, max: 9 }).map((number) => number === 0),
 });
 
-test("the list has exactly the tools that our own service lets a key use", async () => {
+test("the list contains exactly the tools that our own service allows the key to use", async () => {
   const { world } = assistant;
   await fc.assert(
     fc.asyncProperty(wanted, async ({ scopes, role, plan, suspended }) => {
@@ -95,7 +95,7 @@ test("the list has exactly the tools that our own service lets a key use", async
         });
       }
       for (const [tool, needed] of bulk) {
-        // The reason names the first of the tools that would be enough.
+        // The reason describes the first of the tools that would be enough.
         const reason = needed.map((any) => any.map((name) => denied.get(name)));
         const lacking = reason.find((any) => any.every((said) => said !== undefined))?.[0];
         expect([tool, shown.has(tool)]).toEqual([tool, lacking === undefined]);
@@ -111,12 +111,12 @@ test("the list has exactly the tools that our own service lets a key use", async
 });
 
 describe("the list of tools", () => {
-  test("of a key that may read links has only reading tools", async () => {
+  test("for a key that may read links has only reading tools", async () => {
     const key = await assistant.world.addKey({ scopes: ["links.index", "links.show"] });
     expect(await listNames(key)).toEqual(readingTools);
   });
 
-  test("of a master key has the tools of projects", async () => {
+  test("for a master key has the project tools", async () => {
     expect(await listNames(assistant.world.master)).toEqual([
       "resolve_short_link",
       "list_projects",
@@ -132,7 +132,7 @@ describe("the list of tools", () => {
     expect((await explain(assistant.world.master)).kind).toBe("master");
   });
 
-  test("without a key has the tools that need none", async () => {
+  test("without a key has only the tools that need no key", async () => {
     expect(await listNames(undefined)).toEqual(["resolve_short_link", "explain_access"]);
     const { kind, tools } = await explain(undefined);
     expect(kind).toBe("none");
@@ -145,7 +145,7 @@ describe("the list of tools", () => {
     expect(resolved.structured.error.code).toBe("not_found");
   });
 
-  test("follows the plan and state of the key's project", async () => {
+  test("changes with the plan and state of the key's project", async () => {
     const { world } = assistant;
     const project = await world.addProject();
     const client = await assistant.connect({ key: await world.addKey({ project }) });
@@ -164,7 +164,7 @@ describe("the list of tools", () => {
   });
 });
 
-test("a denied tool is refused with the API's message, without a request", async () => {
+test("a denied tool is rejected with the API's message, without a request", async () => {
   const scopes = ["links.show"] as const;
   await using stage = await openStage({
     send: assistant.world.fetch,
@@ -186,7 +186,7 @@ function declare(declared: readonly Scope[], key = assistant.world.key): Promise
 }
 
 describe("scopes that the operator declares", () => {
-  test("decide first: only the key and our own tools are probed", async () => {
+  test("limit the probes to the key and to tools that only Waypost has", async () => {
     await using stage = await declare(["links.index", "links.show"]);
     expect(await stage.listNames()).toEqual(readingTools);
     const access = await explainAccess(stage);
@@ -214,14 +214,14 @@ describe("scopes that the operator declares", () => {
     expect(stage.asked).toEqual(["GET /links?limit=1", "GET /link_stats", "GET /links"]);
   });
 
-  test("do not overrule a refusal of the remote server", async () => {
+  test("do not override a rejection by the remote server", async () => {
     const key = await assistant.world.addKey({ scopes: ["links.show"] });
     await using stage = await declare(["links.index", "links.show"], key);
     await stage.callTool("list_links");
     expect(await stage.listNames()).not.toContain("list_links");
   });
 
-  test("can only narrow a key of our own service", async () => {
+  test("can only restrict a key of our own service", async () => {
     const facts = { ...ownerFacts, scopes: ["links.show"] } as const;
     await using stage = await openStage({
       send: assistant.world.fetch,

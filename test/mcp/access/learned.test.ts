@@ -6,19 +6,19 @@ import { openStage, type Deployment, type Stage, explainAccess } from "../../sup
 import { createTestClock } from "../../support/clock.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
-/** Which refusals remove a tool from the list, and which do not. */
+/** Tests which rejections remove a tool from the list. */
 
 let world: World;
 
 openForEach(createWorld, (opened) => (world = opened));
 
-/** A time by the real clock. */
+/** Any time, because the real clock is used. */
 const since: unknown = expect.any(String);
 const id = "00000000-0000-4000-8000-000000000000";
 
 const quote = (message: string) => quoteAnswer("deployment.example", message);
 
-/** A remote server that refuses matching calls with this error, and others without a reason. */
+/** Simulates a server that rejects matching calls with this error, and others without a reason. */
 function saying(pattern: RegExp, error: string): Deployment {
   return ({ method, url }) => {
     const isMeant = pattern.test(`${method} ${new URL(url).pathname}`);
@@ -34,14 +34,14 @@ async function readState(stage: Stage, tool: string) {
 
 type Line = readonly [error: string, tool: string, args: Record<string, unknown>, pattern: RegExp];
 
-describe("a refusal of every call removes the tool from the list", () => {
+describe("a rejection of every call", () => {
   test.each<Line>([
     [messages.scope_missing("links.destroy"), "delete_link", { id }, /^DELETE/],
     ["Insufficient scope", "create_link", {}, /^POST .*links$/],
     [messages.role_required("viewer"), "list_android_apps", {}, /^GET .*android/],
     [messages.plan_required, "shorten_link", { url: "https://a.example" }, /short_links/],
     [messages.scope_missing("links.index"), "export_links", {}, /^GET .*links$/],
-  ])("%s: %s", async (error, tool, args, pattern) => {
+  ])("removes the tool from the list: %s (%s)", async (error, tool, args, pattern) => {
     await using stage = await openStage({ probe: "off", send: saying(pattern, error) });
     expect(await stage.listNames()).toContain(tool);
     const { structured } = await stage.callTool(tool, args);
@@ -62,7 +62,7 @@ describe("a refusal of every call removes the tool from the list", () => {
   });
 });
 
-test("a refusal from before the clock was set back does not count", async () => {
+test("a rejection is ignored after the clock was set back", async () => {
   const clock = createTestClock();
   const send = saying(/^DELETE/, messages.scope_missing("links.destroy"));
   await using stage = await openStage({ probe: "off", send, clock });
@@ -72,7 +72,7 @@ test("a refusal from before the clock was set back does not count", async () => 
   expect(await stage.listNames()).toContain("delete_link");
 });
 
-test("a refused export also removes the other tools that list links", async () => {
+test("a rejected export also removes the other tools that list links", async () => {
   const error = messages.scope_missing("links.index");
   let isRevoked = false;
   const send: Deployment = (request) => {
@@ -98,7 +98,7 @@ test("a refused export also removes the other tools that list links", async () =
   }
 });
 
-describe("a refusal of one call keeps the tool in the list", () => {
+describe("a rejection of only this call", () => {
   test.each<Line>([
     [messages.pro_fields("referrer"), "create_link", { referrer: "a" }, /^POST .*links$/],
     [messages.link_limit(10), "create_link", {}, /^POST .*links$/],
@@ -106,7 +106,7 @@ describe("a refusal of one call keeps the tool in the list", () => {
     [messages.scope_missing("links.update"), "upsert_link", { path: "a" }, /upsert/],
     [messages.key_invalid, "list_links", {}, /^GET .*links$/],
     ["No.", "list_links", {}, /^GET .*links$/],
-  ])("%s: %s", async (error, tool, args, pattern) => {
+  ])("does not remove the tool from the list: %s (%s)", async (error, tool, args, pattern) => {
     await using stage = await openStage({ probe: "off", send: saying(pattern, error) });
     const { structured } = await stage.callTool(tool, args);
     expect(structured.error.message).toBe(quote(error));
@@ -120,7 +120,7 @@ describe("a refusal of one call keeps the tool in the list", () => {
     });
   });
 
-  test("and a tool that has worked is still granted", async () => {
+  test("does not remove a tool that worked before", async () => {
     const project = await world.addProject({ plan: "free" });
     await using stage = await openStage({
       probe: "off",
@@ -137,7 +137,7 @@ describe("a refusal of one call keeps the tool in the list", () => {
     expect((await stage.callTool("create_link", { path: "summer" })).isError).toBe(false);
   });
 
-  test("so that a key that may only create can still upsert new links", async () => {
+  test("of an update does not prevent a key from upserting new links", async () => {
     await world.call("POST", "/links", { body: { path: "spring" } });
     const key = await world.addKey({ scopes: ["links.create"] });
     await using stage = await openStage({ probe: "off", send: world.fetch, key });
@@ -152,7 +152,7 @@ describe("a refusal of one call keeps the tool in the list", () => {
   });
 });
 
-/** A remote server that accepts one key for projects and for links. */
+/** Simulates a remote server that accepts one key both for projects and for links. */
 function openBoth(request: Request): Promise<Response> {
   const key = new URL(request.url).pathname.includes("/projects") ? world.master : world.key;
   const headers = { authorization: `Token ${key}`, "content-type": "application/json" };
@@ -160,13 +160,13 @@ function openBoth(request: Request): Promise<Response> {
 }
 
 describe("the list of tools", () => {
-  test("loses the tools of projects with the first answer to a project's key", async () => {
+  test("loses the project tools after the first call of a project key", async () => {
     await using stage = await openStage({ probe: "off", send: world.fetch, key: world.key });
     await stage.callTool("list_links");
     expect(await stage.listNames()).not.toContain("create_project");
   });
 
-  test("keeps the tools of links when a projects endpoint misses a scope", async () => {
+  test("still contains the link tools if a projects endpoint reports a missing scope", async () => {
     const send = saying(/^GET .*projects$/, messages.scope_missing("projects.index"));
     await using stage = await openStage({ probe: "off", send });
     await stage.callTool("list_projects");
@@ -176,7 +176,7 @@ describe("the list of tools", () => {
     expect(await stage.listNames()).toContain("list_links");
   });
 
-  test("of a key that works for both kinds keeps both", async () => {
+  test("contains link and project tools if a key works for both", async () => {
     await using stage = await openStage({ probe: "off", send: openBoth });
     await stage.callTool("list_projects");
     await stage.settle();

@@ -11,7 +11,7 @@ import { openForEach } from "../../support/open-for.ts";
 import { openStateForEach } from "../../support/store-place.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
-/** Statistics exist only on a Waypost, so the tool is listed only in front of one. */
+/** Only Waypost has statistics, so other servers do not get the tool link_stats. */
 
 const name = "link_stats";
 const path = "/api/v1/link_stats";
@@ -24,7 +24,7 @@ beforeEach(() => {
   at.now = Date.UTC(2026, 0, 15, 12);
 });
 
-/** A process of the folder in front of a Waypost or another server. */
+/** Starts a process on the data folder, with a Waypost or another remote server. */
 async function start(given: Partial<Staging> = {}) {
   const { kept } = await at.open();
   return openStage({
@@ -36,7 +36,7 @@ async function start(given: Partial<Staging> = {}) {
   });
 }
 
-/** A server without our statistics. */
+/** Simulates a server that answers requests for statistics in another way. */
 function without(answer: Deployment): Deployment {
   return (request) =>
     new URL(request.url).pathname === path ? answer(request) : world.fetch(request);
@@ -44,7 +44,7 @@ function without(answer: Deployment): Deployment {
 
 const isAsked = (line: string) => line.includes("/link_stats");
 
-test("a remote Waypost has link_stats", async () => {
+test("link_stats is listed for a remote Waypost", async () => {
   await world.call("POST", "/links", { body: { path: "spring" } });
   await using stage = await start();
   expect(await stage.listNames()).toContain(name);
@@ -60,23 +60,20 @@ test.each([
   ["other JSON", answering(200, { links: [], meta: {} })],
   ["a fault", answering(500, { error: "Oops" })],
   ["another 401", answering(401, { error: "Not permitted to do so." })],
-])(
-  "a server that answers with %s has no link_stats, and is asked once a day",
-  async (_, answer) => {
-    const send = without(answer);
-    await using stage = await start({ send });
-    expect(await stage.listNames()).not.toContain(name);
-    const { tools } = await explainAccess(stage);
-    expect(tools).toContainEqual(expect.objectContaining({ tool: name, state: "denied" }));
-    expect(stage.asked.filter(isAsked)).toHaveLength(1);
-    await stage.settle();
-    await using next = await start({ send });
-    expect(await next.listNames()).not.toContain(name);
-    expect(next.asked.filter(isAsked)).toEqual([]);
-  },
-);
+])("link_stats is not listed for a server that answers with %s", async (_, answer) => {
+  const send = without(answer);
+  await using stage = await start({ send });
+  expect(await stage.listNames()).not.toContain(name);
+  const { tools } = await explainAccess(stage);
+  expect(tools).toContainEqual(expect.objectContaining({ tool: name, state: "denied" }));
+  expect(stage.asked.filter(isAsked)).toHaveLength(1);
+  await stage.settle();
+  await using next = await start({ send });
+  expect(await next.listNames()).not.toContain(name);
+  expect(next.asked.filter(isAsked)).toEqual([]);
+});
 
-test("the next process remembers it for a day", async () => {
+test("the next process reuses for a day whether link_stats exists", async () => {
   await using first = await start();
   await first.listNames();
   await first.settle();

@@ -15,7 +15,7 @@ import {
 import { openForEach } from "../../support/open-for.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
-/** Which requests find out what a remote key may do. None of them changes anything. */
+/** Tests the requests that probe the permissions of a remote key. None of them changes anything. */
 
 let world: World;
 
@@ -42,11 +42,11 @@ const masterProbes = [
   "GET /projects/:id",
   'PATCH /projects/:id {"project":{}}',
 ];
-/** Every probe; they are sent at the same time. */
+/** All probes. They are sent at the same time. */
 const usual = [...masterProbes, ...linkProbes, ...appProbes, ...templateProbes];
 
 describe("no probe is sent", () => {
-  test.each(eras)("if probes are off, for any request of a %s client", async (era) => {
+  test.each(eras)("for any request of a %s client if probes are off", async (era) => {
     const key = await world.addKey({ scopes: ["links.show"] });
     await using stage = await openStage({ send: world.fetch, key, probe: "off", era });
     expect(await stage.listNames()).toHaveLength(42);
@@ -61,11 +61,11 @@ describe("no probe is sent", () => {
     await stage.callTool("list_links");
     await stage.settle();
     expect(stage.asked).toEqual(["GET /links"]);
-    // The refusal of a call still counts.
+    // A rejected call still removes its tool.
     expect(await stage.listNames()).not.toContain("list_links");
   });
 
-  test("without a key, or for an unknown tool", async () => {
+  test("without a key or for an unknown tool", async () => {
     await using stage = await openStage({ send: world.fetch, key: undefined });
     await stage.callTool("explain_access");
     await stage.callTool("list_links");
@@ -76,7 +76,7 @@ describe("no probe is sent", () => {
   });
 });
 
-describe("the probes", () => {
+describe("probes", () => {
   test.each(eras)("are sent at the first request of a %s client", async (era) => {
     await using stage = await openStage({ send: world.fetch, key: world.key, era });
     if (era === "modern") await stage.client.ping().catch(() => undefined);
@@ -85,7 +85,7 @@ describe("the probes", () => {
     expect(new Set(readAsked(stage))).toEqual(new Set(usual));
   });
 
-  test("of a full key are sent once, and leave the store unchanged", async () => {
+  test("are sent only once, and do not change the database", async () => {
     await world.call("POST", "/links", { body: { path: "spring" } });
     const readStore = () =>
       Promise.all([world.file, `${world.file}-wal`].map(async (path) => readFile(path, "hex")));
@@ -101,7 +101,7 @@ describe("the probes", () => {
     expect(await readStore()).toEqual(before);
   });
 
-  test("name one random UUID", async () => {
+  test("all contain the same random UUID", async () => {
     await using stage = await openStage({ send: world.fetch, key: world.key });
     await stage.listTools();
     const ids = new Set(stage.asked.flatMap((line) => uuid.exec(line)?.[0] ?? []));
@@ -119,7 +119,7 @@ describe("the probes", () => {
     [["ios_apps.create"], "viewer", []],
     [["ios_apps.create", "ios_apps.show"], "viewer", ["get_ios_app"]],
     [["android_apps.update"], "manager", ["update_android_app"]],
-  ])("of a key with %j as %s grant no more than it may do", async (scopes, role, granted) => {
+  ])("for a key with %j as %s find only permitted tools", async (scopes, role, granted) => {
     const key = await world.addKey({ scopes, role });
     await using stage = await openStage({ send: world.fetch, key });
     const { denied, granted: found, kind } = await explainAccess(stage);
@@ -133,9 +133,9 @@ describe("the probes", () => {
   });
 
   test.each<readonly [string, Partial<Staging>, readonly string[]]>([
-    ["in read-only mode only read", { mode: "read-only" }, []],
+    ["only read in read-only mode", { mode: "read-only" }, []],
     [
-      "are only about the selected tools",
+      "check only the selected tools",
       { selection: ["links", "-update_link"] },
       [...appProbes, ...templateProbes, "PATCH /links/:id {}"],
     ],
@@ -148,7 +148,7 @@ describe("the probes", () => {
     if (never.length === 0) expect(asked.every((line) => line.startsWith("GET"))).toBe(true);
   });
 
-  test("of a master key leave the tools of projects", async () => {
+  test("for a master key leave only the project tools in the list", async () => {
     await using stage = await openStage({ send: world.fetch, key: world.master });
     const { granted, unknown, kind } = await explainAccess(stage);
     expect(kind).toBe("master");
@@ -167,7 +167,7 @@ describe("the probes", () => {
     expect(readAsked(stage).toSorted()).toEqual(usual.toSorted());
   });
 
-  test("of a suspended account keep its tools, with the reason", async () => {
+  test("for a suspended account do not remove its tools", async () => {
     const project = await world.addProject({ suspended: true });
     await using stage = await openStage({
       send: world.fetch,
@@ -209,7 +209,7 @@ describe("the probes", () => {
     expect(await stage.listNames()).toContain("create_link");
   });
 
-  test("are needed to find a key invalid: a refused call is not enough", async () => {
+  test("are needed to treat a key as invalid, because a rejected call is not enough", async () => {
     const send = answering(401, { error: messages.key_invalid });
     await using stage = await openStage({ send, key: world.key, probe: "off" });
     await stage.callTool("list_links");
@@ -237,7 +237,7 @@ describe("a call does not wait for the probes", () => {
     for (const release of stalled) release();
   });
 
-  test("and failed probes are repeated during a call after a minute", async () => {
+  test("and failed probes are repeated a minute later", async () => {
     let isDown = true;
     let now = Date.now();
     const clock = { now: () => now, monotonic: () => now };

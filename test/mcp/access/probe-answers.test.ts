@@ -9,16 +9,16 @@ import {
 import { openForEach } from "../../support/open-for.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
-/** What each answer to a probe says about the key, and what it does not. */
+/** Tests what each answer to a probe shows about the key. */
 
 let world: World;
 
 openForEach(createWorld, (opened) => (world = opened));
 
-/** A page instead of JSON. */
+/** Answers with an HTML page instead of JSON. */
 const signIn: Deployment = async () => new Response("<h1>Sign in</h1>", { status: 200 });
 
-/** Everything that a key with the role viewer may call. */
+/** All tools that a key with the role viewer may use. */
 const viewerTools = [
   "audit_links",
   "check_domain",
@@ -35,15 +35,15 @@ const viewerTools = [
   "resolve_short_link",
 ];
 
-describe("a refused probe", () => {
-  test("of a viewer's key hides every tool that needs another role", async () => {
+describe("a rejected probe", () => {
+  test("of a viewer's key hides all tools that need another role", async () => {
     const key = await world.addKey({ role: "viewer" });
     await using stage = await openStage({ send: world.fetch, key });
     const names = await stage.listNames();
     expect(names.toSorted()).toEqual(viewerTools);
   });
 
-  test("for a role that apps need hides no tool that writes links", async () => {
+  test("about an app role does not hide tools that write links", async () => {
     const error = "Only managers can change apps.";
     const isApps = /(POST|PATCH|DELETE) .*_apps/;
     await using stage = await openStage({
@@ -55,7 +55,7 @@ describe("a refused probe", () => {
     expect(names).toEqual(expect.arrayContaining(["create_link", "update_link", "delete_link"]));
   });
 
-  test("of a free plan hides the tools of the Pro plan", async () => {
+  test("for a free plan hides the tools of the Pro plan", async () => {
     const key = await world.addKey({ project: await world.addProject({ plan: "free" }) });
     await using stage = await openStage({ send: world.fetch, key });
     const names = await stage.listNames();
@@ -76,7 +76,7 @@ describe("a refused probe", () => {
   });
 });
 
-describe("an answer", () => {
+describe("an answer to a probe", () => {
   const show = /GET .*\/links\/\w/;
 
   async function readState(answer: Deployment, pattern = show, tool = "get_link") {
@@ -96,18 +96,18 @@ describe("an answer", () => {
     [403, "The key lacks the scope links.show", "unknown"],
     [500, "Oops", "unknown"],
     [429, "Too many", "unknown"],
-  ])("with status %d and %j means %s", async (status, error, state) => {
+  ])("with status %d and %j marks the tool as %s", async (status, error, state) => {
     expect(await readState(answering(status, { error }))).toMatchObject({ state });
   });
 
   test.each([
     ["a page", signIn],
     ["a redirect", async () => new Response(null, { status: 302, headers: { location: "/" } })],
-  ])("that is %s means nothing", async (_, answer) => {
+  ])("that is %s leaves the tool's state unknown", async (_, answer) => {
     expect(await readState(answer)).toMatchObject({ state: "unknown" });
   });
 
-  test("that accepts the change of a missing link grants the tool", async () => {
+  test("that accepts a change of a missing link shows that the tool is usable", async () => {
     const answers = [answering(200, {}), answering(200, { id: 7 }), async () => new Response("OK")];
     for (const answer of answers) {
       const read = await readState(answer, /PATCH .*\/links/, "update_link");
@@ -115,7 +115,7 @@ describe("an answer", () => {
     }
   });
 
-  test("to a master endpoint that cannot be read does not mean a master key", async () => {
+  test("of HTML from a master endpoint does not indicate a master key", async () => {
     await using stage = await openStage({ send: signIn, key: world.key });
     expect((await explainAccess(stage)).kind).toBe("project");
     expect(await stage.listNames()).toHaveLength(42);
@@ -127,7 +127,7 @@ describe("another server", () => {
     ["a page of HTML", async () => new Response("<h1>No</h1>", { status: 404 })],
     ["a 500", answering(500, { error: "Oops" })],
     ["another 401", answering(401, { error: "Not permitted to do so." })],
-  ])("that answers %s for projects still has its links and apps", async (_, answer) => {
+  ])("that returns %s for projects still lists its link and app tools", async (_, answer) => {
     const send = unlike(world, /\/projects/, answer);
     await using stage = await openStage({ send, key: world.key });
     const { granted, kind } = await explainAccess(stage);

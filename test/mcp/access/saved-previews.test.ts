@@ -3,17 +3,17 @@ import { expect, test } from "vitest";
 import { createPreviews } from "../../../src/mcp/access/saved-previews.ts";
 import { openStateForEach } from "../../support/store-place.ts";
 
-/** How previews are stored. */
+/** Tests how rendered previews are stored. */
 
 const at = openStateForEach();
 
-test("a page over a megabyte is not saved", async () => {
+test("a preview over one megabyte is not stored", async () => {
   const { save } = createPreviews((await at.open()).kept);
   expect(await save("key", "x".repeat(1024 * 1024))).toBeDefined();
   expect(await save("key", "x".repeat(1024 * 1024 + 1))).toBeUndefined();
 });
 
-test("the token of a page is not stored", async () => {
+test("the token of a preview is not stored", async () => {
   const state = await at.open();
   const token = (await createPreviews(state.kept).save("key", "<p>in the file</p>")) ?? "";
   await state.close();

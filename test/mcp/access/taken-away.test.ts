@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { sha256 } from "../../contract/sample-link.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 
-/** An act that the operator excludes with WAYPOST_TOOLS is not done by another tool either. */
+/** If WAYPOST_TOOLS excludes a tool, no other tool can do the same. */
 
 const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345" };
 const android_app = { package_name: "com.example.shop", fingerprints: [sha256] };
@@ -27,15 +27,18 @@ function expectTakenAway(answer: { error?: unknown }, act: string): void {
 }
 
 describe("an excluded deletion", () => {
-  test.each([["-delete_link"], ["-links"]])("cannot be planned with %s", async (word) => {
-    await using assistant = await open(word);
-    await assistant.plant("link", { path: "a" });
-    const wanted = { operation: "delete", rows: [{ path: "a" }] };
-    expectTakenAway(await call(assistant, "plan_links", wanted), "delete_link");
-    expect(assistant.writes).toEqual([]);
-  });
+  test.each([["-delete_link"], ["-links"]])(
+    "cannot be planned with the selection %s",
+    async (word) => {
+      await using assistant = await open(word);
+      await assistant.plant("link", { path: "a" });
+      const wanted = { operation: "delete", rows: [{ path: "a" }] };
+      expectTakenAway(await call(assistant, "plan_links", wanted), "delete_link");
+      expect(assistant.writes).toEqual([]);
+    },
+  );
 
-  test("cannot be done by a plan of another process, nor by an undo", async () => {
+  test("cannot be done by another process's plan or by an undo", async () => {
     await using other = await open();
     const made = await call(other, "plan_links", { operation: "upsert", rows: [{ path: "a" }] });
     const { job } = await call(other, "apply_plan", { plan_id: made.plan.id });
@@ -56,7 +59,7 @@ describe("an excluded deletion", () => {
 
 describe("an excluded registration of an app", () => {
   test.each([["-register_ios_app"], ["-apps"]])(
-    "cannot be done with a link with %s",
+    "cannot be done through a link with the selection %s",
     async (word) => {
       await using assistant = await open(word);
       await assistant.plant("link", { path: "there" });
@@ -70,7 +73,7 @@ describe("an excluded registration of an app", () => {
         expectTakenAway(await call(assistant, tool, args), "register_ios_app");
       }
       expect(assistant.writes).toEqual([]);
-      // A link may still open a registered app.
+      // A link may still use an app that is already registered.
       await assistant.plant("ios_app", ios_app);
       expect((await call(assistant, "create_link", { path: "b", ios_app })).link.path).toBe("b");
       const { plan } = await call(assistant, "plan_links", { operation: "upsert", rows });
@@ -78,7 +81,7 @@ describe("an excluded registration of an app", () => {
     },
   );
 
-  test("of one platform keeps the other", async () => {
+  test("of one platform still allows the other platform", async () => {
     await using assistant = await open("-register_ios_app");
     expect(
       (await call(assistant, "create_link", { path: "a", android_app })).error,
@@ -87,7 +90,7 @@ describe("an excluded registration of an app", () => {
 });
 
 test.each([["bulk"], ["plan_links,apply_plan"]])(
-  "a selected tool can do all of its acts: %s",
+  "selected bulk tools can also delete links and register apps: %s",
   async (words) => {
     await using assistant = await open(...words.split(","));
     await assistant.plant("link", { path: "a" });

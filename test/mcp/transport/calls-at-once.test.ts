@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import { createGate } from "../../support/clock.ts";
 import { openHeldWay, openWay, readStatuses, readUntil, settle } from "../../support/mcp-way.ts";
 
-/** Many calls at once: which ones are worked on, which ones wait, and which ones are refused. */
+/** Tests which of many simultaneous calls run, wait or are rejected. */
 
 describe("a thousand calls of one key", () => {
-  test("are all answered, a hundred at a time, with and without sessions", async () => {
+  test("are all answered, with at most 100 running at a time", async () => {
     const { call, openSession, begun, open } = openHeldWay();
     const sessions = await Promise.all(Array.from({ length: 500 }, () => openSession("one")));
     const calls = [
@@ -32,7 +32,7 @@ describe("a thousand calls of one key", () => {
   });
 });
 
-test("a call that waits for an approval does not count, and its answer does not wait", async () => {
+test("a call that waits for an approval does not count toward the limit", async () => {
   const params = { message: "?", requestedSchema: { type: "object", properties: {} } } as const;
   const begun: string[] = [];
   const gate = createGate();
@@ -64,7 +64,7 @@ test("a call that waits for an approval does not count, and its answer does not 
   expect(await readStatuses(calls)).toEqual(new Set([200]));
 });
 
-describe("a call that waits for its turn", () => {
+describe("a call that waits in the queue", () => {
   test("is dropped if its client disconnects", async () => {
     const { call, begun, open } = openHeldWay();
     const calls = Array.from({ length: 100 }, () => call("one"));
@@ -79,7 +79,7 @@ describe("a call that waits for its turn", () => {
     expect(begun).not.toContain("left");
   });
 
-  test("is dropped and ends if its client cancels it", async () => {
+  test("ends without running if its client cancels it", async () => {
     const { call, openSession, begun, open } = openHeldWay();
     const session = await openSession("one");
     const calls = Array.from({ length: 100 }, () => call("one"));
@@ -97,7 +97,7 @@ describe("a call that waits for its turn", () => {
 });
 
 describe("open calls", () => {
-  test("of one key are refused beyond 1,200, and other keys are served", async () => {
+  test("of one key are limited to 1,200, without affecting other keys", async () => {
     const { call, open } = openHeldWay();
     const calls = Array.from({ length: 1200 }, () => call("one"));
     await settle();
@@ -108,7 +108,7 @@ describe("open calls", () => {
     expect(await readStatuses(calls)).toEqual(new Set([200]));
   });
 
-  test("of all keys are refused beyond 2,500, but each key may have a few", async () => {
+  test("of all keys are limited to 2,500, but every key can make a few", async () => {
     const { call, begun, open } = openHeldWay();
     const calls: Promise<Response>[] = [];
     for (const key of ["one", "two", "three"]) {
@@ -124,7 +124,7 @@ describe("open calls", () => {
     expect([answered, new Set(statuses)]).toEqual([2501, new Set([200, 503])]);
   });
 
-  test("of one key beyond 100 wait for ten seconds, and are then refused", async () => {
+  test("beyond the 100 running ones are rejected after ten seconds", async () => {
     const { call, open, advance } = openHeldWay();
     const calls = Array.from({ length: 100 }, () => call("one"));
     const late = call("one");
@@ -135,13 +135,13 @@ describe("open calls", () => {
     expect(await readStatuses(calls)).toEqual(new Set([200]));
   });
 
-  test("do not include requests whose body is incomplete", async () => {
+  test("do not include requests with an incomplete body", async () => {
     const { begin, call } = openWay();
     const begun = Array.from({ length: 300 }, () => begin("one"));
     await settle();
     expect((await call("one")).status).toBe(200);
     for (const { end } of begun) end();
-    // None of the bodies is a message.
+    // None of the bodies is a valid message.
     expect(await readStatuses(begun.map(({ answered }) => answered))).toEqual(new Set([400]));
   });
 });

@@ -13,7 +13,7 @@ import { openGround, type Ground, type Tenant } from "../../support/mcp-http.ts"
 import { connectAiSdk, connectThroughBridge, openInspector } from "./mcp-other-clients.ts";
 import { openForAll } from "../../support/open-for.ts";
 
-/** Every client over stdio on one data folder, and over HTTP on one server. */
+/** Runs the acceptance test with every client over stdio and HTTP. */
 
 let ground: Ground;
 openForAll(openGround, (opened) => (ground = opened));
@@ -29,7 +29,7 @@ const clients = {
 const overHttp = {
   ...clients,
   "the 1.x client behind mcp-remote": (given: Connecting) =>
-    // The bridge connects only over HTTP.
+    // The mcp-remote bridge connects only over HTTP.
     connectThroughBridge(given as Parameters<typeof connectThroughBridge>[0]),
 };
 type Name = keyof typeof overHttp;
@@ -48,16 +48,16 @@ const describeHttp = ({ key }: Tenant) => ({
 describe.concurrent.each([
   ["stdio", describeStdio, Object.keys(clients)],
   ["HTTP", describeHttp, Object.keys(overHttp)],
-] as const)("over %s", (transport, describeWay, names) => {
+] as const)("over %s,", (transport, describeWay, names) => {
   if (transport === "HTTP") {
-    // This is the slowest test, so it comes first.
-    test("the inspector passes the acceptance, approving on the page", async () => {
+    // This test is the slowest, so start it first.
+    test("the inspector passes the acceptance test with approvals on the page", async () => {
       const tenant = await addLimitedTenant(ground);
       const client = openInspector(describeHttp(tenant));
       await runOnce(client, tenant, createPerson({ hasForm: false }));
     });
 
-    test("a client that never ends its headers is disconnected", async () => {
+    test("a client that never finishes its headers is disconnected", async () => {
       const socket = connect(Number(new URL(ground.serving.places.mcp).port), "127.0.0.1");
       socket.on("error", () => undefined);
       socket.write("POST /mcp HTTP/1.1\r\nHost: localhost\r\n");
@@ -67,13 +67,16 @@ describe.concurrent.each([
     });
   }
 
-  // The keys of an object that is written out above.
-  test.each(names as Name[])("%s passes the acceptance, approving in its form", async (name) => {
-    await expectAcceptance(name, true);
-  });
+  // Object.keys returns strings, but these are exactly the keys of the objects above.
+  test.each(names as Name[])(
+    "%s passes the acceptance test with approvals in a form",
+    async (name) => {
+      await expectAcceptance(name, true);
+    },
+  );
 
   const formless: Name = transport === "stdio" ? "the 1.x client" : "the 2.x client in 2026-07-28";
-  test(`${formless} without a form passes the acceptance, approving on the page`, async () => {
+  test(`${formless} without forms passes the test with approvals on the page`, async () => {
     await expectAcceptance(formless, false);
   });
 
@@ -85,7 +88,7 @@ describe.concurrent.each([
     await runAcceptance(client, tenant, person);
     await tenant.revoke();
     if (transport === "HTTP") {
-      // Over HTTP the key is the token.
+      // Over HTTP, the revoked key is also the token of the connection.
       await expect(client.callTool("list_links")).rejects.toThrow();
     } else {
       await expectFailure(client, "list_links", {}, "key_invalid", { status: 401 });

@@ -8,7 +8,7 @@ import { connectV1 } from "../../support/mcp-clients.ts";
 import { openGround, type Ground, type Tenant, modernCall, post } from "../../support/mcp-http.ts";
 import { openForAll } from "../../support/open-for.ts";
 
-/** Which requests `/mcp` admits. */
+/** Tests which requests `/mcp` accepts. */
 
 let ground: Ground;
 let tenant: Tenant;
@@ -18,7 +18,7 @@ openForAll(openGround, async (opened) => {
 });
 
 describe("/mcp", () => {
-  // Whether each may pass; `*` is the port.
+  // Each value, and whether it is allowed. `*` represents the port.
   const hosts = [
     ["127.0.0.1:*", true],
     ["localhost:*", true],
@@ -65,7 +65,7 @@ describe("/mcp", () => {
     ),
   );
 
-  test("admits exactly the allowed hosts, origins, types and tokens", async () => {
+  test("accepts exactly the allowed hosts, origins, content types and tokens", async () => {
     const { mcp } = ground.serving.places;
     const { port } = new URL(mcp);
     const agent = new Agent({ keepAlive: true, maxSockets: 8 });
@@ -84,12 +84,12 @@ describe("/mcp", () => {
         ].filter(([, value]) => value !== undefined);
         const { authorization: _, "content-type": __, ...rest } = headers;
         const all = { ...rest, ...Object.fromEntries(given) };
-        // The key in the query never admits a request.
+        // A key in the query must never be accepted as a token.
         const url = `${mcp}?api_key=${tenant.key}`;
         const { status, text } = await post(url, { headers: all, body, agent });
         const isNear = host[1] && origin[1];
         const wanted = !isNear ? 403 : !token[1] ? 401 : type[1] ? 200 : 415;
-        // A host with more than a name and a port is malformed.
+        // A Host header with more than a name and a port is malformed.
         const isAsWanted = status === wanted || (host[0].includes("@") && status === 400);
         if (!isAsWanted) wrong.push({ status, wanted, all });
         if (wanted !== 200) expect(text).not.toContain(tenant.key);
@@ -99,21 +99,21 @@ describe("/mcp", () => {
     agent.destroy();
     expect(wrong).toEqual([]);
     expect(admitted).toHaveLength(4 * 3 * 2 * 2);
-    // Refused requests have changed nothing.
+    // The rejected requests must not have changed anything.
     await using client = await connectV1({ transport: "http", url: mcp, token: tenant.key });
     const { structured } = await client.callTool("list_links", { limit: 1 });
     expect(structured.meta.count).toBe(admitted.length);
   });
 
-  test("does not exist on a link host", async () => {
+  test("does not exist on a host that serves links", async () => {
     const { headers, body } = modernCall(tenant.key, 1, "list_links");
     const host = `default.localhost:${new URL(ground.serving.places.mcp).port}`;
     const answer = await post(ground.serving.places.mcp, { headers: { ...headers, host }, body });
-    // A link host allows only reading.
+    // A host that serves links allows only reading methods.
     expect(answer.status).toBe(405);
   });
 
-  test.each(["OPTIONS", "PUT", "HEAD", "PATCH"])("refuses the method %s", async (method) => {
+  test.each(["OPTIONS", "PUT", "HEAD", "PATCH"])("rejects the method %s", async (method) => {
     const { headers } = modernCall(tenant.key, 1, "list_links");
     const { authorization: _, ...stranger } = headers;
     const { mcp } = ground.serving.places;
@@ -126,7 +126,7 @@ describe("/mcp", () => {
     expect((await post(mcp, { method, headers })).status).toBe(405);
   });
 
-  test("distinguishes a missing token from a wrong one", async () => {
+  test("distinguishes a missing token from a wrong token", async () => {
     const { headers, body } = modernCall("wrong", 1, "list_links");
     const { mcp } = ground.serving.places;
     const wrong = await post(mcp, { headers, body });
@@ -137,7 +137,7 @@ describe("/mcp", () => {
     expect(JSON.parse(missing.text).error.message).toContain("Authorization: Bearer <token>");
   });
 
-  test("refuses a client key with the message of the REST API", async () => {
+  test("rejects a client key with the REST API's message", async () => {
     const { headers, body } = modernCall(`waypost_client_${"2".repeat(40)}`, 1, "list_links");
     const { mcp, api } = ground.serving.places;
     const rest = await post(`${api}/links`, { method: "GET", headers });
@@ -150,7 +150,7 @@ describe("/mcp", () => {
   });
 });
 
-describe.concurrent("a body", () => {
+describe.concurrent("a request body", () => {
   const mebibyte = 1024 * 1024;
 
   test.each<[what: string, body: string | readonly string[], status: number]>([
@@ -161,9 +161,9 @@ describe.concurrent("a body", () => {
     ["that is null", "null", 400],
     ["that is a list of nothing", "[]", 400],
     ["that is JSON, but not JSON-RPC", '{"hello":"world"}', 400],
-  ])("%s is refused", async (_, body, status) => {
+  ])("%s is rejected", async (_, body, status) => {
     const { headers } = modernCall(tenant.key, 1, "list_links");
-    // Without the headers of 2026-07-28, which would be compared with the body first.
+    // Without the headers of 2026-07-28, because the server would check these before the body.
     const { authorization, "content-type": type, accept } = headers;
     const plain = { authorization, "content-type": type, accept };
     const answer = await post(ground.serving.places.mcp, { headers: plain, body });
@@ -173,7 +173,7 @@ describe.concurrent("a body", () => {
     ]);
   });
 
-  test("of almost 4 MiB is read", async () => {
+  test("of almost 4 MiB is accepted", async () => {
     const { headers, body } = modernCall(tenant.key, 1, "list_links");
     const padded = body + " ".repeat(4 * mebibyte - body.length);
     const answer = await post(ground.serving.places.mcp, { headers, body: padded });
@@ -181,14 +181,14 @@ describe.concurrent("a body", () => {
   });
 });
 
-test("the server waits 10 s for headers, 30 s for a request, and keeps idle connections", () => {
+test("the server limits slow requests and keeps idle connections open", () => {
   const { headersTimeout, requestTimeout, keepAliveTimeout } = createHttpServer();
   expect([headersTimeout, requestTimeout]).toEqual([10_000, 30_000]);
-  // Proxies keep their connections for a minute.
+  // Proxies keep idle connections open for a minute.
   expect(keepAliveTimeout).toBeGreaterThan(60_000);
 });
 
-test("an internal error at the entry shows only a reference", async () => {
+test("an internal error of /mcp shows only a reference", async () => {
   await using other = await openGround();
   const { places, key } = other.serving;
   for (const name of readdirSync(other.data).filter((name) => name.startsWith("waypost.db"))) {

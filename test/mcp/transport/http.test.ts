@@ -24,7 +24,7 @@ import {
 import { openForAll } from "../../support/open-for.ts";
 import { waitUntil } from "../../support/clock.ts";
 
-/** MCP over HTTP: what each key sees, and how calls and connections end. */
+/** Tests MCP over HTTP: the tools of each key, and how calls and connections end. */
 
 let ground: Ground;
 openForAll(openGround, (opened) => (ground = opened));
@@ -34,8 +34,8 @@ function connect(era: "v1" | "modern", url: string, token: string, watches = fal
   return era === "v1" ? connectV1(given) : connectV2({ ...given, era });
 }
 
-describe.concurrent("each key", () => {
-  test("sees its own tools", async () => {
+describe.concurrent("each API key", () => {
+  test("sees only its permitted tools", async () => {
     const { mcp } = ground.serving.places;
     const looker = await ground.addTenant({ scopes: ["links.index", "links.show"] });
     const owner = await ground.addTenant();
@@ -58,7 +58,7 @@ describe.concurrent("each key", () => {
     expect((await looking.callTool("list_links")).structured.links).toEqual([]);
   });
 
-  test("loses tools that it may no longer use, and its client is notified", async () => {
+  test("loses tools after a suspension, and its client is notified", async () => {
     const { mcp } = ground.serving.places;
     const [tenant, other] = [await ground.addTenant(), await ground.addTenant()];
     await using client = await connect("v1", mcp, tenant.key, true);
@@ -77,7 +77,7 @@ describe.concurrent("each key", () => {
   });
 
   test.each(["earlier revisions", "2026-07-28"] as const)(
-    "receives only changes of its own list (%s)",
+    "receives notifications only about its own tools (%s)",
     async (revision) => {
       await using own = await openGround();
       const { mcp } = own.serving.places;
@@ -87,7 +87,7 @@ describe.concurrent("each key", () => {
       await suspendAndAsk(mcp, tenant);
       await suspendAndAsk(mcp, other);
       await suspendAndAsk(mcp, other);
-      // The end of a stream proves that nothing more arrives.
+      // Ending the stream proves that no more notifications arrive.
       await own.serving.stop("SIGTERM");
       expect((await stream.text()).match(/list_changed/g)).toHaveLength(2);
       expect((await neighbours.text()).match(/list_changed/g)).toHaveLength(4);
@@ -96,7 +96,7 @@ describe.concurrent("each key", () => {
 });
 
 describe.concurrent("calls", () => {
-  test("that wait for a remote server do not delay others, and end with their client", async () => {
+  test("that wait for a remote server do not delay others", async () => {
     const open = new Set<ServerResponse>();
     await using silent = await startDeployment((request, response) => {
       if (readPage(request) > 95) return answerEmpty(request, response);
@@ -120,11 +120,11 @@ describe.concurrent("calls", () => {
     expect(await ask(96)).toBe(200);
     leaving.abort();
     expect(new Set(await Promise.all(calls))).toEqual(new Set(["left"]));
-    // The requests to the remote server end too.
+    // The requests to the remote server must be aborted too.
     await waitUntil(() => open.size === 0);
   });
 
-  test("that run are answered before a stop", async () => {
+  test("that are running are answered before the server stops", async () => {
     const { answer, letGo } = holdAnswers();
     await using held = await startDeployment(answer);
     await using gateway = await openGateway(held);
@@ -139,7 +139,7 @@ describe.concurrent("calls", () => {
     expect((await ended).code).toBe(0);
   });
 
-  test("that are never answered do not delay a stop, nor do listening clients", async () => {
+  test("that never end do not delay the stop of the server", async () => {
     await using silent = await startDeployment(answerNever);
     await using gateway = await openGateway(silent);
     const { places, key, stop } = gateway.serving;
@@ -148,7 +148,7 @@ describe.concurrent("calls", () => {
     await waitUntil(() => silent.requests.length > 0);
     expect((await stop("SIGTERM")).code).toBe(0);
     await client.close();
-    // A stop that had waited for the end of the call would have let it answer.
+    // If the stop had waited for the call, the client would have received an answer.
     expect(await answered).toBe("cut off");
   });
 });
@@ -159,17 +159,17 @@ test.each([
   ["sends nothing", ""],
   ["stopped in its headers", head],
   ["stopped in its body", `${head}Authorization: Bearer KEY\r\nContent-Length: 99\r\n\r\n{`],
-])("a connection that %s does not delay a stop", async (_, sent) => {
+])("a connection that %s does not delay the stop of the server", async (_, sent) => {
   await using folder = await createUsedFolder();
   await using serving = await startServe(folder.path);
   const socket = createConnection(Number(new URL(serving.places.url).port), "127.0.0.1");
   await once(socket, "connect");
   socket.write(sent.replace("KEY", serving.key));
   const received = readToEnd(socket);
-  // The connection must exist before the stop.
+  // Ensure that the server has accepted the connection before it stops.
   await serving.call("GET", "/links");
   expect((await serving.stop("SIGTERM")).code).toBe(0);
-  // A stop that had waited for the request timeout would have answered.
+  // If the stop had waited for the request timeout, the server would have answered.
   expect(await received).toBe("");
 });
 
@@ -186,12 +186,12 @@ async function openGateway({ url }: Deployment) {
   };
 }
 
-/** The page that a call requests, which identifies the call. */
+/** Returns the requested page, which identifies the call. */
 function readPage({ url = "" }: IncomingMessage): number {
   return Number(/page=(\d+)/.exec(url)?.[1]);
 }
 
-/** Whether new connections are refused, which is the first step of a stop. */
+/** Returns whether new connections are rejected, which is the first step of a stop. */
 async function isClosed(url: string): Promise<boolean> {
   return fetch(url).then(
     () => false,
@@ -199,7 +199,7 @@ async function isClosed(url: string): Promise<boolean> {
   );
 }
 
-/** Two changes of a key's list, each noticed by a call. */
+/** Changes the tools of a key twice, each time followed by a call that notices the change. */
 async function suspendAndAsk(mcp: string, { key, suspend }: Tenant): Promise<void> {
   for (const isSuspended of [true, false]) {
     await suspend(isSuspended);
@@ -207,7 +207,7 @@ async function suspendAndAsk(mcp: string, { key, suspend }: Tenant): Promise<voi
   }
 }
 
-/** Everything that a connection receives until it ends. */
+/** Reads everything that a connection receives until it closes. */
 function readToEnd(socket: Socket): Promise<string> {
   let received = "";
   socket.on("error", () => undefined);

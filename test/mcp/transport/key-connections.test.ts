@@ -1,15 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { openWay } from "../../support/mcp-way.ts";
 
-/** How many keys, streams and sessions `/mcp` keeps, and how a stop ends them. */
+/**
+ * Tests how many keys, streams and sessions `/mcp` stores, and how they end when the server stops.
+ */
 
-test("a thousand keys replace the longest unused one, but none that listens", async () => {
+test("the least recently used of 1,001 keys is dropped unless it listens", async () => {
   const { knock, listen, countMade } = openWay();
   const stream = await listen("listener");
   for (let key = 1; key <= 999; key += 1) await knock(`key-${key}`);
   await knock("key-1");
   await knock("key-1000");
-  // A replaced key is opened again when it returns.
+  // A dropped key would have to be opened again.
   for (const key of ["listener", "key-1", "key-3", "key-999"]) {
     await knock(key);
     expect([key, countMade(key)]).toEqual([key, 1]);
@@ -20,7 +22,7 @@ test("a thousand keys replace the longest unused one, but none that listens", as
 });
 
 describe("a listening client", () => {
-  test("is refused when its key has too many, and admitted when another one leaves", async () => {
+  test("is rejected over its key's limit, until another listening client leaves", async () => {
     const { listen } = openWay();
     const streams: Response[] = [];
     let last = await listen("one");
@@ -33,14 +35,14 @@ describe("a listening client", () => {
     await streams.pop()?.body?.cancel();
     const again = await listen("one");
     expect(again.status).toBe(200);
-    // Another key has a limit of its own.
+    // The limit applies to each key separately.
     streams.push(again, await listen("another"));
     expect(streams.at(-1)?.status).toBe(200);
     await Promise.all(streams.map(async ({ body }) => body?.cancel()));
   });
 });
 
-test("a stop ends listening clients first, and then refuses calls", async () => {
+test("a stop ends listening clients first, then rejects calls", async () => {
   const { http, listen, call, openSession } = openWay();
   const [stream, session] = [await listen("one"), await openSession("one")];
   http.endListening();
@@ -60,6 +62,6 @@ test("a stop ends listening clients first, and then refuses calls", async () => 
       expect.stringContaining("Waypost is stopping."),
     ]);
   }
-  // A client without a key does not see that.
+  // A client without a key does not learn that the server is stopping.
   expect((await call("none")).status).toBe(401);
 });

@@ -15,17 +15,17 @@ import {
 } from "../../support/mcp-http.ts";
 import { waitUntil } from "../../support/clock.ts";
 
-/** A plan is dropped, without a trace, when its client leaves. */
+/** A plan is deleted completely when its client disconnects or cancels. */
 
 const rows = Array.from({ length: 9000 }, (_, row) => ({
   path: `p${row}`,
   url: "https://x.example",
 }));
 const planning = { operation: "upsert", rows } as const;
-/** Two plans are worked on, and one waits. */
+/** Two of the plans run, and the third waits. */
 const plans = 3;
 
-/** The stored plans, read by another process. */
+/** Counts the stored plans from another process. */
 async function openMemory(data: string) {
   const file = join(data, "state.db");
   const sql = await openSqlite<StateTables>(file, { applicationId: 0x57415953 });
@@ -39,7 +39,7 @@ async function openMemory(data: string) {
   };
 }
 
-/** Leaves while plans are being stored, and waits until nothing is left of them. */
+/** Disconnects or cancels while plans are being stored, and waits until all of them are deleted. */
 async function leave(data: string, leaving: () => unknown): Promise<void> {
   await using memory = await openMemory(data);
   await waitUntil(async () => (await memory.count()) > 500);
@@ -47,7 +47,7 @@ async function leave(data: string, leaving: () => unknown): Promise<void> {
   await waitUntil(async () => (await memory.count()) === 0);
 }
 
-test("a plan ends when its client disconnects in 2026-07-28", async () => {
+test("a plan is deleted when a 2026-07-28 client disconnects", async () => {
   await using ground = await openGround();
   const { key } = await ground.addTenant();
   const { mcp } = ground.serving.places;
@@ -55,13 +55,13 @@ test("a plan ends when its client disconnects in 2026-07-28", async () => {
   const { headers, body } = modernCall(key, 1, "plan_links", planning);
   const sent = Array.from({ length: plans }, () => send(mcp, headers, body));
   await leave(ground.data, () => sent.forEach((request) => request.destroy()));
-  // The next plan need not wait.
+  // The next plan does not have to wait.
   const small = { operation: "upsert", rows: rows.slice(0, 1) };
   const { text } = await post(mcp, modernCall(key, 2, "plan_links", small));
   expect(text).toContain('"create":1');
 });
 
-test("a plan ends when its client disconnects in a session of an earlier revision", async () => {
+test("a plan is deleted when a client disconnects in a session", async () => {
   await using ground = await openGround();
   const { key } = await ground.addTenant();
   const { mcp } = ground.serving.places;
@@ -76,7 +76,7 @@ test("a plan ends when its client disconnects in a session of an earlier revisio
   await leave(ground.data, () => sent.forEach((request) => request.destroy()));
 });
 
-test("a plan ends when its client cancels the request over stdio", async () => {
+test("a plan is deleted when its client cancels the request over stdio", async () => {
   await using folder = await createFolder();
   await using session = startRaw({ data: folder.path });
   await session.handshake();
@@ -92,7 +92,7 @@ test("a plan ends when its client cancels the request over stdio", async () => {
 
 function send(url: string, headers: Record<string, string>, body: string) {
   const request = sendRequest(url, { method: "POST", headers });
-  // The test aborts this request.
+  // The test aborts this request, which causes an error event.
   request.on("error", () => undefined);
   request.end(body);
   return request;

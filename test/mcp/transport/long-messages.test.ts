@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { openHeldWay, openWay, readStatuses, readUntil, settle } from "../../support/mcp-way.ts";
 
-/** Messages of up to 4 MiB: which are read, and which wait. */
+/** Tests which messages of up to 4 MiB are read, wait or are rejected. */
 
 const mebibyte = 1024 * 1024;
 
 describe("long messages", () => {
-  test("of 4 MiB are read one at a time for each key, while short ones are read too", async () => {
+  test("are read one at a time for each key, while short messages are still read", async () => {
     const { begin, call } = openWay();
     const bytes = 4 * mebibyte;
     const all = ["one", "one", "another"].map((key) => begin(key, { bytes }));
@@ -20,10 +20,10 @@ describe("long messages", () => {
     for (const { end } of all.slice(1)) end();
   });
 
-  test("are refused after ten seconds of waiting", async () => {
+  test("are rejected after waiting for ten seconds", async () => {
     const { begin, call, advance, open } = openHeldWay();
     const bytes = 4 * mebibyte - 1000;
-    // The first message is worked on until the end.
+    // The first message is processed until the end of the test.
     const held = call("one", "any", { bytes });
     await settle();
     const late = begin("one", { bytes });
@@ -49,7 +49,7 @@ describe("long messages", () => {
     next.end();
   });
 
-  test("without a length count by their size when they are read", async () => {
+  test("without a declared length count by the size that was read", async () => {
     const { call, begun, open } = openHeldWay();
     const calls = Array.from({ length: 20 }, () => call("one", "any", { bytes: 70_000 }));
     await settle();
@@ -63,7 +63,7 @@ describe("long messages", () => {
     expect((await listen("one", { bytes: 70_000 })).status).toBe(413);
   });
 
-  test("of a call that waits for an approval do not block others", async () => {
+  test("of calls that wait for an approval do not block others", async () => {
     const params = { message: "?", requestedSchema: { type: "object", properties: {} } } as const;
     const way = openWay(async (tool, { mcpReq }) => {
       if (tool === "ask") await mcpReq.send({ method: "elicitation/create", params });

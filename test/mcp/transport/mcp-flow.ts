@@ -4,17 +4,17 @@ import type { Scope } from "../../../src/contract/scopes-and-roles.ts";
 import type { Reply, ToolResult } from "../../support/mcp-clients.ts";
 import { decideOnPage, type Ground, type Tenant } from "../../support/mcp-http.ts";
 
-/** The acceptance of a client: what every client must be able to do over each transport. */
+/** The acceptance test: what every client must be able to do over each transport. */
 
 export type Seat = {
   readonly listNames: () => Promise<readonly string[]>;
   readonly callTool: (name: string, args?: Record<string, unknown>) => Promise<ToolResult>;
 };
 
-/** The person who approves, in the client's form or on the page. */
+/** The user who approves, in the client's form or on the page. */
 export type Person = {
   readonly elicit: ((message: string) => Promise<Reply>) | undefined;
-  /** The messages of the forms. */
+  /** The messages that the forms showed. */
   readonly asked: string[];
   decision: "approve" | "decline";
 };
@@ -36,7 +36,7 @@ export function createPerson({ hasForm }: { readonly hasForm: boolean }): Person
     elicit: hasForm
       ? async (message) => {
           asked.push(message);
-          // An answer at once would count as unseen.
+          // An instant answer would mean that the form was not shown.
           await setTimeout(400);
           return person.decision === "approve"
             ? { action: "accept", content: { approve: true } }
@@ -47,7 +47,7 @@ export function createPerson({ hasForm }: { readonly hasForm: boolean }): Person
   return person;
 }
 
-/** A key that can be refused for every reason. */
+/** Adds a key that can be rejected for every possible reason. */
 export function addLimitedTenant({ addTenant }: Ground): Promise<Tenant> {
   return addTenant({ plan: "free", role: "manager", scopes });
 }
@@ -57,7 +57,7 @@ export async function runAcceptance(seat: Seat, tenant: Tenant, person: Person):
   await needsANewApproval(seat, person);
 }
 
-/** The same without the steps that are slow for a client without a connection. */
+/** Runs the acceptance test without the steps that are slow for clients without a connection. */
 export async function runOnce(seat: Seat, tenant: Tenant, person: Person): Promise<void> {
   await lists(seat);
   await createsAndReads(seat);
@@ -68,7 +68,7 @@ export async function runOnce(seat: Seat, tenant: Tenant, person: Person): Promi
 
 async function lists({ listNames }: Seat): Promise<void> {
   const names = await listNames();
-  // A gateway whose key began as a viewer's hides this tool.
+  // A gateway hides this tool if its key was a viewer's key at first.
   expect(names.filter((name) => name !== "register_ios_app").toSorted()).toEqual([
     "apply_plan",
     "audit_links",
@@ -130,12 +130,12 @@ async function deletesAfterAnApproval(seat: Seat, person: Person): Promise<void>
   expect(structured).toMatchObject({ deleted: { path: "spring" } });
 }
 
-/** An approval counts once, and only for the link that it has shown. */
+/** Checks that an approval is valid only once, and only for the link that it showed. */
 async function needsANewApproval(seat: Seat, person: Person): Promise<void> {
   const remove = { id: "spring" };
   await expectFailure(seat, "get_link", remove, "not_found");
   await expectFailure(seat, "delete_link", remove, "not_found");
-  // The approval was for the earlier link, and has been used.
+  // The approval was for the deleted link and has been used.
   await seat.callTool("create_link", { path: "spring" });
   if (person.elicit === undefined) {
     const asked = await expectFailure(seat, "delete_link", remove, "approval_required");
@@ -164,7 +164,7 @@ async function tryToDelete(
   return expectFailure(seat, "delete_link", remove, "approval_declined");
 }
 
-/** A person without a form decides on the page before the call is repeated. */
+/** Lets a user without forms decide on the page before the call is repeated. */
 async function decideIfOnPage(
   seat: Seat,
   person: Person,
@@ -192,7 +192,7 @@ function readUrl({ structured }: ToolResult): string {
   return structured.error.approval.url;
 }
 
-/** A failure, with the same JSON in both places of the result. */
+/** Expects an error with the same JSON in the text and in the structured content. */
 export async function expectFailure(
   { callTool }: Seat,
   name: string,

@@ -17,7 +17,7 @@ import {
 } from "../../support/mcp-clients.ts";
 import type { Seat } from "./mcp-flow.ts";
 
-/** Clients of other makers, with the interface of the official ones. */
+/** Wraps other vendors' clients in the interface that the tests use for the official clients. */
 
 type Other = Seat & { readonly [Symbol.asyncDispose]: () => Promise<void> };
 
@@ -26,7 +26,7 @@ const require = createRequire(import.meta.url);
 const inspector = require.resolve("@modelcontextprotocol/inspector-cli/build/cli.js");
 const bridge = require.resolve("mcp-remote/dist/proxy.js");
 
-/** The client of the AI SDK that runs on Node 20: revisions before 2026-07-28. */
+/** Connects the AI SDK's client for Node 20, which supports only revisions before 2026-07-28. */
 export async function connectAiSdk(given: Connecting): Promise<Other> {
   const { elicit } = given;
   const { transport, readProcess } = openTransport(given);
@@ -59,11 +59,12 @@ function openTransport(given: Connecting) {
   return { transport, readProcess: record(transport, "process") };
 }
 
-/** The inspector's command line: a process for each call, without forms. */
+/** Wraps the inspector's command line, which starts a process for each call and has no forms. */
 export function openInspector({ url, token }: Connecting & { readonly transport: "http" }): Seat {
   const target = [url, "--header", `Authorization: Bearer ${token}`];
 
-  // The first call uses `--cli`, which starts the second program.
+  // Only the first call goes through `--cli`, which starts the program that later calls run
+  // directly.
   let start: readonly string[] = [inspector, "--cli"];
   async function ask(method: string, words: readonly string[] = []) {
     const args = [...start, ...target, "--method", method, ...words];
@@ -87,7 +88,7 @@ export function openInspector({ url, token }: Connecting & { readonly transport:
   };
 }
 
-/** A client over stdio, and the bridge that connects it to a server over HTTP. */
+/** Connects a stdio client through mcp-remote, which forwards to a server over HTTP. */
 export async function connectThroughBridge(
   given: Connecting & { readonly transport: "http" },
 ): Promise<Other> {
@@ -97,7 +98,7 @@ export async function connectThroughBridge(
     transport: "stdio",
     program: bridge,
     words: [url, "--header", `Authorization: Bearer ${token}`, "--transport", "http-only"],
-    // By default its folder is in the home folder.
+    // By default, mcp-remote writes to the home folder.
     env: { MCP_REMOTE_CONFIG_DIR: folder },
     ...(elicit !== undefined && { elicit }),
   });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createFolder, startServe, type Folder, type Serving } from "../../support/command.ts";
 import { modernCall, post, startRaw } from "../../support/mcp-http.ts";
 
-/** Arguments that are nested too deeply are refused over HTTP and stdio. */
+/** Arguments that are nested too deeply are rejected over HTTP and stdio. */
 
 const levels = 100_000;
 const lists = "[".repeat(levels) + "]".repeat(levels);
@@ -30,11 +30,11 @@ afterAll(async () => {
   await folder[Symbol.asyncDispose]();
 });
 
-/** The JSON of a call with arguments that JSON.stringify cannot write. */
+/** Inserts arguments as text, because JSON.stringify cannot write deeply nested values. */
 const fill = (body: string, args: string) => body.replace('{"here":0}', () => args);
 
-describe.each(calls)("%s", (tool, args) => {
-  test(`over HTTP: ${args.slice(0, 50)}`, async () => {
+describe.each(calls)("deeply nested arguments of %s", (tool, args) => {
+  test(`are rejected over HTTP: ${args.slice(0, 50)}`, async () => {
     const { headers, body } = modernCall(serving.key, 1, tool, { here: 0 });
     const { status, text } = await post(serving.places.mcp, { headers, body: fill(body, args) });
     expect(status).toBe(200);
@@ -44,7 +44,7 @@ describe.each(calls)("%s", (tool, args) => {
   });
 });
 
-test("over stdio they are refused too, and the next call is answered", async () => {
+test("deeply nested arguments are rejected over stdio, and the next call works", async () => {
   await using session = startRaw({ data: folder.path });
   await session.handshake();
   for (const [id, [name, args]] of calls.entries()) {
@@ -55,7 +55,7 @@ test("over stdio they are refused too, and the next call is answered", async () 
   }
 });
 
-test("a CSV cell with such JSON is a text", async () => {
+test("deeply nested JSON in a CSV cell is treated as text", async () => {
   const { headers, body } = modernCall(serving.key, 1, "plan_links", {
     operation: "upsert",
     csv: csvOf(objects),

@@ -11,11 +11,11 @@ import {
   startRaw,
 } from "../../support/mcp-http.ts";
 
-/** A client sends a second request with the id of one that is not answered yet. */
+/** Tests a client that reuses the ID of a request that is not answered yet. */
 
 const refusal = { code: -32600, message: expect.stringMatching(/its own id/) };
 
-/** A remote server without links, which can be paused. */
+/** Starts a remote server without links, which can delay its answers. */
 async function startHeld() {
   let gate: Gate | undefined;
   const deployment = await startDeployment(async (request, response) => {
@@ -33,7 +33,10 @@ async function startHeld() {
   };
 }
 
-/** Opens a session of an earlier revision, and sends messages in it. */
+/**
+ * Opens a session of an earlier protocol revision, and returns a function that sends messages in
+ * it.
+ */
 async function openSession({ places: { mcp }, key }: Serving) {
   const opened = await post(mcp, withSession(key, undefined, handshake[0]));
   const session = String(opened.headers["mcp-session-id"]);
@@ -42,14 +45,14 @@ async function openSession({ places: { mcp }, key }: Serving) {
   return ask;
 }
 
-/** Calls after the first one take the fast path. */
+/** The SDK handles the first call of a session. Later calls take the fast path. */
 const ways = [
   ["through the SDK", 0],
   ["on the fast path", 2],
 ] as const;
 
-describe.concurrent.each(ways)("over HTTP, for a call %s", (_, before) => {
-  test("the second request is refused, and the first is answered", async () => {
+describe.concurrent.each(ways)("over HTTP, for a call %s,", (_, before) => {
+  test("a second request with the same ID is rejected, and the first is answered", async () => {
     await using held = await startHeld();
     await using folder = await createFolder();
     await using serving = await startServe(folder.path, [], { env: held.env });
@@ -64,13 +67,13 @@ describe.concurrent.each(ways)("over HTTP, for a call %s", (_, before) => {
       400,
       { jsonrpc: "2.0", id: null, error: refusal },
     ]);
-    // The same holds for other methods and for batches.
+    // Other methods and batches are rejected in the same way.
     expect((await ask({ jsonrpc: "2.0", id: 7, method: "tools/list" })).status).toBe(400);
     const ping = { jsonrpc: "2.0", method: "ping" };
     expect((await ask([8, 7].map((id) => ({ ...ping, id })))).status).toBe(400);
     expect((await ask([9, 9].map((id) => ({ ...ping, id })))).status).toBe(400);
     expect(held.countAsked()).toBe(before + 1);
-    // Other sessions and calls of 2026-07-28 have ids of their own.
+    // Other sessions and calls of 2026-07-28 have separate IDs.
     const others = [
       ask(callOf("7", "list_links")),
       askAsOther(callOf(7, "list_links")),
@@ -80,12 +83,12 @@ describe.concurrent.each(ways)("over HTTP, for a call %s", (_, before) => {
     for (const answer of await Promise.all([first, ...others])) {
       expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('"links":[]')]);
     }
-    // An answered request releases its id.
+    // An answered request releases its ID.
     expect((await ask(callOf(7, "list_links"))).status).toBe(200);
     for (const id of [8, 9]) expect((await ask({ ...ping, id })).status).toBe(200);
   });
 
-  test("a cancelled request ends and releases its id", async () => {
+  test("a cancelled request ends and releases its ID", async () => {
     await using held = await startHeld();
     await using folder = await createFolder();
     await using serving = await startServe(folder.path, [], { env: held.env });
@@ -98,7 +101,7 @@ describe.concurrent.each(ways)("over HTTP, for a call %s", (_, before) => {
     expect((await ask({ jsonrpc: "2.0", method: "notifications/cancelled", params })).status).toBe(
       202,
     );
-    // It has no answer.
+    // A cancelled request gets no answer.
     expect(await first).toMatchObject({ status: 200, text: "" });
     const next = await ask({ jsonrpc: "2.0", id: 7, method: "ping" });
     expect([next.status, next.text]).toEqual([200, expect.stringContaining('"result":{}')]);
@@ -107,8 +110,8 @@ describe.concurrent.each(ways)("over HTTP, for a call %s", (_, before) => {
   });
 });
 
-describe.concurrent.each(ways)("over stdio, for a call %s", (_, before) => {
-  test("the second request is refused, and the first is answered", async () => {
+describe.concurrent.each(ways)("over stdio, for a call %s,", (_, before) => {
+  test("a second request with the same ID is rejected, and the first is answered", async () => {
     await using held = await startHeld();
     await using folder = await createFolder();
     await using session = startRaw({ data: folder.path, env: held.env });
@@ -133,7 +136,7 @@ describe.concurrent.each(ways)("over stdio, for a call %s", (_, before) => {
     expect(held.countAsked()).toBe(before + 1);
     held.letGo();
     await waitUntil(() => session.count(7) === 3);
-    // An answered request releases its id.
+    // An answered request releases its ID.
     session.send(callOf(7, "list_links"));
     await waitUntil(() => session.count(7) === 4);
     const answered = session.heard().filter(({ id }) => id === 7);
@@ -141,7 +144,7 @@ describe.concurrent.each(ways)("over stdio, for a call %s", (_, before) => {
     for (const answer of answered.slice(2)) expect(answer).toMatchObject({ result: links });
   });
 
-  test("a cancelled request releases its id", async () => {
+  test("a cancelled request releases its ID", async () => {
     await using held = await startHeld();
     await using folder = await createFolder();
     await using session = startRaw({ data: folder.path, env: held.env });

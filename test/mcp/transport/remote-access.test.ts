@@ -5,12 +5,12 @@ import { startDeployment } from "../../support/remote.ts";
 import { openGround, type Ground } from "../../support/mcp-http.ts";
 import { openForAll } from "../../support/open-for.ts";
 
-/** A key that may only read links, in front of an unknown remote server. */
+/** Tests a key that may only read links, with an unknown remote server. */
 
 let ground: Ground;
 openForAll(openGround, (opened) => (ground = opened));
 
-/** The tools that the key can use, or that no probe finds useless. */
+/** The tools that the key can use, and those that no probe can check. */
 const useful = [
   "explain_access",
   "audit_links",
@@ -42,7 +42,7 @@ const useful = [
   "cancel_job",
 ].toSorted();
 
-/** The service behind plain HTTP, which counts its requests. */
+/** Forwards requests to the service over HTTP, and records them. */
 async function openStrange() {
   const { key } = await ground.addTenant({ scopes: ["links.index", "links.show"] });
   const { url } = ground.serving.places;
@@ -69,14 +69,14 @@ async function openStrange() {
   };
 }
 
-/** On a slow machine the first list may be incomplete, and one notice follows. */
+/** On a slow machine the first list may be incomplete. Then one notification follows. */
 async function listInTheEnd(client: Connected): Promise<readonly string[]> {
   const names = await client.listNames();
   if (names.includes("update_link")) await client.untilChanged(1);
   return (await client.listNames()).toSorted();
 }
 
-test("the built command shows the useful tools, and probes again for explain_access", async () => {
+test("the built command lists only usable tools after probing the server", async () => {
   await using strange = await openStrange();
   const connect = async () => {
     const { data, env } = strange;
@@ -96,7 +96,7 @@ test("the built command shows the useful tools, and probes again for explain_acc
   expect(second.countChanges()).toBeLessThanOrEqual(1);
 });
 
-test("a gateway shows the same tools", async () => {
+test("a gateway lists the same tools", async () => {
   await using strange = await openStrange();
   await using serving = await startServe(strange.data, [], { env: strange.env });
   const { places, key: token } = serving;

@@ -4,7 +4,7 @@ import { createUsedFolder, startServe, type Serving } from "../../support/comman
 import { connectV1, connectV2, type Connected } from "../../support/mcp-clients.ts";
 import { waitUntil } from "../../support/clock.ts";
 
-/** A remote server is killed during a call: the error, and the calls after it. */
+/** Kills a remote server during a call, and checks the error and the calls after it. */
 
 type Case = {
   readonly over: "stdio" | "HTTP";
@@ -13,7 +13,7 @@ type Case = {
   readonly error: object;
 };
 
-/** A read has no effect, and an overwrite begins with one. The outcome of a write is unknown. */
+/** A read has no effect, and an overwrite starts with a read. The outcome of a write is unknown. */
 const unreached = { code: "unreachable", effect: "none", retry: "later" };
 const doubtful = { code: "outcome_unknown", effect: "unknown", retry: "never" };
 const args = { path: "perhaps" };
@@ -24,7 +24,7 @@ const cases: readonly Case[] = [
 ];
 
 test.concurrent.each(cases)(
-  "a remote server killed during $tool leaves a clear error over $over",
+  "killing the remote server during $tool returns a clear error over $over",
   async (given) => {
     await using folder = await createUsedFolder();
     await using deployment = await startServe(folder.path);
@@ -49,10 +49,10 @@ async function expectRecovery(
   { tool, args, error }: Case,
 ): Promise<void> {
   expect((await client.callTool("create_link", { path: "before" })).isError).toBe(false);
-  // The probes have ended after this call.
+  // After this call, no more probes are running.
   await client.callTool("explain_access");
   const { port } = new URL(deployment.places.url);
-  // A stopped process keeps the call open until it is killed.
+  // A paused process keeps the call open until it is killed.
   process.kill(deployment.pid, "SIGSTOP");
   const answered = client.callTool(tool, args);
   await waitUntil(() => hasUnread(Number(port)));
@@ -68,7 +68,9 @@ async function expectRecovery(
   await restarted.stop();
 }
 
-/** Whether a connection to this port has bytes that its process has not read (Linux). */
+/**
+ * Returns whether a connection to this port has data that its process has not read (Linux only).
+ */
 function hasUnread(port: number): boolean {
   const established = "01";
   const local = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;

@@ -15,7 +15,9 @@ import {
 import { openGround, type Ground, modernCall, post, type Tenant } from "../../support/mcp-http.ts";
 import { openForAll } from "../../support/open-for.ts";
 
-/** In front of another Waypost everything works as usual, and the key stays secret. */
+/**
+ * With another Waypost as the remote server, everything works as usual and the key stays secret.
+ */
 
 let ground: Ground;
 openForAll(openGround, (opened) => (ground = opened));
@@ -23,8 +25,8 @@ openForAll(openGround, (opened) => (ground = opened));
 /** The scopes that the operator declares for the key. */
 const scopes = "links.index,links.show,links.create,links.destroy,ios_apps.index,ios_apps.create";
 
-describe.concurrent("in front of a second Waypost", () => {
-  test("the 1.x client passes the acceptance over stdio, with a form", async () => {
+describe.concurrent("with a second Waypost as the remote server,", () => {
+  test("the 1.x client passes the acceptance test over stdio, with forms", async () => {
     await using folder = await createFolder();
     const tenant = await addLimitedTenant(ground);
     const person = createPerson({ hasForm: true });
@@ -35,7 +37,7 @@ describe.concurrent("in front of a second Waypost", () => {
     await expectAcceptance(client, tenant, person);
   });
 
-  test("the 2.x client passes the acceptance over HTTP, on the page", async () => {
+  test("the 2.x client passes the acceptance test over HTTP, with approval pages", async () => {
     const tenant = await addLimitedTenant(ground);
     const person = createPerson({ hasForm: false });
     await using gateway = await openGateway({ ...aim(tenant.key), WAYPOST_SCOPES: scopes });
@@ -44,7 +46,7 @@ describe.concurrent("in front of a second Waypost", () => {
     await expectAcceptance(client, tenant, person);
   });
 
-  test("a refused tool leaves the list, and clients over stdio and HTTP are notified", async () => {
+  test("a tool that the remote server rejects is removed from the list", async () => {
     await using folder = await createFolder();
     const { key } = await ground.addTenant({ scopes: ["links.index", "links.show"] });
     await using gateway = await openGateway(aim(key));
@@ -55,7 +57,7 @@ describe.concurrent("in front of a second Waypost", () => {
     ]) {
       await using client: Connected = await open();
       expect(await client.listNames()).toContain("create_link");
-      // No probe writes a link, so only a call finds out.
+      // No probe creates a link, so only a call reveals the missing scope.
       await expectFailure(client, "create_link", {}, "scope_missing", { status: 401 });
       await client.untilChanged(1);
       const names = await client.listNames();
@@ -66,7 +68,7 @@ describe.concurrent("in front of a second Waypost", () => {
 });
 
 describe.concurrent("the gateway's token", () => {
-  test("is created on the first start, private, and required on loopback", async () => {
+  test("is created in a private file on the first start, and is required on loopback", async () => {
     const { key } = await ground.addTenant();
     await using gateway = await openGateway(aim(key));
     const { places, key: token } = gateway.serving;
@@ -92,26 +94,23 @@ describe.concurrent("the gateway's token", () => {
     expect(again.key).toBe(token);
   });
 
-  test.each(["a variable", "a file"])(
-    "may be given by %s, and then none is created",
-    async (by) => {
-      await using folder = await createFolder();
-      const file = `${folder.path}.token`;
-      writeFileSync(file, "a-token-of-our-own\n");
-      const given =
-        by === "a file"
-          ? { WAYPOST_HTTP_TOKEN_FILE: file }
-          : { WAYPOST_HTTP_TOKEN: "a-token-of-our-own" };
-      const { key } = await ground.addTenant();
-      const env = { ...aim(key), ...given };
-      await using serving = await startServe(folder.path, [], { env });
-      expect(readdirSync(folder.path)).not.toContain("http.token");
-      const { headers, body } = modernCall("a-token-of-our-own", 1, "list_links");
-      expect((await post(serving.places.mcp, { headers, body })).status).toBe(200);
-    },
-  );
+  test.each(["a variable", "a file"])("can be set by %s instead of being created", async (by) => {
+    await using folder = await createFolder();
+    const file = `${folder.path}.token`;
+    writeFileSync(file, "a-token-of-our-own\n");
+    const given =
+      by === "a file"
+        ? { WAYPOST_HTTP_TOKEN_FILE: file }
+        : { WAYPOST_HTTP_TOKEN: "a-token-of-our-own" };
+    const { key } = await ground.addTenant();
+    const env = { ...aim(key), ...given };
+    await using serving = await startServe(folder.path, [], { env });
+    expect(readdirSync(folder.path)).not.toContain("http.token");
+    const { headers, body } = modernCall("a-token-of-our-own", 1, "list_links");
+    expect((await post(serving.places.mcp, { headers, body })).status).toBe(200);
+  });
 
-  test("does not open an API, because a gateway has none", async () => {
+  test("gives no access to the REST API, which a gateway does not have", async () => {
     const { key } = await ground.addTenant();
     await using gateway = await openGateway(aim(key));
     const { places, key: token } = gateway.serving;
@@ -143,7 +142,7 @@ describe.concurrent("the operator's key", () => {
     expect(stdout + stderr).not.toContain(key);
   });
 
-  test("is never the one in the data folder, which belongs to its own store", async () => {
+  test("is never read from the data folder, whose key belongs to the local database", async () => {
     await using folder = await createFolder();
     mkdirSync(folder.path, { mode: 0o700 });
     const file = join(folder.path, "owner.key");
@@ -165,7 +164,7 @@ describe.concurrent("the operator's key", () => {
   });
 });
 
-test("the network is not used before the first call of a tool without probes", async () => {
+test("with probes off, the network is not used before the first call of a tool", async () => {
   await using folder = await createFolder();
   await using deployment = await startDeployment(answerEmpty);
   const remote = { WAYPOST_BASE_URL: deployment.url, WAYPOST_API_KEY: "some-key" };
@@ -197,7 +196,7 @@ async function expectAcceptance(client: Connected, tenant: Tenant, person: Perso
   await expectFailure(client, "list_links", {}, "key_invalid", { status: 401 });
 }
 
-/** Only a refused call shows that a role is missing. */
+/** Makes a call that is rejected, because only this shows that a role is missing. */
 async function learnRole(client: Connected, person: Person): Promise<void> {
   const app = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
   await approveIfOnPage(client, person, "register_ios_app", app);

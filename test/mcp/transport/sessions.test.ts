@@ -4,16 +4,16 @@ import { createSessions } from "../../../src/mcp/transport/sessions.ts";
 import { connectV1, connectV2 } from "../../support/mcp-clients.ts";
 import { openGround, modernCall, post, withSession, handshake } from "../../support/mcp-http.ts";
 
-/** Sessions of the earlier revisions over HTTP: their number, duration and owner. */
+/** Tests HTTP sessions of the earlier protocol revisions: their limits, duration and owner. */
 
 const minute_ms = 60_000;
 
 describe("the sessions of a key", () => {
-  test("begin only with a handshake", async () => {
+  test("start only with a handshake", async () => {
     const { sessions, send, servers } = openSessions();
     const { status } = await send(undefined, { jsonrpc: "2.0", id: 1, method: "tools/list" });
     expect([status, sessions.count()]).toEqual([400, 0]);
-    // The refused request leaves no transport.
+    // The rejected request must not leave a transport open.
     expect(servers.map(({ transport }) => transport)).toEqual([undefined]);
     const { id } = await send(undefined, handshake[0]);
     expect(id).toMatch(/^[0-9a-f-]{36}$/);
@@ -22,7 +22,7 @@ describe("the sessions of a key", () => {
     expect(sessions.count()).toBe(1);
   });
 
-  test("end after half an hour without a message", async () => {
+  test("end after 30 minutes without a message", async () => {
     const { sessions, send, advance } = openSessions();
     const { id } = await send(undefined, handshake[0]);
     advance(29 * minute_ms);
@@ -34,12 +34,12 @@ describe("the sessions of a key", () => {
     expect(sessions.count()).toBe(0);
   });
 
-  test("last while their client listens, and half an hour longer", async () => {
+  test("stay open while the client listens, and 30 minutes longer", async () => {
     const { send, listen, advance } = openSessions();
     const { id = "" } = await send(undefined, handshake[0]);
     const stream = await listen(id);
     expect(stream.status).toBe(200);
-    // A second stream is refused, and does not count as listening.
+    // A second stream is rejected and does not count as listening.
     expect((await listen(id)).status).toBe(409);
     advance(600 * minute_ms);
     expect((await send(id, listTools)).status).toBe(200);
@@ -50,7 +50,7 @@ describe("the sessions of a key", () => {
     expect((await send(id, listTools)).status).toBe(404);
   });
 
-  test("that are in use are not replaced: a new one is refused", async () => {
+  test("that are in use are not replaced by a new session", async () => {
     const { sessions, send, listen, fill, advance } = openSessions();
     const [listening = "", used = ""] = await fill("full");
     await listen(listening);
@@ -64,12 +64,12 @@ describe("the sessions of a key", () => {
     const data = { code: "overloaded", effect: "none", retry: "later", retry_after_s: 30 };
     expect(error.data).toEqual(data);
     expect(error.message).toMatch(/DELETE with their Mcp-Session-Id.*2026-07-28.*try again/);
-    // No session was opened.
+    // The rejected request must not have opened a session.
     expect([refused.id, sessions.count()]).toEqual([undefined, count]);
     for (const id of [listening, used]) expect((await send(id, listTools)).status).toBe(200);
   });
 
-  test("are replaced after five unused minutes", async () => {
+  test("can be replaced after five minutes without use", async () => {
     const { sessions, send, listen, fill, advance } = openSessions();
     const ids = await fill("full");
     const [listening = "", silent = "", used = ""] = ids;
@@ -84,7 +84,7 @@ describe("the sessions of a key", () => {
     expect(await Promise.all(statuses)).toEqual([200, 404, 200]);
   });
 
-  test("of one key do not replace those of other keys", async () => {
+  test("do not replace sessions of other keys", async () => {
     const { sessions, send, fill, advance } = openSessions();
     const [theirs = ""] = await fill("one", 1);
     advance(6 * minute_ms);
@@ -97,7 +97,7 @@ describe("the sessions of a key", () => {
     expect(ids.length).toBeGreaterThanOrEqual(1000);
   });
 
-  test("end by DELETE, and all of them by a stop", async () => {
+  test("end after DELETE, and when the server stops", async () => {
     const { sessions, send, listen } = openSessions();
     const { id = "" } = await send(undefined, handshake[0]);
     const stream = await listen(id);
@@ -110,7 +110,7 @@ describe("the sessions of a key", () => {
     expect([await open.text(), sessions.count()]).toEqual(["", 0]);
   });
 
-  test("receive a changed list, each on its own stream", async () => {
+  test("each receive a notification when the tools change", async () => {
     const { sessions, send, listen } = openSessions();
     const streams = [];
     for (const _ of [1, 2]) {
@@ -124,7 +124,7 @@ describe("the sessions of a key", () => {
       expect(decode(await reader?.read()).match(/tools\/list_changed/g)).toHaveLength(1);
     }
     await sessions.close();
-    // Each stream gets one notice, and then ends.
+    // Each stream must get exactly one notification before it ends.
     for (const reader of readers) expect(await reader?.read()).toMatchObject({ done: true });
   });
 });
@@ -152,7 +152,7 @@ describe("the built command", () => {
     expect((await post(mcp, withSession(one.key, id, listTools))).status).toBe(404);
   });
 
-  test("needs no session for 2026-07-28, and leaves none", async () => {
+  test("needs no session for 2026-07-28, and opens none", async () => {
     await using ground = await openGround();
     const { mcp } = ground.serving.places;
     const { key } = await ground.addTenant();
@@ -160,13 +160,13 @@ describe("the built command", () => {
     expect([answer.status, answer.headers["mcp-session-id"]]).toEqual([200, undefined]);
     const { result } = JSON.parse(answer.text);
     expect(result.structuredContent.links).toEqual([]);
-    // A session id is ignored.
+    // A session ID must be ignored.
     const { headers, body } = modernCall(key, 2, "list_links");
     const named = await post(mcp, { headers: { ...headers, "mcp-session-id": "none" }, body });
     expect(named.status).toBe(200);
   });
 
-  test("returns to each of twenty keys only its own links, with equal ids", async () => {
+  test("returns only their own links to 20 keys with equal request IDs", async () => {
     await using ground = await openGround();
     const { mcp: url } = ground.serving.places;
     const tenants = await Promise.all(Array.from({ length: 20 }, () => ground.addTenant()));
@@ -208,7 +208,7 @@ function createServer(): Server {
   return server;
 }
 
-/** Sessions of a server without tools, on a clock that the test moves. */
+/** Opens sessions of a server without tools, on a clock that the test controls. */
 function openSessions() {
   let now = 0;
   const servers: Server[] = [];
@@ -234,7 +234,7 @@ function openSessions() {
     return { status, headers, text, id: headers.get("mcp-session-id") ?? undefined };
   }
 
-  /** Opens sessions until one is refused: of one key, or of several. */
+  /** Opens sessions until a session is rejected, for one key or for several. */
   async function fill(key: string, most = Infinity) {
     const ids: string[] = [];
     const keys = key === "full" ? ["one", "another", "a third"] : [key];

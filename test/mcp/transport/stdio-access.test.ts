@@ -8,19 +8,19 @@ import { openGround, type Ground, startRaw } from "../../support/mcp-http.ts";
 import { openForAll } from "../../support/open-for.ts";
 import { waitUntil } from "../../support/clock.ts";
 
-/** Over stdio: which tools a key has, and that keys and internals are never shown. */
+/** Tests the tools of a key over stdio, and that keys and internal details are never shown. */
 
 let ground: Ground;
 openForAll(openGround, (opened) => (ground = opened));
 
-describe.concurrent("a key that our own service refuses", () => {
+describe.concurrent("with a key that our own service rejects,", () => {
   const invalid = "waypost_0000000000000000000000000000000000000000";
   const client = "waypost_client_0000000000000000000000000000000000";
 
   test.each([
     ["an unknown key", invalid],
     ["a client key", client],
-  ])("%s has the tools that need no key, and other calls return key_invalid", async (_, key) => {
+  ])("%s lists only the tools that need no key", async (_, key) => {
     const env = { WAYPOST_API_KEY: key };
     await using client = await connectV2({ transport: "stdio", data: ground.data, env });
     expect((await client.listNames()).toSorted()).toEqual(["explain_access", "resolve_short_link"]);
@@ -39,7 +39,7 @@ describe.concurrent("a key that our own service refuses", () => {
   });
 });
 
-test("a key loses tools that it may no longer use, and its client is notified", async () => {
+test("a suspended key loses tools, and its client is notified", async () => {
   const tenant = await ground.addTenant();
   const env = { WAYPOST_API_KEY: tenant.key };
   const given = { transport: "stdio", data: ground.data, env, watches: true } as const;
@@ -56,58 +56,61 @@ test("a key loses tools that it may no longer use, and its client is notified", 
   expect(await client.listNames()).toEqual(before);
 });
 
-describe.concurrent("a key", () => {
-  test.each(["a variable", "a file"])("given by %s is in no result, log or file", async (by) => {
-    const { key } = await ground.addTenant({ plan: "free" });
-    const file = join(ground.data, `${by.slice(2)}.key`);
-    writeFileSync(file, `${key}\n`);
-    const source = by === "a file" ? { WAYPOST_API_KEY_FILE: file } : { WAYPOST_API_KEY: key };
-    const env = { ...source, WAYPOST_LOG: "debug" };
-    await using client = await connectV1({
-      transport: "stdio",
-      data: ground.data,
-      env,
-      elicit: approve,
-    });
-    const results: string[] = [];
-    for (const [name, args] of [
-      ["explain_access", {}],
-      ["create_link", { path: "canary" }],
-      ["create_link", { path: "canary" }],
-      ["create_link", { referrer: "Pro" }],
-      ["list_projects", {}],
-      ["get_link", { id: "canary", colour: "red" }],
-      ["delete_link", { id: "canary" }],
-      ["delete_link", { id: "canary" }],
-    ] as const) {
-      const { text } = await client.callTool(name, args);
-      results.push(text);
-    }
-    expect(results.filter((text) => text.includes('"deleted"'))).toHaveLength(1);
-    await expect(client.callTool(key)).rejects.toThrow("Unknown tool");
-    await client.close();
-    await using raw = startRaw({ data: ground.data, env });
-    raw.send(`Good morning ${key}`, { jsonrpc: "2.0", id: key, method: key });
-    await raw.answer(null);
-    raw.child.stdin?.end();
-    await raw.ended;
-    rmSync(file);
-    expect(results.join("")).not.toContain(key);
-    const logs = `${client.process?.stderr()}${raw.stderr()}`;
-    expect(logs).toContain("rejected an input line");
-    expect(logs).not.toContain(key);
-    const names = readdirSync(ground.data);
-    expect(names).toContain("state.db");
-    const leaky = names.filter((name) => readFileSync(join(ground.data, name)).includes(key));
-    expect(leaky).toEqual([]);
-  });
+describe.concurrent("an API key", () => {
+  test.each(["a variable", "a file"])(
+    "given by %s does not appear in results, logs or files",
+    async (by) => {
+      const { key } = await ground.addTenant({ plan: "free" });
+      const file = join(ground.data, `${by.slice(2)}.key`);
+      writeFileSync(file, `${key}\n`);
+      const source = by === "a file" ? { WAYPOST_API_KEY_FILE: file } : { WAYPOST_API_KEY: key };
+      const env = { ...source, WAYPOST_LOG: "debug" };
+      await using client = await connectV1({
+        transport: "stdio",
+        data: ground.data,
+        env,
+        elicit: approve,
+      });
+      const results: string[] = [];
+      for (const [name, args] of [
+        ["explain_access", {}],
+        ["create_link", { path: "canary" }],
+        ["create_link", { path: "canary" }],
+        ["create_link", { referrer: "Pro" }],
+        ["list_projects", {}],
+        ["get_link", { id: "canary", colour: "red" }],
+        ["delete_link", { id: "canary" }],
+        ["delete_link", { id: "canary" }],
+      ] as const) {
+        const { text } = await client.callTool(name, args);
+        results.push(text);
+      }
+      expect(results.filter((text) => text.includes('"deleted"'))).toHaveLength(1);
+      await expect(client.callTool(key)).rejects.toThrow("Unknown tool");
+      await client.close();
+      await using raw = startRaw({ data: ground.data, env });
+      raw.send(`Good morning ${key}`, { jsonrpc: "2.0", id: key, method: key });
+      await raw.answer(null);
+      raw.child.stdin?.end();
+      await raw.ended;
+      rmSync(file);
+      expect(results.join("")).not.toContain(key);
+      const logs = `${client.process?.stderr()}${raw.stderr()}`;
+      expect(logs).toContain("rejected an input line");
+      expect(logs).not.toContain(key);
+      const names = readdirSync(ground.data);
+      expect(names).toContain("state.db");
+      const leaky = names.filter((name) => readFileSync(join(ground.data, name)).includes(key));
+      expect(leaky).toEqual([]);
+    },
+  );
 });
 
-describe.concurrent("an internal fault", () => {
+describe.concurrent("a damaged file", () => {
   test.each<[what: string, spoil: (path: string) => void]>([
     ["it is a folder", (path) => mkdirSync(path)],
     ["it is another file", (path) => writeFileSync(path, "Dear diary,\n".repeat(1000))],
-  ])("of state.db is an internal error with a reference, when %s", async (_, spoil) => {
+  ])("state.db causes an internal error with a reference if %s", async (_, spoil) => {
     await using folder = await createUsedFolder();
     await using client = await connectV1({ transport: "stdio", data: folder.path });
     spoil(join(folder.path, "state.db"));
@@ -121,16 +124,16 @@ describe.concurrent("an internal fault", () => {
       const lines = client.process?.stderr().split("\n").slice(0, -1);
       return lines?.find((line) => line.includes(reference));
     };
-    // The log may arrive after the result.
+    // The log line may arrive after the result.
     await waitUntil(() => findNote() !== undefined);
     const noted = findNote();
     expect(JSON.parse(noted ?? "")).toMatchObject({ level: 50, reference });
     expectNothingInside(text, folder.path);
-    // Reading needs no history.
+    // Reading does not need the history.
     expect((await client.callTool("list_links")).structured.links).toEqual([]);
   });
 
-  test("of the store is an error of the API with a reference", async () => {
+  test("of the database causes an API error with a reference", async () => {
     await using folder = await createUsedFolder();
     await using client = await connectV1({ transport: "stdio", data: folder.path });
     await client.callTool("create_link", { path: "lost" });

@@ -8,12 +8,12 @@ import { createGate } from "../../support/clock.ts";
 import { callOf, handshake } from "../../support/mcp-http.ts";
 import { collectGarbage } from "../../support/measure-held.ts";
 
-/** The stdio transport without a process: its memory, and the calls that an end waits for. */
+/** Tests the stdio transport without a process: its memory, and which calls delay the end. */
 
 const mebibyte = 1024 * 1024;
 
 beforeEach(() => {
-  // The test moves the time.
+  // The test controls the time.
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
 });
 
@@ -21,12 +21,12 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Lets everything happen that nothing holds up. */
+/** Waits until everything that is not blocked has happened. */
 async function settle(): Promise<void> {
   for (let turns = 0; turns < 50; turns += 1) await turn();
 }
 
-test("an endless line uses no more memory than a message may", async () => {
+test("an endless line uses no more memory than the longest allowed message", async () => {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const refused: string[] = [];
   const onRefused = (reason: string) => refused.push(reason);
@@ -41,7 +41,7 @@ test("an endless line uses no more memory than a message may", async () => {
   }
   await settle();
   await collectGarbage();
-  // A kept part of a buffer keeps the whole buffer.
+  // Retaining a slice of a buffer would retain the whole buffer.
   expect(fed.filter((memory) => memory.deref() !== undefined).length).toBeLessThanOrEqual(4);
   expect(refused).toEqual([]);
   input.write("\n");
@@ -51,7 +51,7 @@ test("an endless line uses no more memory than a message may", async () => {
 
 type Message = { readonly id?: unknown };
 
-/** A client's two pipes, and a server whose calls run until `letGo`. */
+/** Starts a server on two pipes. Its calls run until `letGo` is called. */
 function serve() {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const messages: Message[] = [];
@@ -89,7 +89,7 @@ function serve() {
     letGo: answers.open,
     running,
     isOver: () => isOver,
-    /** The ids of the answered calls. */
+    /** The IDs of the answered calls. */
     listAnswered: () => messages.map(({ id }) => id).slice(1),
   };
 }
@@ -112,7 +112,7 @@ test("the end of the input waits only for calls that were not cancelled", async 
   expect([isOver(), listAnswered()]).toEqual([true, [1]]);
 });
 
-test("the end does not wait for a subscription", async () => {
+test("the end of the input does not wait for a subscription", async () => {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const transport = createStdioTransport({ input, output, onRefused: () => undefined });
   const received: unknown[] = [];
@@ -128,7 +128,7 @@ test("the end does not wait for a subscription", async () => {
   expect(isSettled).toBe(true);
 });
 
-test("a call on the fast path ends with the connection", async () => {
+test("a call on the fast path is aborted when the connection ends", async () => {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const left = createGate();
   const onLine = vi.fn<() => void>();

@@ -6,11 +6,11 @@ import { answerNever, holdAnswers, startDeployment } from "../../support/remote.
 import { callOf, handshake, startRaw, type RawSession } from "../../support/mcp-http.ts";
 import { waitUntil } from "../../support/clock.ts";
 
-/** The command over stdin and stdout: odd lines, and its end. */
+/** Tests the built command over stdin and stdout: invalid lines, and how it ends. */
 
 const mebibyte = 1024 * 1024;
 
-describe("a line", () => {
+describe("an input line", () => {
   let folder: Folder;
   let session: RawSession;
   beforeAll(async () => {
@@ -30,7 +30,7 @@ describe("a line", () => {
     ["that is another version of JSON-RPC", { jsonrpc: "1.0", id: "old", result: [] }, -32600],
     ["that is a list", [], -32600],
     ["that is much longer", JSON.stringify({ long: "x".repeat(11 * mebibyte) }), -32600],
-  ])("%s is answered with an error, and the session continues", async (_, line, code) => {
+  ])("%s returns an error, and the session continues", async (_, line, code) => {
     const listNoted = () => session.stderr().split("\n").slice(0, -1);
     const before = listNoted().length;
     const error = { code, message: expect.any(String) };
@@ -39,11 +39,11 @@ describe("a line", () => {
     expect(JSON.parse(listNoted()[before] ?? "")).toMatchObject({ msg: "rejected an input line" });
   });
 
-  test("with an id is answered with it", async () => {
+  test("with an ID returns an error with this ID", async () => {
     const error = { code: -32600, message: expect.any(String) };
     const strange = { jsonrpc: "2.0", id: 7, method: "tools/list", params: "all of them" };
     expect(await session.exchange(strange)).toEqual([{ jsonrpc: "2.0", id: 7, error }]);
-    // An error with this id could be taken for the answer to a request.
+    // An error with the ID of a response could be mistaken for the answer to a request.
     const answer = { jsonrpc: "2.0", id: 8, result: 5 };
     expect(await session.exchange(answer)).toEqual([{ jsonrpc: "2.0", id: null, error }]);
   });
@@ -59,15 +59,18 @@ describe("a line", () => {
     ["inside it", '{"jsonrpc":"2.0","method":"tools/call","params":{"a":"', '","id":7}}', null],
     ["at the end of an answer", '{"result":{"a":"', '"},"jsonrpc":"2.0","id":7}', null],
     ["in a text", '{"jsonrpc":"2.0","method":"tools/call","params":"', ',\\"id\\":7}"}', null],
-  ])("that is too long and has an id %s is answered with a request's id", async (_, ...given) => {
-    const [begin, end, id] = given;
-    const heard = await session.exchange(`${begin}${"x".repeat(5 * mebibyte)}${end}`);
-    const message = /longer than 4 MiB\. Send fewer rows .*`waypost import FILE`/;
-    const error = { code: -32600, message: expect.stringMatching(message) };
-    expect(heard).toEqual([{ jsonrpc: "2.0", id, error }]);
-  });
+  ])(
+    "that is too long and has an ID %s returns an error with the request's ID",
+    async (_, ...given) => {
+      const [begin, end, id] = given;
+      const heard = await session.exchange(`${begin}${"x".repeat(5 * mebibyte)}${end}`);
+      const message = /longer than 4 MiB\. Send fewer rows .*`waypost import FILE`/;
+      const error = { code: -32600, message: expect.stringMatching(message) };
+      expect(heard).toEqual([{ jsonrpc: "2.0", id, error }]);
+    },
+  );
 
-  test("before the handshake is answered, and blank lines are skipped", async () => {
+  test("before the handshake returns an error, and blank lines are skipped", async () => {
     await using folder = await createFolder();
     await using session = startRaw({ data: folder.path });
     session.send("Good morning");
@@ -78,7 +81,7 @@ describe("a line", () => {
     expect(session.count(null)).toBe(1);
   });
 
-  test("of exactly 4 MiB is read", async () => {
+  test("of exactly 4 MiB is accepted", async () => {
     await using folder = await createFolder();
     await using session = startRaw({ data: folder.path });
     await session.handshake();
@@ -90,9 +93,9 @@ describe("a line", () => {
   });
 });
 
-describe.concurrent("the end", () => {
+describe.concurrent("the process", () => {
   test.each(["the input", "SIGTERM", "SIGINT"] as const)(
-    "by %s comes after every call is answered, and is a success",
+    "ends successfully after %s, once every call is answered",
     async (by) => {
       await using folder = await createFolder();
       const { answer, letGo } = holdAnswers();
@@ -119,7 +122,7 @@ describe.concurrent("the end", () => {
     },
   );
 
-  test("of the input comes after every write to the own store", async () => {
+  test("ends after the end of the input, once every write is stored", async () => {
     await using folder = await createFolder();
     await using session = startRaw({ data: folder.path });
     await session.handshake();
@@ -127,7 +130,7 @@ describe.concurrent("the end", () => {
       callOf(id, "create_link", { path: `p${id}` }),
     );
     session.send(...calls);
-    // Some calls are still running at the end.
+    // Some calls must still be running when the input ends.
     await session.answer(18);
     session.child.stdin?.end(JSON.stringify(callOf("last", "list_links")));
     expect(await session.ended).toBe(0);
@@ -136,7 +139,7 @@ describe.concurrent("the end", () => {
   });
 
   test.each(["the input", "SIGTERM"] as const)(
-    "by %s comes even if a call is never answered",
+    "ends after %s even if a call is never answered",
     async (by) => {
       await using folder = await createFolder();
       await using silent = await startDeployment(answerNever);
@@ -150,21 +153,21 @@ describe.concurrent("the end", () => {
     },
   );
 
-  test("comes when the answers are no longer read", async () => {
+  test("ends if its output is no longer read", async () => {
     await using folder = await createFolder();
     await using session = startRaw({ data: folder.path });
     await session.handshake();
     session.child.stdout?.destroy();
     session.send(callOf(1, "create_link", { path: "unread" }));
     expect(await session.ended).toBe(0);
-    // The call was still carried out.
+    // The call was still completed.
     await using next = await connectV1({ transport: "stdio", data: folder.path });
     expect((await next.callTool("get_link", { id: "unread" })).isError).toBe(false);
   });
 });
 
 test.each([[[]], [["--mode", "read-only"]], [["stdio"]]])(
-  "the command %j speaks MCP, and ends with its input",
+  "the command %j speaks MCP and ends with its input",
   async (words) => {
     await using folder = await createFolder();
     const finished = await run(words, { env: { WAYPOST_DATA: folder.path } });
@@ -173,7 +176,7 @@ test.each([[[]], [["--mode", "read-only"]], [["stdio"]]])(
   },
 );
 
-test("eight processes on a new data folder share its links", async () => {
+test("eight processes with a new data folder share its links", async () => {
   await using folder = await createFolder();
   const sessions = Array.from({ length: 8 }, () => startRaw({ data: folder.path }));
   try {

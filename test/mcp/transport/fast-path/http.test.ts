@@ -12,8 +12,8 @@ import {
 import { openForAll } from "../../../support/open-for.ts";
 
 /**
- * A request gets the same answer through the SDK, as the first call of a session, and on the fast
- * path, as a later call. Only the fast path answers with JSON instead of a stream.
+ * The SDK handles the first call of a session, and later calls take the fast path. Both must give
+ * the same answer. Only the fast path answers with JSON instead of a stream.
  */
 
 let ground: Ground;
@@ -121,16 +121,22 @@ const strange: readonly (readonly [what: string, alter: Alter])[] = [
   ["a client of no name", alterMeta({ "io.modelcontextprotocol/clientInfo": {} })],
 ];
 
-describe.concurrent("in a session of an earlier revision", () => {
-  test.each(usual)("%s gets the same answer both ways", async (_what, name, args) => {
-    await compare((ask) => ask(7, name, args));
-  });
+describe.concurrent("in a session of an earlier revision,", () => {
+  test.each(usual)(
+    "%s gets the same answer from the SDK and the fast path",
+    async (_what, name, args) => {
+      await compare((ask) => ask(7, name, args));
+    },
+  );
 
-  test.each(strange)("a request with %s gets the same answer both ways", async (_what, alter) => {
-    await compare((ask) => alter(ask(7, "list_links")));
-  });
+  test.each(strange)(
+    "a request with %s gets the same answer from the SDK and the fast path",
+    async (_what, alter) => {
+      await compare((ask) => alter(ask(7, "list_links")));
+    },
+  );
 
-  test("a call on the fast path is refused once its key is revoked", async () => {
+  test("a call on the fast path is rejected after its key is revoked", async () => {
     const tenant = await ground.addTenant();
     const ask = await open(tenant);
     for (const id of [1, 2]) expect((await send(ask(id, "list_links"))).status).toBe(200);
@@ -139,7 +145,7 @@ describe.concurrent("in a session of an earlier revision", () => {
   });
 });
 
-test("a call on the fast path returns 404 once its session has ended", async () => {
+test("a call on the fast path returns 404 after its session ends", async () => {
   const tenant = await ground.addTenant();
   const ask = await open(tenant);
   for (const id of [1, 2]) expect((await send(ask(id, "list_links"))).status).toBe(200);
@@ -149,7 +155,7 @@ test("a call on the fast path returns 404 once its session has ended", async () 
   expect([status, text]).toEqual([404, expect.stringContaining("Session not found")]);
 });
 
-test("a call of another key does not use the fast path of a session", async () => {
+test("a call of another key cannot use the fast path of a session", async () => {
   const [one, other] = [await ground.addTenant(), await ground.addTenant()];
   const ask = await open(one);
   for (const id of [1, 2]) await send(ask(id, "list_links"));
@@ -157,7 +163,10 @@ test("a call of another key does not use the fast path of a session", async () =
   expect((await send(stolen)).status).toBe(404);
 });
 
-/** Compares the answers to the same request of two similar keys, as a first and a later call. */
+/**
+ * Sends the same request as the first call of one key and as a later call of another, similar key.
+ * Expects the same answer.
+ */
 async function compare(write: (ask: Ask) => Posting): Promise<void> {
   const first = await ground.addTenant();
   const answeredFirst = await send(write(await open(first)));
@@ -165,7 +174,7 @@ async function compare(write: (ask: Ask) => Posting): Promise<void> {
   const ask = await open(later);
   for (const id of [1, 2]) expect((await send(ask(id, "list_links"))).status).toBe(200);
   expect(clean(await send(write(ask)), later)).toEqual(clean(answeredFirst, first));
-  // The session is still usable.
+  // The session must still be usable.
   expect((await send(ask(8, "list_links"))).status).toBe(200);
 }
 
@@ -175,7 +184,7 @@ function send(given: Posting): Promise<Sent> {
   return post(ground.serving.places.mcp, given);
 }
 
-/** An answer without the parts that differ between keys, answers and streams. */
+/** Removes the parts of an answer that differ between keys, requests and formats. */
 function clean({ status, headers, text }: Sent, { subdomain }: Tenant) {
   const { date: _, "content-length": __, "transfer-encoding": ___, ...own } = headers;
   const { "mcp-session-id": session, "x-request-id": id, ...common } = own;

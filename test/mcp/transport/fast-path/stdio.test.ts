@@ -5,7 +5,10 @@ import { answerEmpty, startDeployment } from "../../../support/remote.ts";
 import { callOf, handshake, startRaw, type RawSession } from "../../../support/mcp-http.ts";
 import { waitUntil } from "../../../support/clock.ts";
 
-/** A call gets the same answer through the SDK, as the first one, and on the fast path. */
+/**
+ * The SDK handles the first call, and later calls take the fast path. Both must give the same
+ * answer.
+ */
 
 const envelope = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -56,24 +59,24 @@ const alterMeta = (more: object): Alter => {
 
 const claimInfo = (info: unknown) => alterMeta({ "io.modelcontextprotocol/clientInfo": info });
 
-/** http.test.ts has more. */
+/** http.test.ts tests more unusual requests. */
 const strange: readonly (readonly [what: string, alter: Alter])[] = [
   ["an additional member", (line) => ({ ...line, also: 1 })],
   ["an additional parameter", alterParams((params) => ({ ...params, also: 1 }))],
   ["a client nested deeper than any stack", (line) => nestDeeply(claimInfo("nested")(line))],
 ];
 
-/** As text, because JSON.stringify cannot write it. */
+/** Returns the line as text, because JSON.stringify cannot write deeply nested values. */
 function nestDeeply(line: unknown): string {
   const levels = 200_000;
   return JSON.stringify(line).replace('"nested"', "[".repeat(levels) + "]".repeat(levels));
 }
 
-describe.concurrent.each(Object.entries(eras))("in %s", (_, { open, ask }) => {
-  /** A session after its first call. */
+describe.concurrent.each(Object.entries(eras))("in revision %s,", (_, { open, ask }) => {
+  /** A session whose first call is done, so that later calls take the fast path. */
   let later: RawSession;
   let itsFolder: Folder;
-  /** The lines of that session are sent one after another. */
+  /** The end of the last line, because the lines of this session are sent one after another. */
   let turn: Promise<unknown> = Promise.resolve();
 
   beforeAll(async () => {
@@ -88,17 +91,23 @@ describe.concurrent.each(Object.entries(eras))("in %s", (_, { open, ask }) => {
     await itsFolder[Symbol.asyncDispose]();
   });
 
-  test.each(usual)("%s gets the same answer both ways", async (_what, name, args) => {
-    const line = ask(7, name, args);
-    expect(await sendLater(line)).toEqual(await sendFirst(line));
-  });
+  test.each(usual)(
+    "%s gets the same answer from the SDK and the fast path",
+    async (_what, name, args) => {
+      const line = ask(7, name, args);
+      expect(await sendLater(line)).toEqual(await sendFirst(line));
+    },
+  );
 
-  test.each(strange)("%s gets the same answer both ways", async (_what, alter) => {
-    const line = alter(ask(7, "list_links"));
-    expect(await sendLater(line)).toEqual(await sendFirst(line));
-  });
+  test.each(strange)(
+    "%s gets the same answer from the SDK and the fast path",
+    async (_what, alter) => {
+      const line = alter(ask(7, "list_links"));
+      expect(await sendLater(line)).toEqual(await sendFirst(line));
+    },
+  );
 
-  test("a call after the first reports its progress if the client asks for it", async () => {
+  test("a call on the fast path sends progress notifications on request", async () => {
     await using folder = await createUsedFolder();
     await using session = startRaw({ data: folder.path });
     await open(session);
@@ -116,7 +125,7 @@ describe.concurrent.each(Object.entries(eras))("in %s", (_, { open, ask }) => {
     });
   });
 
-  test("a call on the fast path ends without an answer when its client cancels it", async () => {
+  test("a cancelled call on the fast path ends without an answer", async () => {
     await using folder = await createUsedFolder();
     await using deployment = await startDeployment((request, response) => {
       if (deployment.requests.length === 1) return answerEmpty(request, response);
@@ -151,7 +160,7 @@ describe.concurrent.each(Object.entries(eras))("in %s", (_, { open, ask }) => {
     return heard;
   }
 
-  /** All answers to a line, until a later call is answered. */
+  /** Sends a line, and returns all answers to it. */
   async function hear(session: RawSession, line: unknown) {
     const before = session.heard().length;
     const last = 100 + before;
@@ -160,12 +169,12 @@ describe.concurrent.each(Object.entries(eras))("in %s", (_, { open, ask }) => {
     await waitUntil(() => session.heard().length >= before + 2);
     const heard = session.heard().slice(before);
     const text = JSON.stringify(heard.filter(({ id }) => id !== last));
-    // Each session has a port of its own.
+    // Each session uses a different port.
     return JSON.parse(text.replaceAll(/localhost:\d+/g, "localhost"));
   }
 });
 
-test("a call in a session of an earlier revision ignores a claimed revision", async () => {
+test("a session of an earlier revision ignores the revision that a call declares", async () => {
   await using folder = await createUsedFolder();
   await using session = startRaw({ data: folder.path });
   await session.handshake();
