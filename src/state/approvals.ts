@@ -6,7 +6,8 @@ import { digestNotice, insertNotice } from "./kept-values.ts";
 import type { StateDb, StateTables } from "./tables.ts";
 
 /**
- * Stores approvals that wait for a person, and the answers. An approval allows one request once.
+ * Stores approvals that wait for a person, and the person's answers. Each approval allows one
+ * request, once.
  */
 
 type ApprovalRow = StateTables["approvals"];
@@ -20,35 +21,40 @@ type ApprovalPageRequest = TokenRequest &
   Pick<ApprovalRow, "key_print"> & {
     /** The hash of the PIN that the page requires. */
     readonly pin?: string | undefined;
-    /** The approval for which this request has waited. If it ended, no second page is opened. */
+    /**
+     * The approval for which this request has waited. If it has ended, no second page is opened.
+     */
     readonly waited?: string | undefined;
-    /** The data for the project's webhooks when a page is opened; omitted to send nothing. */
+    /**
+     * The data for the project's webhooks when a page is opened. If omitted, no webhook is sent.
+     */
     readonly told?: { readonly realm: string; readonly headline: string } | undefined;
   };
 
 export type Approvals = {
   /** Creates an approval whose token travels through the client. */
   readonly openForToken: (request: TokenRequest) => Promise<Approval>;
-  /** Uses up a token's approval. True only once, and only for the original request. */
+  /** Uses up a token's approval. Returns true only once, and only for the original request. */
   readonly takeForToken: (id: string, digest: string) => Promise<boolean>;
-  /** Whether an approval, of any channel, is for this request and has not expired. */
+  /** Checks whether an unexpired approval, of any channel, is for this request. */
   readonly isCurrent: (id: string, digest: string) => Promise<boolean>;
   /**
-   * Returns the answer to this request, and uses it up for one of the requests that wait for it.
-   * Without an answer, returns the request's page, which is created if necessary.
+   * Returns the person's answer to this request and uses it up. Only one of several waiting
+   * requests gets an approval. Without an answer, returns the request's page and creates it if
+   * necessary.
    */
   readonly askPage: (
     request: ApprovalPageRequest,
   ) => Promise<RecordedAnswer | { readonly said: "used" } | { readonly waits: Approval }>;
-  /** The approvals of a key that wait for a person. */
+  /** Lists the approvals of a key that wait for a person. */
   readonly listWaiting: (keyPrint: string) => Promise<readonly Approval[]>;
   readonly findPage: (id: string) => Promise<Approval | undefined>;
-  /** Excludes the preview, which may be long, because waiting calls read the status often. */
+  /** Reads only the status. Waiting calls do this often, and the preview may be long. */
   readonly readStatus: (id: string) => Promise<Approval["status"] | undefined>;
-  /** Saves a person's answer. False if the approval no longer waits. */
+  /** Saves a person's answer. Returns false if the approval no longer waits. */
   readonly decidePage: (id: string, said: RecordedAnswer["said"]) => Promise<boolean>;
   readonly removeEnded: () => Promise<void>;
-  /** How many approvals this process requested, and how many expired unused. */
+  /** Returns how many approvals this process requested, and how many expired unused. */
   readonly measure: () => Readonly<Record<"asked" | "expired", number>>;
 };
 
@@ -121,7 +127,7 @@ export function createApprovals({ db, write }: Sql<StateTables>, given: ClockAnd
   };
 }
 
-/** Uses up the approval for any request; true only for the original one. */
+/** Uses up the approval. Returns true only for the original request. */
 async function useUp(
   db: StateDb,
   { id, digest }: Pick<ApprovalRow, "id" | "digest">,
@@ -151,7 +157,9 @@ async function open(
   return row;
 }
 
-/** Undefined if no one was asked yet. */
+/**
+ * Finds the answer to a request, or the waiting approval. Returns undefined if there is neither.
+ */
 async function readAnswer(
   db: StateDb,
   { digest, pin, waited }: ApprovalPageRequest,
@@ -165,7 +173,7 @@ async function readAnswer(
   if (ended?.status === "used") return { said: "used" };
   if (ended?.status === "told") return { said: "declined" };
   const unused = current.filter(({ status }) => status !== "used" && status !== "told");
-  // An approval without this PIN, given to another process, does not count.
+  // An approval with another PIN belongs to another process and does not count.
   const row = unused.find((approval) => approval.pin === (pin ?? null));
   if (row === undefined) return undefined;
   if (row.status === "waiting") return { waits: row };
@@ -174,7 +182,10 @@ async function readAnswer(
   return { said };
 }
 
-/** Webhooks get a digest and not the approval's id, because the id opens its page. */
+/**
+ * Queues a webhook event. The event contains a digest of the approval's id, because the id itself
+ * opens the approval page.
+ */
 async function noteOpened(
   db: StateDb,
   { id, created_at, expires_at }: Approval,
@@ -200,7 +211,7 @@ function selectOpen(db: StateDb, now: number) {
   );
 }
 
-/** If several callers change the same status at once, only one of them gets true. */
+/** Changes a status. If several callers do this at once, only one gets true. */
 async function setStatus(
   db: StateDb,
   id: string,

@@ -4,32 +4,37 @@ import type { Sql } from "../sql/sql.ts";
 import type { StateDb, StateTables } from "./tables.ts";
 
 /**
- * Limits how often something happens within a window of time, across all processes. Each use is a
- * row until its window has passed, so no window of that length has more uses than the limit.
+ * Limits how often something happens within a window of time, across all processes. Each use is
+ * stored as a row until its window has passed. So no window contains more uses than the limit.
  */
 export type Counters = {
-  /** Counts one use of each limit. If one is reached, counts none and returns undefined. */
+  /**
+   * Counts one use of each limit. If any limit is reached, counts nothing and returns undefined.
+   */
   readonly take: (
     subjects: Partial<Record<CounterName, string>>,
   ) => Promise<CountedUse | undefined>;
-  /** How many uses are left, and when the next one is free if none is. */
+  /** Returns how many uses are left. If none is left, also returns when the next one is allowed. */
   readonly readLeft: (
     name: CounterName,
     subject: string,
   ) => Promise<{ readonly left: number; readonly free_at: number | undefined }>;
-  /** Takes a place in a line whose uses wait until the limit allows them. */
+  /** Queues a use in a line, where it waits until the limit allows it. */
   readonly queue: (line: UseLine) => LinePlace;
 };
 
-/** Giving a use back removes it from the count. */
+/** A counted use. Calling `giveBack` removes it from the count. */
 type CountedUse = { readonly giveBack: () => Promise<void> };
 type UseLine = { readonly kind: string; readonly subject: string; readonly window_ms: number };
 
 type LinePlace = {
-  /** How long the use must wait. Places are served in the order of their requests. */
+  /**
+   * Returns how long the use must wait. Uses of a line are allowed in the order of their requests.
+   */
   readonly readWait_ms: (most: number) => Promise<number>;
   /**
-   * A use counts from the end of the call, because a remote server counted it some time earlier.
+   * Ends the place in the line. A use counts from now on, because a remote server counted the
+   * request earlier.
    */
   readonly leave: (isUsed: boolean) => Promise<void>;
 };
@@ -38,19 +43,17 @@ const hour_ms = 60 * 60_000;
 export const longestWindow_ms = hour_ms;
 
 const limits = {
-  /** For each key. Many single overwrites must not bypass the approval of a plan. */
+  /** Per key. Many single overwrites must not bypass the approval that a bulk plan needs. */
   overwrite: { most: unaskedOverwrites.most, window_ms: unaskedOverwrites.window_ms },
-  /** For each approval of more overwrites. */
+  /** Per approval of more overwrites. */
   approved_overwrite: { most: unaskedOverwrites.granted, window_ms: unaskedOverwrites.window_ms },
   pin_of_approval: { most: 5, window_ms: hour_ms },
-  /**
-   * Each approval has its own tries, so the tries of all approvals of a key are limited as well.
-   */
+  /** Each approval has its own number of attempts, so attempts are also limited per key. */
   pin_of_key: { most: 20, window_ms: hour_ms },
-  /** For each address. Wrong API keys do not use up the tries of the PIN, and the reverse. */
+  /** Per IP address. Attempts with API keys and with the PIN are limited separately. */
   sign_in_by_key: { most: 20, window_ms: hour_ms },
   sign_in_by_pin: { most: 20, window_ms: hour_ms },
-  /** Requests to hosts that a key's calls name. */
+  /** Requests to hosts named in calls of one key. */
   host_request: { most: 1000, window_ms: hour_ms },
 } as const satisfies Record<string, { readonly most: number; readonly window_ms: number }>;
 type CounterName = keyof typeof limits;
@@ -102,12 +105,13 @@ function queue(write: Sql<StateTables>["write"], line: UseLine, now: Clock["now"
     readWait_ms: async (most) => {
       const placed = await write(async (db) => {
         const time = now();
-        // A place further in the future was taken before a clock was set back.
+        // A place further in the future was created before a clock was set back.
         await deleteOld(db, line, time, time + Math.max(2 * window_ms, 60_000));
         const at = await findFree(db, line, most, time, id);
         return { id: await writePlace(db, { kind, subject, at }, id), wait_ms: at - time };
       });
-      // If the write was not committed, its id may belong to another place.
+      // Set only now, because a transaction that is not committed may leave this id to another
+      // place.
       ({ id } = placed);
       return placed.wait_ms;
     },
@@ -146,7 +150,7 @@ function selectNewest(db: StateDb, { kind, subject, window_ms }: UseLine, now: n
     .orderBy("at", "desc");
 }
 
-/** When the next use is allowed. For a place, only earlier places count. */
+/** Returns when the next use is allowed. For a use in a line, only earlier places count. */
 async function findFree(
   db: StateDb,
   line: UseLine,

@@ -6,26 +6,28 @@ import { createPrefixedId } from "./ids.ts";
 import { findValue, saveValue } from "./kept-values.ts";
 import type { StateDb, StateTables } from "./tables.ts";
 
-/** Stores what was changed, by which key, and the state before it, so that it can be undone. */
+/** Stores each change with its key and the previous state, so that it can be undone. */
 
 type ChangeRow = Selectable<StateTables["changes"]>;
 
-/** Stands for the key of an operator, who has none. Real prints of keys are longer. */
+/** Replaces the key hash for an operator, who has no key. Real key hashes are longer. */
 export const operatorPrint = "operator";
 
-/** One effect of a change. Undo processes them from last to first. */
+/** One effect of a change. Undo processes effects from last to first. */
 export type Effect = {
   readonly kind: string;
-  /** Null if it is unknown, because the end of the call is. */
+  /** Null while the result of the call is unknown. */
   readonly id: string | null;
   /**
-   * The changed fields before the change, or the whole record if it was deleted. Null if the record
-   * did not exist, omitted if this is unknown.
+   * The previous values of the changed fields, or the whole record if it was deleted. Null if the
+   * record did not exist; omitted if unknown.
    */
   readonly before?: JsonObject | null;
-  /** Further changed or deleted fields whose former values are unknown. */
+  /** Further changed or deleted fields whose previous values are unknown. */
   readonly unknown?: readonly string[];
-  /** The changed fields after the change, all fields of a new record, null for a deleted one. */
+  /**
+   * The new values of the changed fields, or all fields of a new record. Null for a deleted record.
+   */
   readonly after: JsonObject | null;
 };
 
@@ -39,12 +41,12 @@ export type ChangeTarget = {
 
 export type Change = ChangeTarget &
   Readonly<Omit<ChangeRow, "number" | "effects" | "size" | "state">> & {
-    /** A change that was sent, or was about to be, stays `begun` until its end is known. */
+    /** `begun` until the result of the request is known. */
     readonly state: "begun" | "done";
     readonly effects: readonly Effect[];
   };
 
-/** Who makes a change: key, client name and project. */
+/** The author of a change: key, client name and project. */
 export type ChangeAuthor = Readonly<Pick<ChangeRow, "realm" | "key_print" | "client">>;
 
 type StartedChange = ChangeAuthor &
@@ -56,7 +58,7 @@ type StartedChange = ChangeAuthor &
     readonly undoes?: string | undefined;
   };
 
-/** The changes to read: a project's, or only those of one of its keys. */
+/** The changes to read: those of a project, or only those of one of its keys. */
 export type Readers = { readonly realm: string; readonly key_print?: string | undefined };
 
 type ChangeFilter = {
@@ -69,7 +71,7 @@ type ChangeFilter = {
 type ChangeList = ChangeFilter & { readonly from: number; readonly limit: number };
 
 export type History = {
-  /** Called before the request is sent. A row that stays "begun" has an unknown result. */
+  /** Stores a change before its request is sent. If it stays "begun", its result is unknown. */
   readonly begin: (begun: StartedChange) => Promise<Change>;
   /** Saves the result. */
   readonly note: (change: ChangeId, ended: Partial<ChangeEnd>) => Promise<void>;
@@ -78,24 +80,28 @@ export type History = {
   readonly find: (readers: Readers, id: string) => Promise<Change | undefined>;
   readonly list: (readers: Readers, listed: ChangeList) => Promise<readonly Change[]>;
   readonly count: (readers: Readers, filter: ChangeFilter) => Promise<number>;
-  /** The newest change that was not undone and is not an undo itself. */
+  /** Finds the newest change that was not undone and is not an undo itself. */
   readonly findLast: (readers: Readers) => Promise<Change | undefined>;
-  /** The newest change of a target within this time. */
+  /** Finds the newest change of a target within this time. */
   readonly findRecent: (
     realm: string,
     target: string,
     within_ms: number,
   ) => Promise<Change | undefined>;
-  /** Whether the project's history is complete since a time. Old changes may have been dropped. */
+  /**
+   * Checks whether the project's history since this time is complete. Old changes may be deleted.
+   */
   readonly isWhole: (realm: string, since: number) => Promise<boolean>;
-  /** Ids and paths of the links that were written since a time, by single calls or jobs. */
+  /**
+   * Lists ids and paths of the links that were written since this time, by single calls or jobs.
+   */
   readonly listWritten: (realm: string, since: number) => Promise<ReadonlySet<string>>;
-  /** Saves that a deleted record was created again with another id. */
+  /** Records the new id of a deleted record that was created again. */
   readonly noteSuccessor: (realm: string, id: string, successor_id: string) => Promise<void>;
   readonly findSuccessor: (realm: string, id: string) => Promise<string>;
 };
 
-/** A change is identified by project and id. */
+/** The project and id, which together identify a change. */
 type ChangeId = Readonly<Pick<ChangeRow, "realm" | "id">>;
 
 export type ChangeEnd = ChangeTarget &
@@ -152,13 +158,13 @@ export function createHistory(sql: Sql<StateTables>, given: ClockAndRandom): His
   };
 }
 
-/** How long changes are kept. */
+/** How long changes are stored. */
 export const historyLasts_ms = 30 * 24 * 60 * 60_000;
 const mostOfKey = 10_000;
 const mostCharactersOfKey = 64 * 1024 * 1024;
-/** Few enough rows that other writers do not wait long. */
+/** Small batches, so that other writers do not wait long. */
 const mostAtOnce = 200;
-/** Adding up sizes takes longer than writing a change, so only every 64th change checks them. */
+/** Adding up sizes takes longer than writing a change, so only every 64th change does this. */
 const checkedEach = 64;
 
 /** Deletes a key's oldest changes beyond its limit, and records the gap. */
@@ -229,7 +235,7 @@ async function noteEnd(db: StateDb, change: ChangeId, ended: Partial<ChangeEnd>)
   if (state === "done") await markUndone(db, change);
 }
 
-/** Inserts a change within the caller's transaction, as a job does for its own change. */
+/** Inserts a change in the caller's transaction. A job does this for its own change. */
 export async function insertChange(
   db: StateDb,
   begun: StartedChange,
@@ -250,16 +256,16 @@ export async function insertChange(
 }
 
 /**
- * The start of a text for an index: PostgreSQL rejects indexed values over 2.7 KB, and a path may
- * be too long to be accepted later.
+ * Shortens a text for an index. PostgreSQL rejects indexed values over 2.7 KB, and the service may
+ * later reject a path as too long.
  */
 function fitIndex(text: string): string {
   return text.slice(0, 500).toWellFormed();
 }
 
 /**
- * Marks the change that this one undoes. If that one was an undo itself, what it had undone is in
- * effect again, and so on.
+ * Marks the change that this one undoes. If that change was an undo itself, the change that it had
+ * undone is no longer marked, and so on.
  */
 async function markUndone(db: StateDb, { realm, id }: ChangeId): Promise<void> {
   const findUndone = async (undoing: string) => {
@@ -273,7 +279,7 @@ async function markUndone(db: StateDb, { realm, id }: ChangeId): Promise<void> {
   }
 }
 
-/** Undefined columns keep their value. */
+/** Updates a change. Undefined columns keep their value. */
 async function setOne(
   db: StateDb,
   { realm, id }: ChangeId,
@@ -313,10 +319,10 @@ async function findSuccessor(db: StateDb, realm: string, id: string, now: number
   return current;
 }
 
-/** More than a record can be deleted and restored while its changes are kept. */
+/** The most times that a record can be deleted and restored while its changes are stored. */
 const mostSuccessors = 1000;
 
 function readChange({ number: _number, size: _size, effects, ...row }: ChangeRow): Change {
-  // Reads back the JSON that `insertChange` and `note` wrote.
+  // We wrote this JSON in `insertChange` and `note`.
   return { ...row, effects: JSON.parse(effects) as readonly Effect[] };
 }

@@ -3,7 +3,7 @@ import type { Random } from "../contract/clock.ts";
 /** Creates ids for plans, jobs, exports and changes. */
 const idBytes = 16;
 
-/** Random, so that ids cannot be guessed. The prefix prevents confusion with other ids. */
+/** Creates a random id that cannot be guessed. The prefix distinguishes it from other ids. */
 export function createPrefixedId(
   kind: "plan" | "job" | "export" | "change",
   random: Random,

@@ -9,35 +9,43 @@ import { readRow, writeActions, type PlanRow } from "./plans.ts";
 import type { StateDb, StateTables } from "./tables.ts";
 
 /**
- * Runs of jobs. Only one process runs a job, as long as it renews its lease. The result of each row
- * is written before and after its request.
+ * Runs jobs. Only one process runs a job, as long as it renews its lease. The status of each row is
+ * written before and after its request.
  */
 
 type LeasedJob = Selectable<StateTables["jobs"]>;
 
-/** A job, and the process that runs it. */
+/** A job and the process that runs it. */
 export type Run = { readonly id: string; readonly runner: string };
 type RunEnd = "done" | "interrupted";
 
 export type JobRuns = {
-  /** False while another process has the lease, and for cancelled and finished jobs. */
+  /**
+   * Takes the lease. Returns false if another process has it, or if the job is cancelled or
+   * finished.
+   */
   readonly take: (run: Run) => Promise<boolean>;
-  /** False if the job was cancelled or another process now has the lease. */
+  /** Renews the lease. Returns false if the job was cancelled or another process has the lease. */
   readonly renew: (run: Run) => Promise<boolean>;
-  /** A job that is not done can be resumed. The message says why it was interrupted. */
+  /**
+   * Ends the run. An unfinished job can be resumed. The message explains why it was interrupted.
+   */
   readonly release: (run: Run, end: RunEnd, message?: string) => Promise<void>;
   /** Prevents further rows, also in other processes. */
   readonly cancel: (id: string) => Promise<void>;
   /** Allows a cancelled job to run again. */
   readonly revive: (id: string) => Promise<void>;
   /**
-   * Called before a row's request is sent: a row that stays "sent" has an unknown result. False if
-   * nothing may be sent, because the job was cancelled or another process runs it.
+   * Marks a row as sent, before its request. If the row stays "sent", its result is unknown.
+   * Returns false if the job was cancelled or another process runs it, so nothing may be sent.
    */
   readonly noteSent: (run: Run, position: number) => Promise<boolean>;
-  /** Writes nothing if another process runs the job, because that one reads the link itself. */
+  /**
+   * Saves a row's result. Writes nothing if another process runs the job, because that one reads
+   * the link itself.
+   */
   readonly noteEnd: (run: Run, position: number, end: RowEnd) => Promise<void>;
-  /** Rows of the job's plan that write, starting at a position or ending before one. */
+  /** Lists rows that write, either from a position on or those before a position. */
   readonly listReceipts: (
     job: { readonly id: string },
     page: ReceiptPage,
@@ -89,7 +97,10 @@ export function createJobRuns(
   };
 }
 
-/** A lease that ends later than a new one was written before a clock was set back. */
+/**
+ * Checks whether a process has the job. A lease that ends later than a new one was written before a
+ * clock was set back.
+ */
 export function isLeased(
   { runner, runs_until }: Pick<LeasedJob, "runner" | "runs_until">,
   now: number,
@@ -105,15 +116,15 @@ async function take(db: StateDb, { id, runner }: Run, now: number): Promise<bool
     .updateTable("jobs")
     .set({ message: null, runner, runs_until: now + lease_ms, updated_at: now })
     .where((row) => row.and({ id, state: "open" }))
-    // Another process may have taken it since it was read.
+    // Another process may have taken the lease since it was read.
     .where("runs_until", "=", lease.runs_until)
     .executeTakeFirst();
   return numUpdatedRows === 1n;
 }
 
 /**
- * Undefined if the runner has lost the job. The lease of a cancelled job is kept until its sent
- * rows have ended.
+ * Renews the lease. Returns undefined if another process has the job. The runner of a cancelled job
+ * renews its lease until the last sent row has a result.
  */
 async function renewLease(
   db: StateDb,
@@ -143,7 +154,7 @@ async function release(db: StateDb, { id, runner }: Run, released: Release): Pro
   if (job !== undefined) await noteEnd(db, job, now);
 }
 
-/** A job is one change in the history. */
+/** Adds a note to the job's change in the history. */
 async function noteInHistory(
   db: StateDb,
   { id, realm }: Pick<LeasedJob, "id" | "realm">,
@@ -154,7 +165,7 @@ async function noteInHistory(
   await change.where("kind", "=", "job").where("target_id", "=", id).execute();
 }
 
-/** Creates the notice for webhooks. The counts are read later, when all sent rows have ended. */
+/** Queues a webhook event. The job's counts are read later, when all sent rows have a result. */
 async function noteEnd(
   db: StateDb,
   { id, realm, state }: Pick<LeasedJob, "id" | "realm" | "state">,
@@ -167,23 +178,23 @@ async function noteEnd(
 type Status = NonNullable<StateTables["plan_rows"]["status"]>;
 
 /**
- * A row of the plan with its result: the existing or new link, and the message of its end. Rows
- * without a status were not sent.
+ * A row of the plan with its result: the existing or new link, and the server's message. A row
+ * without a status was not sent.
  */
 export type Receipt = PlanRow & {
   readonly status: Status | null;
-  /** Fields of the written link that the row does not set. Undo compares them as well. */
+  /** Fields of the written link that the row does not set. Undo compares these as well. */
   readonly made: JsonObject | null;
 };
 
 export type ReceiptPage = {
   readonly offset?: number;
-  /** Rows from this position on. */
+  /** Selects rows from this position on. */
   readonly from?: number;
-  /** Rows before this position, last ones first. */
+  /** Selects rows before this position, last ones first. */
   readonly before?: number;
   readonly limit: number;
-  /** Only rows with an unknown result, or failed ones. */
+  /** Selects only rows with an unknown result, or only failed ones. */
   readonly only?: keyof typeof kinds;
 };
 
@@ -219,7 +230,7 @@ function shareWrites(
 
   async function writeWaiting(run: Run, name: string): Promise<void> {
     let taken: readonly WaitingRow[] | undefined;
-    // Rows that arrive before the transaction starts are included, also if it is repeated.
+    // Rows that arrive before the transaction starts are included, even if it is repeated.
     const take = () => {
       if (taken !== undefined) return taken;
       taken = waiting.get(name) ?? [];
@@ -243,7 +254,7 @@ function shareWrites(
     });
 }
 
-/** Returns whether more rows may be sent. */
+/** Writes results. Returns whether more rows may be sent. */
 async function writeRows(
   db: StateDb,
   run: Run,
@@ -304,7 +315,7 @@ async function listReceipts(
     ...readRow(row),
     status: row.status,
     link_id: row.result_id ?? row.link_id,
-    // The column was written as JSON of this type.
+    // We wrote this column as JSON of this type.
     made: row.made === null ? null : (JSON.parse(row.made) as JsonObject),
     message: row.result,
   }));

@@ -31,22 +31,22 @@ export type JobCounts = {
   readonly left: number;
 };
 
-/** The author of a job, and the tool or command that started it. */
+/** The author of a job, and the tool or command that started the job. */
 export type JobWriter = ChangeAuthor & { readonly tool: string };
 
-/** The name describes the job in the history. */
+/** The author and the job's name in the history. */
 type NamedWriter = JobWriter & { readonly name: string };
 
 export type Jobs = JobRuns & {
-  /** Returns the plan's only job, or creates it and its change in the history. */
+  /** Returns the plan's only job. If there is none, creates it and its change in the history. */
   readonly open: (plan: Plan, writer?: NamedWriter, keyId?: string) => Promise<Job>;
   readonly find: (id: string) => Promise<Job | undefined>;
   readonly findOfPlan: (planId: string) => Promise<Job | undefined>;
   readonly list: (keyPrint: string, from: number, limit: number) => Promise<readonly Job[]>;
   readonly count: (keyPrint: string) => Promise<number>;
-  /** The keys with running or interrupted jobs. */
+  /** Lists the keys with running or interrupted jobs. */
   readonly listUnfinished: () => Promise<readonly string[]>;
-  /** Jobs that were interrupted recently, or whose process may have died. */
+  /** Lists jobs that were interrupted recently, or whose process may have died. */
   readonly listResumable: () => Promise<
     readonly { readonly id: string; readonly key_id: string }[]
   >;
@@ -126,7 +126,7 @@ async function openJob(
   const opened = await db
     .insertInto("jobs")
     .values({ ...own, ...whose, ...begun, created_at: now, updated_at: now })
-    // If two processes open it at the same time, the first one's job stays.
+    // If two processes create it at the same time, the first one's job stays.
     .onConflict((conflict) => conflict.column("plan_id").doNothing())
     .executeTakeFirst();
   if (writer === undefined || opened.numInsertedOrUpdatedRows !== 1n) return;
@@ -150,7 +150,7 @@ async function describeJob(
   const plan = readPlan(await plans.executeTakeFirstOrThrow());
   const { operation, undoes, request, counts: planned } = plan;
   const { sent, done, rejected, ...ended } = await countEnds(db, row.plan_id);
-  // If its process died, the results of the sent rows are unknown.
+  // If the job's process died, the results of the sent rows are unknown.
   const unknown = ended.unknown + (isHeld ? 0 : sent);
   const left = countPlannedWrites(planned) - done - rejected - unknown;
   const counts = { done, rejected, unknown, left };

@@ -7,9 +7,9 @@ import type { JsonObject } from "../contract/json.ts";
 import type { Sql } from "../sql/sql.ts";
 import type { StateDb, StateTables } from "./tables.ts";
 
-/** Stores values that all processes share and that expire, each under a kind and a key. */
+/** Stores values that expire, each under a kind and a key. All processes share them. */
 export type KeptValues = {
-  /** Also drops the owner's oldest values if the kind limits their number. */
+  /** Saves a value. If the kind limits values per owner, deletes the owner's oldest ones. */
   readonly save: <K extends ValueKind>(
     kind: K,
     key: string,
@@ -17,11 +17,14 @@ export type KeptValues = {
     options?: { readonly owner?: string; readonly at?: number },
   ) => Promise<void>;
   readonly find: <K extends ValueKind>(kind: K, key: string) => Promise<Kept<K> | undefined>;
-  /** Finds a value and removes it. Of several callers, in all processes, only one gets it. */
+  /**
+   * Finds and deletes a value. Only one of several concurrent callers gets it, even across
+   * processes.
+   */
   readonly take: <K extends ValueKind>(kind: K, key: string) => Promise<Kept<K> | undefined>;
   /** Extends a value to the lifetime of a new one. An expired value stays expired. */
   readonly renew: (kind: ValueKind, key: string) => Promise<void>;
-  /** The values of an owner, oldest first. */
+  /** Lists the values of an owner, oldest first. */
   readonly list: <K extends ValueKind>(
     kind: K,
     owner?: string,
@@ -43,20 +46,21 @@ type ValueTypes = {
    */
   hidden_form: true;
   overwrite_grant: true;
-  /** What is known about a key's access to a remote server's tools (see `mcp/access`). */
+  /** The known facts about a key's access to a remote server's tools (see `mcp/access`). */
   known_access: JsonObject;
-  /** An event that webhooks have not received yet. */
+  /** A job or approval event that is not in the webhook outbox yet. */
   notice: Notice;
   /** The id of the record that replaces a deleted one. */
   successor: string;
-  /** The time of the newest change that a project's history dropped. */
+  /** The time of the newest change that was deleted from a project's history. */
   history_gap: number;
 };
 type ValueKind = keyof ValueTypes;
 
 /**
- * An event about a job or an approval for webhooks. It is written in their transaction, which may
- * use another file than the webhooks. The delivering process takes it over under the same id.
+ * An event about a job or an approval, for webhooks. The transaction of the job or approval writes
+ * it, perhaps to another file than the webhooks. The delivering process later moves it to the
+ * outbox under the same id.
  */
 export type Notice = {
   /** The project, named as in the history. */
@@ -84,13 +88,13 @@ const lasts_ms: Readonly<Record<ValueKind, number>> = {
   hidden_form: day_ms,
   overwrite_grant: unaskedOverwrites.window_ms,
   known_access: day_ms,
-  // Without webhooks, no process removes them.
+  // Without webhooks, no process deletes these before they expire.
   notice: 7 * day_ms,
   successor: 30 * day_ms,
   history_gap: 30 * day_ms,
 };
 
-/** Limits, so that one key cannot fill the disk. Pages of one export are saved at the same time. */
+/** Limits per owner, so that one key cannot fill the disk. Export pages are saved concurrently. */
 const mostOfOwner: Partial<Record<ValueKind, number>> = {
   preview: 100,
   export_page: 10,
@@ -155,7 +159,7 @@ type SavedValue<K extends ValueKind> = {
   readonly at: number;
 };
 
-/** Saves a value within the caller's transaction. */
+/** Saves a value in the caller's transaction. */
 export async function saveValue<K extends ValueKind>(
   db: StateDb,
   { kind, key, value, owner = "", at }: SavedValue<K>,
@@ -183,7 +187,7 @@ export async function findValue<K extends ValueKind>(
     .where("expires_at", "<=", now + lasts_ms[kind] + mostSkew_ms)
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  // The value was written as JSON of this kind.
+  // We wrote this value as JSON of this kind.
   const value = JSON.parse(row.value) as ValueTypes[K];
   return { value, saved_at: row.expires_at - lasts_ms[kind] };
 }
@@ -212,13 +216,13 @@ async function dropOldest(
   await surplus.where("expires_at", "<=", newest).execute();
 }
 
-/** Each end of a job or approval creates only one notice. */
+/** Queues a webhook event, only once for each end of a job or approval. */
 export async function insertNotice(db: StateDb, notice: Notice, end: string): Promise<void> {
   const key = `evt_${digestNotice([notice.event, notice.subject, end])}`;
   await saveValue(db, { kind: "notice", key, value: notice, at: notice.at });
 }
 
-/** A digest, because an approval's id is the address of its page. */
+/** Hashes an event's key, because an approval's id must stay secret: it opens the approval page. */
 export function digestNotice(words: readonly string[]): string {
   return createHash("sha256").update(JSON.stringify(words)).digest("base64url").slice(0, 27);
 }

@@ -15,14 +15,14 @@ export type PlanAction = "create" | "update" | "unchanged" | "delete" | "conflic
 /** The actions that write. Rows with other actions are only reported. */
 export const writeActions = ["create", "update", "delete"] as const;
 
-/** How many links a plan would write. */
+/** Counts the links that a plan would write. */
 export function countPlannedWrites(counts: Plan["counts"]): number {
   return writeActions.reduce((sum, action) => sum + counts[action], 0);
 }
 
 /**
- * Whether errors prevent the plan from being applied. Faulty rows may be skipped if the request
- * says so, but an error of the whole source may not.
+ * Checks whether errors prevent the plan from being applied. A request can allow invalid rows to be
+ * skipped, but not an error of the whole source.
  */
 export function isFaulty({
   counts,
@@ -43,7 +43,7 @@ export type PlanRow = {
   readonly path: string | null;
   /** The fields to send. */
   readonly fields: JsonObject | null;
-  /** The link as it was read. */
+  /** The link at the time of planning. */
   readonly before: JsonObject | null;
   /** Why the row cannot be applied. */
   readonly message: string | null;
@@ -51,12 +51,12 @@ export type PlanRow = {
 
 export type Plan = {
   readonly id: string;
-  /** The key that made it. Other keys cannot see it. */
+  /** A hash of the key that created the plan. Other keys cannot see the plan. */
   readonly key_print: string;
   /** The server that the plan is for. */
   readonly origin: string;
   readonly operation: PlanOperation;
-  /** The job that it would undo. */
+  /** The job that this plan would undo. */
   readonly undoes: string | null;
   readonly counts: Readonly<Record<PlanAction, number>>;
   readonly problems: readonly PlanProblem[];
@@ -65,20 +65,20 @@ export type Plan = {
   readonly request: PlanRequest;
 };
 
-/** The request, as far as the rows do not show it. */
+/** The parts of the request that its rows do not show. */
 export type PlanRequest = {
   /** The words around the number of links: "set url on", "17 links". */
   readonly words?: { readonly before: string; readonly after?: string };
   readonly rules?: readonly PlanRule[];
-  /** Whether faulty rows are skipped. */
+  /** Whether invalid rows are skipped. */
   readonly skips_invalid?: true;
-  /** The progress of the undone job when the plan was made. Later rows are not undone. */
+  /** The progress of the undone job when the plan was created. Later rows are not undone. */
   readonly undone?: { readonly done: number; readonly left: number };
-  /** Facts about the source. They are known once its last row was read. */
+  /** Facts about the source, known once its last row was read. */
   readonly source?: PlanSource;
 };
 
-/** The service that exported the rows, and the parts that were not used. */
+/** The service that exported the rows, and the fields that were not used. */
 type PlanSource = {
   readonly format: string | undefined;
   readonly unmapped: readonly {
@@ -89,7 +89,7 @@ type PlanSource = {
   readonly warnings: readonly string[];
 };
 
-/** A change to a field of every link that depends on the field's value. */
+/** A change to a field of every link that depends on the field's current value. */
 export type PlanRule = {
   readonly field: string;
   readonly kind: "host" | "text" | "query" | "prefix";
@@ -101,7 +101,7 @@ export type PlanRule = {
 export type PlanProblem = {
   /** Omitted for problems of the whole source, and for links that filters select. */
   readonly row?: number;
-  /** The link's path or id, if no row of the source names it. */
+  /** The link's path or id, if no row of the source names the link. */
   readonly link?: string;
   readonly field?: string;
   readonly message: string;
@@ -113,7 +113,7 @@ type NewPlan = Pick<Plan, "key_print" | "origin" | "operation" | "undoes" | "pro
   Partial<Pick<Plan, "request">>;
 
 export type Plans = {
-  /** Saves a plan with its rows. It is a draft until the last row is saved. */
+  /** Saves a plan with its rows. Until the last row is saved, the plan is a draft. */
   readonly save: (plan: NewPlan, rows: AsyncIterable<PlanRow>) => Promise<Plan>;
   readonly find: (id: string) => Promise<Plan | undefined>;
   readonly listRows: (id: string, page: RowPage) => Promise<readonly PlanRow[]>;
@@ -121,7 +121,7 @@ export type Plans = {
 
 export type RowPage = {
   readonly actions?: readonly PlanAction[];
-  /** Rows from this position on. */
+  /** Selects rows from this position on. */
   readonly from?: number;
   /** How many of these rows to skip. */
   readonly offset?: number;
@@ -132,15 +132,15 @@ type WriteState = Sql<StateTables>["write"];
 
 /** How long a person may think about a plan. */
 const lasts_ms = 60 * 60_000;
-/** Longer than the slowest server takes to be read. Drafts are left only by killed processes. */
+/** Longer than reading from the slowest server takes. Only killed processes leave drafts behind. */
 const draftLasts_ms = 24 * lasts_ms;
 /** How long a job can be resumed or undone. */
 const jobsLast_ms = 30 * 24 * 60 * 60_000;
-/** Plans of one key that were not applied. Limits what a key can store. */
+/** The most unapplied plans of one key, to limit what a key can store. */
 const mostIdle = 20;
 /** Replaces a plan's counts until they are known. */
 const draft = "";
-/** Few enough rows that other writers do not wait long. */
+/** Small batches, so that other writers do not wait long. */
 const batchRows = 500;
 
 export function createPlans(sql: Sql<StateTables>, { clock, random }: ClockAndRandom): Plans {
@@ -189,7 +189,7 @@ export function createPlans(sql: Sql<StateTables>, { clock, random }: ClockAndRa
   };
 }
 
-/** Returns the number of rows of each action. */
+/** Inserts rows. Returns the number of rows by action. */
 async function insertRows(
   write: WriteState,
   plan_id: string,
@@ -203,7 +203,7 @@ async function insertRows(
     if (batch.length < batchRows) continue;
     await insertBatch(write, plan_id, batch);
     batch = [];
-    // Rows in memory arrive at once, and other work needs the event loop as well.
+    // Rows in memory arrive at once, but other work needs the event loop as well.
     await nextTurn();
   }
   await insertBatch(write, plan_id, batch);
@@ -225,7 +225,7 @@ async function insertBatch(
   await write((db) => db.insertInto("plan_rows").values(values).execute());
 }
 
-/** A draft has no counts yet. */
+/** A plan whose counts may not be known yet. */
 type PlanDraft = Omit<Plan, "counts"> & Partial<Pick<Plan, "counts">>;
 
 async function savePlan(
@@ -242,7 +242,7 @@ async function savePlan(
   await insert.onConflict((conflict) => conflict.column("id").doUpdateSet(row)).execute();
 }
 
-/** Deletes expired plans, and jobs that are too old to be undone, before a new plan is saved. */
+/** Before a new plan is saved, deletes expired plans, and jobs that are too old to be undone. */
 async function dropOld(
   { db, write }: Sql<StateTables>,
   key_print: string,
@@ -277,7 +277,7 @@ async function dropPlan(write: WriteState, id: string): Promise<void> {
 
 export function readPlan(stored: StateTables["plans"]): Plan {
   const { counts, problems, operation, request, ...rest } = stored;
-  // Reads back the JSON that was written when the plan was saved.
+  // We wrote this JSON when the plan was saved.
   return {
     ...rest,
     request: JSON.parse(request) as PlanRequest,

@@ -14,7 +14,7 @@ import type { StateTables } from "./tables.ts";
 
 export { isFull, isInDoubt, readOutage } from "../sql/faults.ts";
 
-/** What Waypost remembers between calls, with its own server or a remote one. */
+/** The data that Waypost stores between calls, for its own server or a remote one. */
 export type State = {
   readonly approvals: Approvals;
   readonly counters: Counters;
@@ -26,7 +26,7 @@ export type State = {
   readonly readSecret: (name: string) => Promise<Uint8Array>;
   /** Deletes expired rows. */
   readonly removeEnded: () => Promise<void>;
-  /** Whether the tables are those of this version. Throws if they cannot be read. */
+  /** Checks whether the database has this version's tables. Throws if it cannot be read. */
   readonly isCurrent: () => Promise<boolean>;
   readonly countWrites: Sql<StateTables>["countWrites"];
   readonly close: () => Promise<void>;
@@ -47,7 +47,7 @@ export async function openStateFile(
   return openState(sql, given, isLook);
 }
 
-/** Brings the tables up to date without opening the state. */
+/** Updates the tables to this version without opening the state. */
 export function migrateState(sql: Sql<StateTables>, isLook = false): Promise<void> {
   return migrate(sql, stateMigrations, isLook);
 }
@@ -85,7 +85,7 @@ export async function openState(
   };
 }
 
-/** Few enough rows that other writers do not wait long. */
+/** Small batches, so that other writers do not wait long. */
 const mostAtOnce = 200;
 
 async function deleteOld(
@@ -113,7 +113,7 @@ async function readSecret(
   const known = await secrets.executeTakeFirst();
   if (known !== undefined) return Buffer.from(known.value, "base64url");
   const value = Buffer.from(random.bytes(secretBytes)).toString("base64url");
-  // If two processes create it at the same time, the first one's secret stays.
+  // If two processes create the secret at the same time, the first one's stays.
   await write(async (inner) => {
     const insert = inner.insertInto("secrets").values({ name, value });
     await insert.onConflict((conflict) => conflict.column("name").doNothing()).execute();

@@ -2,33 +2,31 @@ import type { Generated, Kysely } from "kysely";
 
 export type StateDb = Kysely<StateTables>;
 
-/** The tables of the state. */
+/** Defines the columns of the state's tables for Kysely. */
 export type StateTables = {
   secrets: { name: string; value: string };
   approvals: {
     id: string;
-    /** The digest of the request: key, tool, arguments, target and its state. */
+    /** The hash of the request: key, tool, arguments, target and the target's state. */
     digest: string;
-    /** The key that asked; empty for an approval by token. */
+    /** A hash of the requesting key; empty for an approval by token. */
     key_print: string;
-    /** The hash of the PIN that its page requires; null for none. */
+    /** The hash of the PIN that the approval page requires; null for none. */
     pin: string | null;
     channel: "page" | "sealed";
-    /**
-     * `used` after the request was carried out, `told` once the assistant knows of the rejection.
-     */
+    /** `used` once the request was carried out, `told` once the assistant got the rejection. */
     status: "waiting" | "approved" | "used" | "declined" | "told";
-    /** What a person is shown, as JSON. */
+    /** The preview shown to a person, as JSON. */
     preview: string;
     created_at: number;
     expires_at: number;
   };
-  /** A row for each use that counts toward a limit (see `counters.ts`). */
+  /** One row for each use that counts toward a limit (see `counters.ts`). */
   uses: {
     id: Generated<number>;
     kind: string;
     subject: string;
-    /** When the use happened, or may happen at the earliest. */
+    /** The time of the use, or the earliest time allowed for a waiting one. */
     at: number;
   };
   /** Expiring values as JSON (see `kept-values.ts`). */
@@ -57,7 +55,7 @@ export type StateTables = {
     fields: string | null;
     before: string | null;
     message: string | null;
-    /** The result when the plan was applied; null if it was not sent. */
+    /** The row's status after the plan was applied; null if the row was not sent. */
     status: "sent" | "done" | "rejected" | "unknown" | null;
     /** The existing or new link, and the server's message. */
     result_id: string | null;
@@ -66,7 +64,7 @@ export type StateTables = {
     made: string | null;
   };
   jobs: {
-    /** Numbers jobs by their order of opening. */
+    /** Numbers jobs in the order of their creation. */
     number: Generated<number>;
     id: string;
     plan_id: string;
@@ -74,13 +72,15 @@ export type StateTables = {
     state: "open" | "done" | "cancelled";
     /** Why the last run ended early. */
     message: string | null;
-    /** The process that runs the job until `runs_until`. After that, any process may resume it. */
+    /**
+     * The process that runs the job until `runs_until`. Afterwards, any process may resume the job.
+     */
     runner: string | null;
     runs_until: number;
     created_at: number;
     updated_at: number;
     /**
-     * The key's id in the service, empty for a remote server's key. Null if a restart must not
+     * The key's id in the service; empty for a remote server's key. Null if a restart must not
      * resume the job.
      */
     key_id: string | null;
@@ -88,11 +88,11 @@ export type StateTables = {
     realm: string | null;
   };
   changes: {
-    /** Numbers changes by their order of starting, independent of clocks. */
+    /** Numbers changes in the order of their start, independent of clocks. */
     number: Generated<number>;
     id: string;
     at: number;
-    /** The project. For a remote server that names none, the server's address. */
+    /** The project, or the server's URL if a remote server names no project. */
     realm: string;
     key_print: string;
     /** The name that the client reports. */
@@ -105,7 +105,7 @@ export type StateTables = {
     state: "begun" | "done";
     /** JSON. */
     effects: string;
-    /** What cannot be undone. */
+    /** The effects that cannot be undone. */
     note: string | null;
     undoes: string | null;
     undone_by: string | null;
