@@ -5,7 +5,7 @@ import { notBegun, outcomeUnknown, overloaded } from "../contract/problem.ts";
 import type { Report } from "../contract/watch.ts";
 import { respondWithProblem, toProblem } from "./respond.ts";
 
-/** Limits how long a caller waits for an answer, and turns every error into a reply. */
+/** Limits how long a caller waits for a response, and converts every error to a response. */
 type DeadlineOptions = {
   readonly clock: Pick<Clock, "monotonic">;
   readonly setAlarm: SetAlarm;
@@ -21,7 +21,7 @@ const deadline_ms = 10_000;
  */
 const endOfWrite_ms = 4_000;
 
-/** Always answers in time. Errors become replies. */
+/** Answers a request within the deadline. Errors become responses. */
 export async function answerInTime(
   { clock, setAlarm, report }: DeadlineOptions,
   { request, isRead }: { readonly request: CarriedRequest; readonly isRead: boolean },
@@ -31,7 +31,7 @@ export async function answerInTime(
   let endWait: (() => void) | undefined;
   const late = new Promise<never>((_, reject) => {
     endWait = setAlarm(deadline_ms, () => {
-      // Nothing more may start, but a write that has started may still be kept.
+      // Nothing more may start, but a write that has started may still be stored.
       leave();
       if (!isWritten()) reject(overloaded());
       else endWait = setAlarm(endOfWrite_ms, () => reject(outcomeUnknown()));
@@ -50,7 +50,10 @@ export async function answerInTime(
   }
 }
 
-/** Not an AbortController, which costs more than everything else around a request. */
+/**
+ * Creates the signal of a waiting caller. An AbortController would cost more than the rest of the
+ * request.
+ */
 function createWaiter(
   { onLeave, hasLeft }: CarriedRequest,
   { monotonic }: DeadlineOptions["clock"],

@@ -10,19 +10,19 @@ import {
 import type { Scope } from "../contract/scopes-and-roles.ts";
 import { androidAppStore, iosAppStore, type AppStore } from "../store/apps.ts";
 
-/** What the service needs to write one kind of app, iOS or Android, and to put it on links. */
+/** The functions and texts that differ between iOS and Android apps. */
 export type AppKindRules<App, Fields, Values, Identifier extends string> = {
   readonly name: string;
   /** The field that identifies an app in its project: bundle ID or package name. */
   readonly identifier: Identifier;
   readonly notFound: string;
-  /** The scope to register such an app, also as part of a link. */
+  /** The scope for registering such an app, also as part of a link. */
   readonly createScope: Scope;
-  /** The scope to read one. */
+  /** The scope for reading such an app. */
   readonly showScope: Scope;
   readonly apps: AppStore<App, Values>;
   readonly check: (fields: Fields) => CheckedValues<Values>;
-  /** A warning about values that the API accepts but with which the app will not open. */
+  /** Returns a warning about values that the API accepts but with which the app will not open. */
   readonly findWarning: (fields: Fields) => string | undefined;
 };
 

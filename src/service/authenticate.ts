@@ -20,21 +20,24 @@ import { createToken, hashToken } from "./ids.ts";
 /** An API key or a client key, with its project. */
 export type Holder = KeyHolder | ClientHolder;
 
-/** Caches recently used keys, and finds others in the database. */
+/** Caches recently used keys. Other keys are read from the database. */
 export type KeyCache = {
   readonly find: (token: string) => Awaitable<Holder | undefined>;
   /**
-   * Returns a token that works like the key while this process lives, and only in it. A resumed job
-   * uses it, because the key's own token is not stored.
+   * Returns a temporary token for the key. A resumed job uses this token, because the key's own
+   * token is not stored. The token is valid only in this process, until the process ends.
    */
   readonly lendToken: (keyId: string, random: Random) => string;
 };
 
-/** Cached by token, because hashing a token costs as much as all other checks of a request. */
+/**
+ * The most cached tokens. The cache avoids hashing, which takes as long as all other checks of a
+ * request.
+ */
 const mostTokens = 1000;
 
 export function createKeyCache(store: Store, clock: Pick<Clock, "monotonic">): KeyCache {
-  /** The ids of keys by their lent tokens. */
+  /** The ids of keys by their temporary tokens. */
   const lent = new Map<string, string>();
   const read = (token: string): Awaitable<Holder | undefined> => {
     const keyId = lent.get(token);
@@ -62,7 +65,7 @@ export const keyParameter = "api_key";
 
 type KeyedRequest = Pick<ApiRequest, "headers">;
 
-/** Finds the key of a request, or returns null if the endpoint needs none. */
+/** Finds the key of a request. Returns null if the endpoint needs no key. */
 export function authenticate(
   request: KeyedRequest,
   query: URLSearchParams,
@@ -88,7 +91,7 @@ function refuseKind(token: string, isOfApp: boolean): string {
   return isClientToken(token) ? messages.client_key_here : messages.key_invalid;
 }
 
-/** Endpoints without a key ignore other keys, but reject client keys. */
+/** Rejects a client key at an endpoint without a key. Such endpoints ignore other keys. */
 function refuseClientKey({ headers }: KeyedRequest, query: URLSearchParams): null {
   const token = readShownKey(headers["authorization"] ?? "") ?? "";
   const shown = [token, ...query.getAll(keyParameter)];
@@ -106,7 +109,7 @@ const ofClientKeys: HowToSend = {
   malformed: messages.client_key_malformed,
 };
 
-/** A key may be sent twice; two different keys are rejected. */
+/** Reads the token. The same key may be sent twice, but two different keys are rejected. */
 function readToken({ headers }: KeyedRequest, query: URLSearchParams, how: HowToSend): string {
   const { authorization: header = "" } = headers;
   const parameters = query.getAll(keyParameter);

@@ -16,40 +16,40 @@ import type { Store } from "../store/store.ts";
 import { digestOf } from "../text/digest.ts";
 
 /**
- * Counts requests against rate limits, per key and per client address. A window starts with its
+ * Counts requests against rate limits, per key and per client IP address. A window starts with its
  * first request.
  *
- * All processes of a database share each limit without a write per request. A process counts by
- * itself, reports to the others after every step of requests, and then reads their reports. So a
- * limit can be exceeded only by unreported requests: two steps for each additional process. Refused
- * requests do not count, so a caller within the limit is never refused.
+ * All processes of a database share each limit without a write per request. Each process counts its
+ * own requests, reports them after a fixed number, and then reads the reports of the others. So
+ * only unreported requests can exceed a limit. Rejected requests do not count, so a caller within
+ * the limit is never rejected.
  */
 export type Budgets = {
-  /** Counts a request, or throws if the key's window is full. */
+  /** Counts a request. Throws if the key has reached the limit. */
   readonly spend: (keyId: string, budget: BudgetName) => Awaitable<void>;
-  /** Throws if `spend` would, but counts nothing. */
+  /** Throws if `spend` would throw, but counts nothing. */
   readonly requireLeft: (keyId: string, budget: BudgetName) => void;
-  /** Counts a request without a secret key, by its address. */
+  /** Counts a request without a secret key, by its client IP address. */
   readonly spendByAddress: (address: string, budget: AddressBudgetName) => Awaitable<void>;
-  /** Takes back one counted request. Other processes see that with the next report. */
+  /** Refunds one request. Other processes learn of the refund with the next report. */
   readonly giveBack: (address: string, budget: AddressBudgetName) => void;
 };
 
-/** What one process has counted against a limit since the window's first request. */
+/** The requests that one process has counted against a limit since the window's first request. */
 type BudgetWindow = {
-  /** Identifies the key or address, and the limit. */
+  /** Identifies the key or IP address, and the limit. */
   readonly name: string;
   /** By the monotonic clock. */
   readonly ends: number;
   readonly window_ms: number;
   /**
-   * Never falls, because requests wait until `reported` reaches it. So it includes requests that
-   * were taken back.
+   * The number of counted requests, including refunded ones. It never decreases, because requests
+   * wait until `reported` reaches it.
    */
   counted: number;
-  /** How many counted requests were taken back. */
+  /** The number of refunded requests. */
   returned: number;
-  /** How many counted requests the other processes can see. */
+  /** The number of counted requests that other processes can see. */
   reported: number;
   others: readonly OtherWindow[];
   reporting: Promise<boolean> | undefined;
@@ -57,13 +57,14 @@ type BudgetWindow = {
 
 type OtherWindow = { readonly ends: number; readonly spent: number };
 
-/** Reports a window to the other processes and reads their reports; false if that failed. */
+/** Reports a window to other processes and reads their reports. Returns false if that failed. */
 export type ReportWindow = (window: BudgetWindow) => Promise<boolean>;
 
 type Budget = AddressBudget & { readonly step: number; readonly most: number };
 
 /**
- * Beyond this number, the oldest address is forgotten, so that strangers cannot fill the memory.
+ * The most windows of IP addresses. Beyond this number, the oldest is deleted, so that attackers
+ * cannot fill the memory.
  */
 const mostAddresses = 10_000;
 
@@ -86,8 +87,8 @@ export function createBudgets(clock: Pick<Clock, "monotonic">, report?: ReportWi
   }
 
   /**
-   * A report contains only the requests that were counted when it started, so this may wait for
-   * several.
+   * Waits until the count is reported. Each report contains only requests that were counted before
+   * it started, so this may wait for several reports.
    */
   async function waitForReport(
     window: BudgetWindow,
@@ -126,9 +127,9 @@ export function createBudgets(clock: Pick<Clock, "monotonic">, report?: ReportWi
   };
 }
 
-/** The windows of each limit. */
+/** Stores the windows of each limit. */
 function createWindows(monotonic: () => number) {
-  /** All windows of one limit are equally long, so each map is in the order of their ends. */
+  /** All windows of one limit have the same length, so each map is sorted by their ends. */
   const byBudget = new Map<string, Map<string, BudgetWindow>>();
 
   return {
@@ -155,7 +156,7 @@ function createWindows(monotonic: () => number) {
   };
 }
 
-/** A digest, so that client addresses are never stored. */
+/** Returns the window's name. It contains a hash, so that IP addresses are never stored. */
 function nameAddress(address: string, budget: AddressBudgetName): string {
   return `address ${digestOf(`${budget} ${findAddressGroup(address)}`)}`;
 }
@@ -182,7 +183,7 @@ const longest_ms = Math.max(
   ...[...Object.values(keyBudgets), ...Object.values(addressBudgets)].map((one) => one.window_ms),
 );
 const dropEvery_ms = 60_000;
-/** After a failed write, requests do not try again for this long. */
+/** After a failed write, no report is attempted for this long. */
 const pause_ms = 1000;
 
 export function createWindowReport(store: Pick<Store, "db" | "write">, clock: Clock): ReportWindow {
@@ -194,7 +195,7 @@ export function createWindowReport(store: Pick<Store, "db" | "write">, clock: Cl
   let droppedAt = -Infinity;
   let refusedAt = -Infinity;
 
-  /** One write and one read serve all windows that are waiting. */
+  /** Reports all waiting windows with one write and one read. */
   async function takeTurn(before: Promise<boolean>): Promise<boolean> {
     await before;
     next = undefined;
@@ -236,7 +237,7 @@ export function createWindowReport(store: Pick<Store, "db" | "write">, clock: Cl
     }
   }
 
-  /** All calls until the next turn share it. */
+  /** Adds a window to the next report. All windows added before that report share it. */
   function wait(window: BudgetWindow): Promise<boolean> {
     waiting.set(window.name, window);
     if (next === undefined) {
@@ -255,7 +256,7 @@ export function createWindowReport(store: Pick<Store, "db" | "write">, clock: Cl
   };
 }
 
-/** A row beyond this time was written before a clock was set back. */
+/** Returns the latest valid end. Rows beyond it were written before a clock was set back. */
 function findLatestEnd(now: number, window_ms: number): number {
   return now + window_ms + mostSkew_ms;
 }

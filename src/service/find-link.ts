@@ -11,9 +11,9 @@ import { findOldestSubdomain, findProjectNamed, type StoredProject } from "../st
 import type { Db, Tenant } from "../store/tables.ts";
 import { readTenant, type Services, type WriteCall } from "./handler.ts";
 
-/** Finds links by path or address, and waits for clicks that are still in memory. */
+/** Finds links by path or URL, and waits for clicks that are still in memory. */
 
-/** The link at a path from a caller, or undefined if the path is invalid. */
+/** Finds the link at a path from a caller. Returns undefined for an invalid path. */
 export async function findLinkAtPath(
   tenant: Tenant,
   path: string | undefined,
@@ -21,7 +21,7 @@ export async function findLinkAtPath(
   return isPath(path) ? findLinkAt(tenant, path) : undefined;
 }
 
-/** What a visitor of that path would get. */
+/** Finds the link that a visitor of this path would open. */
 export async function findVisitedAtPath(
   tenant: Tenant,
   path: string | undefined,
@@ -33,21 +33,21 @@ function isPath(path: string | undefined): path is string {
   return path !== undefined && findPathFault(path) === undefined;
 }
 
-/** An address as it was written, and its host and path as a browser reads them. */
+/** A URL as it was sent, with its host and path as a browser parses them. */
 export type Address = Pick<URL, "hostname" | "pathname"> & { readonly text: string };
 
-/** The link that an address names. */
+/** The link that a URL belongs to. */
 type AddressedLink = {
   readonly link: Link;
-  /** The query of the address, and the query that its short path stands for. */
+  /** The query of the URL, and the query that its short path adds. */
   readonly query: string;
-  /** The form of the address: the link's own, a short one, or the one in its QR code. */
+  /** The form of the URL: the link's own, a short one, or the one in its QR code. */
   readonly source: "address" | "short" | "qr";
 };
 
 /**
- * The project's link whose address opened an app. The address is a web address, or the same path
- * with the custom scheme of one of the project's apps.
+ * Finds the project's link for a URL that opened an app. The URL can have a link host, or the
+ * custom scheme of one of the project's apps.
  */
 export async function findAddressedLink(
   services: Services,
@@ -74,7 +74,7 @@ export async function findAddressedLink(
   return { link, query: joinQueries(visited.query, readQuery(text)), source };
 }
 
-/** The project with this link host: its verified custom domain or its subdomain. */
+/** Finds the project with this link host: its verified custom domain or its subdomain. */
 export async function findHostedProject(
   db: Db,
   { readLinkOrigin, secondOrigin }: Services,
@@ -92,7 +92,9 @@ export async function findHostedProject(
   return undefined;
 }
 
-/** Before a reply that contains the clicks of a link, or of every link of the project. */
+/**
+ * Waits for clicks before a response that contains those of a link, or of all links of the project.
+ */
 export function waitForClicks(
   { services, caller }: Omit<WriteCall, "signal">,
   linkId?: string,
@@ -100,7 +102,7 @@ export function waitForClicks(
   return services.waitForClicks?.(caller.project.id, linkId);
 }
 
-/** Before a reply that contains the clicks of a link that the call names by address. */
+/** Waits for clicks before a response that contains those of the link with this path. */
 export async function waitForClicksAt(
   call: Omit<WriteCall, "signal">,
   address: string | undefined,
@@ -110,7 +112,7 @@ export async function waitForClicksAt(
   if (visited !== undefined) await waitForClicks(call, visited.link.id);
 }
 
-/** Reads the link again if some of its clicks were not written yet. */
+/** Reads the link again if some of its clicks were not stored yet. */
 export async function readWithClicks(
   { store, waitForClicks: wait }: Services,
   projectId: string,

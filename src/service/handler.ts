@@ -13,18 +13,21 @@ import type { Budgets } from "./budgets.ts";
 import type { Precondition } from "./precondition.ts";
 import type { WaitInQueue } from "./template-queue.ts";
 
-/** What every handler works with. A handler answers the calls of one endpoint. */
+/** The dependencies of every handler. A handler answers the calls of one endpoint. */
 export type Services = {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
-  /** The current link origin, with `{subdomain}`. Its port may change while the process runs. */
+  /**
+   * Returns the current link origin, with `{subdomain}`. Its port may change while the process
+   * runs.
+   */
   readonly readLinkOrigin: () => string;
   /** A second origin of the same links, only for the Open button of their preview pages. */
   readonly secondOrigin?: string | undefined;
   /**
-   * Waits until the clicks of a link, or of all links of a project, are in the database. The link
-   * host counts them in memory first. Undefined in a process without a link host.
+   * Waits until the clicks of a link, or of all links of a project, are stored. The link host first
+   * counts clicks in memory. Undefined in a process without a link host.
    */
   readonly waitForClicks?: (projectId: string, linkId?: string) => Awaitable<void>;
   /** Counts the opens and installs that apps report. Undefined in a process without a link host. */
@@ -45,22 +48,22 @@ type CallerOf<Auth> = Auth extends "project"
     ? ClientHolder
     : null;
 
-/** The parts of a call that every endpoint has. */
+/** The parts of a call that all endpoints have. */
 type CommonCall = {
   readonly services: Services;
-  /** The client's address. Undefined if an untrusted proxy hides it. */
+  /** The client's IP address. Undefined if an untrusted proxy hides it. */
   readonly address: string | undefined;
-  /** Counts the call against a further rate limit of the client's address. */
+  /** Counts the call against another rate limit of the client's IP address. */
   readonly spend: (budget: AddressBudgetName) => Awaitable<void>;
   /** The `User-Agent` header, or an empty text. */
   readonly agent: string;
   readonly precondition: Precondition;
-  /** Other writes go first. */
+  /** Whether other writes go first. */
   readonly isPatient: boolean;
   readonly via: Via | undefined;
-  /** Adds a text to the `Warning` header of a successful reply. */
+  /** Adds a text to the `Warning` header of a successful response. */
   readonly warn: (text: string) => void;
-  /** Aborted once the caller got a 503: nothing more may start. */
+  /** Aborted once the caller got a 503. Nothing more may start. */
   readonly signal: Waiter;
 };
 
@@ -79,20 +82,20 @@ type HandlerCall<E extends Endpoint> = CommonCall & {
 
 type HandlerReply<E extends Endpoint> = {
   readonly body: Output<E>;
-  /** If it differs from the endpoint's usual status. */
+  /** Set if the status differs from the endpoint's usual one. */
   readonly status?: number;
-  /** If the reply is a page. */
+  /** Set if the response is a page. */
   readonly headers?: Readonly<Record<string, string>>;
 };
 
 type Handler<E extends Endpoint> = (call: HandlerCall<E>) => Awaitable<HandlerReply<E>>;
 
-/** A handler in the loop over the contract, where TypeScript cannot follow its types. */
+/** A handler without its types, which TypeScript cannot follow in the loop over the contract. */
 export type UntypedHandler = (
   call: CommonCall & Readonly<Record<"caller" | "params" | "list" | "query" | "body", unknown>>,
 ) => Awaitable<Omit<HandlerReply<Endpoint>, "body"> & { readonly body: unknown }>;
 
-/** A handler for every endpoint of a group. A missing one does not compile. */
+/** A handler for every endpoint of a group. If one is missing, the code does not compile. */
 export type GroupHandlers<Group extends Record<string, Endpoint>> = {
   readonly [Name in keyof Group]: Handler<Group[Name]>;
 };
@@ -101,7 +104,7 @@ export type Handlers = {
   readonly [Name in keyof Served]: GroupHandlers<Served[Name]>;
 };
 
-/** The parts of a call that writing in a project needs. */
+/** The parts of a call that a write to a project needs. */
 export type WriteCall = Pick<
   CommonCall,
   "services" | "precondition" | "isPatient" | "via" | "warn"

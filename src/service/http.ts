@@ -11,19 +11,19 @@ import { readRequestId, requestIdHeader } from "../text/request-id.ts";
 import { bodyTooLarge } from "./read-body.ts";
 import { writeBody } from "./respond.ts";
 
-/** Answers an HTTP request to the API. The address is the client's, if known. */
+/** Answers an HTTP request to the API. The IP address is the client's, if known. */
 export type AnswerHttp = (
   incoming: IncomingMessage,
   response: ServerResponse,
   address: string | undefined,
 ) => void;
 
-/** How long a body may keep arriving after the reply. */
+/** How long the rest of a request body is read after the response. */
 const restOfBody_ms = 500;
 
 /**
- * Passes API messages over Node's own HTTP server. Building a web `Request` would cost as much as
- * the answer itself.
+ * Answers API requests over Node's own HTTP server. Creating a web `Request` would take as long as
+ * the rest of the call.
  */
 export function answerOverHttp(answer: AnswerApi, clock: Pick<Clock, "monotonic">): AnswerHttp {
   const readKeyless = createKeylessReader(clock.monotonic);
@@ -61,10 +61,10 @@ export function answerOverHttp(answer: AnswerApi, clock: Pick<Clock, "monotonic"
   };
 }
 
-/** The whole address with dot segments resolved, or undefined if it is invalid. */
+/** Returns the complete URL with dot segments resolved. Returns undefined for an invalid URL. */
 function readAddress({ url = "", headers: { host = "" } }: IncomingMessage): string | undefined {
   if (!/^[\w.:[\]-]+$/.test(host) || /^[^?]*\\/.test(url)) return undefined;
-  // Most addresses need no parsing, which takes as long as checking a key.
+  // Most URLs need no parsing, which would take as long as checking a key.
   if (plainTarget.test(url) && !dots.test(url)) return `http://${host}${url}`;
   return readUrl(url.startsWith("/") ? `http://${host}${url}` : url)?.href;
 }
@@ -72,7 +72,7 @@ function readAddress({ url = "", headers: { host = "" } }: IncomingMessage): str
 const plainTarget = /^\/[!#$%&(-;=?-[\]_a-z~]*$/;
 const dots = /\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
 
-/** Joins repeated headers as `Headers` does, so that two different keys are both seen. */
+/** Joins repeated headers as `Headers` does, so that two different keys are both visible. */
 function joinHeaders(raw: readonly string[]): Readonly<Record<string, string>> {
   const joined: Record<string, string> = {};
   for (let at = 0; at < raw.length; at += 2) {
@@ -106,7 +106,7 @@ export async function readText(
 function sendReply(response: ServerResponse, reply: ApiReply, requestId: string): void {
   const { status, headers } = reply;
   const text = writeBody(reply);
-  // A flat list of names and values, because copying the headers for one more costs too much.
+  // A flat list of names and values, because copying the headers to add one would be slow.
   const sent = [requestIdHeader, requestId];
   for (const name in headers) sent.push(name, headers[name] ?? "");
   if (text !== null) sent.push("content-length", String(Buffer.byteLength(text)));
@@ -114,8 +114,8 @@ function sendReply(response: ServerResponse, reply: ApiReply, requestId: string)
 }
 
 /**
- * Discards the rest of a body, because some clients read no reply before they have sent it all.
- * Node would wait for it as long as for a whole request.
+ * Discards the rest of a request body, because some clients read no response before they have sent
+ * it all. Node would wait for the rest as long as for a whole request.
  */
 function endBodyAfter(response: ServerResponse, incoming: IncomingMessage): void {
   if (incoming.complete) return;

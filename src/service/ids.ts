@@ -7,7 +7,7 @@ import { clientPrefix } from "../text/client-token.ts";
 /** Without 0, O, 1, l, I and o, because a person may have to type a code. */
 const letters = "23456789abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ";
 
-/** A UUID of version 7. It starts with the time, so later ids sort later. */
+/** Creates a UUID of version 7. It starts with the time, so later ids sort later. */
 export function createId(clock: Pick<Clock, "now">, random: Random): string {
   const bytes = Buffer.alloc(16);
   bytes.writeUIntBE(clock.now(), 0, 6);
@@ -23,12 +23,15 @@ export type IdSources = { readonly clock: Pick<Clock, "now">; readonly random: R
 
 export type IdAndTime = { readonly id: string; readonly now: number };
 
-/** The id and creation time of a new row. */
+/** Creates the id and creation time of a new row. */
 export function createIdAndTime({ clock, random }: IdSources): IdAndTime {
   return { id: createId(clock, random), now: clock.now() };
 }
 
-/** Random letters, all equally likely: bytes that would favor some letters are drawn again. */
+/**
+ * Creates random letters, all with the same probability. Bytes that would favor some letters are
+ * replaced.
+ */
 export function createCode(length: number, random: Random): string {
   const fair = 256 - (256 % letters.length);
   let code = "";
@@ -40,7 +43,7 @@ export function createCode(length: number, random: Random): string {
   return code;
 }
 
-/** A new API key with 232 random bits. */
+/** Creates an API key with 232 random bits. */
 export function createToken(random: Random): string {
   return `waypost_${createCode(40, random)}`;
 }
@@ -49,7 +52,7 @@ export function createClientToken(random: Random): string {
   return clientPrefix + createCode(40, random);
 }
 
-/** The hash that is stored for a token. Tokens are random, so they need no salt or slow hash. */
+/** Returns the hash to store for a token. Tokens are random, so they need no salt or slow hash. */
 export function hashToken(token: string): string {
   return createHash("sha256").update(token).digest("hex");
 }

@@ -4,12 +4,12 @@ import { noteKeyUses } from "../store/keys.ts";
 import type { Store } from "../store/store.ts";
 
 /**
- * Records when keys were last used, so that people can see which ones are still needed. Times are
- * collected in memory and written in the background, for each key at most every few minutes.
+ * Records when keys were last used, so that people can find unused keys. Times are collected in
+ * memory and written in the background, at most every few minutes per key.
  */
 export type KeyUses = {
   readonly note: (keyId: string) => void;
-  /** Writes what is left in memory. */
+  /** Writes the times that are left in memory. */
   readonly close: () => Promise<void>;
 };
 
@@ -21,11 +21,11 @@ type KeyUsesOptions = {
 
 const writesAfter_ms = 1000;
 const exact_ms = 5 * 60_000;
-/** Beyond this number, the memory of recent writes is cleared. */
+/** Beyond this number, the record of recent writes is cleared. */
 const mostKeys = 10_000;
 
 export function createKeyUses({ store, clock, setAlarm }: KeyUsesOptions): KeyUses {
-  /** When the use of each key was last recorded. */
+  /** The time when the use of each key was last recorded. */
   const noted = new Map<string, number>();
   let waiting = new Map<string, number>();
 

@@ -23,25 +23,27 @@ export type SumsQuery = {
   readonly asked: StatsWindow;
   /** The period to compare with. */
   readonly before?: StatsWindow | undefined;
-  /** The most rows, unless rows are steps of time. */
+  /** The maximum number of rows, unless rows are steps of time. */
   readonly most: number;
 };
 
 type StatsWindow = {
   readonly period: Period;
-  /** One for each row, if rows are steps of time. */
+  /** The steps, one for each row, if rows are steps of time. */
   readonly steps: readonly Step[];
 };
 
 export type VisitSums = {
   readonly total: Sum;
-  /** By key: in order of time, or with the most clicks first. */
+  /** The sums by key, in order of time or with the most clicks first. */
   readonly rows: readonly (readonly [string, Sum])[];
   /** Whether some keys have no row. */
   readonly isCut: boolean;
-  /** The sum of all keys. Unlike `total`, it includes pressed buttons. */
+  /** The sum of all keys. Unlike `total`, it includes presses of buttons. */
   readonly all: Sum;
-  /** Also finds keys without a row, but links only if they have a row in either period. */
+  /**
+   * Finds the sum of a key, even without a row. Links are found only with a row in either period.
+   */
   readonly find: (key: string) => Sum | undefined;
 };
 
@@ -90,7 +92,7 @@ async function readValues(
   };
 }
 
-/** Each link with a row in one period is also looked up in the other. */
+/** Reads both periods. Each link with a row in one period is also looked up in the other. */
 async function compareLinks(
   tenant: Tenant,
   { links, asked, before, most }: SumsQuery,

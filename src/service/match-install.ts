@@ -20,7 +20,7 @@ import { findLink } from "../store/links.ts";
 import type { DeferredVisitTable, Tenant } from "../store/tables.ts";
 import type { Services } from "./handler.ts";
 
-/** What an app reports about its phone at its first start, and its address. */
+/** The phone properties that an app reports at its first start, and the app's IP address. */
 type Install = {
   readonly fingerprint: Readonly<Record<string, unknown>>;
   readonly address: string | undefined;
@@ -28,11 +28,11 @@ type Install = {
 
 export type MatchedInstall = MatchResult & {
   readonly link: Link;
-  /** Whether this install already got this answer, which may have been lost. */
+  /** Whether this install already got this response, which may have been lost. */
   readonly isAgain: boolean;
 };
 
-/** What the app gets in addition to the link. */
+/** The result for the app, in addition to the link. */
 type MatchResult = {
   readonly query: string;
   readonly confidence: Confidence;
@@ -43,11 +43,11 @@ type MatchResult = {
 type VisitUse = MatchResult & {
   readonly row: DeferredVisitTable;
   readonly usedBy?: string | undefined;
-  /** Whether the app named this very visit. */
+  /** Whether the app named this exact visit. */
   readonly isNamed: boolean;
 };
 
-/** Visits are used up only while the caller still waits. */
+/** The call's caller. Visits are used up only while this caller still waits. */
 type CallSignal = Pick<Waiter, "hasLeft">;
 
 type StoredVisit = CandidateVisit & { readonly row: DeferredVisitTable };
@@ -71,13 +71,13 @@ export async function matchInstall(
     const chosen = await findChosen(services, tenant, seen);
     const use = chosen && { ...readChosen(chosen), usedBy, isNamed: false };
     const matched = use && (await useVisit(services, tenant, use, signal));
-    // The first request of this install may have matched, and its reply may have been lost.
+    // The first request of this install may have matched, and its response may have been lost.
     return matched ?? findEarlierMatch(services, tenant, usedBy);
   };
   return place.isShared ? limitMisses(services.budgets, place.group, find) : find();
 }
 
-/** The most likely visit among those from the install's own address. */
+/** Finds the most likely visit among those from the install's own IP address. */
 async function findChosen(
   { clock }: Services,
   tenant: Tenant,
@@ -88,8 +88,9 @@ async function findChosen(
 }
 
 /**
- * A stranger behind the same carrier could try one phone model after another. The attempt is
- * counted before the lookup, so that concurrent attempts cannot exceed the limit.
+ * Limits failed attempts behind a shared IP address. Otherwise a stranger there could try one phone
+ * model after another. The attempt is counted before the lookup, so that concurrent attempts cannot
+ * exceed the limit.
  */
 async function limitMisses<Found>(
   { spendByAddress, giveBack }: Services["budgets"],
@@ -107,7 +108,7 @@ async function limitMisses<Found>(
   }
 }
 
-/** Matches by the address that the page's button copied, which names the visit. */
+/** Matches by the URL that the page's button copied, which contains the visit's id. */
 export async function matchPasted(
   services: Services,
   tenant: Tenant,
@@ -120,7 +121,7 @@ export async function matchPasted(
   return useVisit(services, tenant, { row, ...sure, isNamed: true }, signal);
 }
 
-/** If two installs match one visit, only the first one gets it. */
+/** Uses up a visit. If two installs match the same visit, only the first one gets it. */
 async function useVisit(
   services: Services,
   tenant: Tenant,
@@ -144,7 +145,9 @@ async function useVisit(
   return isTaken ? { link, ...match, isAgain: false } : undefined;
 }
 
-/** The earlier answer to the same install. It does not count as another install. */
+/**
+ * Finds the earlier response to the same install. A repeated request counts as no further install.
+ */
 async function findEarlierMatch(
   services: Services,
   tenant: Tenant,
@@ -155,11 +158,11 @@ async function findEarlierMatch(
   if (before === undefined) return undefined;
   const link = await findCounted(services, tenant, before.link_id);
   if (link === undefined) return undefined;
-  // We wrote this column, as the JSON of a match.
+  // We wrote this column as JSON of a match.
   return { link, ...(JSON.parse(before.told) as MatchResult), isAgain: true };
 }
 
-/** The link with its current clicks, if it allows deferred deep linking. */
+/** Finds the link with its current clicks, if the link allows deferred deep linking. */
 async function findCounted(
   { waitForClicks }: Services,
   tenant: Tenant,
@@ -171,9 +174,9 @@ async function findCounted(
 }
 
 /**
- * If several visits of the same link could be the right one, the reply has the query parameters
- * that they share. Queries can identify people, so a visitor whose address is shared with strangers
- * gets none.
+ * Chooses the query parameters for the app. If several visits of the same link fit, only parameters
+ * that all of them share. Queries can identify people, so a visitor with a shared IP address gets
+ * none.
  */
 function readChosen({ visit: { row }, others, confidence, score }: ChosenVisit<StoredVisit>) {
   const common = others.reduce((query, other) => keepShared(query, other.row.query), row.query);
@@ -189,7 +192,7 @@ function readVisit(row: DeferredVisitTable): StoredVisit {
   return {
     row,
     leadsTo: link_id,
-    // The link host wrote this column, as the JSON of hashes.
+    // The link host wrote this column as JSON of hashes.
     marks: JSON.parse(row.marks) as Marks,
     address: address === null ? undefined : { group: address, isShared: is_shared === 1 },
   };

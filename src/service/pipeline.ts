@@ -28,7 +28,7 @@ import type { FoundRoute, PathMatch, Route } from "./router.ts";
 
 type ReceivedRequest = {
   readonly request: CarriedRequest;
-  /** The patterns that match its address. */
+  /** The patterns that match the URL. */
   readonly matches: readonly PathMatch[];
   readonly found: FoundRoute | undefined;
   readonly services: Services;
@@ -37,8 +37,8 @@ type ReceivedRequest = {
 };
 
 /**
- * Answers one request. The order is guaranteed: key, scope, role, plan, rate limit, then the body.
- * So nothing from an unauthorized caller is parsed.
+ * Answers one request. The order of the checks is guaranteed: key, scope, role, plan, rate limit,
+ * then the body. So the body of an unauthorized caller is never parsed.
  */
 export async function answer(received: ReceivedRequest): Promise<ApiReply> {
   const { request, matches, found, services, keys, signal } = received;
@@ -50,7 +50,7 @@ export async function answer(received: ReceivedRequest): Promise<ApiReply> {
   const parameters = readParameters(url);
 
   const spend = async (budget: AddressBudgetName): Promise<void> => {
-    // Calls within this process have no address and no limit per address.
+    // Calls within this process have no IP address, so no limit per IP address applies.
     if (address !== undefined) await services.budgets.spendByAddress(address, budget);
   };
   const addressBudget = findAddressBudget(endpoint);
@@ -94,7 +94,7 @@ export async function answer(received: ReceivedRequest): Promise<ApiReply> {
   return respondWith(result.status ?? endpoint.success.status, result.body, more);
 }
 
-/** Answers a method that no endpoint has at this path; `OPTIONS` lists the available ones. */
+/** Answers a method that no endpoint has at this path. `OPTIONS` lists the available methods. */
 function answerOther(method: string, matches: readonly PathMatch[]): ApiReply {
   const known = new Set(matches.flatMap(({ routes }) => [...routes.keys()]));
   if (known.size === 0) throw notFound(messages.route_unknown);
@@ -122,8 +122,9 @@ function readParameters(url: string): URLSearchParams {
 }
 
 /**
- * Reports all problems in one message: fields of a wrong type, and the rules that the other fields
- * break. To find the latter, the handler runs without them, and its writes are discarded.
+ * Rejects a body with fields of a wrong type, and reports all problems in one message. To find
+ * broken rules of the other fields, the handler runs without the invalid ones. Its writes are
+ * discarded.
  */
 async function refuseFaulty(
   faults: readonly FieldProblem[],
@@ -148,7 +149,7 @@ async function refuseFaulty(
     : validationFailed(all, endpoint.validation_key);
 }
 
-/** Whether a rule was broken only because a field of a wrong type was left out. */
+/** Checks whether a rule was broken only because a field of a wrong type was removed. */
 function isSpoiled(field: string, faults: readonly FieldProblem[]): boolean {
   return faults.some((fault) => {
     const isPair = isStoreToken(field) && isStoreToken(fault.field);

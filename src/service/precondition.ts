@@ -4,11 +4,11 @@ import { alreadyExists, changedSince } from "../contract/problem.ts";
 import { digestOf } from "../text/digest.ts";
 
 /**
- * The conditions of a write: either `If-None-Match: *`, or `If-Match` with a tag of what the caller
- * was shown. They are checked in the writing transaction, so that nothing can change in between.
+ * The conditions of a write: either `If-None-Match: *`, or `If-Match` with a tag of the state that
+ * the caller has seen. The writing transaction checks them, so that nothing can change in between.
  */
 export type Precondition = {
-  /** One of them must be the target's tag; undefined accepts any state. */
+  /** The accepted tags of the target; undefined accepts any state. */
   readonly tags: readonly string[] | undefined;
   readonly mustBeAbsent: boolean;
 };
@@ -22,7 +22,8 @@ export function readPrecondition(headers: RequestHeaders): Precondition {
 }
 
 /**
- * `states` are the forms in which the caller may have seen the target; none if it does not exist.
+ * Throws unless the target meets the conditions. `states` are the forms in which the caller may
+ * have seen the target. An absent target has no states.
  */
 export function requireCondition(
   { tags, mustBeAbsent }: Precondition,

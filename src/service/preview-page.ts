@@ -57,7 +57,7 @@ export async function previewPage(call: PagePreviewCall): Promise<PreviewReply> 
     project,
     platform,
     buttons: listButtons(subject, { platform, address, second_address, link_in_referrer }),
-    // Previews are in English, because they are not for visitors.
+    // Previews are in English, because visitors do not see them.
     language: "en" as const,
     phone:
       platform === "desktop"
@@ -104,8 +104,8 @@ async function chooseSubject(tenant: Tenant, call: PagePreviewCall): Promise<Pre
 }
 
 /**
- * The link as it would be saved with these fields. Rights and rules are those of a real write, but
- * no path is taken, no app is created and nothing is stored.
+ * Returns the link as it would be saved with these fields. Permissions and rules are those of a
+ * real write, but no path is claimed, no app is created and nothing is stored.
  */
 async function draftLink(
   tenant: Tenant,
@@ -134,7 +134,10 @@ async function describeSample(): Promise<PreviewSubject> {
   };
 }
 
-/** Omitted texts come from the saved draft, or from the starter template if there is no draft. */
+/**
+ * Completes the template. Omitted texts come from the saved draft, or else from the starter
+ * template.
+ */
 function fillFromDraft(
   { body, css }: PagePreviewCall["body"],
   draft: TemplateTexts | undefined,
@@ -145,12 +148,15 @@ function fillFromDraft(
   return { body: body ?? saved.body, css: css ?? saved.css };
 }
 
-/** Pages are made for phones, so callers other than browsers get the page for iOS. */
+/**
+ * Chooses the platform of the preview. Pages are made for phones, so callers other than browsers
+ * get the page for iOS.
+ */
 function choosePlatform(agent: string): Platform {
   return agent.startsWith("Mozilla/") ? readPlatform(agent) : "ios";
 }
 
-/** The ways to continue on a phone, for a link that has no destination on a computer. */
+/** Finds the ways to open the link on a phone, for a link without a destination on a computer. */
 async function findPhoneWays(
   { link, apps }: PreviewSubject,
   options: VisitOptions & Pick<PageButtonOptions, "address">,
@@ -160,7 +166,7 @@ async function findPhoneWays(
   return stores && { stores, code: await drawSvg(options.address) };
 }
 
-/** A preview never redirects. Instead of the redirect, the page has a button. */
+/** Lists the page's buttons. A preview never redirects, so a button replaces the redirect. */
 function listButtons(
   { link, apps }: PreviewSubject,
   options: Omit<PageButtonOptions, "apps"> & Pick<VisitOptions, "link_in_referrer">,

@@ -21,19 +21,19 @@ import { suggestNames } from "../text/nearest-name.ts";
 import { showName } from "../text/show-hidden.ts";
 import { readFlag } from "./read-flag.ts";
 
-/** Reads the body of a request. */
+/** The checked body of a request. */
 export type ReadBody = {
   readonly body: unknown;
-  /** The names of fields that were ignored. */
+  /** The names of ignored fields. */
   readonly ignored: readonly string[];
-  /** The fields of a wrong type, which `body` does not contain. */
+  /** The fields of a wrong type. `body` does not contain them. */
   readonly faults: readonly FieldProblem[];
 };
 
 /**
  * Reads and checks the body: content type, size, JSON, wrapper, names, required parameters, then
- * types. The result does not depend on the form that the client used. Handlers check the rules
- * about content later.
+ * types. The result does not depend on the format that the client used. Handlers check the content
+ * later.
  */
 export async function readBody(request: CarriedRequest, endpoint: Endpoint): Promise<ReadBody> {
   const { body: schema, body_optional, required = [], validation_key } = endpoint;
@@ -55,7 +55,8 @@ export async function readBody(request: CarriedRequest, endpoint: Endpoint): Pro
 }
 
 /**
- * An empty text counts as an omitted body. If the body is optional, it then needs no content type.
+ * Reads the body. An empty text counts as an omitted body. If the body is optional, an empty one
+ * needs no content type.
  */
 async function readText(
   { headers, body = "" }: CarriedRequest,
@@ -74,7 +75,7 @@ async function readText(
   return text;
 }
 
-/** A client that sends a form gets an example of the JSON to send. */
+/** Rejects a content type. A client that sends a form gets an example of the JSON to send. */
 function refuseType(type: string, { body, wrapper }: Endpoint): Problem {
   const isForm = /^(application\/x-www-form-urlencoded|multipart\/form-data)\s*(;|$)/i.test(type);
   const [name = ""] = Object.keys(body?.shape ?? {});
@@ -108,7 +109,10 @@ type SentFields = {
   readonly beside: readonly string[];
 };
 
-/** Some clients send `{"link": {…}}` even where no wrapper is required. */
+/**
+ * Returns the fields inside of the wrapper. Some clients send `{"link": {…}}` even where no wrapper
+ * is required.
+ */
 function unwrapFields(json: JsonObject, { wrapper, optional_wrapper }: Endpoint): SentFields {
   const name = wrapper ?? optional_wrapper ?? "";
   const fields = Object.hasOwn(json, name) ? json[name] : undefined;
@@ -120,8 +124,9 @@ function unwrapFields(json: JsonObject, { wrapper, optional_wrapper }: Endpoint)
 }
 
 /**
- * Links return `ios_app_id`, but requests take the object `ios_app`. Clients send back what they
- * read, so the id becomes such an object, and all rules about apps apply to it.
+ * Converts app ids to app objects. Links in responses have `ios_app_id`, but requests need the
+ * object `ios_app`. Clients send back the links that they read, so ids are accepted under the same
+ * rules.
  */
 function chooseAppsById(fields: JsonObject, endpoint: Endpoint): JsonObject {
   const { body, validation_key } = endpoint;
@@ -143,12 +148,15 @@ function chooseAppsById(fields: JsonObject, endpoint: Endpoint): JsonObject {
   return named;
 }
 
-/** Numbers become texts later. */
+/** Checks whether a value can be an id. Numbers become texts later. */
 function isIdLike(id: unknown): boolean {
   return isBlank(id) || typeof id === "string" || typeof id === "number";
 }
 
-/** The id in an app object: empty if none is chosen, undefined if it is chosen in another way. */
+/**
+ * Reads the id in an app object. Returns an empty text if no app is chosen, and undefined if the
+ * app is chosen in another way.
+ */
 function readChoice(choice: unknown): string | undefined {
   if (choice === null) return "";
   if (!isJsonObject(choice)) return undefined;
@@ -157,22 +165,24 @@ function readChoice(choice: unknown): string | undefined {
   return isById ? String(id).toLowerCase() : undefined;
 }
 
-/** A body may have thousands of unknown names; a longer list helps nobody. */
+/** The most names to report. A body may have thousands of unknown names. */
 const mostNamed = 20;
 
 /** A member that matches no field, and the fields that may have been meant. */
 type Stray = {
   readonly name: string;
-  /** The prefix of its name where it was sent, and the prefix of the fields that belong there. */
+  /**
+   * The prefix where the member was sent, and the prefix of the fields that may have been meant.
+   */
   readonly place: string;
   readonly home: string;
   readonly known: readonly string[];
 };
 
 /**
- * Lists the ignored fields, or throws if the body contains nothing else. Clients often send back a
- * whole record, so unknown fields are fine among known ones. A body with only unknown fields was
- * meant to do something, so it is rejected.
+ * Lists the ignored fields. Throws if the body contains no known field. Clients often send back a
+ * whole record, so unknown fields are accepted among known ones. A body with only unknown fields is
+ * rejected, because it would have no effect.
  */
 function listIgnored(sent: SentFields, endpoint: Endpoint): readonly string[] {
   const { fields, wrapper = "", beside } = sent;
@@ -185,7 +195,8 @@ function listIgnored(sent: SentFields, endpoint: Endpoint): readonly string[] {
   const answered = new Set(listResponseFields(endpoint));
   const isAnswered = (stray: Stray) =>
     stray.place === "" && answered.has(stray.name) && !known.includes(stray.name);
-  // A body with only read-only fields leaves an existing record unchanged. It cannot create one.
+  // A body with only read-only fields leaves an existing record unchanged. It cannot create a
+  // record.
   const isUnchanged = endpoint.method !== "POST" && strays.some(isAnswered);
   const isKnown = known.some((name) => Object.hasOwn(fields, name)) || isUnchanged;
   if (!isKnown) throw refuseStrays(strays, endpoint);
@@ -195,7 +206,7 @@ function listIgnored(sent: SentFields, endpoint: Endpoint): readonly string[] {
   });
 }
 
-/** The fields of the response; a page has none. */
+/** Lists the fields of the response. A page has none. */
 function listResponseFields({ response }: Endpoint): readonly string[] {
   return response instanceof z.ZodObject ? Object.keys(response.shape) : [];
 }
@@ -232,8 +243,8 @@ function suggest({ name, home, known }: Stray): string {
 }
 
 /**
- * Some clients write an id as a number and a flag as a text. Such a value is converted if its
- * meaning is clear. Others stay, and are rejected for their type.
+ * Converts ids sent as numbers and flags sent as texts, if their meaning is clear. Other values
+ * stay unchanged and are rejected for their type.
  */
 function coerceFields(value: unknown, schema: z.core.$ZodType): unknown {
   const wanted = unwrap(schema);
@@ -252,12 +263,15 @@ function coerceFields(value: unknown, schema: z.core.$ZodType): unknown {
   return Object.fromEntries(known.map(([name, field]) => [name, coerceFields(value[name], field)]));
 }
 
-/** Fractions and numbers beyond these bounds may have been written with other digits. */
+/**
+ * Checks whether a value has only one spelling. Fractions and very large numbers may have lost
+ * digits.
+ */
 function isExact(value: unknown): boolean {
   return typeof value === "boolean" || Number.isSafeInteger(value);
 }
 
-/** Drops the field that an issue is about; a list with a faulty item is dropped whole. */
+/** Removes the invalid field. A list with an invalid item is removed as a whole. */
 function dropFaulty(fields: JsonObject, { path }: z.core.$ZodIssue): JsonObject {
   const names = path.filter((part) => typeof part === "string");
   const drop = (from: JsonObject, [name = "", ...inner]: readonly string[]): JsonObject => {

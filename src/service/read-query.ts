@@ -25,7 +25,7 @@ import { showName } from "../text/show-hidden.ts";
 import { keyParameter } from "./authenticate.ts";
 import { readFlag } from "./read-flag.ts";
 
-/** Reads the query of a request. */
+/** The parsed query of a request. */
 export type ReadQuery = {
   readonly list: RequestedList | null;
   /** The parameters of an endpoint that is not a list. */
@@ -34,7 +34,7 @@ export type ReadQuery = {
   readonly ignored: readonly string[];
 };
 
-/** Reads the parts of the query that the endpoint supports. */
+/** Parses the parts of the query that the endpoint supports. */
 export function readQuery(
   query: URLSearchParams,
   { list, selects, query: schema, ours }: Endpoint,
@@ -47,7 +47,10 @@ export function readQuery(
   return { list: read?.list ?? null, named: schema ? readNamed(query, known) : null, ignored };
 }
 
-/** Only Waypost has these endpoints, so a repeated parameter is rejected as a mistake. */
+/**
+ * Parses named parameters. Only Waypost's own endpoints have them, so a repeated parameter is
+ * rejected as a mistake.
+ */
 function readNamed(query: URLSearchParams, names: readonly string[]) {
   const named = names.flatMap((name) => {
     const [value, ...more] = query.getAll(name);
@@ -57,7 +60,7 @@ function readNamed(query: URLSearchParams, names: readonly string[]) {
   return Object.fromEntries(named);
 }
 
-/** A longer list helps nobody. */
+/** The most names to report. */
 const mostNamed = 20;
 
 type KnownParameters = {
@@ -67,8 +70,8 @@ type KnownParameters = {
 };
 
 /**
- * Waypost's own endpoints reject unknown parameters, because the caller would think that they were
- * applied. The lists of the API's specification ignore them, as it requires.
+ * Rejects unknown parameters at Waypost's own endpoints, because the caller would think that they
+ * were applied. The lists of the API's specification must ignore them.
  */
 function refuseUnknown(
   query: URLSearchParams,
@@ -85,13 +88,13 @@ function refuseUnknown(
   throw new Problem(422, messages.query_unknown(names.join(", "), [...known, ...kinds].join(", ")));
 }
 
-/** `q[s]` sorts, which only lists do. */
+/** Checks for a filter. `q[s]` sorts, so only lists support it. */
 function isFilter(name: string): boolean {
   return /^[qf]\[/.test(name) && !name.startsWith("q[s]");
 }
 
 /**
- * Reads the query of a list: `page`, `limit`, `q[field_condition]` and `q[s]`, as Ransack and pagy
+ * Parses the query of a list: `page`, `limit`, `q[field_condition]` and `q[s]`, as Ransack and pagy
  * do. Unknown fields are ignored, as the specification requires. An unknown condition of a known
  * field is rejected, because ignoring it would match everything.
  */
@@ -131,8 +134,9 @@ function readList(
 type GivenParameters = ReadonlyMap<string, readonly string[]>;
 
 /**
- * The values of each `q[name]`, and of lists: `q[name][]`, `q[name][0]`. The last one of a repeated
- * name counts. `strange` are parameters that start with the letter but have another form.
+ * Groups the values of each `q[name]`, and of lists: `q[name][]`, `q[name][0]`. For a repeated
+ * name, the last value counts. `strange` are parameters that start with the letter but have another
+ * form.
  */
 function groupByName(query: URLSearchParams, letter: "q" | "f") {
   const given = new Map<string, readonly string[]>();
@@ -150,7 +154,7 @@ function groupByName(query: URLSearchParams, letter: "q" | "f") {
   return { given, strange };
 }
 
-/** Blank values are ignored, and so are names that have no other value. */
+/** Removes blank values, and names without any other value. */
 function dropBlanks(given: GivenParameters): GivenParameters {
   const filled = [...given].map(([name, values]) => {
     return [name, values.filter((value) => value !== "")] as const;
@@ -184,7 +188,7 @@ function readFilter(
   if (split === undefined) return undefined;
   const { condition, subject } = split;
   const join = /_(and|or)_/.exec(subject)?.[1] === "or" ? "or" : "and";
-  // A repeated field adds nothing, and a thousand of them would make a huge query.
+  // Repeated fields are removed, because a thousand of them would make a huge query.
   const tests = [...new Set(subject.split(joints))].map((field): Test | undefined => {
     const kind = Object.hasOwn(fields, field) ? fields[field] : undefined;
     const value = kind && readValue(values, kind, condition);
@@ -197,7 +201,10 @@ function readFilter(
 
 const joints = /_and_|_or_/;
 
-/** `name_like` and `name_not_in` are meant for `name`; `name_tag_eq` may be another field's. */
+/**
+ * Rejects an unknown condition of a known field, such as `name_like` or `name_not_in`.
+ * `name_tag_eq` may be meant for another field.
+ */
 function refuseUnknownCondition(name: string, isKnown: boolean, fields: FilterFields): void {
   const last = name.split(joints).at(-1) ?? "";
   const field = Object.keys(fields).find((known) => `${last}_`.startsWith(`${known}_`));
@@ -208,7 +215,7 @@ function refuseUnknownCondition(name: string, isKnown: boolean, fields: FilterFi
   throw badRequest(messages.filter_unknown(showName(last), field, conditions.join(", ")));
 }
 
-/** Undefined if a flag could not be read. */
+/** Parses a filter's value. Returns undefined for an invalid flag. */
 function readValue(
   values: readonly string[],
   kind: FieldKind,
@@ -231,12 +238,12 @@ function castValue(text: string, kind: FieldKind, condition: OfferedCondition) {
   return kind === "time" && !isTextual(condition) ? parseTime(text) : keepStorable(text);
 }
 
-/** No row can contain such a text, so the value counts as unreadable. */
+/** Returns null for a text that no row can contain. Such a value counts as unreadable. */
 function keepStorable(text: string): string | null {
   return isStorable(text) ? text : null;
 }
 
-/** As Ruby's `to_i`: the number that the text starts with, or 0. */
+/** Parses an integer like Ruby's `to_i`: the number that the text starts with, or 0. */
 function readInteger(text: string): number {
   const [digits = "0"] = /^[+-]?\d+(_\d+)*/.exec(text) ?? [];
   const { MAX_SAFE_INTEGER, MIN_SAFE_INTEGER } = Number;
@@ -244,9 +251,7 @@ function readInteger(text: string): number {
   return Math.min(Math.max(number, MIN_SAFE_INTEGER), MAX_SAFE_INTEGER);
 }
 
-/**
- * Reads "name desc". The direction is ascending by default, and an unknown field means no sorting.
- */
+/** Parses "name desc". The default direction is ascending. An unknown field means no sorting. */
 function readSort(text: string, fields: FilterFields): Sort | undefined {
   const [, field = "", direction = ""] = /^(\S+)\s*(.*)$/.exec(text) ?? [];
   if (!Object.hasOwn(fields, field)) return undefined;
@@ -256,8 +261,8 @@ function readSort(text: string, fields: FilterFields): Sort | undefined {
 type OwnFilters = Pick<RequestedList, "filters" | "search" | "applied">;
 
 /**
- * Reads `f[field_condition]` and `f[search]`, which only Waypost has. Anything unknown is rejected,
- * because only clients of Waypost send them.
+ * Parses `f[field_condition]` and `f[search]`. Only Waypost has these filters, so anything unknown
+ * is rejected.
  */
 function readOwnFilters(query: URLSearchParams, fields: FilterFields): OwnFilters {
   const { given, strange } = groupByName(query, "f");

@@ -8,7 +8,7 @@ type SearchCall = Pick<WriteCall, "services" | "caller"> & {
 };
 
 /**
- * Turns the search text of a list of links into filters. It recognizes addresses on all of the
+ * Converts the search text of a list of links to filters. It recognizes URLs on all of the
  * project's hosts.
  */
 export function readSearched({

@@ -10,7 +10,7 @@ import {
 import { ProjectGone } from "../store/projects.ts";
 import { Duplicate, isFull, readOutage } from "../store/store.ts";
 
-/** The headers of every reply with a body. Replies are private, so no cache may store them. */
+/** The headers of every response with a body. Responses are private, so no cache may store them. */
 const headers = {
   "content-type": "application/json",
   "cache-control": "no-store",
@@ -27,12 +27,12 @@ export function respondWith(
   return { status, headers: more === undefined ? own : { ...own, ...more }, body };
 }
 
-/** Kept short, because proxies reject long headers. */
+/** Limited, because proxies reject long headers. */
 const mostWarningBytes = 500;
 
 /**
- * Writes a `Warning` header (RFC 7234, section 5.5) about ignored parts of a request. It can
- * contain names from strangers, so characters that could end the text or the header are replaced.
+ * Formats a `Warning` header (RFC 7234, section 5.5) about ignored parts of a request. Its text can
+ * contain names from the request, so characters that could end the text or the header are replaced.
  */
 export function writeWarning(text: string): string {
   const [opening, closing] = ['299 waypost "', '"'];
@@ -45,7 +45,7 @@ export function writeWarning(text: string): string {
   return opening + quoted + closing;
 }
 
-/** Data is never a bare string, so a string is a page. */
+/** Serializes the body. Data is never a plain string, so a string is a page. */
 export function writeBody({ body }: Pick<ApiReply, "body">): string | null {
   if (body === null) return null;
   return typeof body === "string" ? body : JSON.stringify(body);
@@ -61,8 +61,8 @@ export function respondWithProblem(problem: Problem): ApiReply {
 }
 
 /**
- * What an error means to the caller. Unexpected errors are reported, and the caller gets only a
- * reference.
+ * Converts an error to the problem that the caller gets. Unexpected errors are reported to the
+ * operator, and the caller gets only a reference.
  */
 export function toProblem(error: unknown, report: (error: unknown) => string): Problem {
   if (error instanceof Problem) return error;
@@ -74,7 +74,9 @@ export function toProblem(error: unknown, report: (error: unknown) => string): P
   return new Problem(500, messages.internal(report(error)));
 }
 
-/** Two writers wanted the same value, in the last column of the broken constraint. */
+/**
+ * Describes a value that two writers wanted. It is in the last column of the violated constraint.
+ */
 function describeDuplicate({ columns }: Duplicate): Problem {
   const column = columns.at(-1)?.split(".").at(-1) ?? "value";
   return validationFailed([takenFault(column === "address" ? "path" : column)]);

@@ -9,8 +9,8 @@ import { requireFreeLink } from "./write-link.ts";
 
 /**
  * Restores deleted links and apps, for the API and the operator, within a transaction. Returns
- * undefined if the bin does not have it. Destinations are not checked, because a restored link only
- * works as before. An assistant's undo checks them before it asks.
+ * undefined if the bin does not contain the resource. Destinations are not checked, because a
+ * restored link only works as before. When an assistant undoes a deletion, it checks them first.
  */
 
 type ProjectLimits = Pick<ProjectSettings, "plan" | "max_links">;

@@ -9,7 +9,7 @@ export type Route = {
   readonly handler: UntypedHandler;
 };
 
-/** The endpoints at an address, by method, and the id in its path. */
+/** The endpoints of a path pattern, by method, and the id in the requested path. */
 export type PathMatch = {
   readonly routes: ReadonlyMap<string, Route>;
   readonly id: string | undefined;
@@ -17,7 +17,7 @@ export type PathMatch = {
 
 export type FoundRoute = Pick<PathMatch, "id"> & { readonly route: Route };
 
-/** Finds every pattern that matches an address, the most exact first. */
+/** Finds every pattern that matches a URL, the most specific first. */
 export type MatchPath = (url: string) => readonly PathMatch[];
 
 export function createRouter(all: readonly Route[]): MatchPath {
@@ -35,7 +35,7 @@ export function createRouter(all: readonly Route[]): MatchPath {
     });
 }
 
-/** The route for a method, from the most exact pattern that has one. */
+/** Finds the route for a method, in the most specific pattern that supports the method. */
 export function findRoute(matches: readonly PathMatch[], method: string): FoundRoute | undefined {
   for (const { routes, id } of matches) {
     const route = routes.get(method);
@@ -46,7 +46,7 @@ export function findRoute(matches: readonly PathMatch[], method: string): FoundR
 
 type Pattern = Pick<PathMatch, "id"> & { readonly pattern: string };
 
-/** The path itself, and the path with a parameter as its last or second to last part. */
+/** Lists the path itself, and patterns where its last or second to last segment is a parameter. */
 function listPatterns(path: string): readonly Pattern[] {
   // No id contains the parameter's own name.
   if (path.includes(idParameter)) return [];
@@ -60,7 +60,7 @@ function listPatterns(path: string): readonly Pattern[] {
   return patterns;
 }
 
-/** `/links/` and `/links.json` are other spellings of `/links`. */
+/** Reads the path. `/links/` and `/links.json` are other spellings of `/links`. */
 function readPath(url: string): string {
   const path = decode(cutPath(url));
   return dropEnding(path.endsWith("/") ? path.slice(0, -1) : path);
@@ -70,13 +70,13 @@ function dropEnding(path: string): string {
   return path.endsWith(".json") ? path.slice(0, -".json".length) : path;
 }
 
-/** The path of a whole address, or of one that starts with its path. */
+/** Returns the path of a complete URL, or of one without scheme and host. */
 function cutPath(url: string): string {
   const [, path = ""] = /^(?:\w+:\/\/[^/?#]*)?([^?#]*)/.exec(url) ?? [];
   return path;
 }
 
-/** Invalid percent-encoding matches no endpoint. */
+/** Decodes a path. Invalid percent-encoding matches no endpoint. */
 function decode(path: string): string {
   if (!path.includes("%")) return path;
   try {

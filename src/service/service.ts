@@ -27,19 +27,19 @@ import { respondWith } from "./respond.ts";
 import { createRouter, findRoute, type PathMatch, type Route } from "./router.ts";
 import { createTemplateQueue } from "./template-queue.ts";
 
-/** The service: answers every API request. */
+/** The service, which answers every API request. */
 export type Service = {
   readonly answer: AnswerApi;
-  /** Returns a function that reads the current facts of the token's key. */
+  /** Returns a function that reads the current properties of the token's key. */
   readonly followKey: (token: string) => ReadKnownKey;
-  /** A token that works for a key only within this process. */
+  /** Returns a temporary token for a key, which is valid only within this process. */
   readonly lendToken: (keyId: string) => string;
 };
 
 /** Resolves to undefined if the key does not exist. */
 type ReadKnownKey = () => Promise<KnownKey | undefined>;
 
-/** The facts of a key, and the link origin at that time. */
+/** The properties of a key, and the link origin at that time. */
 type KnownKeyEntry = { readonly known: KnownKey; readonly linkOrigin: string };
 
 export type ServiceOptions = Omit<Services, "waitInQueue" | "budgets"> & {
@@ -65,7 +65,7 @@ const handlers: Handlers = {
 
 const matchPath = createRouter(listRoutes());
 
-/** Creates the API as one function from a request to its reply. */
+/** Creates the API as one function from a request to its response. */
 export function createService(options: ServiceOptions): Service {
   const { store, clock, watchRequest } = options;
   const services: Services = {
@@ -101,7 +101,10 @@ export function createService(options: ServiceOptions): Service {
     lendToken: (keyId) => keys.lendToken(keyId, services.random),
   };
 
-  /** An unchanged key returns the same object, so that callers can compare by identity. */
+  /**
+   * Describes a key. An unchanged key returns the same object, so that callers can compare by
+   * identity.
+   */
   function describeHolder(holder: KeyHolder): KnownKey {
     const linkOrigin = services.readLinkOrigin();
     const before = knownKeys.get(holder);
@@ -137,13 +140,16 @@ function describeKnown(
   };
 }
 
-/** Lets pages of any site read a reply. Browsers then send no credentials. */
+/** Lets pages of any site read a response. Browsers then send no credentials. */
 const anyOrigin = { "access-control-allow-origin": "*" } as const;
 
-/** How long a browser remembers the preflight. */
+/** How long a browser caches the preflight response. */
 const preflightKept_s = 3600;
 
-/** A page of another site may also read that it used a wrong method. */
+/**
+ * Finds an endpoint that pages of other sites may use. They may also read the error for a wrong
+ * method.
+ */
 function findOpen(matches: readonly PathMatch[]): Endpoint | undefined {
   const endpoints = matches.flatMap(({ routes }) => [...routes.values()]);
   return endpoints.find(({ endpoint }) => endpoint.cross_origin === true)?.endpoint;
@@ -160,11 +166,14 @@ function answerPreflight({ method }: Endpoint): ApiReply {
   });
 }
 
-/** Each endpoint with the handler of the same name. Their types were matched in `Handlers`. */
+/**
+ * Lists each endpoint with the handler of the same name. `Handlers` has checked that their types
+ * match.
+ */
 function listRoutes(): readonly Route[] {
   return Object.entries(served).flatMap(([group, entries]) => {
-    // The loop cannot follow which endpoint belongs to which handler; the mapped type has checked
-    // it.
+    // The loop cannot follow which endpoint belongs to which handler, but the mapped type has
+    // checked this.
     const named = handlers[group as keyof Handlers] as unknown as Record<string, UntypedHandler>;
     return Object.entries<Endpoint>(entries).map(([name, endpoint]) => {
       const handler = named[name];

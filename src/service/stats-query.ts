@@ -10,7 +10,7 @@ import { quote } from "../text/show-hidden.ts";
 import { explainTimeZone, isTimeZone } from "../text/time-zone.ts";
 import { readFlag } from "./read-flag.ts";
 
-/** The query for statistics. An error names the values that would be accepted. */
+/** The parsed query for statistics. Errors list the accepted values. */
 export type StatsQuery = {
   readonly period: Period;
   /** The period to compare with. */
@@ -18,7 +18,7 @@ export type StatsQuery = {
   readonly by: StatsBy;
   readonly steps: readonly Step[];
   readonly zone: TimeZone;
-  /** The most rows, unless rows are steps of time. */
+  /** The maximum number of rows, unless rows are steps of time. */
   readonly most: number;
 };
 
@@ -30,9 +30,9 @@ type StatsParameters = Readonly<
 
 const usualRows = 10;
 const mostRows = 100;
-/** No person reads more rows than these one by one. */
+/** No person reads more rows one by one. */
 const mostSteps = 400;
-/** The longest periods that are shown by day, then by week, unless the call says otherwise. */
+/** The longest periods that are shown by day and by week, unless the call chooses otherwise. */
 const mostUsualDays = 31;
 const mostUsualWeeks = 26;
 

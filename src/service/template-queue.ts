@@ -8,7 +8,7 @@ type QueuedCall = {
   readonly signal: Pick<Waiter, "hasLeft">;
 };
 
-/** Runs the work of a call after the calls before it. */
+/** Runs the work of a call after all earlier calls. */
 export type WaitInQueue = <Result>(
   call: QueuedCall,
   work: (takeOwnTurn: RunInTurn) => Promise<Result>,
@@ -20,14 +20,17 @@ type Queue = {
   calls: number;
 };
 
-/** Twice what one key may send in a minute. Each call holds a whole template in memory. */
+/**
+ * Twice the number of calls that one key may send per minute. Each call holds a whole template in
+ * memory.
+ */
 const mostQueuedCalls = 120;
 
 /**
- * Queues the checks of templates, the service's heaviest work. Checks run in pieces, in turn. Each
- * project has a queue, and only the first call of each queue takes part. So projects alternate no
- * matter how many calls one of them makes. A project's calls are answered one by one, and not all
- * of them too late. Calls whose client has left are skipped.
+ * Queues the checks of templates, which are the service's heaviest work. Each project has a queue,
+ * and only the first call of each queue is checked. The checks run in short steps and take turns,
+ * so one project's many calls do not delay the others. A project's calls are answered one by one,
+ * so that not all of them time out. If the client has left, the call is skipped.
  */
 export function createTemplateQueue(runInTurn: RunInTurn): WaitInQueue {
   const queues = new Map<string, Queue>();
@@ -55,7 +58,7 @@ export function createTemplateQueue(runInTurn: RunInTurn): WaitInQueue {
   };
 }
 
-/** The client already got this answer when its time was over. */
+/** Throws once the client has already got a 503. */
 function requireActive(signal: QueuedCall["signal"]): void {
   if (signal.hasLeft()) throw overloaded();
 }

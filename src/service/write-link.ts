@@ -19,8 +19,8 @@ import { createCode, createIdAndTime } from "./ids.ts";
 import { requireScope } from "./require-access.ts";
 
 /**
- * Creates and changes links, for every endpoint that writes links. All of it runs in the caller's
- * transaction, so a failed write leaves no app and no path behind.
+ * Creates and changes links, for every endpoint that writes links. All writes run in the caller's
+ * transaction, so a failed call leaves no app and no path behind.
  */
 
 export const codeLength = 8;
@@ -50,7 +50,7 @@ export async function createLink(
   const { path = "" } = settled;
 
   const prefix = fields.options?.shorten === true ? "" : options.shortenedPrefix;
-  // All members from the start, because growing a small object costs as much as a row.
+  // Set all members at once, because extending a small object takes as long as writing a row.
   return insertLink(tenant, {
     ...blankLink,
     created_via: call.via ?? blankLink.created_via,
@@ -78,13 +78,13 @@ export async function changeLink(
   return updateLink(tenant, before, settled, call.services.clock.now());
 }
 
-/** How to settle the fields: for a real write, or for a draft that stores nothing. */
+/** Options for a real write, or for a draft that stores nothing. */
 type SettleOptions = {
   readonly write: "create" | "update";
   readonly before?: Link | undefined;
-  /** Takes the path for the link, or returns false if it is taken. */
+  /** Claims the path for the link. Returns false if the path is taken. */
   readonly claim: (path: string) => Promise<boolean>;
-  /** Whether unknown apps are registered. */
+  /** Whether to register unknown apps. */
   readonly registers: boolean;
   readonly problemKey?: CreateOptions["problemKey"];
 };
@@ -109,7 +109,7 @@ export async function settleLink(
   return { ...values, ...apps.ids };
 }
 
-/** Takes a random path, and tries others until one is free. */
+/** Claims a random path. If it is taken, tries others. */
 export async function claimGeneratedPath(
   tenant: Tenant,
   { services }: WriteCall,
@@ -150,7 +150,7 @@ function requireNoProblems(problems: readonly FieldProblem[], key?: "errors"): v
   if (problems.length > 0) throw validationFailed(problems, key);
 }
 
-/** Problems of addresses on hosts that are not allowed. A field with another problem is skipped. */
+/** Lists URLs on hosts that are not allowed. Skips fields that already have another problem. */
 function listForeign(
   { caller }: WriteCall,
   values: Partial<LinkValues>,
@@ -162,7 +162,7 @@ function listForeign(
   return checkDestinations(values, destinations, before).filter(({ field }) => !isReported(field));
 }
 
-/** Exceeding the Free plan's limit of links is a 401. */
+/** Rejects a link beyond the Free plan's limit with a 401. */
 export async function requireFreeLink(
   tenant: Tenant,
   { plan, max_links }: Pick<WriteCall["caller"]["project"], "plan" | "max_links">,
@@ -179,7 +179,7 @@ function requireProFields({ caller }: WriteCall, asked: readonly string[]): void
 
 type AppIds = { ios_app_id: string | null; android_app_id: string | null };
 
-/** The apps that a link names: found, registered, or detached by null. */
+/** Finds the apps for a link. Registers a new app, or returns null to detach the app. */
 async function chooseApps(
   tenant: Tenant,
   call: WriteCall,
@@ -215,7 +215,8 @@ async function chooseApp<
   fields: Fields,
 ): Promise<string | null> {
   const identifier = fields[kind.identifier];
-  // Neither of the two detaches the app. Both are a problem that the link's own rules report.
+  // Without an id and an identifier, the app is detached. If both are sent, the link's own rules
+  // report a problem.
   if (isBlank(fields.id) === isBlank(identifier)) return null;
   if (isBlank(identifier)) {
     const app = await kind.apps.find(tenant, readId(fields.id ?? ""));

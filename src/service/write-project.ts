@@ -58,7 +58,7 @@ export async function changeProject(
   return (await findProject(db, before.id)) ?? before;
 }
 
-/** Checks the addresses that are set now. Stored ones may stay. */
+/** Checks page URLs that this call sets. Stored URLs stay valid. */
 export function checkPages(
   settings: Partial<ProjectSettings>,
   { subdomain, custom_domain, destinations }: ProjectValues & ProjectSettings,
@@ -72,7 +72,7 @@ export function checkPages(
   });
 }
 
-/** If all links share one host, links of a second project would have no address. */
+/** Rejects a second project if all links share one host, because its links would have no URL. */
 async function requireAddress(db: Db, linkOrigins: readonly string[]): Promise<void> {
   const shared = linkOrigins.find((origin) => !hasSubdomains(origin));
   if (shared === undefined || (await countProjects(db)) === 0) return;
@@ -83,7 +83,7 @@ function requireNone(problems: readonly FieldProblem[]): void {
   if (problems.length > 0) throw validationFailed(problems);
 }
 
-/** The values to store. Throws if a rule is broken or a host name is taken. */
+/** Returns the values to store. Throws if a rule is broken or a host name is taken. */
 async function readValues(db: Db, fields: ProjectFields, ownId?: string): Promise<ProjectValues> {
   const { values, problems } = checkProject(fields);
   const all = [...problems];

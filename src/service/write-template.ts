@@ -21,7 +21,7 @@ import { readTenant, writeTenant, type WriteCall } from "./handler.ts";
 import { createIdAndTime, type IdAndTime } from "./ids.ts";
 import { requireCondition, type Precondition } from "./precondition.ts";
 
-/** Changes the draft of a page template: checks the whole template, then writes it. */
+/** Changes the draft of a page template. Checks the whole template first. */
 
 type DraftChange = { readonly isFirst: boolean; readonly template: PageTemplate };
 
@@ -45,7 +45,7 @@ export async function changeDraft(
     const { waitInQueue, clock } = call.services;
     await waitInQueue(call, async (take) => {
       await requireValidTemplate(checked, { take, monotonic: clock.monotonic });
-      // An unchanged body may keep addresses that are no longer allowed.
+      // An unchanged body may contain URLs that are no longer allowed.
       const kept = purpose === "save" ? known?.body : known?.live_version?.body;
       if (checked.body !== kept) await requireDestinations(call, checked.body, take);
     });
@@ -67,7 +67,7 @@ export async function changeDraft(
   throw overloaded();
 }
 
-/** Callers who may not read the draft were shown only the live version. */
+/** Checks the precondition. Callers who may not read the draft have only seen the live version. */
 export function requireShownTemplate(
   precondition: Precondition,
   template: PageTemplate | undefined,
@@ -79,7 +79,8 @@ export function requireShownTemplate(
 }
 
 /**
- * Callers who may not read drafts cannot distinguish a missing template from an unpublished one.
+ * Checks the precondition for a missing template. Callers who may not read drafts cannot
+ * distinguish it from an unpublished one.
  */
 function requireAbsent({ tags, mustBeAbsent }: Precondition): void {
   if (mustBeAbsent || tags === undefined || tags.includes("*")) {
@@ -88,7 +89,7 @@ function requireAbsent({ tags, mustBeAbsent }: Precondition): void {
   requireCondition({ tags, mustBeAbsent }, describeTemplateState(undefined, null));
 }
 
-/** Templates may link only to the project's allowed hosts. */
+/** Rejects a template with links to hosts that the project does not allow. */
 async function requireDestinations(
   { caller }: WriteCall,
   body: string,
@@ -101,7 +102,7 @@ async function requireDestinations(
   if (problems.length > 0) throw templateRefused(problems);
 }
 
-/** An omitted field keeps its text; an empty one clears it. */
+/** Applies fields to the draft. An omitted field stays unchanged; an empty one becomes empty. */
 function applyFields(
   before: PageTemplate | undefined,
   fields: TemplateFields,
@@ -114,7 +115,7 @@ function applyFields(
   return { body: fields.body ?? before?.body ?? "", css: fields.css ?? before?.css ?? "" };
 }
 
-/** Throws all problems of a template at once, each with its place. */
+/** Reports all problems of a template at once, each with its position. */
 export async function requireValidTemplate(
   text: TemplateTexts,
   { take, monotonic }: CheckTiming,
@@ -123,12 +124,12 @@ export async function requireValidTemplate(
     ...findStorageFaults("body", text.body),
     ...findStorageFaults("css", text.css),
   ]);
-  // The parsers are heavy, and most calls do not need them.
+  // The parsers are large, and most calls do not need them.
   const { checkTemplate } = await import("../template/check-template.ts");
   const read = { body: readChecked("body", text.body), css: readChecked("css", text.css) };
   const problems = await checkTemplate(read, { take, monotonic });
   if (storageFaults.length === 0 && problems.length === 0) return;
-  // The message gives no place for problems of a whole text; the list does.
+  // In the message, problems of a whole text have no position. The list of problems includes it.
   const clauses = storageFaults.map(({ field, message }) => ({ field, message }));
   const { message } = templateRefused([...clauses, ...problems]);
   throw new Problem(422, message, { problems: [...storageFaults, ...problems] });
@@ -138,7 +139,7 @@ type TemplateField = keyof TemplateTexts;
 
 const most_bytes = { body: limits.template_body_bytes, css: limits.template_css_bytes } as const;
 
-/** Problems that make a text impossible to store. */
+/** Finds problems that make a text impossible to store. */
 function findStorageFaults(field: TemplateField, text: string): PlacedProblem[] {
   const place = (offset: number, fault: string) => ({
     ...faultOf(field, fault),
@@ -166,13 +167,14 @@ function findUnstorable(text: string): number {
   return offset;
 }
 
-/** Longer texts take longer to check. One that is only slightly too long is still checked. */
+/** Checks whether a text is short enough to check. A slightly longer text is still checked. */
 function isCheckable(field: TemplateField, text: string): boolean {
   return text.length <= most_bytes[field] * 1.25;
 }
 
 /**
- * The text to check. Characters that cannot be stored become spaces, so that all places stay right.
+ * Returns the text to check. Characters that cannot be stored become spaces, so that all positions
+ * stay right.
  */
 function readChecked(field: TemplateField, text: string): string {
   if (!isCheckable(field, text)) return "";

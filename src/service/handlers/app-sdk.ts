@@ -12,15 +12,15 @@ import { findAddressedLink, readWithClicks } from "../find-link.ts";
 import type { GroupHandlers, Services, WriteCall } from "../handler.ts";
 import { matchInstall, matchPasted, type MatchedInstall } from "../match-install.ts";
 
-/** Handlers for the SDKs in apps: the link that opened an app, or that it was installed for. */
+/** Handles calls from SDKs in apps, which ask for the link that opened or installed the app. */
 export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
   attribute: async ({ services, caller, body, spend, signal }) => {
     const { project } = caller;
     const isInstall = body.is_deferred === true;
     if (isInstall) await spend("app_installs");
-    // No link has a longer address, and parsing a longer text takes long.
+    // No link has a longer URL, and parsing a longer text takes too long.
     if ((body.url ?? "").length > limits.web_address_characters) return { body: noMatch };
-    // Only deferred deep linking needs the Pro plan; every link can open an installed app.
+    // Only deferred deep linking needs the Pro plan. Every link can open an installed app.
     if (isInstall && project.plan !== "pro") return { body: noMatch };
     const pasted = readPasteMark(body.url ?? "");
     const found = await findAddressedLink(services, project.id, pasted?.address ?? body.url ?? "");
@@ -28,20 +28,20 @@ export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
     if (pasted !== undefined && project.plan === "pro") {
       const tenant = { db: services.store.db, projectId: project.id };
       const matched = await matchPasted(services, tenant, pasted.visit, signal);
-      // If the copied address was passed on or already used, it opens like any other.
+      // If the copied URL was shared or already used, handle it like any other URL.
       if (matched !== undefined) return describeMatch(services, project, matched);
     }
-    // Only installs wait for pending clicks, because there are too many openings.
+    // Only installs wait for pending clicks, because opens are too frequent.
     const link = isInstall ? await readWithClicks(services, project.id, found.link) : found.link;
     if (link === undefined) return { body: noMatch };
     const platform = body.platform === "ios" ? "ios" : "android";
     const sure = { confidence: "high", match_score: mostScore } as const;
     if (isInstall) {
-      // Only the app's word proves this install. SDKs reject unknown words, so they get `high`.
+      // Only the app claims this install. SDKs reject unknown words, so the response says `high`.
       const install = { link, platform, ...sure, confidence: "reported" };
       await queueInstall(services, project.id, install, signal);
     }
-    // Counted last: if something above failed, the app asks again.
+    // Counted last, because the app repeats its request after an error.
     countApp(services, {
       projectId: project.id,
       linkId: link.id,
@@ -84,12 +84,15 @@ type AppStart = Pick<CountedVisit, "projectId" | "linkId" | "source" | "platform
   readonly isInstall: boolean;
 };
 
-/** Opens and installs are not clicks: an installed app opens links without a request to us. */
+/**
+ * Counts an open or install. These are not clicks, because an installed app opens links without a
+ * request to the link host.
+ */
 function countApp({ noteVisit, clock }: Services, { isInstall, ...app }: AppStart): void {
   noteVisit?.({ ...app, what: isInstall ? "install" : "open", at: clock.now() });
 }
 
-/** For an install that the app itself reports. No stored visit is used up. */
+/** Queues the event for an install that only the app reports. No stored visit is used up. */
 async function queueInstall(
   { store, clock }: Services,
   projectId: string,
@@ -102,7 +105,7 @@ async function queueInstall(
 
 const noMatch: Attribution = { matched: false };
 const mostScore = 100;
-/** Android reads the count as a 32-bit Int, and rejects a reply with a larger one. */
+/** Android reads the count as a 32-bit Int, and rejects a response with a larger number. */
 const mostClicks = 2 ** 31 - 1;
 
 function describeLink(link: Link, query: string, origin: string): AttributedLink {

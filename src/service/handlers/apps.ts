@@ -11,7 +11,7 @@ import { requireCondition } from "../precondition.ts";
 import { requireScope } from "../require-access.ts";
 import { restoreDeletedApp } from "../restore-deleted.ts";
 
-/** Handlers for iOS and Android apps, which share one implementation. */
+/** Handles calls for iOS and Android apps, which share one implementation. */
 export const iosAppHandlers: GroupHandlers<typeof iosApps> = handleApps(
   iosAppKind,
   (ios_apps, meta) => ({ ios_apps, meta }),
@@ -24,7 +24,7 @@ export const androidAppHandlers: GroupHandlers<typeof androidApps> = handleApps(
 
 type OneApp = WriteCall & { readonly params: { readonly id: string } };
 
-/** Everything but the name of the list. */
+/** Creates the handlers for one kind of app. The two kinds differ in the name of the list. */
 function handleApps<
   App extends { readonly id: string },
   Fields,
@@ -43,7 +43,7 @@ function handleApps<
     return app;
   }
 
-  /** The values to store. Throws if a rule is broken or another app has the identifier. */
+  /** Returns the values to store. Throws if a rule is broken or another app has the identifier. */
   async function readValues(tenant: Tenant, fields: Fields, ownId?: string): Promise<Values> {
     const { values, problems } = check(fields);
     const isNamed = !problems.some(({ field }) => field === identifier);
@@ -93,7 +93,7 @@ function handleApps<
   };
 }
 
-/** What deleting and restoring an app needs. */
+/** The parts of an app kind that deleting and restoring need. */
 type KeptKind<App> = Pick<
   AppKindRules<App, never, never, string>,
   "apps" | "notFound" | "showScope"
@@ -121,7 +121,7 @@ async function restoreApp<App>(
   const { app, chore } = await writeTenant(call, async (tenant) => {
     const restored = await restoreDeletedApp(tenant, apps, id, now);
     if (restored !== undefined) return restored;
-    // An earlier call may have restored it, and its reply may have been lost.
+    // An earlier call may have restored the app, and its response may have been lost.
     const there = await apps.find(tenant, id);
     if (there === undefined) throw notFound(message);
     requireScope(call.caller, showScope);
@@ -134,8 +134,8 @@ async function restoreApp<App>(
 const choreTimeout_ms = 5000;
 
 /**
- * A client that reads right after this reply should find all links of the app detached or attached.
- * Anything that is not done in time continues after the reply.
+ * Waits for a chore, because a client should find all links of the app detached or attached after
+ * this response. Anything that is not done in time continues after the response.
  */
 async function finishChore({ services }: WriteCall, chore: ChoreTable | undefined): Promise<void> {
   if (chore !== undefined) await services.store.finishChore(chore, choreTimeout_ms);

@@ -15,7 +15,7 @@ import { readVisitSums, type VisitSums } from "../link-stats.ts";
 import { readSearched } from "../read-searched.ts";
 import { readStatsQuery, type StatsQuery } from "../stats-query.ts";
 
-/** Handler for the statistics of links: rows, totals and one sentence about them. */
+/** Handles calls for link statistics: rows, totals and one sentence that sums them up. */
 export const linkStatsHandlers: GroupHandlers<typeof linkStats> = {
   show: async (call) => {
     const { services, caller, query: given, list, signal } = call;
@@ -85,7 +85,7 @@ async function describeStats(
   };
 }
 
-/** The steps of the previous period, if the rows are steps of time. */
+/** Returns the steps of the previous period, if the rows are steps of time. */
 function moveAll({ period, by, steps, zone }: StatsQuery, before: Period): readonly Step[] {
   return isStep(by) ? moveSteps(steps, by, { period, before, zone }) : [];
 }
@@ -105,11 +105,13 @@ type StatsGroup = {
   readonly keys: readonly string[];
 };
 
-/** Rows that add up several keys. Paths start with a slash, and no host has such a name. */
+/**
+ * The keys of rows that add up several keys. Paths start with a slash, and no host has such a name.
+ */
 const othersKey = otherReferrers;
 const deletedKey = "deleted links";
 
-/** Read in addition, because all deleted links share one row. */
+/** The number of links to read in addition, because all deleted links share one row. */
 const spareLinks = 100;
 
 function countLooked(by: StatsBy, most: number): number {
@@ -118,7 +120,7 @@ function countLooked(by: StatsBy, most: number): number {
 
 type StatsRowOptions = { readonly by: StatsBy; readonly most: number };
 
-/** The rows add up to the totals, also for the previous period. */
+/** Lists rows that add up to the totals, also for the previous period. */
 async function listRows(
   tenant: Tenant,
   options: StatsRowOptions,
@@ -144,7 +146,7 @@ function writeRow(key: string, sum: Sum, previous: Sum | undefined): LinkStatsRo
   return { key, ...showSum(sum), ...(previous && { previous: previous.click }) };
 }
 
-/** The keys of the period, then those that only the previous period had. */
+/** Lists the keys of the period, then those that only the previous period has. */
 function listKeys(
   { by }: StatsRowOptions,
   found: VisitSums,
@@ -175,15 +177,18 @@ async function groupKeys(
   return deleted.length === 0 ? links : [...links, { key: deletedKey, keys: deleted }];
 }
 
-/** With its slash, because a bare path would read like a word: "the link named had 0 clicks". */
+/**
+ * Formats a path with its slash, because a plain one would read like a word: "the link named had 0
+ * clicks".
+ */
 function nameLink(id: string, path: string | null): string {
   return path === null ? id : `/${path}`;
 }
 
-/** These rows add up several keys, or count what is not a click. */
+/** Keys that add up several keys, or that do not count clicks. */
 const neverBest: ReadonlySet<string> = new Set([othersKey, deletedKey, pressSource]);
 
-/** The row with the most clicks, or undefined if there is only one row. */
+/** Finds the row with the most clicks. Returns undefined if there is only one row. */
 function findBest(rows: readonly LinkStatsRow[]): LinkStatsRow | undefined {
   if (rows.length < 2) return undefined;
   const apart = rows.filter(({ key }) => !neverBest.has(key));
@@ -194,7 +199,7 @@ function addUpKeys(keys: readonly string[], { find }: VisitSums): Sum {
   return addUp(keys.map((key) => find(key) ?? noVisits));
 }
 
-/** The totals without the rows of these keys. */
+/** Returns the totals without the rows of these keys. */
 function findRest(listed: readonly string[], found: VisitSums): Sum {
   return subtract(found.all, addUpKeys(listed, found));
 }
@@ -247,6 +252,6 @@ function compare(clicks: number, previous: NonNullable<SentenceFacts["previous"]
   if (total.click === 0) return `compared with none ${when}`;
   const percent = Math.round((Math.abs(clicks - total.click) / total.click) * 100);
   const word = clicks > total.click ? "more" : "fewer";
-  // A change that rounds to 0% is described only by its numbers.
+  // For a change that rounds to 0%, show only the numbers.
   return percent === 0 ? `${word} than the ${before}` : `${percent}% ${word} than the ${before}`;
 }

@@ -16,7 +16,7 @@ import { requireScope } from "../require-access.ts";
 import { restoreDeletedLink } from "../restore-deleted.ts";
 import { changeLink, createLink } from "../write-link.ts";
 
-/** Handlers for links. */
+/** Handles calls for links. */
 export const linkHandlers: GroupHandlers<typeof links> = {
   index: async (call) => {
     await waitForClicks(call);
@@ -33,7 +33,8 @@ export const linkHandlers: GroupHandlers<typeof links> = {
       query,
       call.signal,
     );
-    // `applied` shows the client that the server supports `f[…]`; other servers ignore it.
+    // `applied` shows the client that the server supports `f[…]`. Other servers ignore such
+    // filters.
     const shown = applied.length === 0 ? meta : { ...meta, applied };
     return { body: { links: [...items], meta: shown } };
   },
@@ -44,7 +45,8 @@ export const linkHandlers: GroupHandlers<typeof links> = {
 
   upsert: async (call) => {
     const { path: given } = call.body;
-    // A path of a wrong type was dropped; the rules of the other fields are checked without it.
+    // A path of a wrong type was already removed. Without it, the rules of the other fields are
+    // checked.
     const path = typeof given === "string" ? normalizePath(given) : undefined;
     await waitForClicksAt(call, path);
     return writeTenant(call, async (tenant) => {
@@ -52,7 +54,8 @@ export const linkHandlers: GroupHandlers<typeof links> = {
         throw badRequest(messages.parameter_missing("path"));
       }
       const known = await findLinkAtPath(tenant, path);
-      // If the path is another link's short path, it is taken. It names no link of its own.
+      // If the path is only another link's short path, create the link, which fails because the
+      // path is taken.
       const isThere = known !== undefined && known.path === path;
       requireCondition(call.precondition, ...(isThere ? [known] : []));
       if (!isThere) {
@@ -100,7 +103,7 @@ export const linkHandlers: GroupHandlers<typeof links> = {
       const now = call.services.clock.now();
       const restored = await restoreDeletedLink(tenant, call.caller.project, id, now);
       if (restored !== undefined) return restored;
-      // An earlier call may have restored it, and its reply may have been lost.
+      // An earlier call may have restored the link, and its response may have been lost.
       const there = await findLink(tenant, id);
       if (there === undefined) throw notFound(messages.link_not_found);
       requireScope(call.caller, links.show.scope);

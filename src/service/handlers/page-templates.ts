@@ -16,7 +16,7 @@ import { previewPage } from "../preview-page.ts";
 import { requireScope } from "../require-access.ts";
 import { changeDraft, requireShownTemplate } from "../write-template.ts";
 
-/** Handlers for page templates. */
+/** Handles calls for page templates. */
 export const pageTemplateHandlers: GroupHandlers<typeof pageTemplate> = {
   save: async (call) => {
     const { isFirst, template } = await changeDraft(call, call.body, "save", saveDraft);

@@ -7,7 +7,7 @@ import type { GroupHandlers } from "../handler.ts";
 import { requireCondition } from "../precondition.ts";
 import { changeProject, makeProject } from "../write-project.ts";
 
-/** Handlers for projects. */
+/** Handles calls for projects. */
 export const projectHandlers: GroupHandlers<typeof projects> = {
   index: async ({ services, list }) => {
     const { items, meta } = await listProjects(services.store.db, list);
@@ -49,7 +49,7 @@ async function find(db: Db, id: string) {
   return project;
 }
 
-/** Omits the settings that only the operator sees. */
+/** Omits the settings that only the operator can see. */
 function present(project: Project): Project {
   const { id, name, subdomain, custom_domain, custom_domain_verified, links_count } = project;
   return { id, name, subdomain, custom_domain, custom_domain_verified, links_count };

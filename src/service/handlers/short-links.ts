@@ -18,7 +18,7 @@ import {
 import { writeTenant, type GroupHandlers, type WriteCall } from "../handler.ts";
 import { claimGeneratedPath, codeLength, createLink } from "../write-link.ts";
 
-/** Handlers for short links. */
+/** Handles calls for short links. */
 export const shortLinkHandlers: GroupHandlers<typeof shortLinks> = {
   create: async (call) => {
     const prefix = readPrefix(call.body.prefix ?? "");
@@ -39,7 +39,7 @@ export const shortLinkHandlers: GroupHandlers<typeof shortLinks> = {
     const { db } = services.store;
     const address = readAddress(body.url ?? "");
     const project = await findHostedProject(db, services, address);
-    // Links of a suspended project are not resolved. No link has an empty project id.
+    // Links of a suspended project are not found. No link has an empty project id.
     const tenant = { db, projectId: project === undefined || project.suspended ? "" : project.id };
     const visited = await findVisitedAtPath(tenant, normalizePath(address.pathname));
     const id = visited?.link.id ?? "";
@@ -55,15 +55,15 @@ function readPrefix(text: string): string {
   if (prefix === undefined) {
     throw refuseField("prefix", "has invalid percent-encoding", "errors");
   }
-  // The stored path is the prefix and a code, so that is what must be valid.
+  // The stored path is the prefix with a code, so both together must be valid.
   const fault = findPathFault(prefix + "x".repeat(codeLength));
   if (fault !== undefined) throw refuseField("prefix", fault, "errors");
   return prefix;
 }
 
 /**
- * Each link has one short path of its own. Another query or another prefix gets a further one. The
- * same request returns the same path again, as Firebase Dynamic Links did.
+ * Returns a short path. Each link has one short path of its own. Another query or prefix creates a
+ * further one. The same request returns the same path again, as in Firebase Dynamic Links.
  */
 async function shortenOwn(
   tenant: Tenant,
@@ -85,7 +85,7 @@ async function shortenOwn(
 
 type Queried = { readonly link: Link; readonly query: string; readonly prefix: string };
 
-/** Adds a short path to a link whose own short path stays as it is. */
+/** Adds a further short path to a link. The link's own short path stays unchanged. */
 async function claimShortPath(
   tenant: Tenant,
   call: WriteCall,
