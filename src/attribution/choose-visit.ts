@@ -9,14 +9,14 @@ import {
 import { markNames, type MarkName } from "./marks.ts";
 
 /**
- * Chooses the visit that an install follows. Only the similarity of browser and app connects them.
- * No match is better than a stranger's link, so an install that fits visits of two links gets
- * neither, and the confidence is never more than `medium`.
+ * Chooses the link visit that led to an install, by comparing the browser's phone with the app's. A
+ * stranger's link would be worse than no match. So an install that fits visits of two links gets no
+ * match, and the confidence is at most `medium`.
  */
 
-/** A visit to match. */
+/** A visit to compare with an install. */
 export type CandidateVisit = SeenPhone & {
-  /** Equal for visits of the same link. */
+  /** The visited link. Visits of the same link have the same value. */
   readonly leadsTo: string;
 };
 
@@ -29,7 +29,10 @@ export type ChosenVisit<One extends CandidateVisit> = {
   readonly score: number;
 };
 
-/** With the points of an address that is not shared, they add up to 100. */
+/**
+ * The points for each equal property. With the points for an IP address that is not shared, they
+ * add up to 100.
+ */
 const points: Readonly<Record<MarkName, number>> = {
   screen: 15,
   zone: 12,
@@ -58,7 +61,7 @@ export function chooseVisit<One extends CandidateVisit>(
   const { marks } = install;
   if (others.some((other) => other.visit.leadsTo !== visit.leadsTo)) return undefined;
   const isWhole = areAllKnown(alike) && !markNames.some((name) => differ(marks, visit.marks, name));
-  // The address also has visits from other people's phones.
+  // The IP address also has visits from other people's phones.
   const isCrowded = visits.some(
     (other) => other.leadsTo !== visit.leadsTo && isSamePlace(install, other),
   );
@@ -75,24 +78,24 @@ export function chooseVisit<One extends CandidateVisit>(
 type RatedVisit<One extends CandidateVisit> = {
   readonly visit: One;
   readonly score: number;
-  /** The marks that both have and that are equal. */
+  /** The properties that are known and equal for both. */
   readonly alike: readonly MarkName[];
 };
 
-/** Empty if it cannot be the same phone, or if there is too little to compare. */
+/** Rates a visit. Returns nothing for a different phone, or if there is too little to compare. */
 function rate<One extends CandidateVisit>(
   install: SeenPhone,
   visit: One,
 ): readonly RatedVisit<One>[] {
   const isPhone = visit.marks.device !== undefined;
   if (!isPhone || isAnother(install.marks, visit.marks)) return [];
-  // Models, languages and time zones can be guessed, so a match needs a common address.
+  // Models, languages and time zones can be guessed, so a match needs the same IP address.
   if (!isSamePlace(install, visit)) return [];
   const alike = markNames.filter((name) => isAlike(install.marks, visit.marks, name));
   const sum = alike.reduce((total, name) => total + points[name], 0);
   const isShared = isFromShared(install);
   const score = sum + (isShared ? 0 : addressPoints);
-  // A shared address proves little, so all decisive marks must be known and equal.
+  // A shared IP address proves little, so all decisive properties must be known and equal.
   const isKnown = !isShared || areAllKnown(alike);
   return isKnown && score >= leastPoints ? [{ visit, score, alike }] : [];
 }

@@ -1,18 +1,18 @@
 import type { MarkName, Marks } from "./marks.ts";
 
-/** Compares two phones by their marks and addresses. */
+/** Compares two phones by their properties and IP addresses. */
 
-/** The marks of a phone, and the address of its requests. */
+/** A phone's properties and the IP address of its requests. */
 export type SeenPhone = {
   readonly marks: Marks;
-  /** Undefined if it is unknown. */
+  /** Undefined if unknown. */
   readonly address: SeenAddress | undefined;
 };
 
-/** An unknown number of other phones is behind a shared address. */
+/** An IP address. If it is shared, an unknown number of other phones use it as well. */
 type SeenAddress = { readonly group: string; readonly isShared: boolean };
 
-/** If one of these marks differs, it is another phone. */
+/** If one of these properties differs, the phones are different. */
 export const decisive = [
   "device",
   "screen",
@@ -24,7 +24,7 @@ export function isAnother(one: Marks, other: Marks): boolean {
   return decisive.some((name) => differ(one, other, name));
 }
 
-/** A missing mark does not differ. */
+/** Checks whether both phones have this property, with different values. */
 export function differ(one: Marks, other: Marks, name: MarkName): boolean {
   return one[name] !== undefined && other[name] !== undefined && one[name] !== other[name];
 }

@@ -1,6 +1,6 @@
 /**
- * The properties of a phone that distinguish it from others. Browser and app write them in the same
- * form. Missing and implausible ones are omitted.
+ * The properties that distinguish a phone from others, such as its screen. Browser and app write
+ * them in the same form. Missing and implausible values are omitted.
  */
 export type Marks = {
   readonly [Name in MarkName]?: string;
@@ -14,21 +14,21 @@ export const markNames = [
   /** Width and height in points, the smaller first, and pixels per point: `393x852@3`. */
   "screen",
   "zone",
-  /** Without its region: `en`. */
+  /** Without the region: `en`. */
   "language",
   "region",
   "calendar",
-  /** The system's major version, and major with minor version: `26`, `26.1`. */
+  /** The system's major version `26`, then with its minor version: `26.1`. */
   "major",
   "minor",
 ] as const;
 
-/** Combines marks of the same phone. If both have a mark, the first one counts. */
+/** Combines properties of the same phone. If both have a value, the first one counts. */
 export function joinMarks(one: Marks, other: Marks): Marks {
   return { ...other, ...one };
 }
 
-/** Reads `en-US`, `zh-Hans-CN` or `de_DE`. Only apps report the script in the middle. */
+/** Parses `en-US`, `zh-Hans-CN` or `de_DE`. Only apps report the script in the middle. */
 export function readLanguage(text: string): Marks {
   const [language = "", ...rest] = text.trim().toLowerCase().split(/[-_]/);
   if (!/^[a-z]{2,3}$/.test(language)) return {};
@@ -36,7 +36,7 @@ export function readLanguage(text: string): Marks {
   return { language, ...(region !== undefined && { region }) };
 }
 
-/** Reads `26.0.1` or `18_6`. Browsers omit the third number. */
+/** Parses `26.0.1` or `18_6`. Browsers omit the third number. */
 export function readVersion(text: string): Marks {
   const [, major, minor = "0"] = /^(\d{1,3})(?:[._](\d{1,3}))?(?:[._]|$)/.exec(text) ?? [];
   return major === undefined ? {} : { major, minor: `${major}.${minor}` };

@@ -1,9 +1,9 @@
 import { joinMarks, readLanguage, readVersion, type Marks } from "./marks.ts";
 
 /**
- * Reads the marks that a phone reports, with the names of the public iOS SDK
- * (DeviceFingerprint.swift). The script of the preview page uses the same names. The values come
- * from strangers, so unreadable ones are omitted.
+ * Parses the properties that a phone reports. They have the names of the public iOS SDK
+ * (DeviceFingerprint.swift), which the preview page's script also uses. Anyone can send such
+ * values, so unreadable ones are omitted.
  */
 export function readFingerprint(fingerprint: Readonly<Record<string, unknown>>): Marks {
   return [
@@ -17,20 +17,20 @@ export function readFingerprint(fingerprint: Readonly<Record<string, unknown>>):
 }
 
 /**
- * Identifies an app on one phone: the id that iOS gives the phone for a vendor's apps, and the
- * app's version and build. Undefined if the app does not send the id.
+ * Returns an id for one app on one phone. Combines the id that iOS gives the phone for a vendor's
+ * apps with the app's version and build. Returns undefined if the app does not send the first.
  */
 export function readInstance(fingerprint: Readonly<Record<string, unknown>>): string | undefined {
   const [phone = "", ...app] = ["idfv", "app_version", "app_build"].map((name) =>
     readText(fingerprint[name]),
   );
-  // Phones without such an id send zeros.
+  // Phones without an id send zeros.
   return /^[\da-f-]{36}$/i.test(phone) && /[1-9a-f]/i.test(phone)
     ? JSON.stringify([phone.toLowerCase(), ...app])
     : undefined;
 }
 
-/** Independent of orientation, because apps report how the phone is held and browsers do not. */
+/** Ignores orientation, because apps report how the phone is held and browsers do not. */
 function readScreen(fingerprint: Readonly<Record<string, unknown>>): Marks {
   const sides = [fingerprint["screen_width"], fingerprint["screen_height"]].map(readSize);
   const [small, large] = sides.toSorted((one, other) => one - other);
@@ -45,7 +45,7 @@ function readSize(value: unknown): number {
 
 const mostPoints = 20_000;
 
-/** Reads `iPhone15,2`. Browsers report only the first word. A simulator reports its computer. */
+/** Parses `iPhone15,2`. Browsers report only the first word. A simulator reports its computer. */
 function readDevice(model: string): Marks {
   const [, device] = /^(iPhone|iPad|iPod)/.exec(model) ?? [];
   return device === undefined ? {} : { device: device.toLowerCase() };
@@ -61,7 +61,7 @@ function readCalendar(calendar: string): Marks {
   return /^[a-z-]{3,20}$/.test(name) ? { calendar: name === "gregorian" ? "gregory" : name } : {};
 }
 
-/** A zone can have two names, and browsers and systems do not use the same one. */
+/** Alternative names of time zones. Browsers and systems do not use the same ones. */
 const otherZones: ReadonlyMap<string, string> = new Map([
   ["Africa/Asmera", "Africa/Asmara"],
   ["America/Buenos_Aires", "America/Argentina/Buenos_Aires"],

@@ -3,8 +3,8 @@ import type { SeenPhone } from "./compare-phones.ts";
 import { markNames, type Marks } from "./marks.ts";
 
 /**
- * Hashes marks and addresses before they are stored. The hash needs a secret key and differs in
- * each project, so the stored values can only be compared.
+ * Hashes properties and IP addresses before they are stored. The hash needs a secret key and
+ * differs in each project, so the stored values can only be compared.
  */
 export type Seal = (name: string, value: string) => string;
 
@@ -25,13 +25,13 @@ export function sealMarks(marks: Marks, seal: Seal): Marks {
   return Object.fromEntries(sealed);
 }
 
-/** One hash of everything, to recognize repeated visits. */
+/** Hashes all properties together, to recognize repeated visits. */
 export function sealAll({ marks, address }: SeenPhone, seal: Seal): string {
   const all = markNames.map((name) => marks[name] ?? "");
   return seal("all", JSON.stringify([address?.group ?? "", ...all]));
 }
 
-/** One hash of an app on one phone; undefined if the phone sent no id. */
+/** Hashes the id of an app on one phone. Returns undefined if the phone sent no id. */
 export function sealInstance(instance: string | undefined, marks: Marks, seal: Seal) {
   if (instance === undefined) return undefined;
   return seal("asker", JSON.stringify([instance, ...markNames.map((name) => marks[name] ?? "")]));

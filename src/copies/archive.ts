@@ -34,14 +34,14 @@ export async function writeArchive(
 }
 
 type ExtractOptions = {
-  /** The files that a backup may contain, each with its largest size. */
+  /** The files that a backup may contain, each with its maximum size. */
   readonly largest: ReadonlyMap<string, number>;
   readonly signal: AbortSignal;
 };
 
 /**
- * Writes the files of an archive into a folder and returns their headers. The archive may come from
- * anyone, so unknown files and damage are rejected with a CopyFault.
+ * Extracts an archive to a folder and returns the headers of its files. Anyone may have created the
+ * archive, so unknown files and damage are rejected with a CopyFault.
  */
 export async function extractArchive(
   packed: Readable,
@@ -49,7 +49,7 @@ export async function extractArchive(
   { largest, signal }: ExtractOptions,
 ): Promise<readonly EntryHeader[]> {
   const unpacked = createGunzip();
-  // The reader of the unpacked bytes gets the same error.
+  // Reading the unpacked bytes throws the same error.
   const unpacking = pipeline(packed, unpacked, { signal }).catch(() => undefined);
   const chunks: AsyncIterator<Buffer> = unpacked[Symbol.asyncIterator]();
   const take = createByteReader(chunks);
@@ -71,7 +71,7 @@ export async function extractArchive(
       await pipeline(Readable.from(take(header.size)), file, { signal });
       await joinBytes(take(countPadding(header.size)));
     }
-    // The checksum is at the end.
+    // Read to the end, because the checksum is there.
     for (let isEnd = false; !isEnd;) isEnd = (await chunks.next()).done === true;
   } catch (error) {
     throw explainUnread(error);
@@ -82,7 +82,7 @@ export async function extractArchive(
   return headers;
 }
 
-/** Reads the next bytes in pieces, independent of the size of chunks. */
+/** Reads the next bytes, independent of the size of chunks. */
 function createByteReader(chunks: AsyncIterator<Buffer>) {
   let rest: Buffer = Buffer.alloc(0);
   return async function* take(size: number): AsyncGenerator<Buffer> {

@@ -5,14 +5,14 @@ import { copyMark, type CopiedTable, type CopiedTables } from "../sql/migrate.ts
 import { listTables, readEngine } from "../sql/open-kysely.ts";
 import { CopyFault } from "./copy-fault.ts";
 
-/** Copies the tables of one database to another, for `waypost migrate`. */
+/** A copy of one database's tables to another, for `waypost migrate`. */
 type DatabaseCopy = {
   readonly copied: CopiedTables;
-  /** The place of the source, which identifies it. */
+  /** The location of the source, which identifies the source. */
   readonly source: string;
-  /** Nothing else may write to it during the copy. */
+  /** The source. Nothing else may write to it during the copy. */
   readonly from: Kysely<unknown>;
-  /** A transaction, so that all tables appear at once. */
+  /** A transaction in the target, so that all tables appear at once. */
   readonly to: Kysely<unknown>;
   /** Called with the number of rows that were copied since the last call. */
   readonly follow: (rows: number) => void;
@@ -26,15 +26,15 @@ type CopiedRow = Readonly<Record<string, CopiedCell>>;
 
 const firstRows = 16;
 const mostRows = 1000;
-/** How many characters are in memory at once. A cell can be a word or a whole file. */
+/** How many characters are read at once. A cell can contain a word or a whole file. */
 const pageSize = 1_000_000;
 /** Both databases accept this many values in one statement. */
 const mostValues = 8000;
 
 /**
- * Creates and fills the tables in the target, and compares the numbers of rows. The target stores a
- * digest of the rows. If the command is interrupted before the source is marked as moved, it
- * recognizes its copy by that (`findCopy`).
+ * Creates and fills the tables in the target, and compares the numbers of rows. The target also
+ * stores a digest of the rows. If the command is interrupted before the source is marked as moved,
+ * the next run detects its own copy by this digest (`findCopy`).
  */
 export async function copyDatabase(copy: DatabaseCopy): Promise<readonly CopiedCount[]> {
   const { copied, source, from, to, follow, signal } = copy;
@@ -67,7 +67,8 @@ export async function copyDatabase(copy: DatabaseCopy): Promise<readonly CopiedC
 }
 
 /**
- * If a target with these marks is a copy of the source, counts the source's rows; else undefined.
+ * Counts the source's rows if a target with these marks is a copy of the source. Otherwise returns
+ * undefined.
  */
 export async function findCopy(
   { copied, source, from }: Pick<DatabaseCopy, "copied" | "source" | "from">,
@@ -95,7 +96,7 @@ export async function countRows(db: Kysely<unknown>, { name }: CopiedTable): Pro
   return rows[0]?.rows ?? 0;
 }
 
-/** Whether a database already has our tables. */
+/** Checks whether a database already has Waypost's tables. */
 export async function hasTables(db: Kysely<unknown>, { migrations }: CopiedTables) {
   return (await listTables(db)).includes(migrations.table);
 }
@@ -107,7 +108,7 @@ async function* readPages(
   const keys = sql.join(key.map((column) => sql.ref(column)));
   let rest = sql``;
   for (let limit = firstRows; ;) {
-    // SQLite returns its own row number only if it is named.
+    // SQLite returns its own row number only if a query selects it by name.
     const { rows } = await sql<CopiedRow>`
       select ${keys}, ${sql.table(name)}.* from ${sql.table(name)} ${rest}
       order by ${keys} limit ${limit}

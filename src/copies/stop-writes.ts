@@ -7,7 +7,8 @@ import { CopyFault } from "./copy-fault.ts";
 const longestWait_ms = 5_000;
 
 /**
- * Limits the wait for locks. Another copy of the same PostgreSQL database locks it until its end.
+ * Limits the wait for locks. Another copy of the same PostgreSQL database holds a lock until its
+ * end.
  */
 export async function limitLockWaits(db: Kysely<unknown>): Promise<void> {
   if (readEngine(db) === "sqlite") return;
@@ -15,9 +16,9 @@ export async function limitLockWaits(db: Kysely<unknown>): Promise<void> {
 }
 
 /**
- * Marks a database as moved. Every start reads the mark. On PostgreSQL, triggers also reject writes
- * of processes that are still running, and no process can write until this transaction ends. A
- * SQLite file is locked when it is opened (`lockSqlite`).
+ * Marks a database as moved, so that Waypost no longer starts with it. On PostgreSQL, no process
+ * can write until this transaction ends. Afterwards, triggers reject writes of processes that are
+ * still running. A SQLite file is locked when it is opened (`lockSqlite`).
  */
 export async function stopWrites(
   db: Kysely<unknown>,

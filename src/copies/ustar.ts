@@ -24,7 +24,7 @@ const fields = {
 type HeaderField = keyof typeof fields;
 
 const plainFile = "0";
-/** Larger sizes do not fit into octal digits and are written as binary numbers. */
+/** The largest size in octal digits. Larger sizes are written as binary numbers. */
 const mostOctal = 8 ** 11 - 1;
 
 export function writeHeader({ name, size, mtime_s }: EntryHeader): Buffer {
@@ -44,7 +44,7 @@ export function writeHeader({ name, size, mtime_s }: EntryHeader): Buffer {
   return header;
 }
 
-/** Undefined if the block is not the header of a plain file. */
+/** Parses a header. Returns undefined if the block is not the header of a plain file. */
 export function readHeader(header: Buffer): EntryHeader | undefined {
   const get = (field: HeaderField) => {
     const [start, length] = fields[field];
@@ -62,7 +62,7 @@ export function readHeader(header: Buffer): EntryHeader | undefined {
   return { name: get("name").replace(/^\.\//, ""), size, mtime_s };
 }
 
-/** The number of zeros after an entry, because entries fill whole blocks. */
+/** Returns the number of zeros after an entry, because entries fill whole blocks. */
 export function countPadding(size: number): number {
   return (blockBytes - (size % blockBytes)) % blockBytes;
 }
@@ -71,7 +71,7 @@ function writeOctal(number: number, digits: number): string {
   return `${number.toString(8).padStart(digits, "0")}\0`;
 }
 
-/** The sum of all bytes, counting the checksum itself as spaces. */
+/** Adds up all bytes, counting the checksum's own bytes as spaces. */
 function addBytes(header: Buffer): number {
   const [start, length] = fields.checksum;
   return header.reduce(

@@ -1,7 +1,7 @@
 import { parseLocalTime, writeLocalTime, type TimeZone } from "../contract/local-time.ts";
 import { day_ms, hour_ms } from "./visit.ts";
 
-/** A period of time for statistics, as the caller requested it. */
+/** The requested period of time for statistics. */
 export type Period = {
   readonly from: number;
   /** The first moment after the period. */
@@ -10,15 +10,15 @@ export type Period = {
   readonly days: number | undefined;
 };
 
-/** The invalid bound, or what is wrong with both. */
+/** The invalid bound, or what is wrong with both bounds together. */
 export type PeriodFault = "from" | "to" | "order" | "length";
 
-/** The default period: today and the six days before. */
+/** The length of the default period: today and the six days before. */
 const usualDays = 7;
 const mostDays = 3700;
 const datePattern = /^\d{4}-\d{2}-\d{2}$/;
 
-/** Reads a period. A date means a whole day, so `to` is the last day of the period. */
+/** Parses a period. A date means a whole day, so `to` is the last day of the period. */
 export function readPeriod(
   given: { readonly from?: string | undefined; readonly to?: string | undefined },
   zone: TimeZone,
@@ -40,19 +40,19 @@ export function readPeriod(
   return { from: start, to: end, days: (Date.parse(to) - Date.parse(from)) / day_ms + 1 };
 }
 
-/** Visits are counted by the hour, so a partial hour counts as a whole one. */
+/** Extends a period to whole hours, because visits are counted by the hour. */
 function widen({ from, to, days }: Period): Period {
   const [first, last] = [Math.floor(from / hour_ms), Math.ceil(to / hour_ms)];
   return { from: first * hour_ms, to: last * hour_ms, days };
 }
 
-/** The period of the same length that ends where this one starts. */
+/** Returns the period of the same length that ends where this one starts. */
 export function findPrevious({ from, to, days }: Period, zone: TimeZone): Period {
   if (days === undefined) return { from: from - (to - from), to: from, days };
   return { from: startDay(moveDate(writeDate(from, zone), -days), zone), to: from, days };
 }
 
-/** The first moment of a date. Some days have no midnight, because clocks skip it. */
+/** Returns the first moment of a date. Some days have no midnight, because clocks skip it. */
 export function startDay(date: string, zone: TimeZone): number {
   // Years with more than four digits cannot be parsed, and have no visits.
   return parseLocalTime(date, zone) ?? Date.parse(date);
@@ -63,12 +63,14 @@ export function moveDate(date: string, days: number): string {
   return moved;
 }
 
-/** Writes the local date of a moment, such as `2026-11-16`. */
+/** Formats the local date of a moment, such as `2026-11-16`. */
 export function writeDate(time: number, zone: TimeZone): string {
   return writeLocalTime(time, zone).slice(0, 10);
 }
 
-/** Writes both bounds. For whole days, `to` is the last day; otherwise it is the end moment. */
+/**
+ * Formats both bounds. For whole days, `to` is the last day; otherwise it is the end of the period.
+ */
 export function writePeriod({ from, to, days }: Period, zone: TimeZone) {
   if (days === undefined) return { from: writeLocalTime(from, zone), to: writeLocalTime(to, zone) };
   return { from: writeDate(from, zone), to: writeDate(to - 1, zone) };

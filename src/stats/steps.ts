@@ -7,7 +7,7 @@ import { hour_ms } from "./visit.ts";
 const stepNames = ["hour", "day", "week", "month"] as const;
 export type StepName = (typeof stepNames)[number];
 
-/** A step ends where the next one starts, or at the end of the period. */
+/** One hour, day, week or month. It ends where the next one starts, or at the end of the period. */
 export type Step = { readonly key: string; readonly start: number };
 
 export function isStep(by: string): by is StepName {
@@ -15,8 +15,8 @@ export function isStep(by: string): by is StepName {
 }
 
 /**
- * The steps of a period in order, at most `most`. Hours are hours of UTC, because visits are stored
- * that way. In a zone that is half an hour off, they start at half past.
+ * Lists the first `most` steps of a period. Hours are hours of UTC, because visits are stored that
+ * way. In a time zone with a half-hour offset, they start at half past.
  */
 export function listSteps(
   { from, to }: Period,
@@ -46,10 +46,10 @@ function readDays(time: number, name: Exclude<StepName, "hour">, zone: TimeZone)
   return { key: name === "month" ? first.slice(0, 7) : first, next };
 }
 
-/** After this many days a step has ended, but the next one has not. */
+/** The most days that a step can have. */
 const mostDays = { day: 1, week: 7, month: 31 };
 
-/** The first date of the step that contains a date. */
+/** Returns the first date of the step that contains this date. */
 function findFirst(date: string, name: Exclude<StepName, "hour">): string {
   switch (name) {
     case "day":
@@ -65,9 +65,9 @@ function findFirst(date: string, name: Exclude<StepName, "hour">): string {
 }
 
 /**
- * The steps of the previous period that are compared with these steps: the same dates or clock
- * times, shifted by the length of the period. Together they cover that whole period. A step without
- * a counterpart, because clocks skip its hour, is omitted.
+ * Returns the steps of the previous period for comparison with these steps. They have the same
+ * dates or clock times, shifted by the length of the period, and cover the whole previous period.
+ * If clocks skip the hour of a step, the step is omitted.
  */
 export function moveSteps(
   steps: readonly Step[],
@@ -77,7 +77,7 @@ export function moveSteps(
   const end = findHour(before.to);
   let latest = findHour(before.from);
   const starts = steps.map(({ start }) => {
-    // When clocks are set back, times occur twice.
+    // When clocks are set back, local times occur twice.
     latest = Math.max(latest, findHour(findEarlier(start, name, period, zone)));
     return latest;
   });
@@ -87,7 +87,7 @@ export function moveSteps(
   });
 }
 
-/** The first full hour at or after a moment. */
+/** Returns the first full hour at or after a moment. */
 function findHour(time: number): number {
   return Math.ceil(time / hour_ms) * hour_ms;
 }
@@ -101,7 +101,7 @@ function findEarlier(time: number, name: StepName, period: Period, zone: TimeZon
   return parseLocalTime(`${date}T${clock.slice(0, -1)}`, zone) ?? startDay(date, zone);
 }
 
-/** The step that contains a moment. Earlier moments belong to the first step. */
+/** Finds the step that contains a moment. Earlier moments belong to the first step. */
 export function findStep(steps: readonly Step[], time: number): Step | undefined {
   return steps.findLast(({ start }) => start <= time) ?? steps[0];
 }

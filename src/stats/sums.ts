@@ -1,6 +1,6 @@
 import type { VisitEvent } from "./visit.ts";
 
-/** Adds and compares the counts of visits. */
+/** The number of visits of each kind. */
 export type Sum = Readonly<Record<VisitEvent, number>>;
 
 export const noVisits: Sum = { click: 0, open: 0, install: 0 };
@@ -27,7 +27,7 @@ export function isNone({ click, open, install }: Sum): boolean {
   return click + open + install === 0;
 }
 
-/** Most clicks first, then opens and installs, then by key, so that the order is fixed. */
+/** Compares two rows. Most clicks come first, then most opens and installs, then the lower key. */
 export function compareSums(
   [key, sum]: readonly [string, Sum],
   [otherKey, other]: readonly [string, Sum],

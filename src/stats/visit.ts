@@ -1,7 +1,7 @@
 import type { Platform } from "../visit/decide-visit.ts";
 
 /**
- * One counted visit. It has no address, no user agent and nothing else that identifies a person.
+ * One counted visit. It has no IP address, no user agent and nothing else that identifies a person.
  */
 export type CountedVisit = {
   readonly projectId: string;
@@ -12,7 +12,8 @@ export type CountedVisit = {
 } & VisitFacts;
 
 /**
- * A click is a person's visit. Apps report when a link opened them or caused their installation.
+ * The kind of a visit. A click is a person's visit. Apps report an open or an install that a link
+ * caused.
  */
 export type VisitEvent = "click" | "open" | "install";
 
@@ -27,14 +28,14 @@ export type VisitFacts = {
 };
 
 /**
- * How the link was opened: its own address, a short one, its QR code, or the button of its page.
- * `reported` is an install that the app itself reported, without a visit that Waypost saw.
+ * How the visitor opened the link: by its own URL, a short URL, its QR code, or the button on its
+ * page. `reported` is an install that only the app reported, without a visit known to Waypost.
  */
 export type VisitSource = "address" | "short" | "qr" | "button" | "reported";
 
 /** Each press of a page's button follows a click, so totals do not count it. */
 export const pressSource: VisitSource = "button";
-/** The sum of hosts beyond those that are kept. Real hosts have a dot. */
+/** The sum of all hosts that are not stored separately. Real hosts contain a dot. */
 export const otherReferrers = "other";
 
 export const hour_ms = 60 * 60 * 1000;
@@ -46,8 +47,8 @@ export const hourColumns = Array.from({ length: dayHours }, (_, hour) => `hour_$
 export type HourColumn = (typeof hourColumns)[number];
 
 /**
- * Visits are counted in total and by each of these properties. The usual value of a property gets
- * no counter: it is the total without the other values. That halves the writes.
+ * Each property's usual value. Visits are counted in total and by property, but usual values have
+ * no counter. Their number is the total minus the other values. That halves the writes.
  */
 export const usualValues = {
   platform: "desktop",
@@ -56,22 +57,27 @@ export const usualValues = {
   referrer: "direct",
 } as const;
 export type VisitFact = keyof typeof usualValues;
-/** Months have totals of their own, so that reports read fewer rows. */
+/**
+ * A property with counters of its own. Months have totals of their own, so that reports read fewer
+ * rows.
+ */
 export type Dimension = VisitFact | "total" | "month";
 
-/** The first day of a UTC month that contains the given day. Days are counted since 1970. */
+/**
+ * Returns the first day of the UTC month that contains the given day. Days are counted since 1970.
+ */
 export function findMonth(day: number): number {
   const date = new Date(day * day_ms);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth()) / day_ms;
 }
 
-/** Equal visits within one hour, which are counted together. */
+/** Identical visits within one hour, which are counted together. */
 export type VisitKind = Pick<CountedVisit, "projectId" | "what" | "referrer"> & {
   /** Hours since 1970. */
   readonly hour: number;
   /** The counters that the visit increases. */
   readonly values: readonly (readonly [Dimension, string])[];
-  /** Whether it increases the link's number of clicks. */
+  /** Whether the visit increases the link's number of clicks. */
   readonly isClick: boolean;
   /** Identifies this kind within its project. */
   readonly key: string;
@@ -81,12 +87,12 @@ export type VisitKind = Pick<CountedVisit, "projectId" | "what" | "referrer"> & 
 export type LinkVisits = {
   readonly projectId: string;
   readonly linkId: string;
-  /** How many clicks they add to the link. */
+  /** The number of clicks among these visits. */
   readonly clicks: number;
   readonly kinds: readonly { readonly kind: VisitKind; readonly count: number }[];
 };
 
-/** Links are always written in this order, so that two processes never deadlock. */
+/** Orders links for writing. A fixed order prevents deadlocks between two processes. */
 export function compareLinks(
   { linkId: one }: Pick<LinkVisits, "linkId">,
   { linkId: other }: Pick<LinkVisits, "linkId">,
@@ -108,7 +114,7 @@ export function describeVisit({
   );
 }
 
-/** The same visit, counted for the sum of other hosts. */
+/** Returns the same visit, counted under the sum of other hosts. */
 export function withOtherReferrer(kind: VisitKind): VisitKind {
   const values = kind.values.filter(([dimension]) => dimension !== "referrer");
   return makeKind(kind, [...values, ["referrer", otherReferrers]]);

@@ -10,11 +10,11 @@ import {
 } from "../store/webhooks.ts";
 import { sendMessage, type SendOptions } from "./send-message.ts";
 
-/** Delivers the events in the outbox while the process serves. */
+/** Delivers the events in the outbox while the server runs. */
 
 export type DelivererOptions = SendOptions & {
   readonly store: Pick<Store, "db" | "write">;
-  /** Moves events of jobs and approvals into the outbox. */
+  /** Moves events of jobs and approvals to the outbox. */
   readonly collect: () => Promise<void>;
   /** Reports an unexpected error to the operator. */
   readonly report: (error: unknown) => unknown;
@@ -24,7 +24,7 @@ export type Deliverer = ReturnType<typeof createDeliverer>;
 
 const lookEvery_ms = 1000;
 const webhooksAtOnce = 48;
-/** Concurrent requests to one webhook. */
+/** The number of concurrent requests to one webhook. */
 const eventsAtOnce = 8;
 /** How long running requests may continue after the process was asked to stop. */
 const finish_ms = 3000;
@@ -39,16 +39,16 @@ const patient = { isPatient: true };
 
 export function createDeliverer(options: DelivererOptions) {
   const { store, clock, setAlarm, collect, report } = options;
-  /** Counts attempts, and events that were given up. */
+  /** The numbers of attempts, and of events that failed permanently. */
   const counts = { delivered: 0, failed: 0, given_up: 0 };
   const running = new Map<string, Promise<void>>();
   let stopWatching: (() => Promise<void>) | undefined;
-  /** If true, no batch starts. */
+  /** Set when the process stops. No further batch starts. */
   let isStopping = false;
-  /** When aborted, running requests end. */
+  /** Aborts running requests. */
   const breaking = new AbortController();
 
-  /** A locked or unreachable database is not worth a report each time. */
+  /** Reports an error, unless the database is locked or unreachable. */
   const note = (error: unknown) => void (error instanceof StoreBusy || report(error));
 
   async function startDue(): Promise<void> {
@@ -63,7 +63,7 @@ export function createDeliverer(options: DelivererOptions) {
     }
   }
 
-  /** Delivers in batches. The webhook may be revoked, or its project suspended, between them. */
+  /** Delivers in batches. Between batches, the webhook may be deleted or its project suspended. */
   async function deliverTo(key: WebhookKey): Promise<void> {
     for (let isMore = true; isMore && !isStopping;) {
       const claim = (db: Db) => claimWebhook(db, key, clock.now(), eventsAtOnce);
@@ -78,7 +78,7 @@ export function createDeliverer(options: DelivererOptions) {
 
   async function tryOnce(delivery: DeliveryTable, webhook: WebhookTable): Promise<void> {
     const fault = await sendMessage(delivery, webhook, options, breaking.signal);
-    // An attempt that the process interrupted says nothing about the receiver.
+    // If the process interrupted the attempt, the failure was not the receiver's.
     if (fault !== null && breaking.signal.aborted) return;
     const now = clock.now();
     const tried = { ...(fault === null ? delivery : planRetry(delivery, now)), fault };
@@ -92,7 +92,7 @@ export function createDeliverer(options: DelivererOptions) {
     watch: () => {
       stopWatching = repeatEvery(lookEvery_ms, setAlarm, () => startDue().catch(note));
     },
-    /** Resolves when everything that is due now was tried. */
+    /** Resolves when all due events have been attempted. */
     deliverDue: async () => {
       await startDue();
       await Promise.all(running.values());

@@ -9,7 +9,7 @@ import {
 import { noPublicHost, resolveHost, type Reach } from "../network/hosts/pinned-connection.ts";
 import { isPublicAddress } from "../network/public-address.ts";
 
-/** The addresses that webhooks may have: public ones, and networks that the operator allows. */
+/** Limits the URLs of webhooks to public servers and to networks that the operator allows. */
 
 export function reachReceivers(networks: readonly Network[]): Reach {
   const isNamed = matchNetworks(networks);
@@ -21,8 +21,8 @@ export function reachReceivers(networks: readonly Network[]): Reach {
 }
 
 /**
- * The fault of a new webhook's address, as the end of a sentence. A host name can have other IP
- * addresses at each attempt, so it is looked up only then.
+ * Returns the fault of a new webhook's URL, as the end of a sentence. The IP addresses of a host
+ * name can change, so they are only checked at each attempt.
  */
 export function findUrlFault(url: string, networks: readonly Network[]): string | undefined {
   const fault = findWebAddressFault(url);
@@ -38,7 +38,10 @@ export function findUrlFault(url: string, networks: readonly Network[]): string 
   return findPublicFault(new URL(url), addresses);
 }
 
-/** Plain HTTP and unusual ports are only for networks that the operator allows. */
+/**
+ * Finds the fault of a URL outside of the allowed networks, where plain HTTP and unusual ports are
+ * rejected.
+ */
 export function findPublicFault(
   { protocol, port }: URL,
   addresses: readonly string[] | undefined,
@@ -49,7 +52,10 @@ export function findPublicFault(
   return isUsual ? undefined : "can't have a port below 1024 other than 443";
 }
 
-/** How to fix the fault with a setting, without a final period; undefined for other faults. */
+/**
+ * Describes how to fix the fault with a setting, without a final period. Returns undefined for
+ * other faults.
+ */
 export function findFix(fault: string | null): string | undefined {
   if (fault !== noPublicHost) return undefined;
   return `${nameNetwork}; for a public receiver, check its DNS record`;
@@ -61,7 +67,9 @@ const nameNetwork =
 const plainHttp =
   "must be an https address; plain http works only in networks listed in WAYPOST_WEBHOOK_PRIVATE";
 
-/** Undefined for a host name that must be looked up. */
+/**
+ * Returns the IP addresses in the URL. Returns undefined for a host name that needs a DNS lookup.
+ */
 function readAddresses(hostname: string): readonly string[] | undefined {
   const literal = normalizeAddress(dropBrackets(hostname));
   if (literal !== undefined) return [literal];

@@ -11,7 +11,7 @@ import {
 import type { DeliveryTable, WebhookTable } from "../store/tables.ts";
 import { findPublicFault } from "./reach.ts";
 
-/** Sends a message once, signed as standardwebhooks.com describes (`v1`). */
+/** Sends a message once, with a signature as in standardwebhooks.com (`v1`). */
 
 export type SendOptions = {
   readonly reach: Reach;
@@ -30,7 +30,7 @@ export function createSecret(random: Random): string {
   return secretPrefix + Buffer.from(random.bytes(secretBytes)).toString("base64");
 }
 
-/** Returns why the receiver did not accept the message, or null if it did. */
+/** Sends a message. Returns null if the receiver accepts it, or the reason for the failure. */
 export async function sendMessage(
   message: WebhookMessage,
   receiver: Pick<WebhookTable, "url" | "secret">,
@@ -66,7 +66,10 @@ export async function sendMessage(
   }
 }
 
-/** The timestamp is that of this attempt, so that old messages cannot be replayed. */
+/**
+ * Formats the signature headers. The timestamp is that of this attempt, so that old messages cannot
+ * be replayed.
+ */
 function writeHeaders({ event_id: id, body }: WebhookMessage, secret: string, now: number) {
   const timestamp = String(Math.floor(now / 1000));
   const key = Buffer.from(secret.slice(secretPrefix.length), "base64");
