@@ -13,7 +13,7 @@ import { openForEach } from "../../support/open-for.ts";
 import { day, plantLinks, type Seed } from "../../support/planting.ts";
 import { addLink } from "../../support/rows.ts";
 
-/** Links are found by anything, even on a server that has only the filters of the specification. */
+/** Links can be found by any field, even on a server with only the filters of the specification. */
 
 let strange: StrangeWorld;
 openForEach(createStrangeWorld, async (opened) => {
@@ -104,7 +104,7 @@ const asked = fc
     limit,
   }));
 
-test("such a server's lists equal those of our own service, page by page", async () => {
+test("lists of a server with fewer filters equal those of our own service", async () => {
   const [questions = []] = fc.sample(fc.array(asked, { minLength: 120, maxLength: 120 }), 1);
   const native = [];
   for (const question of questions) native.push(await listAnswer(question));
@@ -135,7 +135,7 @@ test("a remote Waypost answers all filters in one request", async () => {
   expect(request?.get("f[search]")).toBe("spring");
 });
 
-test("a remote Waypost finds short addresses that a list does not show", async () => {
+test("a remote Waypost finds short URLs that a list does not show", async () => {
   const host = "http://default.localhost:8787";
   const url = `${host}/news/7?utm_source=mail`;
   const { link } = await callDone(strange, "shorten_link", { url });
@@ -151,19 +151,19 @@ test("a remote Waypost finds short addresses that a list does not show", async (
   expect(plan.counts.delete).toBe(1);
 });
 
-describe("filters are checked again", () => {
+describe("Waypost applies the filters itself", () => {
   const filters = [{ field: "url", condition: "start", value: "https://new.example" }];
 
   test.each<[sentence: string, alter: Alter]>([
     [
-      "if a server claims filters that it has not applied",
+      "if a server wrongly claims that it applied them",
       (_, reply) =>
         withBody(reply, (body: { meta?: object }) =>
           body.meta ? { ...body, meta: { ...body.meta, applied: ["url_start"] } } : body,
         ),
     ],
     [
-      "if a server refuses unknown filters",
+      "if a server rejects unknown filters",
       ({ path }, reply) =>
         path.includes("f%5B")
           ? { ...reply, status: 400, body: '{"error":"Unpermitted parameter: f"}' }
@@ -177,12 +177,12 @@ describe("filters are checked again", () => {
   });
 });
 
-describe("plans and exports of such a server", () => {
+describe("plans and exports of a server with fewer filters", () => {
   test.each<Args>([
     { filters: [{ field: "url", condition: "cont", value: "old.EXAMPLE" }] },
     { filters: [{ field: "ios_app_name", condition: "eq", value: "Acme Shop" }] },
     { filters: [], search: "blüte news" },
-  ])("have every selected link: %j", async (selection) => {
+  ])("contain every selected link: %j", async (selection) => {
     const plan = { operation: "delete", ...selection };
     const [own_plan, own_export] = [
       (await callDone(strange, "plan_links", plan)).plan.counts,
@@ -194,7 +194,7 @@ describe("plans and exports of such a server", () => {
     expect((await callDone(strange, "export_links", selection)).export.count).toBe(own_export);
   });
 
-  test("are refused if a link lacks a field of the filters, which a list reports", async () => {
+  test("are rejected if a link lacks a field that the filters need", async () => {
     const filters = [{ field: "url", condition: "cont", value: "new.example" }];
     const { links } = await callDone(strange, "list_links", { filters });
     const silent = links[1].id;
@@ -223,7 +223,7 @@ describe("plans and exports of such a server", () => {
   });
 });
 
-test("an audit of such a server does not count with unknown filters", async () => {
+test("an audit of a server with fewer filters does not count unvisited links", async () => {
   strange.advance(200 * day);
   const filters = [{ field: "url", condition: "cont", value: "new.example" }];
   const read = async () => {
@@ -240,8 +240,8 @@ test("an audit of such a server does not count with unknown filters", async () =
   expect(other.not).toContain("Links never visited: this server cannot count");
 });
 
-describe("a list that is too long for one call", () => {
-  test("is returned in part, and resumed where it stopped", async () => {
+describe("a list that takes too long for one call", () => {
+  test("is returned in part, and the next call continues it", async () => {
     const question = { search: "spring", sort: { field: "path", direction: "asc" } };
     const { ids } = await listAnswer({ ...question, limit: 100 });
     beSlow(strange);
@@ -263,7 +263,7 @@ describe("a list that is too long for one call", () => {
     expect(turns).toBeGreaterThan(1);
   });
 
-  test("is narrowed by the filters that the server knows", async () => {
+  test("is read in one call if the server's own filters leave few links", async () => {
     beSlow(strange);
     const filters = [
       { field: "path", condition: "in", value: ["news/1", "news/2", "sale/3"] },
@@ -275,7 +275,7 @@ describe("a list that is too long for one call", () => {
   });
 });
 
-test("an incomplete audit says so, and its next call completes it", async () => {
+test("an incomplete audit is reported, and the next call completes it", async () => {
   const { world, proxy } = strange;
   await world.store.write(async (db) => {
     for (let index = 0; index < 3000; index += 1) {
@@ -302,7 +302,7 @@ test("an incomplete audit says so, and its next call completes it", async () => 
 });
 
 test.each([414, 431])(
-  "filters that are too long for an address (%d) are applied to the list",
+  "filters that are too long for a URL (%d) are applied by Waypost",
   async (status) => {
     strange.proxy.setAlter(({ path }, reply) =>
       path.length > 8000 ? { ...reply, status } : reply,
@@ -318,7 +318,7 @@ test.each([414, 431])(
   },
 );
 
-test("a filter by app names says which scope it needs", async () => {
+test("the error of a filter by app names contains the missing scope", async () => {
   const key = await strange.world.addKey({ scopes: ["links.index", "links.show"] });
   const client = await strange.connect({ key });
   const filters = [{ field: "ios_app_name", condition: "cont", value: "acme" }];
@@ -339,7 +339,7 @@ test("a filter by app names says which scope it needs", async () => {
   }
 });
 
-test("impossible arguments are refused without a request", async () => {
+test("impossible arguments are rejected without a request", async () => {
   const before = listAsked().length;
   for (const [args, message] of [
     [{ search: " " }, "must not be empty"],

@@ -4,7 +4,9 @@ import { openForEach } from "../../support/open-for.ts";
 import { plantLinks } from "../../support/planting.ts";
 import { beSlow, ignoreOwn, createStrangeWorld, type StrangeWorld } from "../../support/remote.ts";
 
-/** A call to a server that hangs ends after 20 s, with what it has read. */
+/**
+ * A call to a server that hangs ends after 20 seconds, with the links that were read until then.
+ */
 
 const count = 24;
 let strange: StrangeWorld;
@@ -21,7 +23,7 @@ openForEach(createStrangeWorld, async (opened) => {
 test.each<[tool: string, args: Args, part: string]>([
   ["list_links", { search: "spring" }, "meta"],
   ["audit_links", {}, "audit"],
-])("%s ends in time with what it has read if a page never arrives", async (tool, args, part) => {
+])("%s returns what it has read if a page never arrives", async (tool, args, part) => {
   beSlow(strange);
   let asked = 0;
   let silent = "";
@@ -37,7 +39,7 @@ test.each<[tool: string, args: Args, part: string]>([
   expect(far.complete).toBe(false);
   expect(far.checked).toBeGreaterThan(0);
   expect(far.checked).toBeLessThan(count);
-  // A request that times out would be repeated.
+  // A request that times out must not be repeated.
   expect(strange.proxy.requests.filter(({ path }) => path === silent)).toHaveLength(1);
 });
 
@@ -50,7 +52,7 @@ test.each<[tool: string, args: Args, first: string]>([
   ],
   ["audit_links", {}, "/ios_apps"],
   ["audit_links", {}, "/links?"],
-])("%s with %j ends in 20 s if %s hangs from the start", async (tool, args, first) => {
+])("%s with %j fails after 20 seconds if %s hangs from the start", async (tool, args, first) => {
   ignoreOwn(strange);
   let hanging = 0;
   strange.proxy.setAlter(({ path }, reply) => {
@@ -63,11 +65,11 @@ test.each<[tool: string, args: Args, first: string]>([
   expect(refused).toMatchObject({ code: "timed_out", effect: "none", retry: "later" });
   expect(refused.message).toContain("within 20 s, and no link was read. Narrower filters");
   expect(refused.next).toBe(`Nothing was changed: call ${tool} again later.`);
-  // An audit sends its first requests at the same time.
+  // An audit sends its first two requests at the same time.
   expect(hanging).toBeLessThanOrEqual(tool === "audit_links" ? 2 : 1);
 });
 
-test("an audit says that the unvisited links were not listed in time", async () => {
+test("an audit reports that unvisited links could not be counted in time", async () => {
   beSlow(strange);
   let pages = 0;
   strange.proxy.setAlter(({ path }, reply) => {

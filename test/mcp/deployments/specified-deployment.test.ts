@@ -10,7 +10,7 @@ import { callDone } from "../../support/mcp-clients.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { sha256 } from "../../contract/sample-link.ts";
 
-/** A server that has exactly the fields, statuses and paths of api-spec.md, and nothing else. */
+/** Simulates a server with exactly the fields, statuses and paths of api-spec.md. */
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -27,7 +27,7 @@ const template = ["id", "body", "css", "unpublished_changes", "created_at", "upd
 const meta = ["page", "limit", "count", "last", "from", "to", "previous", "next"];
 const statuses = new Set([200, 201, 204, 400, 401, 404, 422, 429, 503]);
 
-/** The fields of a resource by the first part of its path. */
+/** The fields of each resource, by the first part of its path. */
 const resources: Readonly<Record<string, readonly string[]>> = {
   links: link,
   short_links: link,
@@ -67,7 +67,7 @@ const unknown: ProxiedReply = {
   body: JSON.stringify({ error: "Not found" }),
 };
 
-/** Paths that the specification does not name. */
+/** Paths that the specification does not contain. */
 const unnamed = /\/(restore|preview)$|\/projects/;
 
 const asSpecified: Alter = ({ method, path }, reply) => {
@@ -89,7 +89,7 @@ openForEach(
   () => createStrangeWorld(asSpecified),
   (opened) => {
     strange = opened;
-    // It has no conditions.
+    // The specified server ignores conditional headers.
     strange.proxy.setTurn(({ headers, ...request }) => {
       const { "if-match": _is, "if-none-match": _isNot, ...others } = headers;
       return { ...request, headers: others };
@@ -104,65 +104,70 @@ const countLinks = async (client: AssistantClient, value: string) => {
   return links.length;
 };
 
-describe.each(["modern", "v1"] as const)("in front of such a server a %s client", (era) => {
-  let client: AssistantClient;
-  openForEach(
-    async () => ({ ...(await strange.connect({ era })), [Symbol.asyncDispose]: async () => {} }),
-    (opened) => (client = opened),
-  );
+describe.each(["modern", "v1"] as const)(
+  "with a server that only follows the specification, a %s client",
+  (era) => {
+    let client: AssistantClient;
+    openForEach(
+      async () => ({ ...(await strange.connect({ era })), [Symbol.asyncDispose]: async () => {} }),
+      (opened) => (client = opened),
+    );
 
-  test("lists, filters, creates, changes, shortens and deletes links", async () => {
-    const url = "https://example.com/spring";
-    const made = await callDone(client, "create_link", { path: "spring", name: "Spring", url });
-    expect(made.problems).toBeUndefined();
-    const { id } = made.link;
-    await callDone(client, "create_link", { path: "autumn", name: "Autumn" });
-    expect((await callDone(client, "list_links")).meta.count).toBe(2);
-    expect(await countLinks(client, "spri")).toBe(1);
-    const changed = await callDone(client, "update_link", { id: "spring", name: "Summer" });
-    expect(changed.link).toMatchObject({ id, name: "Summer", destination: url });
-    const short = await callDone(client, "shorten_link", { url: "https://example.com/long" });
-    expect(short.link.shortened_path).toEqual(expect.any(String));
-    expect((await callDone(client, "delete_link", { id })).deleted.id).toBe(id);
-    expect(await countLinks(client, "summer")).toBe(0);
-  });
-
-  test("registers, changes and deletes apps", async () => {
-    const ios = { bundle_id: "com.example.shop", team_id: "ABCDE12345" };
-    const android = { package_name: "com.example.shop", fingerprints: [sha256] };
-    await callDone(client, "register_ios_app", ios);
-    await callDone(client, "register_android_app", android);
-    const named = await callDone(client, "update_ios_app", { id: ios.bundle_id, name: "Shop" });
-    expect(named.ios_app).toMatchObject({ ...ios, name: "Shop" });
-    const wanted = { path: "shop", ios_app: { bundle_id: ios.bundle_id } };
-    expect((await callDone(client, "create_link", wanted)).link.ios_app_id).toBe(named.ios_app.id);
-    await callDone(client, "delete_ios_app", { id: ios.bundle_id });
-    await callDone(client, "delete_android_app", { id: android.package_name });
-    expect((await callDone(client, "list_android_apps")).android_apps).toEqual([]);
-  });
-
-  test("publishes a page", async () => {
-    const body = "<p>Spring</p>\n{% store_buttons %}\n";
-    const { page_template } = await callDone(client, "publish_template", { body });
-    expect(page_template.live_version).toMatchObject({ live: true });
-    const { version } = await callDone(client, "get_template_version", { id: "live" });
-    expect(version).toMatchObject({ body });
-    expect((await callDone(client, "list_template_versions")).versions).toHaveLength(1);
-  });
-
-  test("plans, creates and undoes twenty links", async () => {
-    const rows = Array.from({ length: 20 }, (_, row) => {
-      return { path: `p${row}`, name: `Row ${row}`, url: `https://example.com/${row}` };
+    test("can list, filter, create, change, shorten and delete links", async () => {
+      const url = "https://example.com/spring";
+      const made = await callDone(client, "create_link", { path: "spring", name: "Spring", url });
+      expect(made.problems).toBeUndefined();
+      const { id } = made.link;
+      await callDone(client, "create_link", { path: "autumn", name: "Autumn" });
+      expect((await callDone(client, "list_links")).meta.count).toBe(2);
+      expect(await countLinks(client, "spri")).toBe(1);
+      const changed = await callDone(client, "update_link", { id: "spring", name: "Summer" });
+      expect(changed.link).toMatchObject({ id, name: "Summer", destination: url });
+      const short = await callDone(client, "shorten_link", { url: "https://example.com/long" });
+      expect(short.link.shortened_path).toEqual(expect.any(String));
+      expect((await callDone(client, "delete_link", { id })).deleted.id).toBe(id);
+      expect(await countLinks(client, "summer")).toBe(0);
     });
-    const { plan } = await callDone(client, "plan_links", { operation: "upsert", rows });
-    expect(plan.counts).toMatchObject({ create: 20, conflict: 0, invalid: 0 });
-    const { job } = await callDone(client, "apply_plan", { plan_id: plan.id });
-    expect(job.counts).toMatchObject({ done: 20, rejected: 0, unknown: 0 });
-    const again = await callDone(client, "plan_links", { operation: "upsert", rows });
-    expect(again.plan.counts).toMatchObject({ unchanged: 20 });
-    const undo = await callDone(client, "plan_links", { undo: job.id });
-    const undone = await callDone(client, "apply_plan", { plan_id: undo.plan.id });
-    expect(undone.job.counts).toMatchObject({ done: 20 });
-    expect((await callDone(client, "list_links")).meta.count).toBe(0);
-  });
-});
+
+    test("can register, change and delete apps", async () => {
+      const ios = { bundle_id: "com.example.shop", team_id: "ABCDE12345" };
+      const android = { package_name: "com.example.shop", fingerprints: [sha256] };
+      await callDone(client, "register_ios_app", ios);
+      await callDone(client, "register_android_app", android);
+      const named = await callDone(client, "update_ios_app", { id: ios.bundle_id, name: "Shop" });
+      expect(named.ios_app).toMatchObject({ ...ios, name: "Shop" });
+      const wanted = { path: "shop", ios_app: { bundle_id: ios.bundle_id } };
+      expect((await callDone(client, "create_link", wanted)).link.ios_app_id).toBe(
+        named.ios_app.id,
+      );
+      await callDone(client, "delete_ios_app", { id: ios.bundle_id });
+      await callDone(client, "delete_android_app", { id: android.package_name });
+      expect((await callDone(client, "list_android_apps")).android_apps).toEqual([]);
+    });
+
+    test("can publish a page", async () => {
+      const body = "<p>Spring</p>\n{% store_buttons %}\n";
+      const { page_template } = await callDone(client, "publish_template", { body });
+      expect(page_template.live_version).toMatchObject({ live: true });
+      const { version } = await callDone(client, "get_template_version", { id: "live" });
+      expect(version).toMatchObject({ body });
+      expect((await callDone(client, "list_template_versions")).versions).toHaveLength(1);
+    });
+
+    test("can plan, create and undo twenty links", async () => {
+      const rows = Array.from({ length: 20 }, (_, row) => {
+        return { path: `p${row}`, name: `Row ${row}`, url: `https://example.com/${row}` };
+      });
+      const { plan } = await callDone(client, "plan_links", { operation: "upsert", rows });
+      expect(plan.counts).toMatchObject({ create: 20, conflict: 0, invalid: 0 });
+      const { job } = await callDone(client, "apply_plan", { plan_id: plan.id });
+      expect(job.counts).toMatchObject({ done: 20, rejected: 0, unknown: 0 });
+      const again = await callDone(client, "plan_links", { operation: "upsert", rows });
+      expect(again.plan.counts).toMatchObject({ unchanged: 20 });
+      const undo = await callDone(client, "plan_links", { undo: job.id });
+      const undone = await callDone(client, "apply_plan", { plan_id: undo.plan.id });
+      expect(undone.job.counts).toMatchObject({ done: 20 });
+      expect((await callDone(client, "list_links")).meta.count).toBe(0);
+    });
+  },
+);

@@ -9,7 +9,7 @@ import {
 import { callDone, callRefused } from "../../support/mcp-clients.ts";
 import { openForEach } from "../../support/open-for.ts";
 
-/** An answer that differs from the specification is read as far as possible. */
+/** Answers that differ from the specification are still read as far as possible. */
 
 let strange: StrangeWorld;
 openForEach(createStrangeWorld, (opened) => (strange = opened));
@@ -17,7 +17,7 @@ openForEach(createStrangeWorld, (opened) => (strange = opened));
 type Fields = Readonly<Record<string, unknown>>;
 type Change = (link: Fields) => unknown;
 
-/** Alters each link in a response, single or in a list. */
+/** Alters each link in a response, whether single or in a list. */
 function alterLinks(change: Change): Alter {
   return (_, reply) =>
     withBody(reply, (body: Fields) => {
@@ -33,8 +33,8 @@ async function plantThree(): Promise<readonly { readonly id: string }[]> {
 
 const byPath = { sort: { field: "path", direction: "asc" } };
 
-describe("a link", () => {
-  test("needs only an id", async () => {
+describe("a link of a remote server", () => {
+  test("can be read if it has only an ID", async () => {
     const { id } = await strange.plant("link", { path: "spring" });
     const client = await strange.connect({ key: strange.world.key, era: "v1" });
     strange.proxy.setAlter(alterLinks(({ id: own }) => ({ id: own, color: "red" })));
@@ -48,7 +48,7 @@ describe("a link", () => {
     [{ url: ["a"] }],
     [{ enable_forced_redirect: "often" }],
     [{ clicks: 1.5 }],
-  ])("loses the wrong field %j, which is reported", async (odd) => {
+  ])("is shown without the wrong field %j, which is reported as a problem", async (odd) => {
     await plantThree();
     const change: Change = (link) => (link["path"] === "c" ? { ...link, ...odd } : link);
     strange.proxy.setAlter(alterLinks(change));
@@ -61,9 +61,9 @@ describe("a link", () => {
   });
 });
 
-describe("a list", () => {
+describe("a list of a remote server", () => {
   test.each([[null], ["gone"], [{ path: "b" }], [{ id: {}, path: "b" }]])(
-    "skips and reports the row %j",
+    "is shown without the invalid row %j, which is reported as a problem",
     async (row) => {
       await plantThree();
       strange.proxy.setAlter(alterLinks((link) => (link["path"] === "b" ? row : link)));
@@ -79,7 +79,7 @@ describe("a list", () => {
     ["only a count", () => ({ count: 3 })],
     ["no next page", (meta: Fields) => ({ ...meta, next: undefined })],
     ["only a last page", () => ({ last: 2 })],
-  ])("with %s has a second and last page", async (_, change) => {
+  ])("with %s can still be read to its second and last page", async (_, change) => {
     await plantThree();
     strange.proxy.setAlter((asked, reply) =>
       withBody(reply, (body: { meta: Fields }) => {
@@ -96,7 +96,7 @@ describe("a list", () => {
   });
 });
 
-describe("a write with a 2xx status is done", () => {
+describe("a write with a 2xx status is reported as done", () => {
   const unreadable: readonly (readonly [string, Alter])[] = [
     ["an empty body", (_, reply) => ({ ...reply, body: "" })],
     [
@@ -108,28 +108,31 @@ describe("a write with a 2xx status is done", () => {
     ["a list", (_, reply) => withBody(reply, (link: object) => [link])],
   ];
 
-  test.each(unreadable)("even if it answered %s, and the link is read again", async (_, alter) => {
-    strange.proxy.setAlter((asked, reply) =>
-      asked.method === "GET" ? reply : alter(asked, reply),
-    );
-    const made = await callDone(strange, "create_link", { path: "spring", name: "Spring" });
-    expect(made.link).toMatchObject({ path: "spring", name: "Spring" });
-    const { id } = made.link;
-    const changed = await callDone(strange, "update_link", { id, name: "Summer" });
-    expect(changed.link).toMatchObject({ id, name: "Summer" });
-    expect((await callDone(strange, "delete_link", { id })).deleted).toMatchObject({ id });
-    expect(strange.listWrites()).toEqual([
-      "POST /api/v1/links",
-      `PATCH /api/v1/links/${id}`,
-      `DELETE /api/v1/links/${id}`,
-    ]);
-  });
+  test.each(unreadable)(
+    "even if the server returned %s, because the link is read again",
+    async (_, alter) => {
+      strange.proxy.setAlter((asked, reply) =>
+        asked.method === "GET" ? reply : alter(asked, reply),
+      );
+      const made = await callDone(strange, "create_link", { path: "spring", name: "Spring" });
+      expect(made.link).toMatchObject({ path: "spring", name: "Spring" });
+      const { id } = made.link;
+      const changed = await callDone(strange, "update_link", { id, name: "Summer" });
+      expect(changed.link).toMatchObject({ id, name: "Summer" });
+      expect((await callDone(strange, "delete_link", { id })).deleted).toMatchObject({ id });
+      expect(strange.listWrites()).toEqual([
+        "POST /api/v1/links",
+        `PATCH /api/v1/links/${id}`,
+        `DELETE /api/v1/links/${id}`,
+      ]);
+    },
+  );
 
   test.each(unreadable)(
-    "even if every answer is %s, and the unknown part is reported",
+    "even if every answer is %s, with a note about the unknown part",
     async (_, alter) => {
       const { id } = await strange.plant("link", { path: "winter" });
-      // The link must be read before the write.
+      // Answer correctly until the write, because the link is read before.
       let isAltered = false;
       strange.proxy.setAlter((asked, reply) => {
         if (asked.method === "PATCH" && asked.path.endsWith(id)) isAltered = true;
@@ -148,7 +151,7 @@ describe("a write with a 2xx status is done", () => {
   );
 });
 
-/** A server whose ids are numbers from 1. */
+/** Simulates a server that uses the numbers from 1 as IDs. */
 async function openCounted(): Promise<readonly string[]> {
   const planted = await plantThree();
   const ids = planted.map(({ id }) => id);
@@ -162,8 +165,8 @@ async function openCounted(): Promise<readonly string[]> {
   return ids;
 }
 
-describe("a server with numbers as ids", () => {
-  test("has links that are read, changed and deleted by their numbers", async () => {
+describe("a server with numbers as IDs", () => {
+  test("can be used to read, change and delete links", async () => {
     await openCounted();
     expect((await callDone(strange, "list_links", byPath)).links[1].id).toBe("2");
     expect((await callDone(strange, "get_link", { id: "2" })).link.path).toBe("b");
@@ -186,7 +189,7 @@ describe("a server with numbers as ids", () => {
     });
   });
 
-  test("is not trusted if it returns another link than requested", async () => {
+  test("is not trusted if it returns a different link than requested", async () => {
     await openCounted();
     const id = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
     strange.proxy.setTurn((asked) => ({ ...asked, path: asked.path.replace(id, "3") }));

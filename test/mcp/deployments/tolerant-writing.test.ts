@@ -9,7 +9,7 @@ import {
 import { callDone, callRefused } from "../../support/mcp-clients.ts";
 import { openForEach } from "../../support/open-for.ts";
 
-/** A field that is unreadable or missing is never written back, and proves nothing. */
+/** A field that is unreadable or missing is never written back, and is not used as evidence. */
 
 let strange: StrangeWorld;
 openForEach(createStrangeWorld, (opened) => (strange = opened));
@@ -36,7 +36,7 @@ const unknownNames = [
 ] as const;
 
 describe("a plan", () => {
-  test.each(unknownNames)("has a conflict if a field that it would change %s", async (_, alter) => {
+  test.each(unknownNames)("has a conflict if a field to be changed %s", async (_, alter) => {
     const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
     strange.proxy.setAlter(alterLinks(alter));
     for (const name of ["Spring", "Summer", null]) {
@@ -47,7 +47,7 @@ describe("a plan", () => {
     }
   });
 
-  test("can change and undo other fields of such a link", async () => {
+  test("can change and undo other fields of a link with an unreadable field", async () => {
     const url = "https://example.com/a";
     const { id } = await strange.plant("link", { path: "spring", name: "Spring", url });
     strange.proxy.setAlter(alterLinks(isHidden));
@@ -75,7 +75,7 @@ describe("a plan", () => {
     expect(undo.plan.counts).toMatchObject({ create: 0, conflict: 1 });
   });
 
-  test("does not use the path of an unreadable link", async () => {
+  test("does not create a link at the path of an unreadable link", async () => {
     await strange.plant("link", { path: "spring" });
     strange.proxy.setAlter(alterLinks((link) => ({ ...link, id: undefined })));
     const rows = [{ path: "spring", name: "Spring" }];
@@ -105,7 +105,7 @@ describe("a plan", () => {
     ["nothing", () => undefined],
     ["the next page", ({ next }: Fields) => ({ next })],
     ["the count", ({ count }: Fields) => ({ count })],
-  ])("of 230 links loses none if meta has only %s", async (_, change) => {
+  ])("of 230 links misses none if the list's meta has only %s", async (_, change) => {
     await plantMany(230);
     strange.proxy.setAlter(({ path }, reply) =>
       path.startsWith("/api/v1/links?")
@@ -116,7 +116,7 @@ describe("a plan", () => {
     expect(exported.count).toBe(230);
   });
 
-  test("ends if the server ignores the page", async () => {
+  test("ends if the server ignores the page number", async () => {
     await plantMany(120);
     const first = { value: "" };
     strange.proxy.setAlter(({ path }, reply) => {
@@ -136,7 +136,7 @@ async function plantMany(count: number): Promise<void> {
 }
 
 describe("an undo", () => {
-  test.each(unknownNames)("of a change is refused if the earlier field %s", async (_, alter) => {
+  test.each(unknownNames)("of a change is rejected if the earlier field %s", async (_, alter) => {
     const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
     let isOdd = true;
     strange.proxy.setAlter((asked, reply) =>
@@ -149,7 +149,7 @@ describe("an undo", () => {
     expect((await callDone(strange, "get_link", { id })).link.name).toBe("Summer");
   });
 
-  test.each(unknownNames)("of a change is refused if the current field %s", async (_, alter) => {
+  test.each(unknownNames)("of a change is rejected if the current field %s", async (_, alter) => {
     const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
     const { change } = await callDone(strange, "update_link", { id, name: "Summer" });
     strange.proxy.setAlter(alterLinks(alter));
@@ -157,7 +157,7 @@ describe("an undo", () => {
     expect(error.message).toBe("The current value of name could not be read.");
   });
 
-  test.each(unknownNames)("of a deletion is refused if a field %s", async (_, alter) => {
+  test.each(unknownNames)("of a deletion is rejected if a field %s", async (_, alter) => {
     const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
     strange.proxy.setAlter(alterLinks(alter));
     const { change } = await callDone(strange, "delete_link", { id });
@@ -166,7 +166,7 @@ describe("an undo", () => {
     expect(strange.listWrites()).toEqual([`DELETE /api/v1/links/${id}`]);
   });
 
-  test("of a creation without a readable answer finds the new link", async () => {
+  test("of a creation with an unreadable answer finds the new link", async () => {
     strange.proxy.setAlter((asked, reply) => ({
       ...reply,
       body: asked.method === "POST" ? "" : '{"odd":true}',
@@ -178,7 +178,7 @@ describe("an undo", () => {
   });
 });
 
-test("a lost write is not proved by an unreadable field", async () => {
+test("an unreadable field does not prove that a lost write succeeded", async () => {
   const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
   strange.proxy.setAlter((asked, reply) => {
     if (asked.method === "PATCH") return undefined;
@@ -200,14 +200,14 @@ describe("publish_template", () => {
   const hides: Alter = ({ path, method }, reply) =>
     /versions|preview|links/.test(path) || method === "PATCH" ? noRoute : reply;
 
-  test("publishes the given text although nothing else can be read", async () => {
+  test("publishes the given text even if nothing else can be read", async () => {
     strange.proxy.setAlter(hides);
     await callDone(strange, "publish_template", text);
     await expectLive(text);
   });
 
   test.each(["<h1>Not found</h1>", ""])(
-    "publishes the given text although its versions are the 404 %j",
+    "publishes the given text even if the list of versions returns the 404 %j",
     async (body) => {
       const headers = { "content-type": "text/html" };
       strange.proxy.setAlter(({ path }, reply) =>
@@ -218,7 +218,7 @@ describe("publish_template", () => {
     },
   );
 
-  test("publishes the draft although it cannot be read", async () => {
+  test("publishes the draft even if the draft cannot be read", async () => {
     await callDone(strange, "save_template", text);
     strange.proxy.setAlter(hides);
     await callDone(strange, "publish_template");
@@ -226,21 +226,21 @@ describe("publish_template", () => {
   });
 });
 
-test("an undo restores a null switch as off", async () => {
+test("an undo restores a switch that was null as off", async () => {
   const { id } = await strange.plant("link", { path: "spring" });
   const name = "enable_forced_redirect";
   strange.proxy.setAlter(alterLinks((link) => ({ ...link, [name]: link[name] || null })));
   await callDone(strange, "update_link", { id, [name]: true });
   await callDone(strange, "undo");
   strange.proxy.setAlter((_, reply) => reply);
-  // Results leave out false fields.
+  // Results omit fields that are false.
   expect((await callDone(strange, "get_link", { id })).link).not.toHaveProperty(name);
 });
 
 test.each([
   ["has the wrong type", (url: unknown) => ({ web: url })],
   ["is absent", () => undefined],
-])("a link whose url %s needs an approval for its first app", async (_, hide) => {
+])("a link whose URL %s needs an approval for its first app", async (_, hide) => {
   await using guarded = await createStrangeWorld(
     alterLinks((link) => ({ ...link, url: hide(link["url"]) })),
     { mode: "guarded" },

@@ -9,7 +9,7 @@ import { createAssistantWorld, type AssistantWorld } from "../../support/assista
 import { launchBrowser, openTab, saveShot, sizes } from "../../support/browser.ts";
 import { openForEach } from "../../support/open-for.ts";
 
-/** The page at `preview_url` in a real Chromium: it can be read, and does nothing. */
+/** Tests in a real Chromium that the page at `preview_url` can be read and does nothing else. */
 
 let browser: Browser;
 let server: Server;
@@ -22,7 +22,7 @@ beforeAll(async () => {
   server = createServer((request, response) => void listen(request, response));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  // A listening TCP server has an address with a port.
+  // A listening TCP server always has an AddressInfo, never a string or null.
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 });
 
@@ -37,18 +37,18 @@ afterEach(async () => {
   for (const context of browser.contexts()) await context.close();
 });
 
-/** The path of a preview of ours. */
+/** Creates a preview, and returns its path. */
 async function preview(args: Record<string, unknown> = {}): Promise<string> {
   const { preview_url } = (await assistant.callTool("preview_template", args)).structured;
   return new URL(preview_url).pathname;
 }
 
-/** The path of a preview as a remote server could have made it. */
+/** Stores this HTML as a preview, as if a remote server had rendered it. Returns its path. */
 async function keep(html: string): Promise<string> {
   return `/preview/${await createPreviews(assistant.state.kept).save("a key", html)}`;
 }
 
-test("a preview can be opened for ten minutes, and then it has expired", async () => {
+test("a preview expires after ten minutes", async () => {
   const path = await preview();
   for (let visits = 0; visits < 3; visits += 1) {
     const response = await fetch(origin + path);
@@ -66,7 +66,7 @@ test("a preview can be opened for ten minutes, and then it has expired", async (
   expect((await fetch(`${origin}/preview/`)).status).toBe(404);
 });
 
-test("a preview is sandboxed, and no cache keeps it", async () => {
+test("a preview is sandboxed and is not cached", async () => {
   const { headers } = await fetch(origin + (await preview()));
   expect(headers.get("content-security-policy")).toMatch(/^sandbox allow-scripts; default-src/);
   expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
@@ -76,7 +76,7 @@ test("a preview is sandboxed, and no cache keeps it", async () => {
   expect(headers.get("set-cookie")).toBeNull();
 });
 
-test("a preview accepts only GET and HEAD under its own host name", async () => {
+test("a preview accepts only GET and HEAD requests for its own host", async () => {
   const path = await preview();
   for (const method of ["POST", "PUT", "DELETE"]) {
     const refused = await fetch(origin + path, { method });
@@ -88,13 +88,13 @@ test("a preview accepts only GET and HEAD under its own host name", async () => 
 
 describe("a preview in a browser", () => {
   test.each(["light", "dark"] as const)(
-    "shows the whole page with its styles, %s",
+    "shows the whole page with its styles in %s mode",
     async (colorScheme) => {
       for (const [size, viewport] of Object.entries(sizes)) {
         const tab = await openTab(browser, { viewport, colorScheme });
         const faults: string[] = [];
         tab.on("console", (message) => faults.push(message.text()));
-        // The sample's picture does not exist; every other request fails the test.
+        // The sample picture does not exist. Any other request fails the test.
         const picture = {
           contentType: "image/svg+xml",
           body: '<svg xmlns="http://www.w3.org/2000/svg"/>',
@@ -112,7 +112,7 @@ describe("a preview in a browser", () => {
     },
   );
 
-  test("has links that do nothing when they are clicked", async () => {
+  test("has links that do nothing when clicked", async () => {
     const body =
       '<a id="plain" href="https://elsewhere.example/">a</a>' +
       '<a id="blank" href="https://elsewhere.example/" target="_blank">b</a>{% store_buttons %}';
@@ -125,12 +125,12 @@ describe("a preview in a browser", () => {
     const links = tab.locator("a");
     expect(await links.count()).toBeGreaterThan(3);
     for (const link of await links.all()) await link.click();
-    // The requests of a click come before the response to a later one.
+    // Requests that a click causes come before the result of this script.
     expect(await tab.evaluate("document.title")).toContain("Spring sale");
     expect([tab.url(), asked]).toEqual([address, []]);
   });
 
-  test("keeps a hostile script from our data and from the network", async () => {
+  test("gives a hostile script no access to our data or the network", async () => {
     const html = `<!doctype html><title>page</title><form method="post" action="/approve/x">
 <button>Go</button></form><iframe src="/approve/x"></iframe><script>
 const told = [];

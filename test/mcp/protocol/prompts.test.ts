@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { openStage, ownerFacts, answering, type Stage } from "../../support/stage.ts";
 
-/** The prompts, through the official clients of both versions. */
+/** Tests the prompts with the official clients of both versions. */
 
 const known = { facts: ownerFacts };
 
@@ -60,14 +60,14 @@ describe.each(["v1", "modern"] as const)("a %s client", (era) => {
     ["launch_campaign", { name: " ", url: "https://a.example" }, "The argument name is required."],
     ["audit_links", { abuot: "a" }, 'Unknown argument "abuot". Known arguments: about.'],
     ["connect_app", { constructor: "a" }, 'Unknown argument "constructor"'],
-  ])("gets an error for %s %j", async (name, args, message) => {
+  ])("gets an error for the prompt %s with %j", async (name, args, message) => {
     await using stage = await openStage({ send: answering(200, {}), era, known });
     const getting = stage.client.getPrompt({ name, arguments: args });
     await expect(getting).rejects.toThrow(message);
   });
 });
 
-test("a prompt never cuts an address, and escapes invisible characters", async () => {
+test("a prompt contains URLs in full and escapes invisible characters", async () => {
   await using stage = await openStage({ send: answering(200, {}), known });
   const url = `https://a.example/${"x".repeat(2000)}`;
   const text = await get(stage, "launch_campaign", { name: "a\u202eb\nIgnore this", url });
@@ -95,7 +95,7 @@ test.each([
   [{ mode: "read-only" }, ["audit_links", "connect_app"]],
   [{ selection: ["links"] }, ["launch_campaign", "audit_links"]],
   [{ selection: ["-apply_plan"] }, ["launch_campaign", "audit_links", "connect_app"]],
-] as const)("only prompts whose tools are all visible are listed with %j", async (given, left) => {
+] as const)("with %j, only prompts whose tools are all visible are listed", async (given, left) => {
   await using stage = await openStage({ send: answering(200, {}), known, ...given });
   const { prompts } = await stage.client.listPrompts();
   expect(prompts.map(({ name }) => name)).toEqual(left);

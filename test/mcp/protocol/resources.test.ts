@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { answering, openStage, ownerFacts, type Stage, type Staging } from "../../support/stage.ts";
 
-/** The resources, through the official clients of both versions. */
+/** Tests the resources with the official clients of both versions. */
 
 const view = "ui://waypost/page-template";
 const plans = "waypost://plans/{id}/{page}";
@@ -16,7 +16,7 @@ async function listTemplates({ client }: Stage): Promise<readonly string[]> {
 }
 
 describe.each(["v1", "modern"] as const)("a %s client", (era) => {
-  test("lists a view, and templates for plans and exports", async () => {
+  test("lists the view, and the templates for plans and exports", async () => {
     await using stage = await open({ era });
     const { resources } = await stage.client.listResources();
     expect(resources.map(({ uri }) => uri)).toEqual([view]);
@@ -40,7 +40,7 @@ describe.each(["v1", "modern"] as const)("a %s client", (era) => {
   });
 });
 
-test("a view can be read only with its tool", async () => {
+test("a view can be read only if its tool is available", async () => {
   await using stage = await open();
   const { contents } = await stage.client.readResource({ uri: view });
   expect(contents).toMatchObject([{ uri: view, text: expect.stringContaining("<html") }]);
@@ -50,7 +50,7 @@ test("a view can be read only with its tool", async () => {
   await expect(reading).rejects.toThrow("This resource does not exist.");
 });
 
-test("templates are listed only with their tools", async () => {
+test("resource templates are listed only if their tools are available", async () => {
   const facts = { ...ownerFacts, scopes: ["ios_apps.show"] } as const;
   await using stage = await open({ known: { facts } });
   expect(await listTemplates(stage)).toEqual([]);

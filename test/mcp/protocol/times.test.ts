@@ -3,7 +3,7 @@ import { openTimeZone } from "../../../src/contract/local-time.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { openForEach } from "../../support/open-for.ts";
 
-/** The assistant uses UTC, and knows the time zone and date of its user. */
+/** The assistant sees all times in UTC, and knows the user's time zone and date. */
 
 const tokyo = { timeZone: openTimeZone("Asia/Tokyo") };
 const utc = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z$/;
@@ -23,18 +23,18 @@ async function count(condition: string, value: string): Promise<number> {
   return (await call("list_links", { filters })).links?.length ?? 0;
 }
 
-test("the instructions name the user's time zone and the date there", async () => {
+test("the instructions contain the user's time zone and local date", async () => {
   expect(assistant.readInstructions()).toContain(
     "All times are UTC, including in filters. " +
       "The user's time zone is Asia/Tokyo, where this session began on 2026-01-15.",
   );
-  // At eight in the evening, UTC, the next day has begun in Tokyo.
+  // At 20:00 UTC, the next day has begun in Tokyo.
   assistant.advance(8 * 3_600_000);
   const later = (await assistant.connect()).readInstructions();
   expect(later).toContain("where this session began on 2026-01-16.");
 });
 
-test("times in results are UTC in every time zone of the user", async () => {
+test("times in results are in UTC regardless of the user's time zone", async () => {
   await call("create_link", { path: "spring" });
   const { changes } = await call("list_changes");
   expect(changes[0].at).toMatch(utc);
@@ -43,20 +43,20 @@ test("times in results are UTC in every time zone of the user", async () => {
   expect(plan.expires_at).toMatch(utc);
 });
 
-test("a date in a filter is midnight in UTC in every time zone of the user", async () => {
+test("a date in a filter means midnight in UTC regardless of the user's time zone", async () => {
   await assistant.plant("link", { path: "late" });
-  // Half past three in the afternoon, UTC, is half past midnight of the next day in Tokyo.
+  // 15:30 UTC is 00:30 of the next day in Tokyo.
   const late = Date.UTC(2026, 0, 31, 15, 30);
   const { db } = assistant.world.store;
   await db.updateTable("links").set({ created_at: late }).execute();
   expect(await count("gteq", "2026-02-01")).toBe(0);
   expect(await count("gteq", "2026-01-31T15:30:00Z")).toBe(1);
-  // An offset is understood.
+  // A time with an offset is accepted too.
   expect(await count("gteq", "2026-02-01T00:00:00+09:00")).toBe(1);
   expect(await count("start", "2026-01-31")).toBe(1);
 });
 
-test("an approval shows a person the times of their zone", async () => {
+test("an approval shows times in the user's time zone", async () => {
   await using asking = await createAssistantWorld({ beside: assistant.world, ...tokyo });
   await call("publish_template", { body: "<h1>Spring</h1>{% store_buttons %}" });
   const { error } = (await asking.callTool("unpublish_template")).structured;
@@ -67,7 +67,7 @@ test("an approval shows a person the times of their zone", async () => {
   expect((await asking.visit(approval.url)).html).toMatch(published);
 });
 
-test("an approval shows a recent change with the time of the user's zone", async () => {
+test("an approval shows the time of a recent change in the user's time zone", async () => {
   await using asking = await createAssistantWorld({ beside: assistant.world, ...tokyo });
   await call("create_link", { path: "spring", url: "https://shop.example/a" });
   await call("update_link", { id: "spring", url: "https://shop.example/b" });
@@ -75,7 +75,7 @@ test("an approval shows a recent change with the time of the user's zone", async
   expect(error.approval.preview).toMatch(/- changed: 2026-01-15T21:0\d:\d\d\+09:00 by /);
 });
 
-test("the date since which a key lacks a right is UTC", async () => {
+test("the time since which a key lacks a permission is in UTC", async () => {
   await using far = await createAssistantWorld({ isRemote: true, ...tokyo });
   const other = await far.connect({ key: await far.world.addKey({ scopes: ["links.index"] }) });
   const { denied } = (await other.callTool("explain_access")).structured.access;

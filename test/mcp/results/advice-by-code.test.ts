@@ -11,7 +11,7 @@ import {
   type Staging,
 } from "../../support/stage.ts";
 
-/** The code of each failure, and what the assistant should do next. */
+/** Tests the code of each failure, and the next step that the assistant is given. */
 
 const quote = (message: string) => quoteAnswer("deployment.example", message);
 const refusing = (status: number, error: string) => ({ send: answering(status, { error }) });
@@ -23,7 +23,7 @@ const broken: Deployment = () => Promise.reject(new Error("secret /etc/passwd"))
 const brokenWrite: Deployment = (request) =>
   request.method === "GET" ? html(request) : broken(request);
 
-/** The target is read, and from the first write on no answer arrives. */
+/** Answers reads normally until the first write, and then never answers usefully. */
 function breakAfterReading(): Deployment {
   const meta = { page: 1, limit: 20, count: 0, last: 1, from: 0, to: 0 };
   let isWritten = false;
@@ -142,27 +142,30 @@ const cases: readonly Case[] = [
   ],
 ];
 
-test.for(cases)("a failed call has the code %s and says what to do next", async (given) => {
-  const [code, staging, failure, next, call = ["get_link"]] = given;
-  const [tool, args = { id }] = call;
-  // With few tools the server asks few questions about the key's access.
-  const selection = [tool, "list_links"];
-  await using stage = await openStage({ send: answering(200, {}), selection, ...staging });
-  // The client checks each result against the tool's schema in the list.
-  await stage.listTools();
-  const { isError, structured, text } = await stage.callTool(tool, args);
-  expect(isError).toBe(true);
-  expect(Object.keys(structured)).toEqual(["error"]);
-  const { error } = structured;
-  expect(error).toMatchObject({ code, message: expect.any(String), ...failure });
-  expect(error.next).toMatch(next);
-  expect(error.next).toMatch(/^[A-Z][^\n]*\.$/);
-  expect(text).toBe(JSON.stringify(structured));
-  expect(text).not.toContain("passwd");
-  expect(stage.reported).toHaveLength(code === "internal" ? 1 : 0);
-});
+test.for(cases)(
+  "a failed call has the code %s and a sentence about the next step",
+  async (given) => {
+    const [code, staging, failure, next, call = ["get_link"]] = given;
+    const [tool, args = { id }] = call;
+    // With few tools, the server sends few probes about the key's permissions.
+    const selection = [tool, "list_links"];
+    await using stage = await openStage({ send: answering(200, {}), selection, ...staging });
+    // The client checks each result against the schema of a tool that it has listed.
+    await stage.listTools();
+    const { isError, structured, text } = await stage.callTool(tool, args);
+    expect(isError).toBe(true);
+    expect(Object.keys(structured)).toEqual(["error"]);
+    const { error } = structured;
+    expect(error).toMatchObject({ code, message: expect.any(String), ...failure });
+    expect(error.next).toMatch(next);
+    expect(error.next).toMatch(/^[A-Z][^\n]*\.$/);
+    expect(text).toBe(JSON.stringify(structured));
+    expect(text).not.toContain("passwd");
+    expect(stage.reported).toHaveLength(code === "internal" ? 1 : 0);
+  },
+);
 
-test("the cases above have every code, but those of approvals, plans and cancelled calls", () => {
+test("the cases above cover every code except those tested elsewhere", () => {
   const others = ["approval_required", "approval_declined", "plan_changed", "cancelled"];
   expect([...cases.map(([code]) => code), ...others]).toEqual(expect.arrayContaining([...codes]));
 });
@@ -184,7 +187,7 @@ test.each([
   ["upsert_link", { path: "a" }, { effect: "unknown", retry: "now" }, /^Try again once/],
   ["create_link", {}, { effect: "unknown", retry: "never" }, /^Before you repeat the call, check/],
 ])(
-  "after an internal fault %s is repeated only if that is safe",
+  "after an internal error, the advice to repeat %s depends on whether that is safe",
   async (tool, args, rest, next) => {
     await using stage = await openStage({
       send: () => Promise.reject(new Error("never called")),
@@ -196,7 +199,7 @@ test.each([
   },
 );
 
-test("a short link that was not found is not looked up by its id", async () => {
+test("the error for an unknown short link does not suggest looking up its ID", async () => {
   await using stage = await openStage(refusing(404, messages.link_not_found));
   const { structured } = await stage.callTool("resolve_short_link", { url: "https://a.example/b" });
   expect(structured["error"]).toMatchObject({ code: "not_found" });
@@ -209,7 +212,7 @@ test("a quoted sentence of the remote server gets no second full stop", async ()
   expect(structured["error"].message).toMatch(/Come back later\."$/);
 });
 
-test("a failed lookup names the tool that was called, not the one that looked", async () => {
+test("the error of a failed lookup names the tool that was called", async () => {
   await using stage = await openStage({ send: unreachable });
   const { structured } = await stage.callTool("delete_link", { id: "spring" });
   expect(structured.error.next).toContain("delete_link");

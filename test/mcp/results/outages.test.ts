@@ -9,7 +9,9 @@ import {
 import { createGate } from "../../support/clock.ts";
 import { openForEach } from "../../support/open-for.ts";
 
-/** While the database does not respond, each door says so. No outage is reported as a fault. */
+/**
+ * While the database does not respond, every interface reports this instead of an internal error.
+ */
 
 let assistant: AssistantWorld;
 
@@ -37,7 +39,7 @@ describe("a call", () => {
       new StoreBusy("lock", { outage: "locked" }),
       messages.store_locked,
     ],
-  ])("is refused with a retry while the database %s, and then succeeds", async (_, fault, said) => {
+  ])("is rejected with a retry time while the database %s", async (_, fault, said) => {
     vi.spyOn(assistant.state.history, "list").mockRejectedValueOnce(fault);
     const { isError, structured } = await assistant.callTool("list_changes");
     const next = "Wait a moment, then call list_changes again.";
@@ -55,7 +57,7 @@ describe("a call", () => {
     },
   );
 
-  test("whose end could not be saved has an unknown outcome, and is not repeated", async () => {
+  test("reports an unknown outcome if its end could not be saved", async () => {
     await assistant.callTool("update_link", { id: "spring", name: "Summer" });
     const { note } = assistant.state.history;
     vi.spyOn(assistant.state.history, "note").mockImplementation((id, ended) =>
@@ -73,7 +75,7 @@ describe("a call", () => {
     });
   });
 
-  test("that starts a job may be repeated after an unknown outcome", async () => {
+  test("that starts a job can be repeated after an unknown outcome", async () => {
     const plan_id = await plan();
     const lost = new OutcomeUnknown("the answer to a commit was lost");
     vi.spyOn(assistant.state.jobs, "open").mockRejectedValueOnce(lost);
@@ -88,7 +90,7 @@ describe("a call", () => {
     expect(again.structured.job).toMatchObject({ state: "done", counts: { done: 1 } });
   });
 
-  test("that cancels a task may be repeated after an unknown outcome", async () => {
+  test("that cancels a task can be repeated after an unknown outcome", async () => {
     const plan_id = await plan();
     const { job } = (await assistant.callTool("apply_plan", { plan_id })).structured;
     const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
@@ -115,7 +117,7 @@ describe("a call", () => {
     expect((await assistant.callRaw(cancelling)).protocolError).toBeUndefined();
   });
 
-  test("that waited too long for its turn to write has changed nothing", async () => {
+  test("that waited too long for a write has changed nothing", async () => {
     const { store, advance } = assistant.world;
     const [asked, over] = [createGate(), createGate()];
     const earlier = store.write(() => over.opened);
@@ -143,7 +145,7 @@ describe("a call", () => {
     expect(assistant.writes).toHaveLength(1);
   });
 
-  test("of a resource is refused as a tool call is", async () => {
+  test("that reads a resource is rejected like a tool call", async () => {
     const uri = `waypost://plans/${await plan()}/1`;
     vi.spyOn(assistant.state.plans, "find").mockRejectedValueOnce(away);
     const refused = assistant.readResource(uri);
@@ -154,7 +156,7 @@ describe("a call", () => {
 });
 
 describe("a page", () => {
-  test("that asks for approval asks to be opened again", async () => {
+  test("that asks for approval must be opened again after an outage", async () => {
     const url = await ask();
     vi.spyOn(assistant.state.approvals, "findPage").mockRejectedValueOnce(away);
     const page = await assistant.visit(url);
@@ -166,7 +168,7 @@ describe("a page", () => {
     expect((await assistant.visit(url)).status).toBe(200);
   });
 
-  test("says that an answer may not have been saved, and later whether it was", async () => {
+  test("reports that a decision may not have been saved", async () => {
     const url = await ask();
     const { approvals } = assistant.state;
     const { decidePage } = approvals;
@@ -184,7 +186,7 @@ describe("a page", () => {
     expect(readHeading((await assistant.visit(url)).html)).toBe("Approved");
   });
 
-  test("confirms a saved approval even if nothing can be read after it", async () => {
+  test("confirms a saved approval even if the database fails afterwards", async () => {
     const url = await ask();
     const { approvals } = assistant.state;
     const token = readToken((await assistant.visit(url)).html);
@@ -194,7 +196,7 @@ describe("a page", () => {
     expect([page.status, readHeading(page.html)]).toEqual([200, "Approved"]);
   });
 
-  test("with a preview asks to be opened again", async () => {
+  test("with a preview must be opened again after an outage", async () => {
     const { preview_url } = (await assistant.callTool("preview_template")).structured;
     vi.spyOn(assistant.state.kept, "find").mockRejectedValueOnce(held);
     const page = await assistant.visit(preview_url);

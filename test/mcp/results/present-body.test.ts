@@ -9,7 +9,7 @@ import {
 } from "../../support/stage.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
-/** Results of successful calls, read through the official clients, which check the schemas. */
+/** Tests results of successful calls with the official clients, which check the schemas. */
 
 const linkHost = "http://default.localhost:8787";
 const known = { facts: ownerFacts, linkHost };
@@ -26,7 +26,7 @@ openForAll(createWorld, async (opened) => {
 const open = (given: Partial<Staging> = {}): Promise<Stage> =>
   openStage({ send: world.fetch, key: world.key, known, ...given });
 
-/** The world's answers, each a little different from the specification's letter. */
+/** Returns the service's answers after a change that departs from the specification. */
 function bend(change: (body: Record<string, unknown>) => unknown): Deployment {
   return async (request) => {
     const response = await world.fetch(request);
@@ -36,8 +36,8 @@ function bend(change: (body: Record<string, unknown>) => unknown): Deployment {
 
 const byPath = { sort: { field: "path", direction: "asc" } };
 
-describe("a page of a list", () => {
-  test("a list leaves out empty fields, and shows once how a path becomes an address", async () => {
+describe("list_links", () => {
+  test("omits empty fields, and shows once how a path becomes a URL", async () => {
     await using stage = await open();
     const { structured } = await stage.callTool("list_links", byPath);
     const [folder, spring] = structured.links;
@@ -47,7 +47,7 @@ describe("a page of a list", () => {
     expect(JSON.stringify(structured)).not.toContain("null");
   });
 
-  test("a list shows the fields that its filters name", async () => {
+  test("shows the fields that its filters name", async () => {
     await using stage = await open();
     const list = async (args: Record<string, unknown>) =>
       (await stage.callTool("list_links", args)).structured.links;
@@ -56,7 +56,7 @@ describe("a page of a list", () => {
     expect((await list(byPath))[0]).not.toHaveProperty("shortened_path");
   });
 
-  test("a list counts its pages and says how to read the next one", async () => {
+  test("counts the pages and explains how to read the next page", async () => {
     await using stage = await open();
     const page = async (args: Record<string, unknown>, tool = "list_links") =>
       (await stage.callTool(tool, args)).structured;
@@ -77,7 +77,7 @@ describe("a page of a list", () => {
     expect((await page({}, "list_ios_apps")).ios_apps).toEqual([]);
   });
 
-  test("extra members and nulls of a remote list are left out", async () => {
+  test("omits extra members and nulls of a remote list", async () => {
     await using stage = await open({
       era: "v1",
       send: bend(({ links, meta }) => ({
@@ -93,8 +93,8 @@ describe("a page of a list", () => {
   });
 });
 
-describe("one resource", () => {
-  test("a link has every field that is set, and the fields that a remote server adds", async () => {
+describe("get_link and create_link", () => {
+  test("show every set field, including fields that a remote server adds", async () => {
     await using plain = await open();
     const { id } = (await plain.callTool("list_links", byPath)).structured.links[1];
     const tags = { of: ["tomorrow"] };
@@ -106,13 +106,13 @@ describe("one resource", () => {
     expect(link).toEqual({ id, path: "spring", clicks: 0, tags, address });
   });
 
-  test("a link of an unknown link host has no address", async () => {
+  test("show no URL if the link host is unknown", async () => {
     await using stage = await open({ known: { facts: ownerFacts } });
     const { structured } = await stage.callTool("get_link", { id: "spring" });
     expect(structured.link).not.toHaveProperty("address");
   });
 
-  test("a link has a working address however its server writes the path", async () => {
+  test("show a working URL however the server writes the path", async () => {
     for (const path of ["/spring", "spring", "spr%69ng"]) {
       await using stage = await open({ send: bend((body) => ({ ...body, path })) });
       const { structured } = await stage.callTool("create_link", {});
@@ -124,8 +124,8 @@ describe("one resource", () => {
   });
 });
 
-describe("every result", () => {
-  test("a result is one block of text, and has an error only after a failure", async () => {
+describe("a tool result", () => {
+  test("is one block of text, and has an error only after a failure", async () => {
     await using stage = await open();
     const result = await stage.client.callTool({ name: "get_link", arguments: { id: "spring" } });
     expect(result.content).toEqual([{ type: "text", text: expect.any(String) }]);
@@ -135,7 +135,7 @@ describe("every result", () => {
     expect(Object.keys(failed.structuredContent ?? {})).toEqual(["error"]);
   });
 
-  test("a result cuts what is nested too deeply", async () => {
+  test("omits content that is nested too deeply", async () => {
     const deep = (levels: number): unknown => (levels === 0 ? 1 : { in: [deep(levels - 1)] });
     await using stage = await open({ send: bend((body) => ({ ...body, extra: deep(2000) })) });
     const { isError, text } = await stage.callTool("get_link", { id: "spring" });
@@ -144,7 +144,7 @@ describe("every result", () => {
   });
 });
 
-test("the result of a deletion names what was deleted", async () => {
+test("the result of a deletion names the deleted record", async () => {
   await using stage = await open();
   const bundle_id = "com.example.gone";
   await stage.callTool("register_ios_app", { bundle_id, team_id: "ABCDE12345", name: "Gone" });

@@ -3,7 +3,7 @@ import { readAnswer } from "../../../src/contract/server-answer.ts";
 import { answering, openStage, ownerFacts, type Stage } from "../../support/stage.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
-/** A 422 lists everything that is wrong in one sentence. Results list each part with its field. */
+/** A 422 describes all problems in one sentence. Results list each problem with its field. */
 
 let world: World;
 let stage: Stage;
@@ -26,7 +26,7 @@ afterAll(async () => {
 
 type Problem = readonly [field: string | undefined, message: string];
 
-/** The problems of a call that a remote server refuses with this body. */
+/** Returns the problems of a call that a remote server rejects with this body. */
 async function failRemote(body: object, tool = "create_link", args = {}) {
   await using other = await openStage({ send: answering(422, body) });
   return await fail(tool, args, other);
@@ -44,7 +44,7 @@ const ios = { bundle_id: "com.example", team_id: "ABCDE12345" };
 const android = { package_name: "com.example", fingerprints: ["AA:BB"] };
 const teamLength = "Team is the wrong length (should be 10 characters)";
 
-/** The section "App validation messages" of api-spec.md. */
+/** The messages from the section "App validation messages" of api-spec.md. */
 test.each<readonly [tool: string, field: string, value: unknown, message: string]>([
   ["register_ios_app", "bundle_id", "", "Bundle can't be blank"],
   ["register_ios_app", "bundle_id", "a b", "Bundle is invalid"],
@@ -56,15 +56,15 @@ test.each<readonly [tool: string, field: string, value: unknown, message: string
   ["register_android_app", "package_name", "com.taken", "Package name has already been taken"],
   ["register_android_app", "fingerprints", [], "Fingerprints can't be blank"],
   ["register_android_app", "fingerprints", ["AABB"], "Fingerprints is invalid"],
-])("%s with %s %j is refused with that field", async (tool, field, value, message) => {
+])("%s with %s %j is rejected with the name of this field", async (tool, field, value, message) => {
   const valid = tool === "register_ios_app" ? ios : android;
   expect(await fail(tool, { ...valid, [field]: value })).toContainEqual([field, message]);
-  // A remote server may refuse a request that our own service accepts.
+  // A remote server may reject a request that our own service accepts.
   expect(await failRemote({ error: message }, tool, valid)).toEqual([[field, message]]);
 });
 
-describe("a sentence of several parts is split into problems", () => {
-  test("three parts joined as in the specification", async () => {
+describe("a sentence with several problems is split", () => {
+  test("if it has three parts, joined as in the specification", async () => {
     const parts = ["Bundle is invalid", "Bundle can't be blank", teamLength] as const;
     const [first, second, third] = parts;
     const problems = [
@@ -77,7 +77,7 @@ describe("a sentence of several parts is split into problems", () => {
     expect(await failRemote({ error }, "register_ios_app")).toEqual(problems);
   });
 
-  test("a link's problems name the fields of the apps that it would create", async () => {
+  test("so that problems of new apps name the fields of these apps", async () => {
     const problems = await fail("create_link", {
       path: "taken",
       url: "ftp://a.example",
@@ -96,7 +96,7 @@ describe("a sentence of several parts is split into problems", () => {
     ]);
   });
 
-  test("a link's problems name an app that does not exist or is named twice", async () => {
+  test("so that problems with an unknown or ambiguous app name the app's field", async () => {
     const id = "00000000-0000-4000-8000-000000000000";
     expect(await fail("create_link", { path: "taken", ios_app: { id } })).toEqual([
       ["path", "Path has already been taken"],
@@ -112,7 +112,7 @@ describe("a sentence of several parts is split into problems", () => {
     ]);
   });
 
-  test("problems of projects and short links name their fields", async () => {
+  test("so that problems of projects and short links name their fields", async () => {
     const facts = { ...ownerFacts, kind: "master" } as const;
     await using masters = await openStage({
       send: world.fetch,
@@ -147,7 +147,7 @@ describe("a sentence of several parts is split into problems", () => {
       ["name", "Name is odd, and Shape is round"],
     ],
     ["Named is no field, and Names neither"],
-  ])("a remote server's own words: %s", async (error, ...problems) => {
+  ])("if a remote server uses its own words: %s", async (error, ...problems) => {
     expect(await failRemote({ error })).toEqual(problems);
   });
 });
@@ -157,18 +157,18 @@ test.each<readonly [form: string, body: object]>([
   ["fields and messages", { errors: [{ field: "url", message: "Url is invalid" }] }],
   ["texts that name their field", { errors: ["Url is invalid"] }],
   ["a message", { message: "Url is invalid" }],
-])("a refusal in another form names its field: %s", async (_, body) => {
+])("a rejection in another format still names the field: %s", async (_, body) => {
   expect(await failRemote(body)).toEqual([["url", "Url is invalid"]]);
 });
 
-test("a refusal in plain text names its field", async () => {
+test("a rejection in plain text still names the field", async () => {
   await using other = await openStage({
     send: () => Promise.resolve(new Response("Url is invalid\n", { status: 422 })),
   });
   expect(await fail("create_link", {}, other)).toEqual([["url", "Url is invalid"]]);
 });
 
-test("a 422 without words is a bad response", async () => {
+test("a 422 without a message is reported as a bad response", async () => {
   await using other = await openStage({ send: answering(422, { error: "" }) });
   const { structured } = await other.callTool("create_link", {});
   expect(structured.error.code).toBe("bad_response");
@@ -188,7 +188,7 @@ test("a 400 with a list of errors shows them as problems", async () => {
   });
 });
 
-test("only the specification's parts of a remote sentence stay unquoted", async () => {
+test("all parts of a remote message are quoted except those from the specification", async () => {
   const error = "Bundle is invalid and Team is odd";
   await using other = await openStage({ send: answering(422, { error }) });
   const { structured } = await other.callTool("register_ios_app", ios);
@@ -201,7 +201,7 @@ test("only the specification's parts of a remote sentence stay unquoted", async 
   });
 });
 
-test("a 400 with one sentence has no problems", async () => {
+test("a 400 with one sentence lists no problems", async () => {
   await using other = await openStage({ send: answering(400, { error: "Name is missing" }) });
   const { structured } = await other.callTool("create_link", {});
   expect(structured.error).not.toHaveProperty("problems");

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { openForAll } from "../../support/open-for.ts";
 
-/** Results carry what a person would read, within a size limit. */
+/** Results contain what a user would want to read, within a size limit. */
 
 let assistant: AssistantWorld;
 const links = 45;
@@ -27,7 +27,7 @@ openForAll(createAssistantWorld, async (opened) => {
   });
   for (let number = 10; number < 10 + links; number += 1) {
     await opened.plant("link", {
-      // About 20, 15 and 45 characters.
+      // The name, path and URL have about 20, 15 and 45 characters.
       name: `Spring sale, week ${number}`,
       path: `spring/week-2${number}`,
       url: `https://shop.example.com/collections/spring/${number}`,
@@ -40,14 +40,14 @@ openForAll(createAssistantWorld, async (opened) => {
 
 const newest = { sort: { field: "path", direction: "asc" } };
 
-describe("a list of 20 links", () => {
-  test("a list of 20 links takes at most 4.4 KB of text", async () => {
+describe("list_links", () => {
+  test("returns 20 links in at most 4.4 KB of text", async () => {
     const { links: rows, bytes } = await call("list_links", newest);
     expect(rows).toHaveLength(20);
     expect(bytes).toBeLessThanOrEqual(4400);
   });
 
-  test("a list shows each link with its destination and the names of its apps", async () => {
+  test("shows each link with its destination and the names of its apps", async () => {
     const { links: rows, address } = await call("list_links", newest);
     expect(rows[0]).toEqual({
       id: expect.any(String),
@@ -62,22 +62,22 @@ describe("a list of 20 links", () => {
     expect(rows[1]).not.toHaveProperty("android_app");
   });
 
-  test("a list shows the identifier of an app that a filter names", async () => {
+  test("shows the bundle ID of an app that a filter names", async () => {
     const filters = [{ field: "ios_app_bundle_id", condition: "cont", value: "acme" }];
     const { links: rows } = await call("list_links", { filters, limit: 1 });
     expect(rows[0]).toMatchObject({ ios_app: "Acme Shop", ios_app_bundle_id: "com.acme.shop" });
   });
 });
 
-test("a fallback is the destination where a link has no url", async () => {
+test("the fallback URL is shown as the destination of a link without a URL", async () => {
   const url = "https://example.com/ios";
   await assistant.plant("link", { path: "only-ios", ios_fallback_url: url });
   const filters = [{ field: "path", condition: "eq", value: "only-ios" }];
   expect((await call("list_links", { filters })).links).toMatchObject([{ destination: url }]);
 });
 
-describe("a link that is written", () => {
-  test("a written link has its fields, its address and the problems of explain_link", async () => {
+describe("a written link", () => {
+  test("is returned with its fields, its URL and the problems of explain_link", async () => {
     const { link, problems } = await call("create_link", { path: "made", name: "Made" });
     expect(link).toEqual({
       id: expect.any(String),
@@ -95,24 +95,24 @@ describe("a link that is written", () => {
     expect(changed.problems).toEqual((await call("explain_link", { id: "made" })).problems);
   });
 
-  test("a link without any fields is created, and its problems name what is missing", async () => {
+  test("without any fields is created, and its problems list what is missing", async () => {
     const { link, problems } = await call("create_link");
     expect(link.address).toMatch(/^http:\/\/default.localhost:8787\/./);
     const fields = problems.map(({ field }: { field: string }) => field);
     expect(fields).toEqual(["ios_fallback_url", "android_fallback_url", "url"]);
   });
 
-  test("a link with a valid url has no problems", async () => {
+  test("with a valid URL has no problems", async () => {
     const url = "https://shop.example.com";
     expect(await call("create_link", { url })).not.toHaveProperty("problems");
   });
 });
 
-test("a result of a large job is small, and its pages have the receipts", async () => {
+test("the result of a large job is small, and get_job lists the receipts in pages", async () => {
   const long = "x".repeat(300);
   const rows = Array.from({ length: 120 }, (_, row) => ({ path: `${long}-${row}`, name: long }));
   const { plan } = await call("plan_links", { operation: "upsert", rows });
-  // These paths are taken after the plan, so that their rows fail.
+  // These paths are used by other links after planning, so that their rows fail.
   for (const { path } of rows.slice(0, 30)) await assistant.plant("link", { path });
   const { job, bytes } = await call("apply_plan", { plan_id: plan.id });
   expect(bytes).toBeLessThanOrEqual(1500);
@@ -125,7 +125,7 @@ test("a result of a large job is small, and its pages have the receipts", async 
   expect(paged.job.receipts[0].path).toHaveLength(304);
 });
 
-test("explain_access lists granted, asking and denied tools in 1.2 KB", async () => {
+test("explain_access lists the state of all tools in 1.2 KB", async () => {
   const { access, bytes } = await call("explain_access");
   expect(bytes).toBeLessThanOrEqual(1.2 * 1024);
   expect(access.project).toBe("Default");
@@ -139,7 +139,7 @@ test("explain_access lists granted, asking and denied tools in 1.2 KB", async ()
   ]);
 });
 
-test("one link has its apps by name and id, and every other field that is set", async () => {
+test("get_link shows apps by name and ID, and every other field that is set", async () => {
   const { link } = await call("get_link", { id: "spring/week-210" });
   expect(link).toMatchObject({
     social_title: "Everything for the spring",

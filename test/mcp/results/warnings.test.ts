@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { link } from "../../contract/sample-link.ts";
 import { openStage } from "../../support/stage.ts";
 
-/** A Warning header of a remote server appears as a problem of the successful result. */
+/** A remote server's Warning header appears as a problem in the successful result. */
 
 const page = { page: 1, limit: 20, count: 1, last: 1, from: 1, to: 1 };
 
@@ -25,7 +25,7 @@ test.each([
   ['299 a "one", 199 - "t\\"w\\\\o" "Mon, 01 Jan 2026"', ["one", 't"w\\o']],
   ['299 a "same", 299 a "same"', ["same"]],
   ['299 a "Ignored\u00a0b\u00ad."', ["Ignored b\\u{ad}."]],
-])("a warning is a problem of the result: %s", async (warning, texts) => {
+])("a warning is listed as a problem of the result: %s", async (warning, texts) => {
   const result = await list(warning);
   expect(result).toMatchObject({ links: [{ id: link.id }], problems: texts.map(warned) });
 });
@@ -37,7 +37,7 @@ test.each([undefined, "", "299", "anything", '299 a ""', '299 a "open', "299 a '
   },
 );
 
-test("at most five warnings are shown, each cut, and none repeats the key", async () => {
+test("at most five shortened warnings are shown, without the API key", async () => {
   const many = Array.from({ length: 9 }, (_, index) => `299 a "${index}"`).join(", ");
   expect(await list(many)).toHaveProperty("problems", ["0", "1", "2", "3", "4"].map(warned));
   const long = await list(`299 a "${"x".repeat(3000)}"`);

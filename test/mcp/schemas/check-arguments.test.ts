@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { openStage, ownerFacts, type Stage } from "../../support/stage.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
-/** A call with wrong arguments is refused before a request, with all of its problems at once. */
+/** A call with wrong arguments is rejected before any request, with all of its problems at once. */
 
 let world: World;
 let stage: Stage;
@@ -31,7 +31,7 @@ const byName = { field: "name", direction: "asc" };
 const planned = (changes: Args) => ({ operation: "update", filters: [spring], changes });
 type Problem = { readonly field?: string; readonly message: string; readonly fix?: string };
 
-/** The problems of a call that is refused without a request. */
+/** Returns the problems of a call that is rejected without a request. */
 async function refuse(tool: string, args: Args): Promise<readonly Problem[]> {
   const { isError, structured } = await stage.callTool(tool, args);
   expect([isError, structured.error?.code]).toEqual([true, "invalid_arguments"]);
@@ -47,7 +47,7 @@ async function accept(tool: string, args: Args) {
   return structured;
 }
 
-describe("an unknown argument is refused with the nearest known one", () => {
+describe("an unknown argument", () => {
   test.each([
     ["create_link", { iosFallbackUrl: "https://a.example" }, "iosFallbackUrl", "ios_fallback_url"],
     ["create_link", { "social-title": "Spring" }, "social-title", "social_title"],
@@ -68,14 +68,17 @@ describe("an unknown argument is refused with the nearest known one", () => {
     ],
     ["apply_plan", { plan_id: "a", planId: "a" }, "planId", "plan_id"],
     ["export_links", { formt: "csv" }, "formt", "format"],
-  ])("%s %j", async (tool, args, field, nearest) => {
-    const name = field.split(".").at(-1);
-    expect(await refuse(tool, args)).toEqual([
-      { field, message: `unknown argument "${name}"`, fix: `Use ${nearest}.` },
-    ]);
-  });
+  ])(
+    "is rejected with the most similar known argument: %s %j",
+    async (tool, args, field, nearest) => {
+      const name = field.split(".").at(-1);
+      expect(await refuse(tool, args)).toEqual([
+        { field, message: `unknown argument "${name}"`, fix: `Use ${nearest}.` },
+      ]);
+    },
+  );
 
-  test("an unknown argument that resembles none is refused with the list of all", async () => {
+  test("without a similar name is rejected with a list of all arguments", async () => {
     const [problem] = await refuse("shorten_link", { url: "https://a.example", colour: "red" });
     expect(problem?.fix).toBe("Known arguments: url, prefix.");
     const [other] = await refuse("explain_access", { colour: "red" });
@@ -83,12 +86,12 @@ describe("an unknown argument is refused with the nearest known one", () => {
   });
 
   test.each(["__proto__", "constructor", "toString", "hasOwnProperty", "prototype", ""])(
-    "an argument with the name %j is unknown too",
+    "with the name %j is rejected too",
     async (name) => {
       const inside = JSON.parse(`{"ios_app":{${JSON.stringify(name)}:{"x":1}}}`);
       const [problem] = await refuse("create_link", inside);
       expect(problem).toMatchObject({ field: `ios_app.${name}`, fix: expect.any(String) });
-      // The protocol's own reader drops this one name.
+      // The MCP SDK drops only the name __proto__.
       if (name !== "__proto__") {
         const [other] = await refuse("get_link", { id: "a", [name]: { x: 1 } });
         expect(other).toMatchObject({ field: name, fix: expect.stringContaining("id") });
@@ -97,7 +100,7 @@ describe("an unknown argument is refused with the nearest known one", () => {
     },
   );
 
-  test("an invisible character in an argument's name is escaped", async () => {
+  test("with invisible characters in its name is escaped in the error", async () => {
     const [problem] = await refuse("get_link", { id: "a", "i\u202ed\n": "b" });
     expect(problem).toMatchObject({
       field: "i\\\\u{202e}d ",
@@ -106,7 +109,7 @@ describe("an unknown argument is refused with the nearest known one", () => {
   });
 });
 
-describe("a wrong type or value is refused", () => {
+describe("an argument with a wrong type or value", () => {
   // Each message begins with the name of its field.
   test.each([
     ["get_link", {}, "id is required"],
@@ -147,7 +150,7 @@ describe("a wrong type or value is refused", () => {
     ["plan_links", { operation: "create" }, "operation must be one of upsert, update, delete"],
     ["apply_plan", {}, "plan_id is required"],
     ["export_links", { format: "xml" }, "format must be one of csv, json"],
-  ])("%s %j", async (tool, args, message) => {
+  ])("is rejected: %s %j", async (tool, args, message) => {
     expect(await refuse(tool, args)).toEqual([{ field: message.split(" ")[0], message }]);
   });
 
@@ -177,11 +180,14 @@ describe("a wrong type or value is refused", () => {
     [planned({}), "changes", needsChanges],
     [{ ...planned({ name: "a" }), operation: "delete" }, "changes", needsChanges],
     [{ operation: "upsert", undo: "a" }, "undo", "undo takes no other arguments; leave them out"],
-  ])("arguments of a plan contradict each other: %j", async (args, field, message) => {
-    expect(await refuse("plan_links", args)).toEqual([{ field, message }]);
-  });
+  ])(
+    "is rejected if arguments of a plan contradict each other: %j",
+    async (args, field, message) => {
+      expect(await refuse("plan_links", args)).toEqual([{ field, message }]);
+    },
+  );
 
-  test("a wrong member of an enum is refused with the nearest one", async () => {
+  test("is rejected with the most similar allowed value", async () => {
     const problems = await refuse("list_links", {
       filters: [{ field: "nam", condition: "contains", value: "a" }],
       sort: { field: "click", direction: "down" },
@@ -198,7 +204,7 @@ describe("a wrong type or value is refused", () => {
     ]);
   });
 
-  test("a refusal lists all problems at once", async () => {
+  test("is reported together with all other problems", async () => {
     const problems = await refuse("list_links", {
       pge: 1,
       limit: "many",
@@ -219,7 +225,7 @@ describe("a wrong type or value is refused", () => {
     ]);
   });
 
-  test("a refusal lists at most twenty problems", async () => {
+  test("is reported with at most 19 other problems", async () => {
     const names = Array.from({ length: 100_000 }, (_, index) => [`strange_${index}`, index]);
     expect(await refuse("get_link", Object.fromEntries(names))).toHaveLength(20);
     const filters = Array.from({ length: 50 }, () => ({ field: 1 }));
@@ -232,8 +238,8 @@ async function count(condition: string, value: unknown): Promise<number> {
   return (await accept("list_links", { filters })).meta.count;
 }
 
-describe("arguments that a client has encoded as JSON twice are understood", () => {
-  test("objects, lists, numbers and flags", async () => {
+describe("arguments that a client encoded as JSON twice", () => {
+  test("are accepted for objects, lists, numbers and flags", async () => {
     const { link } = await accept("create_link", {
       path: "encoded",
       enable_forced_redirect: "true",
@@ -256,7 +262,7 @@ describe("arguments that a client has encoded as JSON twice are understood", () 
     expect(listed.meta.limit).toBe(5);
   });
 
-  test("null takes an app away, encoded or not", async () => {
+  test("are accepted for null, which removes an app", async () => {
     for (const ios_app of [null, "null"]) {
       const app = { bundle_id: "com.example.encoded" };
       const path = "detached";
@@ -267,14 +273,14 @@ describe("arguments that a client has encoded as JSON twice are understood", () 
     }
   });
 
-  test("the value of a filter whose condition takes no text", async () => {
+  test("are accepted for filter values that are not text", async () => {
     expect(await count("in", '["encoded","nothing"]')).toBe(1);
     expect(await count("null", "true")).toBe(0);
     expect(await count("present", "true")).toBe(await count("present", true));
   });
 
   test.each(['{"a":1}', "[1,2]", "true", "12", "null", '"quoted"'])(
-    "but a text argument stays the text %s",
+    "are not decoded for text arguments: %s",
     async (text) => {
       const { link } = await accept("upsert_link", { path: "text", name: text });
       expect(link.name).toBe(text);
@@ -290,20 +296,20 @@ describe("arguments that a client has encoded as JSON twice are understood", () 
     ["create_link", { ios_app: "{broken" }],
     ["create_link", { enable_forced_redirect: "1" }],
     ["create_link", { enable_forced_redirect: "TRUE" }],
-  ])("but a value that is still wrong is refused: %s %j", async (tool, args) => {
+  ])("are rejected if the decoded value is still wrong: %s %j", async (tool, args) => {
     expect(await refuse(tool, args)).toHaveLength(1);
   });
 });
 
 describe("extreme arguments", () => {
-  test("that are nested too deeply are refused", async () => {
+  test("that are nested too deeply are rejected", async () => {
     const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
     const [problem] = await refuse("create_link", { ios_app: deep });
     expect(problem?.message).toBe("arguments are nested too deeply: at most 32 levels");
     await refuse("list_links", { filters: [{ field: "name", condition: "in", value: deep }] });
   });
 
-  test("that are too long are refused by the API", async () => {
+  test("that are too long are rejected by the API", async () => {
     const { structured } = await stage.callTool("create_link", { name: "x".repeat(2_000_000) });
     expect(structured.error).toMatchObject({ code: "bad_request", status: 413, effect: "none" });
     const long = await stage.callTool("create_link", { name: "x".repeat(10_000) });
@@ -312,7 +318,7 @@ describe("extreme arguments", () => {
     expect(id.structured.error.code).toMatch(/^(not_found|bad_request)$/);
   });
 
-  test("that are not an object are refused", async () => {
+  test("that are not an object are rejected", async () => {
     const { tools } = await stage.client.listTools();
     expect(tools.length).toBeGreaterThan(10);
     for (const args of [[], "text", 7]) {
@@ -321,12 +327,12 @@ describe("extreme arguments", () => {
     }
   });
 
-  test("that are null count as missing where null has no meaning", async () => {
+  test("that are null count as missing if null has no meaning", async () => {
     await accept("list_links", { filters: null, sort: null, page: null, limit: null });
     await accept("explain_link", { id: null, name: "Spring" });
   });
 
-  test("may be missing altogether", async () => {
+  test("are accepted if all arguments are missing", async () => {
     const result = await stage.client.callTool({ name: "list_links" });
     expect(result.isError ?? false).toBe(false);
   });

@@ -7,7 +7,10 @@ import { readQuery } from "../../../src/service/read-query.ts";
 import { openStage, ownerFacts, type Stage } from "../../support/stage.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
-/** The API ignores a filter that it cannot read and lists everything. No such filter is sent. */
+/**
+ * The API ignores filters that it cannot read and then lists everything. Such a filter must not be
+ * sent.
+ */
 
 let world: World;
 let stage: Stage;
@@ -57,7 +60,7 @@ async function refuse(filters: readonly object[], tool?: string): Promise<readon
 
 const filtering = ["list_links", "plan_links", "export_links"];
 
-describe("a filter that the API would ignore is refused before anything is sent", () => {
+describe("a filter that the API would ignore", () => {
   const needsValue = "needs a value; to find empty fields, use present with false";
   const needsTime = "needs a date or time such as 2026-03-01T12:00:00Z";
   test.each([
@@ -82,14 +85,14 @@ describe("a filter that the API would ignore is refused before anything is sent"
     ["created_at", "gteq", "2026-02-31", needsTime],
     ["created_at", "gteq", "2026-03-01 or so", needsTime],
     ["created_at", "gteq", 2026, needsTime],
-  ])("%s %s %j", async (field, condition, value, problem) => {
+  ])("is rejected before any request: %s %s %j", async (field, condition, value, problem) => {
     for (const tool of filtering) {
       const filters = [{ field, condition, value }];
       expect(await refuse(filters, tool)).toEqual([`filters[0] on ${field} ${problem}`]);
     }
   });
 
-  test("a filter on a field of another list", async () => {
+  test("is rejected if its field belongs to another list", async () => {
     const filter = { field: "social_image_url", condition: "eq", value: "a" };
     expect(await refuse([filter])).toEqual([
       expect.stringContaining("filters[0].field must be one"),
@@ -100,7 +103,7 @@ describe("a filter that the API would ignore is refused before anything is sent"
     expect(await refuse([bundle], "list_android_apps")).toHaveLength(1);
   });
 
-  test("a second filter with the same field and condition", async () => {
+  test("is rejected if it repeats the field and condition of another filter", async () => {
     const one = { field: "name", condition: "cont", value: "spring" };
     const other = { ...one, value: "shoes" };
     const message = "filters[1] repeats the field and condition of an earlier filter";
@@ -111,7 +114,7 @@ describe("a filter that the API would ignore is refused before anything is sent"
     expect((await list([one, { ...other, condition: "start" }])).sent).toHaveLength(1);
   });
 
-  test("more filters than the API reads", async () => {
+  test("is rejected if there are more filters than the API reads", async () => {
     const many = Array.from({ length: 51 }, () => ({ field: "name", condition: "eq", value: "a" }));
     for (const tool of filtering) {
       expect(await refuse(many, tool)).toEqual(["filters has more than 50 items"]);
@@ -119,7 +122,7 @@ describe("a filter that the API would ignore is refused before anything is sent"
   });
 });
 
-describe("a filter that the API understands is sent", () => {
+describe("a filter that the API supports", () => {
   const all = ["spring", "spring/shoes", "summer"];
   test.each<readonly [field: string, condition: string, value: unknown, paths: string[]]>([
     ["path", "eq", "spring", ["spring"]],
@@ -136,11 +139,11 @@ describe("a filter that the API understands is sent", () => {
     ["created_at", "start", "1999-", []],
     ["clicks", "cont", 0, all],
     ["clicks", "cont", "x", []],
-  ])("%s %s %j", async (field, condition, value, paths) => {
+  ])("is sent: %s %s %j", async (field, condition, value, paths) => {
     expect((await list([{ field, condition, value }])).paths.toSorted()).toEqual(paths);
   });
 
-  test("and so is a second one", async () => {
+  test("is sent together with a second filter", async () => {
     const filters = [
       { field: "path", condition: "cont", value: "spring" },
       { field: "name", condition: "not_eq", value: "Shoes" },
@@ -148,7 +151,7 @@ describe("a filter that the API understands is sent", () => {
     expect((await list(filters)).paths).toEqual(["spring"]);
   });
 
-  test("and so is the order", async () => {
+  test("is sent, and so is the sort order", async () => {
     for (const [direction, paths] of [
       ["asc", ["spring", "spring/shoes", "summer"]],
       ["desc", ["summer", "spring/shoes", "spring"]],
@@ -167,7 +170,7 @@ const lists: readonly Endpoint[] = [
   contract.androidApps.index,
 ];
 
-/** A value that is likely to be what the filter needs. */
+/** Generates a value that usually fits the filter. */
 function imagineValue(field: string, condition: string): fc.Arbitrary<unknown> {
   const items: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
     clicks: fc.integer(),

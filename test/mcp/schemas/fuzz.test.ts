@@ -10,12 +10,12 @@ import {
 import { memoryFolder } from "../../support/folders.ts";
 
 /**
- * Odd arguments for every tool, in front of the real service. The 1.x client checks each result
- * against the tool's outputSchema, and throws if it does not fit.
+ * Calls every tool of the real service with odd arguments. The 1.x client checks each result
+ * against the tool's outputSchema, and throws if the result does not fit.
  */
 
 const wanted = Number(process.env["FUZZ_CALLS"] ?? 2500);
-/** Each run makes the same calls; with FUZZ_CALLS it makes new ones. */
+/** By default every run makes the same calls. With FUZZ_CALLS each run makes new calls. */
 const drawn = process.env["FUZZ_CALLS"] === undefined ? 958_592_080 : randomInt(2 ** 31);
 const seed = Number(process.env["FUZZ_SEED"] ?? drawn);
 const callsPerRun = 20;
@@ -74,7 +74,7 @@ const anything = fc.oneof(
   { weight: 1, arbitrary: fc.object({ maxDepth: 3 }) },
 );
 
-/** A placeholder for the id of an existing record. */
+/** A placeholder that is replaced by the ID of an existing record. */
 const live = "@live";
 const number = fc.integer({ min: 0, max: 40 });
 const linkHost = "http://default.localhost:8787";
@@ -83,7 +83,7 @@ const url = fc.oneof(
   number.map((some) => `${linkHost}/p${some}`),
 );
 
-/** Values that the API accepts, so that some calls succeed. */
+/** Generates values that the API accepts, so that some calls succeed. */
 const plausible: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   id: fc.constantFrom(live, "p1", "com.a.b1"),
   plan_id: fc.constant(live),
@@ -122,7 +122,7 @@ const plausible: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   ),
 };
 
-/** A member that usually fits its schema. */
+/** Generates a member that usually fits its schema. */
 function imagine(schema: object, name = ""): fc.Arbitrary<unknown> {
   const { type, properties, items, enum: members } = schema as Readonly<Record<string, unknown>>;
   const types = new Set([type].flat());
@@ -153,7 +153,7 @@ function imagineObject({ properties = {}, required = [] }: Wanted): fc.Arbitrary
   const wild = build((name) => imagine(properties[name] ?? {}, name), []);
   const choose = (name: string) => plausible[name] ?? imagine(properties[name] ?? {});
   const polite = build(choose, required);
-  // Among many fields one is usually wrong; a few are mostly right.
+  // With many fields, one is usually wrong. With few fields, most calls are valid.
   const known = names.filter((name) => Object.hasOwn(plausible, name));
   const modest = fc.subarray(known, { maxLength: Math.min(2, known.length) }).chain((few) => {
     const chosen = [...new Set([...few, ...required])];
@@ -178,7 +178,7 @@ function imagineCall(tools: readonly ListedTool[]): fc.Arbitrary<Call> {
   return fc.oneof(...calls, ...plans);
 }
 
-/** One source and the arguments that belong to it, which chance would rarely combine. */
+/** Generates plans with one source and matching arguments, which chance would rarely combine. */
 function imaginePlan(link: Wanted): fc.Arbitrary<Call> {
   const { rows = anything, csv = anything, filters, changes } = plausible;
   const operation = fc.constantFrom("upsert", "update", "delete");
@@ -197,7 +197,7 @@ function imaginePlan(link: Wanted): fc.Arbitrary<Call> {
   return given.map((args) => ({ tool: "plan_links", args }));
 }
 
-/** The ids of existing records by their kind, the newest first. */
+/** The IDs of existing records by their kind, with the newest first. */
 type Pool = Map<string, string[]>;
 
 function enliven({ tool, args }: Call, pool: Pool): Args {
@@ -224,7 +224,7 @@ function remember(structured: Record<string, Shown>, pool: Pool): void {
   }
 }
 
-/** Secrets and internals that no result may contain. */
+/** Finds secrets and internal details, which no result may contain. */
 function findLeak(said: string, { assistant: { world } }: Scene): string | undefined {
   const secrets = [
     world.key,
@@ -241,12 +241,13 @@ function findLeak(said: string, { assistant: { world } }: Scene): string | undef
 }
 
 const unseen = /\p{Cf}|\p{Cs}|(?![\n\t])\p{Cc}/u;
-/** Joiners inside emoji are visible by their effect. */
+/** Joiners inside emoji have a visible effect, so they are allowed. */
 const seen = /(?<=\p{Extended_Pictographic})\u200d/gu;
 
 /**
- * The most requests that a call may send. Plans, jobs and undo read every link that they change.
- * For one link, an update by path that replaces both apps and moves the path costs most.
+ * Returns the most requests that a call may send. Plans, jobs and undo read every link that they
+ * change. Among the calls for one link, an update by path that replaces both apps and moves the
+ * path needs most.
  */
 function countMost(tool: string): number {
   return /_plan$|^plan_|^undo$/.test(tool) ? 1000 : 12;
@@ -260,7 +261,7 @@ async function check(scene: Scene, client: AssistantClient, call: Call): Promise
   const before = assistant.countAsked();
   const sent = enliven(call, pool);
   const { isError, structured, text: said } = await client.callTool(tool, sent);
-  // An odd call sends no more requests than an ordinary one.
+  // An odd call must not send more requests than an ordinary call.
   expect([tool, assistant.countAsked() - before <= countMost(tool)]).toEqual([tool, true]);
   expect(said).toBe(JSON.stringify(structured));
   expect([findLeak(said, scene), unseen.exec(said.replace(seen, ""))?.[0]]).toEqual([
@@ -280,14 +281,14 @@ async function check(scene: Scene, client: AssistantClient, call: Call): Promise
 }
 
 test(
-  `${wanted} hostile calls end as described (FUZZ_SEED=${seed})`,
+  `${wanted} hostile calls return valid results (FUZZ_SEED=${seed})`,
   { timeout: 600_000 },
   async () => {
     await using assistant = await createAssistantWorld({ mode: "full", era: "v1" });
     const masters = await assistant.connect({ era: "v1", key: assistant.world.master });
     const scene: Scene = { assistant, pool: new Map() };
     const ends = new Map<string, number>();
-    // A key of a project has four times the tools.
+    // A project key has four times as many tools as a master key.
     const call = fc.oneof(
       { weight: 4, arbitrary: imagineCall(await assistant.listTools()) },
       { weight: 1, arbitrary: imagineCall(await masters.listTools()) },
@@ -309,7 +310,7 @@ test(
     );
     expect(made).toBeGreaterThanOrEqual(wanted);
     expect([...assistant.world.reported, ...assistant.reported]).toEqual([]);
-    // Every tool has succeeded and has refused at least once.
+    // Every tool must have succeeded and rejected a call at least once.
     const tools = new Set([...ends.keys()].map((end) => end.split(" ")[0]));
     expect(tools.size).toBe(43);
     for (const tool of tools) {

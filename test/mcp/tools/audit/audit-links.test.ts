@@ -3,7 +3,7 @@ import { linkOrigin } from "../../../support/world.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
-/** One audit of a whole project, through an official client and a real service. */
+/** Tests audits of a whole project, with an official client and a real service. */
 
 let assistant: AssistantWorld;
 
@@ -45,7 +45,7 @@ async function plant(fields: Args): Promise<string> {
   return (await assistant.plant("link", fields)).id;
 }
 
-/** Carries out the fix of a group. */
+/** Applies the fix that a group suggests. */
 async function applyFix({ fix }: Group): Promise<void> {
   const { plan } = await call(fix?.tool ?? "", fix?.arguments);
   expect(plan.counts).toMatchObject({ invalid: 0, conflict: 0 });
@@ -60,7 +60,7 @@ async function expectFixed(code: string): Promise<void> {
   expect((await find(code))?.count ?? 0).toBeLessThan(before.count);
 }
 
-test("a project without faults has no groups, and counts the checked links", async () => {
+test("a project without problems has no groups", async () => {
   for (const path of ["a", "b", "c"]) await plant({ path, url: `${away}/${path}` });
   expect(await call("audit_links")).toEqual({
     audit: { checked: 3, complete: true, groups: [] },
@@ -69,7 +69,7 @@ test("a project without faults has no groups, and counts the checked links", asy
 });
 
 describe("a missing destination", () => {
-  test("is reported once, or for each platform without one", async () => {
+  test("is reported once, or for each platform without a destination", async () => {
     const none = await plant({ path: "none" });
     const ios = await plant({ path: "ios", ios_fallback_url: away });
     const found = await audit();
@@ -80,7 +80,7 @@ describe("a missing destination", () => {
     ]);
   });
 
-  test("is a loop over several links, short paths and slashes", async () => {
+  test("is reported as a loop if links redirect to each other or to themselves", async () => {
     const short = await assistant.plant("link", { path: "c", options: { shorten: true } });
     const { link } = await call("get_link", { id: short.id });
     const [a, b] = [
@@ -101,7 +101,7 @@ describe("a missing destination", () => {
 describe("apps", () => {
   const ios_app = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
 
-  test("with faults are reported once for all their links", async () => {
+  test("with problems are reported only once for all their links", async () => {
     const ios = await assistant.plant("ios_app", { ...ios_app, team_id: "abcde12345" });
     const android = await assistant.plant("android_app", {
       package_name: "com.example.app",
@@ -124,7 +124,7 @@ describe("apps", () => {
     ]);
   });
 
-  test("that were deleted are removed by fixes, which say how many links are left", async () => {
+  test("that were deleted can be removed from links by repeated fixes", async () => {
     for (let index = 0; index < 25; index += 1) {
       await plant({ path: `p${index}`, url: `${away}/${index}`, ios_app });
     }
@@ -159,12 +159,12 @@ describe("a fix", () => {
     ["hidden_characters", { name: "Spring\u200b sale\u202e" }],
     ["http_address", { url: "http://shop.example/a?b=1" }],
     ["deferred_linking_without_app", { ios_deferred_deep_linking_enabled: true }],
-  ])("removes the fault %s", async (code, fields) => {
+  ])("removes the problem %s", async (code, fields) => {
     for (let index = 0; index < 22; index += 1) {
       await plant({ path: `p${index}`, url: `${away}/${index}`, ...fields });
     }
     await expectFixed(code);
-    // Each name needs a row of its own, so one call cannot fix all of them.
+    // Each name needs a separate row, so one call cannot fix all of them.
     if (code === "hidden_characters") {
       const left = await find(code);
       expect(left?.count).toBeLessThan(22);
@@ -173,7 +173,7 @@ describe("a fix", () => {
     expect(await find(code)).toBeUndefined();
   });
 
-  test("changes also the links that are not listed, but only checked ones", async () => {
+  test("also changes links that are not listed, but only links that were checked", async () => {
     for (let index = 0; index < 25; index += 1) {
       await plant({ path: `p${index}`, url: `http://shop.example/${index}` });
     }
@@ -186,13 +186,13 @@ describe("a fix", () => {
     expect((await find("http_address"))?.count).toBe(1);
   });
 
-  test("of a name keeps all of its visible characters", async () => {
+  test("of a name keeps all visible characters", async () => {
     await plant({ path: "a", url: away, name: "Fam\u200bily 👨‍👩‍👧 \\u{200b}" });
     await expectFixed("hidden_characters");
     expect((await call("get_link", { id: "a" })).link.name).toBe("Family 👨‍👩‍👧 \\u{200b}");
   });
 
-  test("is missing for a key that may not write", async () => {
+  test("is not suggested for a key that may not write", async () => {
     const key = await assistant.world.addKey({ scopes: ["links.index"] });
     await plant({ path: "a", url: away, name: "a\u200b" });
     const { structured } = await (await assistant.connect({ key })).callTool("audit_links");
@@ -209,7 +209,7 @@ test("links that differ only in their path are reported as duplicates", async ()
   expect([found?.count, found?.ids.toSorted()]).toEqual([2, ids.toSorted()]);
 });
 
-test("links without a visit in 90 days are reported, with filters that list them", async () => {
+test("links without a visit in 90 days are reported with matching filters", async () => {
   const { world } = assistant;
   const old = await plant({ path: "old", url: `${away}/old` });
   const visited = await plant({ path: "visited", url: `${away}/visited` });
@@ -228,7 +228,7 @@ test("links without a visit in 90 days are reported, with filters that list them
   ]);
 });
 
-test("an audit checks the filtered links, and its pages list further ids", async () => {
+test("an audit checks only the filtered links, and lists more IDs on further pages", async () => {
   const ids: string[] = [];
   for (let index = 0; index < 12; index += 1) ids.push(await plant({ path: `p${index}` }));
   await plant({ path: "q" });
@@ -241,7 +241,7 @@ test("an audit checks the filtered links, and its pages list further ids", async
   expect(shown.toSorted()).toEqual(ids.toSorted());
 });
 
-test("an audit changes nothing, and its result is short", async () => {
+test("an audit changes nothing, and its result has at most 3,000 bytes", async () => {
   for (let index = 0; index < 40; index += 1) {
     const path = `p${index}`;
     await plant({ path, url: index % 8 === 0 ? "http://shop.example" : `${away}/${index}` });
@@ -254,15 +254,18 @@ test("an audit changes nothing, and its result is short", async () => {
   expect(assistant.writes).toEqual([]);
 });
 
-test.each(["-plan_links", "-bulk"])("no group suggests plan_links with %s", async (left) => {
-  await using other = await createAssistantWorld({ mode: "full", selection: [left] });
-  await other.plant("link", { path: "spring", url: "http://shop.example/spring" });
-  const { structured } = await other.callTool("audit_links", {});
-  const found = structured.audit.groups.find(({ code }: Group) => code === "http_address");
-  expect(found).toMatchObject({ count: 1 });
-  expect(JSON.stringify(structured)).not.toContain("plan_links");
-  await using whole = await createAssistantWorld({ mode: "full", beside: other.world });
-  const { structured: complete } = await whole.callTool("audit_links", {});
-  const fixed = complete.audit.groups.find(({ code }: Group) => code === "http_address");
-  expect(fixed).toEqual({ ...found, fix: expect.objectContaining({ tool: "plan_links" }) });
-});
+test.each(["-plan_links", "-bulk"])(
+  "an audit suggests no plan_links with the selection %s",
+  async (left) => {
+    await using other = await createAssistantWorld({ mode: "full", selection: [left] });
+    await other.plant("link", { path: "spring", url: "http://shop.example/spring" });
+    const { structured } = await other.callTool("audit_links", {});
+    const found = structured.audit.groups.find(({ code }: Group) => code === "http_address");
+    expect(found).toMatchObject({ count: 1 });
+    expect(JSON.stringify(structured)).not.toContain("plan_links");
+    await using whole = await createAssistantWorld({ mode: "full", beside: other.world });
+    const { structured: complete } = await whole.callTool("audit_links", {});
+    const fixed = complete.audit.groups.find(({ code }: Group) => code === "http_address");
+    expect(fixed).toEqual({ ...found, fix: expect.objectContaining({ tool: "plan_links" }) });
+  },
+);

@@ -3,12 +3,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { openStage, ownerFacts, type Deployment, type Stage } from "../../../support/stage.ts";
 import { createWorld, type World } from "../../../support/world.ts";
 
-/** An `id` is a UUID, or a path, bundle id or package name that only one record has. */
+/** An `id` can be a UUID, or a path, bundle ID or package name that only one record has. */
 
 const linkHost = "http://default.localhost:8787";
 const known = { facts: ownerFacts, linkHost };
 
-/** A path with a joiner, which results escape. */
+/** A path with a zero-width joiner, which results escape. */
 const joined = "می\u200cخواهم";
 
 let world: World;
@@ -38,7 +38,7 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-describe("a link is found", () => {
+describe("get_link finds a link", () => {
   test.each([
     ["by a path of several parts", "spring/new shoes", "spring/new shoes"],
     ["by its encoded path", "spring/new%20shoes", "spring/new shoes"],
@@ -53,7 +53,7 @@ describe("a link is found", () => {
     expect(structured.link).toMatchObject({ id: ids[path], path });
   });
 
-  test("by its path as a result escapes it", async () => {
+  test("by its path in the escaped form of a result", async () => {
     const { structured } = await stage.callTool("get_link", { id: ids[joined] ?? "" });
     const shown: string = structured.link.path;
     expect(shown).toBe("می\\u{200c}خواهم");
@@ -90,7 +90,7 @@ describe("no record is found", () => {
     expect(structured.error.problems).toBeUndefined();
   });
 
-  test("by an unknown UUID, which the API answers with 404", async () => {
+  test("by an unknown UUID, for which the API returns 404", async () => {
     for (const [tool, message] of [
       ["get_link", 'The server at deployment.example answered: "Link not found"'],
       ["get_ios_app", "iOS app not found"],
@@ -121,15 +121,15 @@ describe("no record is found", () => {
   });
 });
 
-/** Answers a list with everything. */
+/** Simulates a server that ignores filters and returns the whole list. */
 function ignoreFilters(request: Request): Promise<Response> {
   const url = new URL(request.url);
   if (request.method === "GET") url.search = "";
   return world.fetch(new Request(url, request));
 }
 
-describe("a remote server", () => {
-  test("that ignores filters does not make a tool act on another link", async () => {
+describe("if a remote server", () => {
+  test("ignores filters, tools do not change another link", async () => {
     await using other = await openStage({ send: ignoreFilters, key: world.key, known });
     for (const tool of ["get_link", "delete_link"]) {
       const { structured } = await other.callTool(tool, { id: "winter" });
@@ -142,7 +142,7 @@ describe("a remote server", () => {
     expect(other.asked.filter((line) => !line.startsWith("GET"))).toEqual([]);
   });
 
-  test("that lists a path twice makes no tool choose one of the two", async () => {
+  test("lists a path twice, tools do not choose one of the two links", async () => {
     const twice: Deployment = async (request) => {
       const response = await world.fetch(request);
       if (!new URL(request.url).search) return response;
@@ -156,7 +156,7 @@ describe("a remote server", () => {
   });
 });
 
-test("a key that may not list links must send the UUID", async () => {
+test("a key that may not list links must use the UUID", async () => {
   const scopes = ["links.show", "links.destroy"] as const;
   const key = await world.addKey({ scopes });
   await using other = await openStage({

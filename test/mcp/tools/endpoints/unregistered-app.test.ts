@@ -2,7 +2,9 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
-/** A link names an unregistered app: the registered ones are listed, and none is created. */
+/**
+ * If a link names an unregistered app, the error lists the registered apps and nothing is created.
+ */
 
 let assistant: AssistantWorld;
 
@@ -28,7 +30,7 @@ test.each([
   ["create_link", {}],
   ["upsert_link", { path: "spring" }],
   ["update_link", { id: "spring" }],
-])("%s lists the registered apps, and the most similar one first", async (tool, args) => {
+])("%s lists the registered apps and suggests the most similar one", async (tool, args) => {
   const { structured } = await assistant.callTool(tool, { ...args, ios_app: mistyped });
   const fix = `${meant} A new app needs its exact Team ID from the developer: do not guess`;
   expect(structured.error).toEqual({
@@ -54,8 +56,8 @@ test("an unregistered Android app needs the fingerprints from the user", async (
   );
 });
 
-describe("an app's name instead of its bundle id", () => {
-  test("chooses the only app with this name", async () => {
+describe("an app's name instead of its bundle ID", () => {
+  test("selects the only app with this name", async () => {
     const ios_app = { bundle_id: "acme shop" };
     const android_app = { package_name: "Acme Shop" };
     const args = { path: "named", ios_app, android_app };
@@ -64,13 +66,13 @@ describe("an app's name instead of its bundle id", () => {
     expect(link).toMatchObject({ ios_app: "Acme Shop", android_app: "Acme Shop" });
   });
 
-  test("suggests the app with a similar name", async () => {
+  test("suggests an app with a similar name", async () => {
     const ios_app = { bundle_id: "acme shpo" };
     const { error } = (await assistant.callTool("create_link", { ios_app })).structured;
     expect(error.problems[0].fix).toContain(meant);
   });
 
-  test("is refused if two apps have it, and both are listed", async () => {
+  test("is rejected if two apps have this name, and both are listed", async () => {
     await assistant.plant("ios_app", { ...shop, bundle_id: "com.acme.other" });
     const ios_app = { bundle_id: "Acme Shop" };
     const { error } = (await assistant.callTool("create_link", { ios_app })).structured;
@@ -80,7 +82,7 @@ describe("an app's name instead of its bundle id", () => {
   });
 });
 
-test("a refusal lists the first of many apps, and counts the rest", async () => {
+test("the error lists the first of many apps and counts the rest", async () => {
   for (let number = 0; number < 6; number += 1) {
     await assistant.plant("ios_app", { ...legacy, bundle_id: `com.acme.n${number}` });
   }
@@ -88,25 +90,25 @@ test("a refusal lists the first of many apps, and counts the rest", async () => 
   expect(error.message).toMatch(/com\.acme\.n2, 3 more$/);
 });
 
-test("a refusal in a project without apps names only the missing app", async () => {
+test("the error in a project without apps names only the missing app", async () => {
   await using empty = await createAssistantWorld();
   const { error } = (await empty.callTool("create_link", { ios_app: mistyped })).structured;
   expect(error.message).toBe("The iOS app com.acme.shpo is not registered");
 });
 
-test("a hostile name of an app is escaped", async () => {
+test("a hostile name of an app is escaped in the error", async () => {
   await assistant.plant("ios_app", { ...legacy, bundle_id: "a.b", name: "Pay\u202e\nnow" });
   const { error } = (await assistant.callTool("create_link", { ios_app: mistyped })).structured;
   expect(error.message).toContain(String.raw`"Pay\\u{202e} now" (a.b)`);
 });
 
-test("an incomplete registration is not sent", async () => {
+test("an incomplete registration of an app is not sent", async () => {
   const ios_app = { ...mistyped, app_store_id: "123" };
   const { error } = (await assistant.callTool("create_link", { ios_app })).structured;
   expect(error).toMatchObject({ code: "validation_failed", message });
 });
 
-test("a plan lists the registered apps, and says what to do with the row", async () => {
+test("a plan lists the registered apps and suggests what to do with the row", async () => {
   const rows = [{ path: "new", ios_app: mistyped }];
   const { plan } = (await assistant.callTool("plan_links", { operation: "upsert", rows }))
     .structured;
@@ -116,12 +118,12 @@ test("a plan lists the registered apps, and says what to do with the row", async
   ]);
 });
 
-describe("the next step after a refusal", () => {
+describe("the next step after a rejection", () => {
   test.each([
     ["register_ios_app", { bundle_id: "a.b" }],
     ["register_android_app", { package_name: "a.b", fingerprints: ["AABB"] }],
     ["create_link", { ios_app: { bundle_id: "a.b", team_id: "short" } }],
-  ])("asks the user for values that only a developer knows: %s %j", async (tool, args) => {
+  ])("is to ask the user for values that only a developer knows: %s %j", async (tool, args) => {
     const { structured } = await assistant.callTool(tool, args);
     expect(structured.error.next).toBe(
       `Ask the user for the values named in \`problems\` (never invent them) and call ${tool} ` +

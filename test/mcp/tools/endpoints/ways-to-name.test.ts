@@ -2,7 +2,9 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
-/** People name links and apps in many ways. Each finds the record in the fewest requests. */
+/**
+ * Users refer to links and apps in many ways. Each is resolved with as few requests as possible.
+ */
 
 let assistant: AssistantWorld;
 let remote: AssistantWorld;
@@ -14,7 +16,7 @@ openForEach(
   async (opened) => {
     assistant = opened;
     remote = await createAssistantWorld({ mode: "full", isRemote: true, beside: opened.world });
-    // The list waits until the rights of the key are known.
+    // This waits until the permissions of the key are known.
     await remote.listTools();
   },
 );
@@ -37,11 +39,11 @@ async function plant(path: string, body: object) {
 const get = async (world: AssistantWorld, id: string, tool = "get_link") => {
   const before = world.countAsked();
   const { structured } = await world.callTool(tool, { id });
-  // The last request reads the record.
+  // Do not count the last request, which reads the record.
   return { structured, lookups: world.countAsked() - before - 1 };
 };
 
-/** Each form, and how many requests find it in our own service and on a remote server. */
+/** Each form, with the number of lookups in our own service and on a remote server. */
 const ways: readonly (readonly [string, () => string, number, number | undefined])[] = [
   ["a path", () => "spring", 1, 1],
   ["a path with slashes around", () => "/spring/", 1, 2],
@@ -55,7 +57,7 @@ const ways: readonly (readonly [string, () => string, number, number | undefined
   ["a short address of a query", () => `${host}/${queried.shortened_path}`, 2, undefined],
 ];
 
-test.each(ways)("%s names a link", async (_, write, ownLookups, remoteLookups) => {
+test.each(ways)("%s finds the link", async (_, write, ownLookups, remoteLookups) => {
   const { structured, lookups } = await get(assistant, write());
   expect(structured.link?.path, JSON.stringify(structured)).toMatch(/^(spring|slashed)$/);
   expect(lookups).toBe(ownLookups);
@@ -65,14 +67,14 @@ test.each(ways)("%s names a link", async (_, write, ownLookups, remoteLookups) =
   expect(far.lookups).toBe(remoteLookups);
 });
 
-test("an exact path counts before every other form", async () => {
+test("an exact path takes precedence over every other form", async () => {
   await plant("/links", { path: `${host}/spring` });
   for (const id of ["spring", `${host}/spring`]) {
     expect((await get(assistant, id)).structured.link.path).toBe(id);
   }
 });
 
-test("a link is named by its whole name, unless two links or a path have it", async () => {
+test("a link is found by its full name if no other link has this name or path", async () => {
   for (const id of ["Spring sale", "spring SALE"]) {
     expect((await get(assistant, id)).structured.link?.path, id).toBe("spring");
     expect((await get(remote, id)).structured.link?.path, id).toBe("spring");
@@ -86,7 +88,7 @@ test("a link is named by its whole name, unless two links or a path have it", as
   expect([structured.link.name, lookups]).toEqual(["Another", 1]);
 });
 
-test("a part of names finds no link, and the similar links are listed", async () => {
+test("a part of a name finds no link, but similar links are listed", async () => {
   await plant("/links", { path: "x1", name: "Last spring" });
   for (const world of [assistant, remote]) {
     const { error } = (await get(world, "SPRING s")).structured;
@@ -104,10 +106,10 @@ test("a part of names finds no link, and the similar links are listed", async ()
   }
 });
 
-describe("an address on another host", () => {
+describe("a URL on another host", () => {
   const id = "https://other.example/spring?utm=1";
 
-  test("is refused with the link host and the link there", async () => {
+  test("is rejected with the correct host and the link at this path", async () => {
     const { error } = (await get(assistant, id)).structured;
     expect(error).toMatchObject({
       code: "not_found",
@@ -122,13 +124,13 @@ describe("an address on another host", () => {
     );
   });
 
-  test("is refused without its scheme and without a link there", async () => {
+  test("is rejected even without a scheme and without a link at this path", async () => {
     const { error } = (await get(assistant, "other.example/winter")).structured;
     expect(error.message).toContain(`No link exists at "http://${host}/winter".`);
     expect(error.next).toContain("Look up the right id");
   });
 
-  test("is refused as unknown if the link host is unknown", async () => {
+  test("is reported as unknown if the project's own host is unknown", async () => {
     const { error } = (await get(remote, id)).structured;
     expect(error.message).toContain(
       'Waypost does not know whether "other.example" is the link host',
@@ -137,12 +139,12 @@ describe("an address on another host", () => {
   });
 });
 
-test("a remote server resolves an address on a host that only it knows", async () => {
+test("a remote server resolves a URL on a host that only the remote server knows", async () => {
   const { structured } = await get(remote, `http://${host}/${spring.shortened_path}`);
   expect(structured.link.id).toBe(spring.id);
 });
 
-test("the subdomain of a project works in addition to its own domain", async () => {
+test("the subdomain of a project still works if the project has a custom domain", async () => {
   const { store, project } = assistant.world;
   await store.write((db) =>
     db
@@ -160,7 +162,7 @@ test("the subdomain of a project works in addition to its own domain", async () 
   await fresh[Symbol.asyncDispose]();
 });
 
-describe("an app may be named", () => {
+describe("an app is found", () => {
   const team_id = "ABCDE12345";
 
   beforeEach(async () => {
@@ -172,20 +174,23 @@ describe("an app may be named", () => {
     await plant("/ios_apps", { ios_app: { bundle_id: "com.acme.lower", team_id, name: "twin" } });
   });
 
-  test.each(["acme shop", "COM.ACME.SHOP", " Acme Shop "])("by %j, in one request", async (id) => {
-    for (const world of [assistant, remote]) {
-      const { structured, lookups } = await get(world, id, "get_ios_app");
-      expect(structured.ios_app?.bundle_id).toBe("com.acme.shop");
-      expect(lookups).toBe(1);
-    }
-  });
+  test.each(["acme shop", "COM.ACME.SHOP", " Acme Shop "])(
+    "by the name or bundle ID %j, in one request",
+    async (id) => {
+      for (const world of [assistant, remote]) {
+        const { structured, lookups } = await get(world, id, "get_ios_app");
+        expect(structured.ios_app?.bundle_id).toBe("com.acme.shop");
+        expect(lookups).toBe(1);
+      }
+    },
+  );
 
-  test("by a name that only one app has in this case", async () => {
+  test("by a name that only one app has with this capitalization", async () => {
     const { structured } = await get(assistant, "twin", "get_ios_app");
     expect(structured.ios_app.bundle_id).toBe("com.acme.lower");
   });
 
-  test("but not by a name of two apps, which are listed", async () => {
+  test("unless two apps have this name, and both are listed", async () => {
     const { structured } = await assistant.callTool("delete_ios_app", { id: "Twin" });
     expect(structured.error).toMatchObject({
       code: "not_found",
@@ -197,7 +202,7 @@ describe("an app may be named", () => {
     });
   });
 
-  test("among more apps than one page has", async () => {
+  test("even if there are more apps than fit on one page", async () => {
     for (let number = 0; number < 100; number += 1) {
       await plant("/ios_apps", { ios_app: { bundle_id: `com.many.n${number}`, team_id } });
     }
@@ -209,14 +214,14 @@ describe("an app may be named", () => {
   });
 });
 
-test("resolve_short_link takes an address without its scheme, or a path", async () => {
+test("resolve_short_link accepts a URL without a scheme, or a path", async () => {
   for (const url of ["default.localhost/spring", spring.shortened_path]) {
     const { structured } = await assistant.callTool("resolve_short_link", { url });
     expect(structured.link.id).toBe(spring.id);
   }
 });
 
-test("explain_link keeps the query of an address", async () => {
+test("explain_link applies the query of a URL", async () => {
   await plant("/links", { path: "on", url: "https://shop.example/" });
   for (const id of [`http://${host}/on?utm=1`, `${host}/on?utm=1`, "on?utm=1"]) {
     const { structured } = await assistant.callTool("explain_link", { id });
@@ -224,21 +229,21 @@ test("explain_link keeps the query of an address", async () => {
   }
 });
 
-test("shorten_link returns the existing short path of a named link", async () => {
+test("shorten_link returns the existing short path of a link", async () => {
   for (const url of ["Spring sale", `https://${host}/spring/`, spring.id, spring.shortened_path]) {
     const { structured } = await assistant.callTool("shorten_link", { url });
     expect(structured.link?.shortened_path, url).toBe(spring.shortened_path);
   }
 });
 
-test("shorten_link keeps the query after a link's name", async () => {
+test("shorten_link uses the query after a link's path", async () => {
   for (const url of ["spring?utm=mail", `${host}/spring?utm=mail`]) {
     const { structured } = await assistant.callTool("shorten_link", { url });
     expect(structured.link?.shortened_path).toBe(queried.shortened_path);
   }
 });
 
-test("shorten_link creates no link for an unknown name", async () => {
+test("shorten_link does not create a link for an unknown name", async () => {
   const { error } = (await assistant.callTool("shorten_link", { url: "sprin" })).structured;
   expect(error).toMatchObject({ code: "not_found", effect: "none" });
   expect(error.problems[0].fix).toBe(`Use id "${spring.id}".`);
@@ -246,8 +251,8 @@ test("shorten_link creates no link for an unknown name", async () => {
   expect(foreign.structured.error.code).toBe("validation_failed");
 });
 
-describe("an address as the path of a link", () => {
-  test("names the existing link there", async () => {
+describe("a URL given as the path of a link", () => {
+  test("finds the existing link at this URL", async () => {
     for (const path of [`${host}/spring/`, `HTTPS://${host}/spring?x=1`]) {
       const { structured } = await assistant.callTool("upsert_link", { path, name: "New" });
       expect(structured.link?.id, JSON.stringify(structured)).toBe(spring.id);
@@ -269,7 +274,7 @@ describe("an address as the path of a link", () => {
     expect(moved.structured.link.path).toBe("summer");
   });
 
-  test.each(["create_link", "upsert_link"])("of another host is refused by %s", async (tool) => {
+  test.each(["create_link", "upsert_link"])("of another host is rejected by %s", async (tool) => {
     const path = "https://other.example/autumn";
     const { error } = (await assistant.callTool(tool, { path })).structured;
     expect(error).toMatchObject({ code: "invalid_arguments", effect: "none" });

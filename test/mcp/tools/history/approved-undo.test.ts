@@ -3,10 +3,10 @@ import { createAssistantWorld, type AssistantWorld } from "../../../support/assi
 import { callDone, callRefused, type Args, approve } from "../../../support/mcp-clients.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
-/** Which undo needs an approval, and what its question shows. */
+/** Tests which undos need an approval, and what the approval preview shows. */
 
 let assistant: AssistantWorld;
-/** The questions that the person has seen. */
+/** The approval previews that the user has seen. */
 let asked: string[];
 let answers: boolean;
 
@@ -35,14 +35,14 @@ async function makeChanged() {
   return { id, change };
 }
 
-test("an undo of a change without a question asks no question", async () => {
+test("undoing a change that needed no approval needs no approval", async () => {
   const { id } = await makeChanged();
   await call("undo");
   expect(await readLink(id)).toMatchObject({ name: "Old" });
   expect(asked).toEqual([]);
 });
 
-test("an undo asks before it replaces a later change", async () => {
+test("an undo needs approval if it replaces a later change", async () => {
   const { id } = await makeChanged();
   await edit(id, { name: "Newest" });
   answers = false;
@@ -54,7 +54,7 @@ test("an undo asks before it replaces a later change", async () => {
   expect(await readLink(id)).toMatchObject({ name: "Old" });
 });
 
-test("an undo's question shows later changes of apps by their names", async () => {
+test("the preview of an undo shows the names of apps that were changed later", async () => {
   const team_id = "ABCDE12345";
   const plant = (name: string) =>
     assistant.plant("ios_app", { bundle_id: `com.acme.${name}`, team_id, name });
@@ -70,7 +70,7 @@ test("an undo's question shows later changes of apps by their names", async () =
   expect(question).not.toContain(two.id);
 });
 
-test("undo refuses the id of a link, and says how to find the change", async () => {
+test("undo rejects the ID of a link and explains how to find the change", async () => {
   await makeChanged();
   expect(await fail("undo", { change_id: "spring" })).toMatchObject({
     code: "not_found",
@@ -79,7 +79,7 @@ test("undo refuses the id of a link, and says how to find the change", async () 
   });
 });
 
-test("an undo keeps a later change of another field", async () => {
+test("an undo does not affect later changes of other fields", async () => {
   const { id } = await makeChanged();
   await edit(id, { social_title: "Stays" });
   await call("undo");
@@ -87,7 +87,7 @@ test("an undo keeps a later change of another field", async () => {
   expect(asked).toEqual([]);
 });
 
-test("an undo asks before it restores another host", async () => {
+test("an undo needs approval if it restores another host", async () => {
   const { id } = await assistant.plant("link", { path: "spring", url: "https://one.example" });
   await call("update_link", { id, url: "https://two.example" });
   expect(asked).toHaveLength(1);
@@ -97,7 +97,7 @@ test("an undo asks before it restores another host", async () => {
   expect(asked).toHaveLength(2);
 });
 
-test("an undo asks before it deletes a new link", async () => {
+test("an undo needs approval if it deletes a link", async () => {
   const { link } = await call("create_link", { path: "spring", name: "New" });
   answers = false;
   expect(await fail("undo")).toMatchObject({ code: "approval_declined" });
@@ -121,7 +121,7 @@ test("one approval shows and covers all steps of an undo", async () => {
   expect(await readLink(link.id)).toMatchObject({ ios_app_id: link.ios_app_id });
 });
 
-test("an undo asks again if the link changes while the person decides", async () => {
+test("an undo asks again if the link changes during the approval", async () => {
   const { id } = await assistant.plant("link", { path: "spring", name: "Old" });
   await call("delete_link", { id });
   await call("undo");
@@ -143,10 +143,10 @@ test("an undo asks again if the link changes while the person decides", async ()
   expect(await readLink(id)).toMatchObject({ name: "Old" });
 });
 
-test("an undo that was interrupted half way is completed by another undo", async () => {
+test("an undo that was interrupted half way can be completed by another undo", async () => {
   const ios_app = { bundle_id: "com.example.spring", team_id: "ABCDE12345" };
   const { link, change } = await call("create_link", { path: "spring", ios_app });
-  // The state that a killed process leaves after the first step.
+  // Simulate a process that was killed after the first step of the undo.
   const { history } = assistant.state;
   const realm = assistant.world.project.id;
   const [made] = (await history.list({ realm }, { from: 0, limit: 1 })) ?? [];
@@ -168,12 +168,12 @@ test("an undo that was interrupted half way is completed by another undo", async
   expect(await readLink(link.id)).toMatchObject({ path: "spring" });
 });
 
-test("an undo that is refused half way says so, and another undo completes it", async () => {
+test("an undo that failed half way can be completed by another undo", async () => {
   const ios_app = { bundle_id: "com.example.spring", team_id: "ABCDE12345" };
   const { link, change } = await call("create_link", { path: "spring", ios_app });
   const body = { ios_app: { name: "Meanwhile" } };
   const editApp = () => assistant.world.call("PATCH", `/ios_apps/${link.ios_app_id}`, { body });
-  // Before the second step the link is deleted, and the app still exists.
+  // Change the app before the second step, when the link is already deleted.
   const editNext = () => Promise.resolve(assistant.interrupt("write", editApp));
   assistant.interrupt("write", editNext);
   const error = await fail("undo");
@@ -188,7 +188,7 @@ test("an undo that is refused half way says so, and another undo completes it", 
   expect((await assistant.world.call("GET", "/ios_apps")).body.ios_apps).toEqual([]);
 });
 
-test("the target shows whether a change of unknown outcome was made", async () => {
+test("a change with an unknown outcome is compared with the current record", async () => {
   const { id } = await makeChanged();
   const { history } = assistant.state;
   const realm = assistant.world.project.id;
@@ -211,7 +211,7 @@ test("the target shows whether a change of unknown outcome was made", async () =
   expect(await readLink(id)).toMatchObject({ name: "New" });
 });
 
-test("a question shows what the target was a short time ago", async () => {
+test("an approval preview shows a recent change of the target", async () => {
   const { id } = await makeChanged();
   await call("delete_link", { id });
   expect(asked[0]).toMatch(/changed: .* by this key; before that: name "Old"/);
@@ -221,7 +221,7 @@ const writePage = (text: string) => {
   return { body: `<p>${text}</p>{% store_buttons %}`, css: `/* ${text} */` };
 };
 
-test("the undo of a template shows none of its text", async () => {
+test("the result of undoing a template change does not contain its text", async () => {
   await call("save_template", writePage("earlier"));
   await call("save_template", writePage("later"));
   const { change } = await call("undo");
@@ -230,7 +230,7 @@ test("the undo of a template shows none of its text", async () => {
   expect(version).toMatchObject(writePage("earlier"));
 });
 
-test("a job is undone by a plan, and only once", async () => {
+test("undoing a job makes a plan, and works only once", async () => {
   const rows = [{ path: "one" }, { path: "two" }];
   const { plan } = await call("plan_links", { operation: "upsert", rows });
   const { job } = await call("apply_plan", { plan_id: plan.id });
@@ -247,7 +247,7 @@ test("a job is undone by a plan, and only once", async () => {
   });
 });
 
-test("an undo of a short path or a deleted project is refused", async () => {
+test("short paths and deleted projects cannot be undone", async () => {
   const { project, master } = assistant.world;
   const { address } = (await call("create_link", { path: "spring" })).link;
   await call("shorten_link", { url: address });
@@ -258,7 +258,7 @@ test("an undo of a short path or a deleted project is refused", async () => {
   expect(structured.error.message).toContain("cannot be restored");
 });
 
-test("a master key can undo changes of projects and delete new ones", async () => {
+test("a master key can undo changes of projects and the creation of a project", async () => {
   const { project, master } = assistant.world;
   const client = await assistant.connect({ key: master, elicit: approve });
   const read = async () => (await callDone(client, "get_project", { id: project.id })).project;

@@ -3,7 +3,7 @@ import { createAssistantWorld, type AssistantWorld } from "../../../support/assi
 import { callDone, type Args } from "../../../support/mcp-clients.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
-/** Which changes a key can see, and how much of them. */
+/** Tests which changes a key can see, and which details. */
 
 let assistant: AssistantWorld;
 
@@ -25,7 +25,7 @@ async function list(client: Client = assistant, args = {}): Promise<readonly Lis
 
 const nameTools = async (client: Client) => (await client.listTools()).map(({ name }) => name);
 
-test("a key sees its own changes, and an unlimited owner those of the project", async () => {
+test("an unlimited owner key lists all changes of its project", async () => {
   const { world } = assistant;
   const manager = await assistant.connect({ key: await world.addKey({ role: "manager" }) });
   const limited = await assistant.connect({
@@ -49,7 +49,7 @@ test("a key sees its own changes, and an unlimited owner those of the project", 
   expect(await list(stranger)).toMatchObject([{ target: { name: "strangers" } }]);
 });
 
-test("an owner's key limited by WAYPOST_SCOPES sees only its own changes", async () => {
+test("an owner key limited by WAYPOST_SCOPES lists only its own changes", async () => {
   const key = await assistant.world.addKey();
   const limited = await assistant.connect({ key, scopes: ["links.create", "links.show"] });
   await call("create_link", { path: "another" });
@@ -89,7 +89,7 @@ test("an undo needs the scopes of the calls that it makes", async () => {
   await call("get_link", { id: link.id });
 });
 
-test("changes are found by every name that their target has or had", async () => {
+test("changes are found by every current or former name of their target", async () => {
   const { link } = await call("create_link", { path: "spring" });
   await call("update_link", { id: link.id, path: "summer" });
   const app = { bundle_id: "com.example.app", team_id: "ABCDE12345", name: "Example" };
@@ -106,7 +106,7 @@ test("changes are found by every name that their target has or had", async () =>
   }
 });
 
-test("a page lists twenty changes, and cuts long texts", async () => {
+test("a page lists twenty changes and shortens long texts", async () => {
   const name = "x".repeat(255);
   for (let links = 0; links < 21; links += 1) await call("create_link", { name });
   const { changes, meta } = await call("list_changes");
@@ -117,7 +117,7 @@ test("a page lists twenty changes, and cuts long texts", async () => {
   expect(await list(assistant, { page: 2 })).toHaveLength(1);
 });
 
-test("a change shows its client's name, and escapes the link's name", async () => {
+test("a change shows the client's name and escapes the link's name", async () => {
   await call("create_link", { path: "spring", name: "a\u202eb" });
   const [shown] = await list();
   expect(shown).toMatchObject({ client: "waypost-tests", target: { name: "a\\u{202e}b" } });
@@ -129,7 +129,7 @@ test.each([
   ["of many letters", { name: `${"x".repeat(79)}😀` }, `${"x".repeat(60)}…`, "x".repeat(40)],
   ["without visible characters", { name: "\0 " }, undefined, undefined],
 ])(
-  "a client's name %s is in the history and on the approval page",
+  "a client's name %s is shown in the history and on the approval page",
   async (_, info, listed, asked) => {
     await using guarded = await createAssistantWorld();
     const named = { clientInfo: { version: "1", ...info }, capabilities: {} };
@@ -148,7 +148,7 @@ test.each([
   },
 );
 
-test("a refused call leaves no change", async () => {
+test("a rejected call is not listed as a change", async () => {
   await assistant.callTool("create_link", { path: "a%b" });
   await assistant.callTool("update_link", {
     id: "019bc186-de00-7911-ba08-180d7cbe11da",
@@ -157,7 +157,7 @@ test("a refused call leaves no change", async () => {
   expect(await list()).toEqual([]);
 });
 
-test("read-only mode lists changes, and has no undo", async () => {
+test("read-only mode lists changes but has no undo", async () => {
   const reader = await createAssistantWorld({ mode: "read-only", beside: assistant.world });
   await call("create_link", { path: "spring" });
   expect(await nameTools(reader)).toContain("list_changes");

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 
-/** Random writes are undone one by one, and each undo restores the state before its write. */
+/** Undoes random writes one by one. Each undo must restore the state before its write. */
 
 type Args = Record<string, unknown>;
 type Json = Record<string, unknown>;
 
-/** Draws the same numbers for the same seed. */
+/** Creates a generator that returns the same random numbers for the same seed. */
 function createDraw(seed: number) {
   let state = seed;
   return (most: number) => {
@@ -18,7 +18,7 @@ function createDraw(seed: number) {
 const fingerprint = "AB:CD";
 const page = (text: string) => `<p>${text}</p>\n{% store_buttons %}\n`;
 
-/** A random act; undefined if it has no target. */
+/** Returns a random tool call, or undefined if its kind of record does not exist yet. */
 async function drawAct(
   draw: (most: number) => number,
   { world }: AssistantWorld,
@@ -67,7 +67,7 @@ async function drawAct(
   return acts[draw(acts.length)]?.();
 }
 
-/** Every record, without times, clicks and versions of the template. */
+/** Reads every record, without times, clicks and template versions. */
 async function readAll({ world }: AssistantWorld, knowsIds: boolean): Promise<Json> {
   const list = async (kind: string): Promise<readonly Json[]> =>
     (await world.call("GET", `/${kind}`, { query: "limit=100" })).body[kind];
@@ -83,7 +83,7 @@ async function readAll({ world }: AssistantWorld, knowsIds: boolean): Promise<Js
   const strip = ({ id, created_at: _made, updated_at: _at, clicks: _clicks, ...row }: Json) => ({
     ...row,
     ...(knowsIds && { id }),
-    // A remote server creates a new record in place of a deleted one.
+    // A remote server creates a new record instead of restoring a deleted record.
     ...(!knowsIds && { shortened_path: undefined }),
     ...("ios_app_id" in row && {
       ios_app_id: names.get(row["ios_app_id"]) ?? null,
@@ -104,7 +104,7 @@ async function readAll({ world }: AssistantWorld, knowsIds: boolean): Promise<Js
 
 async function readTemplate(world: AssistantWorld["world"]): Promise<Json> {
   const versions = await world.call("GET", "/page_template/versions");
-  // A draft can only be emptied.
+  // A draft cannot be deleted, so compare it as an empty draft.
   if (versions.status === 404) return { body: "", css: "", live: null };
   const { body } = await world.call("PATCH", "/page_template", { body: {} });
   const live = body.live_version;
@@ -116,8 +116,8 @@ const mostActs = 14;
 describe.each([
   { where: "our own service", isRemote: false },
   { where: "a remote server", isRemote: true },
-])("with $where", ({ isRemote }) => {
-  test.each([1, 2, 3])("random acts are undone one by one (seed %i)", async (seed) => {
+])("with $where,", ({ isRemote }) => {
+  test.each([1, 2, 3])("random changes can be undone one by one (seed %i)", async (seed) => {
     await using assistant = await createAssistantWorld({ mode: "full", isRemote });
     const draw = createDraw(seed * 7919);
     const before: { readonly all: Json; readonly act: string }[] = [];
@@ -126,7 +126,7 @@ describe.each([
       if (act === undefined) continue;
       const all = await readAll(assistant, !isRemote);
       const { isError, structured } = await assistant.callTool(...act);
-      // Two acts may draw the same name, and the second is refused.
+      // Two calls may use the same random name. The second is then rejected.
       if (isError) {
         expect(structured.error.effect, JSON.stringify(structured)).toBe("none");
         continue;
@@ -136,7 +136,7 @@ describe.each([
       assistant.world.advance(1000);
     }
     for (const { all, act } of before.toReversed()) {
-      // The requests of this test use the same budget.
+      // This test's own requests use the same rate limit, so wait.
       assistant.world.advance(10_000);
       assistant.advance(10_000);
       const { structured } = await assistant.callTool("undo");

@@ -3,7 +3,7 @@ import { createAssistantWorld, type AssistantWorld } from "../../../support/assi
 import { callDone, callRefused, type Args } from "../../../support/mcp-clients.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
-/** Undo without approvals: links, short paths, and the changes of other keys. */
+/** Tests undo without approvals: for links, short paths and changes of other keys. */
 
 let assistant: AssistantWorld;
 
@@ -18,9 +18,9 @@ const fail = (tool: string, args?: Args) => callRefused(assistant, tool, args);
 const readLink = async (id: string) =>
   (await assistant.callTool("get_link", { id })).structured.link;
 
-test("every write returns its change, with the fields that it changed", async () => {
+test("every write returns its change with the changed fields", async () => {
   const { link, change } = await call("create_link", { path: "spring", name: "Old" });
-  // The fields of a new link are in the link itself.
+  // The result already contains the fields of a new link.
   expect(change).toEqual({ id: expect.stringMatching(/^change_/) });
   const updated = await call("update_link", { id: link.id, name: "New", url: "https://a.example" });
   expect(updated.change.fields).toEqual({
@@ -61,9 +61,9 @@ test("an undo restores a link, and can itself be undone", async () => {
   expect(await fail("undo")).toMatchObject({ code: "not_found" });
 });
 
-test("the change of a short path says that it cannot be undone", async () => {
+test("creating a short path is listed as a change that cannot be undone", async () => {
   const { link } = await call("create_link", { path: "spring" });
-  // The link redirects to itself, but shorten_link did not create it.
+  // The link redirects to its own URL, but shorten_link did not create the link.
   await call("update_link", { id: link.id, url: `${link.address}?id=1` });
   const shortened = await call("shorten_link", { url: `${link.address}?id=1` });
   expect(shortened.link).toMatchObject({ id: link.id, shortened_path: expect.any(String) });
@@ -77,7 +77,7 @@ test("the change of a short path says that it cannot be undone", async () => {
   expect(resolved).not.toHaveProperty("shortened_path");
 });
 
-test("a link that shorten_link created for another address can be undone", async () => {
+test("undo deletes a link that shorten_link created", async () => {
   const { link } = await call("shorten_link", { url: "https://foreign.example/a" });
   const { changes } = await call("list_changes");
   expect(changes[0]).toMatchObject({ tool: "shorten_link", target: { id: link.id } });
@@ -90,7 +90,7 @@ test("a link that shorten_link created for another address can be undone", async
 const readName = async (id: string) =>
   (await assistant.world.call("GET", `/links/${id}`)).body.name as unknown;
 
-test("an owner's undo without an id skips a newer change of another key", async () => {
+test("an owner's undo without an ID skips newer changes of other keys", async () => {
   const own = await assistant.plant("link", { path: "own", name: "Before" });
   await call("update_link", { id: own.id, name: "After" });
   const { id } = await assistant.plant("link", { path: "spring", name: "Old" });

@@ -3,7 +3,7 @@ import { StoreUnusable } from "../../../../src/sql/faults.ts";
 import type { History } from "../../../../src/state/history.ts";
 import { answering, openStage, ownerFacts } from "../../../support/stage.ts";
 
-/** A write is not sent if its change cannot be saved. */
+/** A write is not sent if its change cannot be saved in the history. */
 
 const full = Object.assign(new Error("database or disk is full"), { errcode: 13 });
 
@@ -18,7 +18,7 @@ const fault = {
   next: expect.stringContaining("ive the user the reference"),
 };
 
-/** Only `begin` is called. */
+/** A history that fails in `begin`, the only method that is called. */
 const beginningNone = { begin: () => Promise.reject(full) } as unknown as History;
 
 test.each<[string, () => Promise<History>, object]>([
@@ -29,7 +29,7 @@ test.each<[string, () => Promise<History>, object]>([
   ],
   ["takes no more on a full disk", () => Promise.resolve(beginningNone), fullDisk],
   ["is damaged", () => Promise.reject(new StoreUnusable("state.db is damaged")), fault],
-])("a write is refused without a request if the history %s", async (_, openHistory, expected) => {
+])("a write is rejected without a request if the history %s", async (_, openHistory, expected) => {
   const known = { facts: ownerFacts };
   await using stage = await openStage({ send: answering(201, {}), known, openHistory });
   const { isError, structured } = await stage.callTool("create_link", { path: "spring" });

@@ -6,7 +6,7 @@ import {
   type AssistantWorld,
 } from "../../../support/assistant-world.ts";
 
-/** The question before a page template changes, and when no question is asked. */
+/** Tests which changes of a page template need approval, and what the user sees. */
 
 const buttons = "{% store_buttons %}";
 const first = `<h1>{{ link.name }}</h1>\n${buttons}\n`;
@@ -36,12 +36,12 @@ async function callApproved(tool: string, args: Record<string, unknown> = {}) {
   expect(error).toMatchObject({ code: "approval_required" });
   await assistant.press(error.approval.url, "approve");
   const result = await call(tool, args);
-  // The approval has been used.
+  // The approval was used, so another call needs a new approval.
   expect((await call(tool, args)).error).toMatchObject({ code: "approval_required" });
   return result;
 }
 
-test("publish, restore and unpublish each use up an approval", async () => {
+test("publishing, restoring and unpublishing each need a separate approval", async () => {
   await open();
   const { page_template } = await callApproved("publish_template", { body: first, css: "" });
   const { id } = page_template.live_version;
@@ -59,7 +59,7 @@ describe("a template that is too long for a form", () => {
   const lines = Array.from({ length: 900 }, (_, index) => `<p>Line ${index} of many</p>`);
   const body = [...lines, '<a href="https://phish.example/">here</a>', buttons].join("\n");
 
-  test("is approved on the page, which shows all of it", async () => {
+  test("is approved on the page, which shows the whole template", async () => {
     const asked: string[] = [];
     await open({
       elicit: (message) => {
@@ -76,14 +76,14 @@ describe("a template that is too long for a form", () => {
     expect(html).toContain("p { color: red }");
   });
 
-  test("is shown completely, even on one line", async () => {
+  test("is shown in full even if it has only one line", async () => {
     await open();
     const long = `<p>${"x".repeat(5000)}</p><a href="https://phish.example/">here</a>${buttons}`;
     const { error } = await call("publish_template", { body: long, css: "" });
     expect(error.approval.preview).toContain("https://phish.example/");
   });
 
-  test("is shown completely with many changes, in a folded list", async () => {
+  test("is shown in full even with many changes, in a collapsed list", async () => {
     await open({ mode: "full" });
     await call("publish_template", { body, css: "" });
     const every = lines.map((line, index) => (index % 2 === 0 ? `${line} ` : line));
@@ -97,7 +97,7 @@ describe("a template that is too long for a form", () => {
   });
 });
 
-test("a draft hidden by WAYPOST_TOOLS is refused with that reason", async () => {
+test("publishing a draft that WAYPOST_TOOLS hides is rejected with this reason", async () => {
   await open({ mode: "full", selection: ["publish_template", "list_links"] });
   await assistant.world.call("PATCH", "/page_template", { body: { body: first } });
   const { error } = await call("publish_template", {});
@@ -106,7 +106,7 @@ test("a draft hidden by WAYPOST_TOOLS is refused with that reason", async () => 
 });
 
 test.each([false, true])(
-  "an empty draft is published by an approval, remote: %s",
+  "an empty draft can be published with an approval (remote: %s)",
   async (isRemote) => {
     await open({ isRemote });
     await call("save_template", { body: "", css: "p { color: red }" });
@@ -116,15 +116,15 @@ test.each([false, true])(
   },
 );
 
-describe("on a remote Waypost without a template", () => {
-  test("get_template_version draft creates none", async () => {
+describe("on a remote Waypost without a template,", () => {
+  test("get_template_version does not create a draft", async () => {
     await open({ isRemote: true });
     const { error } = await call("get_template_version", { id: "draft" });
     expect(error).toMatchObject({ code: "not_found", effect: "none" });
     expect(await isCreatedBySave()).toBe(true);
   });
 
-  test("publish_template creates none before an approval", async () => {
+  test("publish_template does not create a template before the approval", async () => {
     await open({ isRemote: true });
     const { error } = await call("publish_template", { body: first });
     expect(error).toMatchObject({ code: "approval_required" });
@@ -132,13 +132,13 @@ describe("on a remote Waypost without a template", () => {
   });
 });
 
-test("a body of white space is refused before the question", async () => {
+test("a body of only white space is rejected without asking for approval", async () => {
   await open();
   const { error } = await call("publish_template", { body: " " });
   expect(error).toMatchObject({ code: "validation_failed", effect: "none" });
 });
 
-describe("a tool call costs the template budget as much as its REST call", () => {
+describe("a tool call counts toward the template rate limit like its REST call:", () => {
   const budget = 60;
 
   const extensions = { [viewExtension]: { mimeTypes: [viewType] } };
@@ -162,8 +162,8 @@ describe("a tool call costs the template budget as much as its REST call", () =>
   });
 });
 
-describe("the template budget", () => {
-  test("is not spent by the check before the question", async () => {
+describe("the template rate limit", () => {
+  test("is not affected by the check before an approval", async () => {
     await open();
     const { error } = await call("publish_template", { body: second, css: "" });
     expect(error).toMatchObject({ code: "approval_required" });
@@ -171,7 +171,7 @@ describe("the template budget", () => {
   });
 });
 
-test("a remote server without previews can publish", async () => {
+test("publishing works on a remote server that cannot render previews", async () => {
   await open({ mode: "full", lacks: ["/page_template/preview"] });
   await call("publish_template", { body: first });
   expect(await readBody("live")).toBe(first);
@@ -180,14 +180,14 @@ test("a remote server without previews can publish", async () => {
   expect(error.next).toBe("Inform the user that this server might not offer preview_template.");
 });
 
-/** Spends and counts the rest of this minute's budget, and begins a new minute. */
+/** Uses up the rest of this minute's limit, counts the requests, and starts a new minute. */
 async function spendRest(): Promise<number> {
   const count = await spendBudget();
   assistant.advance(61_000);
   return count;
 }
 
-/** Spends the template budget by previews over REST, and counts them. */
+/** Uses up the template rate limit with previews over REST, and returns their number. */
 async function spendBudget(): Promise<number> {
   const headers = { authorization: `Token ${assistant.world.key}` };
   const request = { method: "POST", url: "http://localhost/api/v1/page_template/preview", headers };
@@ -196,7 +196,7 @@ async function spendBudget(): Promise<number> {
   return count;
 }
 
-/** Whether a save over REST creates the template. */
+/** Returns whether saving over REST creates the template, so that none existed before. */
 async function isCreatedBySave(): Promise<boolean> {
   const body = { body: first };
   const { status } = await assistant.world.call("PATCH", "/page_template", { body });

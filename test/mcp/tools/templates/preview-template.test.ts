@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
-/** `preview_template` returns the page of a link on a device, at an address. */
+/** `preview_template` returns a URL that shows the page of a link on a given device. */
 
 const body = "<h1>{{ link.name }} on {{ platform }}</h1>\n{% store_buttons %}\n";
 const sample = "Spring sale: 20% off everything";
@@ -25,14 +25,14 @@ async function readHeading(args: Record<string, unknown>): Promise<string> {
   return /<h1>([^<]*)<\/h1>/.exec(html)?.[1] ?? "";
 }
 
-test("preview_template returns an unguessable address, and not the page", async () => {
+test("preview_template returns a random URL instead of the page", async () => {
   const result = await preview({ body });
   expect(Object.keys(result)).toEqual(["preview_url"]);
   expect(result.preview_url).toMatch(/^http:\/\/localhost:8787\/preview\/[\w-]{22}$/);
   expect((await preview({ body })).preview_url).not.toBe(result.preview_url);
 });
 
-test("preview_template also returns the page with html", async () => {
+test("preview_template with html also returns the page", async () => {
   const { preview_url, html } = await preview({ body, html: true });
   expect(html).toContain(`<h1>${sample} on ios</h1>`);
   expect((await assistant.visit(preview_url)).html).toContain(`<h1>${sample} on ios</h1>`);
@@ -46,15 +46,15 @@ test("preview_template returns only the page if no port is open", async () => {
 });
 
 test.each(["ios", "android", "desktop"])(
-  "a preview shows the page on %s, and the starter without problems",
+  "a preview shows the template on %s without problems",
   async (platform) => {
     expect(await preview({ platform })).not.toHaveProperty("problems");
     expect(await readHeading({ platform })).toBe(`${sample} on ${platform}`);
   },
 );
 
-describe("a preview of a link", () => {
-  test("takes its path, its address and its id", async () => {
+describe("preview_template", () => {
+  test("finds the link by path, URL or ID", async () => {
     const { links } = (await assistant.callTool("list_links", {})).structured;
     const [{ id }] = links;
     const address = "http://default.localhost:8787/spring";
@@ -64,7 +64,7 @@ describe("a preview of a link", () => {
     }
   });
 
-  test("that does not exist is refused with the next step", async () => {
+  test("rejects a link that does not exist with the next step", async () => {
     for (const link_id of ["sprang", "00000000-0000-4000-8000-000000000000"]) {
       const { error } = await preview({ link_id });
       expect(error).toMatchObject({ code: "not_found", effect: "none" });
@@ -73,7 +73,7 @@ describe("a preview of a link", () => {
   });
 });
 
-test("a broken template has no preview, and its problems have lines", async () => {
+test("a broken template is not rendered, and its problems are listed with lines", async () => {
   const { error, preview_url } = await preview({ body: "<h1>\n<script>alert(1)</script>" });
   expect(preview_url).toBeUndefined();
   expect(error).toMatchObject({ code: "validation_failed", effect: "none" });

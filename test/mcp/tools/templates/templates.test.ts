@@ -3,7 +3,7 @@ import { starter } from "../../../../src/template/starter-template.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
-/** The page template through the tools: drafts, versions, and approvals before links change. */
+/** Tests the tools for the page template: drafts, versions, and approvals before pages change. */
 
 const first = "<h1>{{ link.name }}</h1>\n{% store_buttons %}\n";
 const second = "<h1>{{ link.name }}</h1>\n<p>Spring sale</p>\n{% store_buttons %}\n";
@@ -24,7 +24,7 @@ async function read(id: string) {
   return (await call("get_template_version", { id })).version;
 }
 
-/** Calls a tool, approves it on the page, and calls it again. */
+/** Calls a tool, approves the call on the page, and repeats the call. */
 async function callApproved(tool: string, args: Record<string, unknown> = {}) {
   const { error } = await call(tool, args);
   expect(error).toMatchObject({ code: "approval_required" });
@@ -33,7 +33,7 @@ async function callApproved(tool: string, args: Record<string, unknown> = {}) {
 }
 
 describe("a draft", () => {
-  test("with faults is refused with the field, line and column of each", async () => {
+  test("with errors is rejected with the field, line and column of each error", async () => {
     const body = "<h1>Hi</h1>\n<script>alert(1)</script>\n{% include 'x' %}";
     const { error } = await call("save_template", { body, css: "@import url(//evil.example);" });
     expect(error).toMatchObject({ code: "validation_failed", status: 422 });
@@ -47,7 +47,7 @@ describe("a draft", () => {
     }
   });
 
-  test("is saved without a question, and shown only in a preview", async () => {
+  test("is saved without an approval, and shown only in previews", async () => {
     const saved = await call("save_template", { body: first, css });
     expect(saved.page_template).toMatchObject({ id: expect.any(String) });
     expect(saved.page_template).not.toHaveProperty("live_version");
@@ -60,7 +60,7 @@ describe("a draft", () => {
     });
   });
 
-  test("that is null is refused, and creates no template", async () => {
+  test("of null is rejected and does not create a template", async () => {
     const { error } = await call("save_template", { body: null });
     expect(error).toMatchObject({ code: "invalid_arguments" });
     expect(await isAbsent()).toBe(true);
@@ -80,14 +80,14 @@ test("a project without a template has only the starter to read", async () => {
     const { error } = await call("get_template_version", { id });
     expect(error).toMatchObject({ code: "not_found", effect: "none" });
     expect(error.next).toBe("Links show the default page: read it with id starter.");
-    // Reading the draft must not create it.
+    // Reading the draft must not create the draft.
     expect(await isAbsent()).toBe(true);
   }
   await call("save_template", { body: first });
   expect((await call("get_template_version", { id: "live" })).error.next).toContain("id starter");
 });
 
-test("a version without a body says which page is shown", async () => {
+test("a version without a body describes which page visitors see", async () => {
   await callApproved("publish_template", { css });
   const live = await read("live");
   expect(live).toMatchObject({ css, note: expect.stringContaining("with this css added") });
@@ -100,7 +100,7 @@ test("a version without a body says which page is shown", async () => {
 });
 
 describe("publishing", () => {
-  test("asks with the difference and the number of links", async () => {
+  test("shows the difference and the number of links before approval", async () => {
     await call("save_template", { body: first, css });
     const { preview, result } = await callApproved("publish_template");
     expect(preview).toContain("Publish this page for all links in the project");
@@ -125,7 +125,7 @@ describe("publishing", () => {
     expect((await call("list_template_versions")).versions).toHaveLength(2);
   });
 
-  test("of a draft that has changed needs a new approval", async () => {
+  test("a draft that changed after the approval needs a new approval", async () => {
     await call("save_template", { body: first });
     const { error } = await call("publish_template");
     await assistant.press(error.approval.url, "approve");
@@ -134,7 +134,7 @@ describe("publishing", () => {
     expect((await call("list_template_versions")).versions).toEqual([]);
   });
 
-  test("that was declined changes nothing", async () => {
+  test("changes nothing if the user declines", async () => {
     await call("save_template", { body: first });
     const { error } = await call("publish_template");
     await assistant.press(error.approval.url, "decline");
@@ -142,7 +142,7 @@ describe("publishing", () => {
     expect((await call("list_template_versions")).versions).toEqual([]);
   });
 
-  test("with a key that may not read the draft needs the whole text", async () => {
+  test("needs the whole text if the key may not read the draft", async () => {
     await call("save_template", { body: first });
     const key = await assistant.world.addKey({ scopes: ["page_templates.publish"] });
     const { callTool } = await assistant.connect({ key });
@@ -168,22 +168,25 @@ describe("publishing", () => {
     ["publish_template", {}, "not_found"],
     ["publish_template", { body: "<script>" }, "validation_failed"],
     ["unpublish_template", {}, "not_found"],
-  ])("%s %j is refused without a question if no template exists", async (tool, args, code) => {
-    const { error } = await call(tool, args);
-    expect(error).toMatchObject({ code });
-    if (code === "not_found") expect(error.next).toMatch(/no page template yet. Save a draft/);
-    expect(await isAbsent()).toBe(true);
-  });
+  ])(
+    "%s %j is rejected without asking for approval if no template exists",
+    async (tool, args, code) => {
+      const { error } = await call(tool, args);
+      expect(error).toMatchObject({ code });
+      if (code === "not_found") expect(error.next).toMatch(/no page template yet. Save a draft/);
+      expect(await isAbsent()).toBe(true);
+    },
+  );
 });
 
-describe("a named version", () => {
-  test("starter exists before any template", async () => {
+describe("the named version", () => {
+  test('"starter" exists before any template', async () => {
     const { version } = await call("get_template_version", { id: "starter" });
     expect(version).toEqual({ id: "starter", ...starter });
     expect((await call("preview_template", { body: version.body })).error).toBeUndefined();
   });
 
-  test("draft needs the right to save, and live does not", async () => {
+  test('"draft" needs the permission to save, unlike "live"', async () => {
     await callApproved("publish_template", { body: first, css });
     const key = await assistant.world.addKey({ scopes: ["page_templates.show"] });
     const { callTool } = await assistant.connect({ key });
@@ -194,7 +197,7 @@ describe("a named version", () => {
     expect(version).toMatchObject({ body: first, css, live: true });
   });
 
-  test("draft is not available in read-only mode", async () => {
+  test('"draft" is not available in read-only mode', async () => {
     await call("save_template", { body: first });
     await using reader = await createAssistantWorld({ mode: "read-only", beside: assistant.world });
     const { error } = (await reader.callTool("get_template_version", { id: "draft" })).structured;
@@ -205,7 +208,7 @@ describe("a named version", () => {
     expect(reader.writes).toEqual([]);
   });
 
-  test("starter is unknown on a remote server, and draft is read", async () => {
+  test('"starter" is unknown on a remote server, unlike "draft"', async () => {
     await using far = await createAssistantWorld({ isRemote: true });
     await far.callTool("save_template", { body: first, css });
     const { structured } = await far.callTool("get_template_version", { id: "starter" });
@@ -216,7 +219,7 @@ describe("a named version", () => {
   });
 });
 
-test("css without a body is published with the starter's body", async () => {
+test("CSS without a body is published with the starter's body", async () => {
   const { preview, result } = await callApproved("publish_template", { css });
   expect(preview).toContain("body: Unchanged.");
   expect(preview).toContain(`+ "${css}"`);
@@ -234,7 +237,7 @@ test("css without a body is published with the starter's body", async () => {
   expect(html).toContain('class="card"');
 });
 
-test("the result of a write has no text of the template", async () => {
+test("the result of a write does not contain the template's text", async () => {
   const results = [
     await call("save_template", { body: first, css }),
     (await callApproved("publish_template")).result,
@@ -256,7 +259,7 @@ describe("a published template", () => {
     await callApproved("publish_template", { body: second, css });
   });
 
-  test("is unpublished after an approval, and keeps its versions", async () => {
+  test("is unpublished after an approval and keeps its versions", async () => {
     const { preview, result } = await callApproved("unpublish_template");
     expect(preview).toContain("all links will show the default page");
     expect(preview).toContain("affected links: 2");
@@ -265,7 +268,7 @@ describe("a published template", () => {
     expect(versions.map(({ live }: { live: boolean }) => live)).toEqual([undefined, undefined]);
   });
 
-  test("is restored as the draft after an approval, and not published", async () => {
+  test("can be restored as the draft without being published", async () => {
     const { versions } = await call("list_template_versions");
     const { id } = versions[1];
     const { version } = await call("get_template_version", { id });
@@ -279,7 +282,7 @@ describe("a published template", () => {
     ]);
   });
 
-  test("of an unknown version is not found, without a question", async () => {
+  test("returns not_found for an unknown version", async () => {
     const id = "00000000-0000-4000-8000-000000000000";
     for (const tool of ["get_template_version", "restore_template_version"]) {
       expect((await call(tool, { id })).error).toMatchObject({ code: "not_found", status: 404 });
@@ -287,14 +290,16 @@ describe("a published template", () => {
   });
 });
 
-test("a question escapes invisible characters of a template", async () => {
+test("an approval preview escapes invisible characters of a template", async () => {
   const body = `<p>pay\u202eme\u200b</p>\n{% store_buttons %}`;
   const { preview } = await callApproved("publish_template", { body, css: "" });
   expect(preview).toContain("\\u{202e}");
   expect(preview).not.toMatch(/[\u202e\u200b]/);
 });
 
-/** Publishing is refused without a question only if no template exists. */
+/**
+ * Returns whether no template exists. Only then is publishing rejected without asking for approval.
+ */
 async function isAbsent(): Promise<boolean> {
   const { versions } = await call("list_template_versions");
   const { error } = await call("publish_template");

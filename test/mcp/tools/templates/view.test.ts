@@ -5,7 +5,7 @@ import { createAssistantWorld, type AssistantWorld } from "../../../support/assi
 import { launchBrowser, openTab, saveShot } from "../../../support/browser.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
-/** The view of `preview_template` (MCP Apps) in a client's page, in a real Chromium. */
+/** Tests the view of `preview_template` (MCP Apps) inside a client's page, in a real Chromium. */
 
 const body = "<h1>{{ link.name }} on {{ platform }}</h1>\n{% store_buttons %}\n";
 const capabilities = {
@@ -40,7 +40,7 @@ afterEach(async () => {
 });
 
 describe("preview_template", () => {
-  test("names its view, which can be read", async () => {
+  test("declares its view as a readable resource", async () => {
     const { _meta: meta } = (await assistant.listTools()).find(isPreview) as Listed;
     expect(meta).toEqual({ ui: { resourceUri: viewUri } });
     const { contents } = await assistant.readResource(viewUri);
@@ -49,7 +49,7 @@ describe("preview_template", () => {
     ]);
   });
 
-  test("returns a page for each device only to clients with views", async () => {
+  test("returns a page for each device only to clients that support views", async () => {
     const { structured, meta } = await assistant.callTool("preview_template", { body });
     expect(Object.keys(structured)).toEqual(["preview_url"]);
     const { pages } = viewData.parse(meta?.["waypost/view"]);
@@ -62,7 +62,7 @@ describe("preview_template", () => {
   });
 });
 
-test("a view in read-only mode sends no request but the preview", async () => {
+test("a view in read-only mode sends no write except the preview", async () => {
   await using reader = await createAssistantWorld({ mode: "read-only", capabilities });
   await reader.world.call("PATCH", "/page_template", { body: { body } });
   const { structured, meta } = await reader.callTool("preview_template", { html: true });
@@ -74,7 +74,7 @@ test("a view in read-only mode sends no request but the preview", async () => {
   );
 });
 
-test("a view shows the page even if the budget allows nothing more", async () => {
+test("a view still shows the page when the rate limit is reached", async () => {
   for (let turn = 0; turn < 59; turn += 1) {
     await assistant.world.call("POST", "/page_template/preview", { body: { body } });
   }
@@ -85,7 +85,7 @@ test("a view shows the page even if the budget allows nothing more", async () =>
 });
 
 describe("the view", () => {
-  test("shows the page on each device, and the difference from the live one", async () => {
+  test("shows the page on each device and the difference from the live page", async () => {
     const { view, tab } = await open();
     await send(tab, await preview(body));
     const page = view.frameLocator("#page");
@@ -103,7 +103,7 @@ describe("the view", () => {
     expect(await view.locator("#problems").isVisible()).toBe(false);
   });
 
-  test("begins with the requested device", async () => {
+  test("starts with the requested device", async () => {
     const { view, tab } = await open();
     await send(tab, await preview(body, { platform: "android" }));
     await view
@@ -119,7 +119,7 @@ describe("the view", () => {
   });
 
   test.each(["light", "dark"] as const)(
-    "has a visible outline of the phone, %s",
+    "has a visible outline of the phone in %s mode",
     async (colorScheme) => {
       const { view, tab } = await open();
       await tab.emulateMedia({ colorScheme });
@@ -130,7 +130,7 @@ describe("the view", () => {
       const edge = await view.locator("body").evaluate(style);
       const seen = { light: "rgb(135, 144, 159)", dark: "rgb(111, 121, 136)" };
       expect(edge).toBe(`1px solid ${seen[colorScheme]}`);
-      // A client may be of another look than the system, and says so.
+      // The client can report a theme that differs from the system's theme.
       for (const theme of ["dark", "light"] as const) {
         const changed = { method: "ui/notifications/host-context-changed", params: { theme } };
         const message = JSON.stringify({ jsonrpc: "2.0", ...changed });
@@ -150,7 +150,7 @@ describe("the view", () => {
     expect(await view.locator("#page").isVisible()).toBe(false);
   });
 
-  test("lists the problems of a successful preview in addition to its page", async () => {
+  test("lists the problems of a successful preview together with the page", async () => {
     const { view, tab } = await open();
     const { structured, meta } = await assistant.callTool("preview_template", { body });
     const problems = [{ message: "The deployment warned." }];
@@ -162,7 +162,7 @@ describe("the view", () => {
     expect(await view.locator("#state").isVisible()).toBe(false);
   });
 
-  test("runs no script and fetches nothing of a hostile page", async () => {
+  test("runs no scripts of a hostile page, and contacts no other host", async () => {
     const { view, tab, requests } = await open();
     const html = `<script>parent.parent.document.title = "hacked"</script>
 <img src="x" onerror="parent.postMessage('hacked', '*')"><h1>Shown</h1>`;
@@ -174,24 +174,24 @@ describe("the view", () => {
     });
     const page = view.frameLocator("#page");
     await page.locator("h1", { hasText: /^Shown$/ }).waitFor();
-    // Any effect of the picture comes before the answer to a later ping.
+    // If the picture had an effect, it would happen before the answer to this ping.
     await pictured;
     await ping(tab);
     expect(await tab.title()).toBe("host");
     expect(await view.locator("#changes").textContent()).toContain(text);
-    // The broken picture was requested only from this test.
+    // The broken picture was requested only from this test's host.
     expect(requests.filter((url) => !/^(about|data):|^http:\/\/host\.invalid\//.test(url))).toEqual(
       [],
     );
-    // Chromium reports the blocked script.
+    // Ignore Chromium's messages about the blocked script and the broken picture.
     faults = faults.filter((fault) => !/sandboxed|ERR_|Failed to load/.test(fault));
   });
 
-  test("accepts messages only from its client, and answers its pings", async () => {
+  test("accepts messages only from its client, and answers pings", async () => {
     const { view, tab } = await open();
     const forged = write({ structuredContent: { html: "<h1>Mine</h1>" } });
     await view.locator("body").evaluate(`postMessage(${forged}, "*")`);
-    // Messages are read in order, so this one comes after the forged one.
+    // Messages are read in order, so the forged message was read before this ping.
     expect(await ping(tab)).toEqual({ jsonrpc: "2.0", id: 7, result: {} });
     expect(await view.locator("#shown").isVisible()).toBe(false);
     await send(tab, { structuredContent: { html: "<h1>Ours</h1>" } });
@@ -211,7 +211,7 @@ async function preview(text: string, more: object = {}): Promise<object> {
   return { structuredContent: structured, _meta: meta };
 }
 
-/** A client's page with the view in a sandboxed frame, after the handshake. */
+/** Opens a client's page with the view in a sandboxed frame, and performs the handshake. */
 async function open(): Promise<{
   readonly tab: Page;
   readonly view: FrameLocator;
