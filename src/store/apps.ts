@@ -210,13 +210,13 @@ export async function hasAppWithScheme(
 /** The link paths that phones open in the browser, because no app can. */
 export type BrowserPaths = {
   readonly paths: readonly string[];
-  /** Whether the list is complete. */
+  /** True if the list is complete. */
   readonly areAll: boolean;
 };
 
 /**
- * Lists the paths and short paths of links without an app, oldest first. Then follow their further
- * short paths, which add a query. New links do not displace older ones.
+ * Lists the paths and short paths of links without an app, oldest first, then their further short
+ * paths. New links do not displace older ones.
  */
 export async function listBrowserPaths({ db, projectId }: Tenant): Promise<BrowserPaths> {
   // This query reads only an index.

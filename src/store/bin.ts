@@ -125,7 +125,7 @@ function selectKept({ db, projectId }: Tenant, now: number, kinds?: readonly Bin
   return kinds === undefined ? kept : kept.where("kind", "in", kinds);
 }
 
-/** Deletes some expired entries. Returns true if no others are left. */
+/** Deletes a batch of expired entries. Returns true if this was the last batch. */
 async function emptyBatch(tenant: Tenant, upTo: number): Promise<boolean> {
   const { db, projectId } = tenant;
   const { rows } = await sql<Pick<Tables["bin"], "kind" | "id">>`

@@ -107,12 +107,13 @@ export function createFreshCache<Value>({ store, clock, most, read }: FreshCache
     });
 }
 
-/** How long a change by another process may remain undetected. */
+/** The time for which a change by another process may remain undetected. */
 const trusted_ms = 20;
 
 /**
- * Detects changes. Writes by this process are detected at once, others when the database's version
- * is read again. Requests within a short time share one check, to spare a slow database.
+ * Detects changes. Writes by this process are detected at once. Writes by other processes are
+ * detected when the database's version is read again. Requests within a short time share one check,
+ * to spare a slow database.
  */
 export function watchChanges(store: ChangeSource, { monotonic }: Pick<Clock, "monotonic">) {
   let epoch = 0;

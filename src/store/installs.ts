@@ -110,11 +110,11 @@ type TakeOptions = {
   readonly usedBy: string | undefined;
   /** The response to the install, as JSON. */
   readonly told: string;
-  /** Whether the app named this exact visit. */
+  /** True if the app named this exact visit. */
   readonly isNamed: boolean;
 };
 
-/** How long an app can repeat its request without a new match, even if the visit has expired. */
+/** The time in which an app can repeat its request, even if the visit has expired. */
 const askedAgain_ms = 60_000;
 
 /**

@@ -195,7 +195,7 @@ export type VisitedAt = {
 export async function findVisited(tenant: Tenant, path: string): Promise<VisitedAt | undefined> {
   const link = await findLinkAt(tenant, path);
   if (link === undefined) return undefined;
-  // Each other path of a link has a query, which is added to the visit.
+  // Each further short path has a query, perhaps empty, which is added to the visit.
   const isOwnPath = path === link.path || path === link.shortened_path;
   const query = isOwnPath ? "" : await findQueryOf(tenant, { linkId: link.id, path });
   return { link, query };
@@ -290,7 +290,7 @@ async function findAppOf({ db, projectId }: Tenant, kind: AppKindName, row: Dele
 
 const batchRows = 1000;
 
-/** Detaches a deleted app from some of its links. Returns true if no others are left. */
+/** Detaches a deleted app from a batch of its links. Returns true if this was the last batch. */
 export async function detachBatch(
   tenant: Tenant,
   kind: AppKindName,
@@ -305,8 +305,8 @@ export async function detachBatch(
 }
 
 /**
- * Attaches a restored app to some of its former links, unless they have another app by now. Returns
- * true if no others are left.
+ * Attaches a restored app to a batch of its former links, unless they have another app by now.
+ * Returns true if this was the last batch.
  */
 export async function attachBatch(
   tenant: Tenant,

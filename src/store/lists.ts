@@ -26,7 +26,7 @@ export type ListSource = {
   readonly columns: ListColumns;
   /** The condition that selects all rows of the project, before filters. */
   readonly ownRows: RawBuilder<SqlBool>;
-  /** Whether a filter has an index that is faster than the index of the project's rows. */
+  /** True if a filter has an index that is faster than the index of the project's rows. */
   readonly hasQuickFilter?: boolean;
 };
 
@@ -114,7 +114,7 @@ export type TextColumn = {
   readonly isNullable: boolean;
   /** Searches the column's text with the trigram index. Undefined if that index cannot. */
   readonly contains?: (folded: string) => RawBuilder<SqlBool> | undefined;
-  /** Whether the column has no index for sorting. */
+  /** True if the column has no index for sorting. */
   readonly isUnsorted?: true;
 };
 /** A field of the app that belongs to the row. */
@@ -286,7 +286,7 @@ function compareText(test: Test, column: TextColumn): Expression {
     return column.contains?.(fold(value)) ?? likeContains(folded, fold(value));
   }
   if (condition === "start" && typeof value === "string") return startsWith(folded, fold(value));
-  // A text and its case-folded form are always null together. The indexes are on the second.
+  // A text and its case-folded form are always null together, and only the latter is indexed.
   if (condition === "null" || condition === "present") return plainTestToSql(test, folded);
   return plainTestToSql(test, raw);
 }

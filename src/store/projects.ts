@@ -111,7 +111,8 @@ export async function updateProject(
 export async function deleteProject(db: Db, id: string): Promise<boolean> {
   const deleted = db.deleteFrom("projects").where("id", "=", id);
   if ((await deleted.executeTakeFirst()).numDeletedRows === 0n) return false;
-  // Without a tally, running writes fail as ProjectGone. Other chores of the project are pointless.
+  // Without the row in `tallies`, running writes fail as ProjectGone. Other chores of the project
+  // are pointless.
   for (const table of ["api_keys", "client_keys", "tallies", "chores"] as const) {
     await db.deleteFrom(table).where("project_id", "=", id).execute();
   }
@@ -121,7 +122,7 @@ export async function deleteProject(db: Db, id: string): Promise<boolean> {
 
 const purgedRows = 1000;
 
-/** Deletes some rows of a deleted project. Returns true if no others are left. */
+/** Deletes a batch of a deleted project's rows. Returns true if this was the last batch. */
 export async function purgeBatch({ db, projectId }: Tenant): Promise<boolean> {
   for (const { name, columns, key } of tableList) {
     // The chore itself is removed last.
@@ -178,7 +179,7 @@ export async function findSite(
   );
   const row = own ?? rows.find((each) => each.subdomain === subdomain);
   const tally = row && (await selectGeneration(db, [row.id]));
-  // A project without a tally was just deleted.
+  // A project without a row in `tallies` was just deleted.
   if (row === undefined || tally === undefined) return undefined;
   const project: SiteProject = { ...toProject(row), generation: tally.generation };
   return { project, by: own === undefined ? "subdomain" : "custom_domain" } as const;
@@ -224,7 +225,7 @@ export async function readTally(tenant: Tenant): Promise<Tally> {
   return (await findTally(tenant)) ?? none;
 }
 
-/** Returns the project's tally. Undefined for a deleted project. */
+/** Returns the project's row of `tallies`. Undefined for a deleted project. */
 export async function findTally({ db, projectId }: Tenant): Promise<Tally | undefined> {
   return selectTally(db, [projectId]);
 }

@@ -43,7 +43,7 @@ const work: ChoreWork = {
 
 const mostCounts = 1000;
 const watchEvery_ms = 1000;
-/** How often expired data is deleted. */
+/** The time between two deletions of expired data. */
 const dropEvery_ms = 60_000;
 type DropExpired = (sql: Sql<Tables>, now: number, signal: AbortSignal) => Promise<void>;
 const dropOld: readonly DropExpired[] = [dropExpired, dropEndedVisits, tidyOutboxes];

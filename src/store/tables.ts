@@ -88,9 +88,7 @@ export const tables = {
     /** A number for each of the link's short paths with this query, by creation. */
     place: integer,
   },
-  /**
-   * The number of visits to a link on one UTC day or in one month, by one property of the visits.
-   */
+  /** The number of visits to a link on one UTC day or in one month, by one property. */
   visit_counts: {
     project_id: text,
     dimension: textOf<Dimension>(),
@@ -258,9 +256,9 @@ export const tables = {
     state: textOf<"waiting" | "dead">(),
     attempts: integer,
     next_at: number,
-    /** When attempts will end; null until one has failed. */
+    /** The time when attempts will end; null until an attempt has failed. */
     ends_at: orNull(number),
-    /** Why the last attempt failed. */
+    /** The reason why the last attempt failed. */
     fault: orNull(text),
     created_at: number,
   },
@@ -292,7 +290,7 @@ const otherKeys: Readonly<Record<string, readonly string[]>> = {
   store_secrets: ["name"],
 };
 
-/** All tables with their primary keys. */
+/** A list of all tables with their primary keys. */
 export const tableList = Object.entries<TableColumns>(tables).map(([name, columns]) => {
   return { name, columns, key: otherKeys[name] ?? ["project_id", "id"] };
 });

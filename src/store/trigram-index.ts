@@ -6,8 +6,8 @@ import { queueChore } from "./chores.ts";
 import { indexedColumns, trigrams, type Db, type IndexedColumn, type Tenant } from "./tables.ts";
 
 /**
- * Indexes links for `cont` filters by their trigrams. SQLite has one FTS5 table per large project,
- * so small projects need no extra space, and no search reads texts of other projects. PostgreSQL
+ * Indexes links for `cont` filters by their trigrams. SQLite has one FTS5 table per large project.
+ * So small projects need no extra space, and no search reads texts of other projects. PostgreSQL
  * maintains one index for all projects, if pg_trgm is installed.
  *
  * A chore fills the FTS5 table in batches and stores its progress in `tallies.indexed_to`. Writes
@@ -54,7 +54,7 @@ export async function createIndex({ db, projectId }: Tenant): Promise<void> {
   await queueChore(db, { kind: "index_project", project_id: projectId, subject: "" });
 }
 
-/** Indexes the next links in the order of their ids. Returns true if no others are left. */
+/** Indexes a batch of links in the order of their ids. Returns true if this was the last batch. */
 export async function indexBatch(tenant: Tenant): Promise<boolean> {
   const { db, projectId } = tenant;
   const tally = await db

@@ -110,8 +110,8 @@ export type NewEvent = {
 };
 
 /**
- * Queues each event for each webhook that subscribes to it. The project's tally saves this query
- * for projects without webhooks.
+ * Queues each event for each webhook that subscribes to it. If `tallies` shows that the project has
+ * no webhooks, no query runs.
  */
 export async function queueEvents(
   { db, projectId: project_id }: Tenant,
@@ -164,8 +164,8 @@ const claim_ms = 30_000;
 
 /**
  * Claims a webhook with its oldest due events, so that no other process sends to it for a while.
- * Returns undefined if another process has claimed this webhook, its receiver is paused, its
- * project is suspended, or the webhook was deleted.
+ * Returns undefined for a deleted webhook, a suspended project, a paused receiver, or a webhook
+ * that another process has claimed.
  */
 export async function claimWebhook(db: Db, key: WebhookKey, now: number, limit: number) {
   const change = { next_at: now + claim_ms };
