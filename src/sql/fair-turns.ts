@@ -2,8 +2,8 @@ import { StoreBusy } from "./faults.ts";
 import type { ReadSignal } from "./sql.ts";
 
 /**
- * Limits how many tasks run at a time. Tasks of one line run one after the other, and lines take
- * turns. So a project with many long reads does not delay the others.
+ * Limits how many tasks run at a time. Tasks of one queue (`line`) run one after the other, and
+ * queues take turns. So a project with many long reads does not delay other projects.
  */
 export type FairTurns = {
   /**

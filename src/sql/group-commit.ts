@@ -45,9 +45,9 @@ type ServedWriter = Pick<WaitingWriter, "reject"> & {
  * wait.
  */
 const longestGroup_ms = 8;
-/** After this time, other work of the process gets a turn. */
+/** The time after which other work of the process gets a turn. */
 const longestTurn_ms = 2;
-/** The maximum number of groups that can go before patient writers. */
+/** The maximum number of groups that can run before writers with `isPatient`. */
 const mostPassings = 4;
 
 export function createGroupCommit(steps: TransactionSteps, time = realTime): GroupCommit {

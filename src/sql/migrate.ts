@@ -85,7 +85,7 @@ export async function migrate<Tables>(
  * start reads that table.
  */
 const movedMark = "moved to ";
-/** The prefix of such a row in a copy. A digest of the copied rows follows. */
+/** The prefix of a row in the migrations table of a copy. A digest of the copied rows follows. */
 export const copyMark = "copy of ";
 
 export function writeMovedMark(place: string): string {
@@ -97,7 +97,8 @@ export async function readKnown<Tables>(
   { db, engine }: Pick<Sql<Tables>, "db" | "engine">,
   { table, list }: Migrations,
 ): Promise<readonly string[]> {
-  // Read the tables first, because another process may create both tables and marks in between.
+  // Read the list of tables first, because another process may create tables and migrations in
+  // between.
   const tables = await listTables(db);
   return requireKnown({ table, list }, { engine, tables, marks: await readMarks(db, table) });
 }

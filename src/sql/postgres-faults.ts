@@ -8,8 +8,8 @@ import { Duplicate, StoreBusy, StoreUnusable } from "./faults.ts";
 const uniqueViolation = "23505";
 const lockTaken = "55P03";
 /**
- * Nothing was written, and a later attempt may succeed. No connection or memory is free, a
- * statement took too long, the server became a standby, or the server rejects logins now.
+ * Nothing was written, and a later attempt may succeed. Either no connection or memory is free, or
+ * a statement took too long. Or the server became a standby, or rejects logins now.
  */
 const refused = /^(53200|53300|53400|57014|25006|3D000|28\w{3})$/;
 /** A serialization failure or a deadlock. The same transaction may succeed next time. */

@@ -21,7 +21,7 @@ type StatementLimits = {
   /** A longer statement closes its connection. */
   readonly longest_ms: number;
   /**
-   * Whether a statement is repeated after its connection broke. Only valid outside of transactions.
+   * True if a statement is repeated after its connection broke. Only valid outside of transactions.
    */
   readonly isRepeating?: boolean;
 };

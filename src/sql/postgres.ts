@@ -29,15 +29,15 @@ const longestLock_ms = 5_000;
 /** The server ends a transaction that is idle for this long. */
 const longestPause_ms = 30_000;
 /**
- * If the server does not end a statement within this extra time, the connection counts as broken.
+ * The extra time for the server to end a statement. After that, the connection counts as broken.
  */
 const patience_ms = 2_000;
 
-/** How often a write is repeated if its connection broke before COMMIT was sent. */
+/** The most repetitions of a write whose connection broke before COMMIT was sent. */
 const mostBreaks = 5;
 /**
- * How long a write is repeated after serialization failures. A limited number of attempts would be
- * unfair. If two processes constantly write to one project, one of them often loses.
+ * The time for which a write is repeated after serialization failures. A limited number of attempts
+ * would be unfair. If two processes constantly write to one project, one of them often loses.
  */
 const longestRepeats_ms = 5_000;
 const mostBackoff_ms = 100;

@@ -33,7 +33,7 @@ export function createStatementRunner(database: Database): (query: SqlQuery) => 
   }
 
   return ({ sql, parameters }) => {
-    // Our tables contain only such values, but Kysely types parameters as unknown.
+    // Kysely types parameters as unknown, but our tables contain only values of this type.
     const values = parameters as readonly SqlValue[];
     refuseNul(values);
     const { statement, names } = findPrepared(sql);

@@ -19,11 +19,9 @@ export type WriteSignal = {
 
 export type WriteOptions = {
   readonly signal?: WriteSignal | undefined;
-  /** Whether other writes go first, because no one waits for this one. */
+  /** True if other writes go first, because no one waits for this one. */
   readonly isPatient?: boolean | undefined;
-  /**
-   * Whether to skip the time limit, for statements that may read whole tables, as in migrations.
-   */
+  /** True for statements that may read whole tables, as in migrations. They have no time limit. */
   readonly isLong?: boolean | undefined;
 };
 
@@ -53,8 +51,8 @@ export type Sql<Tables> = {
   /** Reads only committed data. */
   readonly db: Kysely<Tables>;
   /**
-   * Runs a long read without blocking others. `work` sees the database at one point in time. If the
-   * caller leaves, the read ends. Throws StoreBusy if too many reads are waiting.
+   * Runs a long read without blocking other work. `work` sees the database at one point in time. If
+   * the caller leaves, the read ends. Throws StoreBusy if too many reads are waiting.
    */
   readonly readLong: <Result>(
     work: (db: Kysely<Tables>) => Promise<Result>,
@@ -74,7 +72,7 @@ export type Sql<Tables> = {
   readonly countWrites: () => number;
   /** Returns a number that changes after any process has committed a transaction. */
   readonly readVersion: () => Promise<number>;
-  /** Only for engines with a pool of connections. */
+  /** Returns the numbers of connections, only for engines with a pool. */
   readonly measurePool?: () => PoolMeasures;
   readonly close: () => Promise<void>;
 };

@@ -63,8 +63,8 @@ function openReadable(path: string): number {
 
 /**
  * Creates the file before SQLite does, so that it is private from the start. SQLite gives the files
- * -wal and -shm the same mode. The new file already contains our mark. So an empty file means that
- * another program has emptied it.
+ * -wal and -shm the same mode. The new file already contains Waypost's application id. So an empty
+ * file means that another program has emptied it.
  */
 export function makePrivateFile(path: string, applicationId: number): void {
   if (existsSync(path)) return;

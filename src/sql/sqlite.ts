@@ -14,7 +14,7 @@ import { damaged, makePrivateFile, refuseFault, refuseForeignFile } from "./sqli
 type OpenOptions = {
   /** Four bytes in the file's header that identify the program. */
   readonly applicationId: number;
-  /** Whether to check every page, even of a large file. */
+  /** True to check every page, even of a large file. */
   readonly checksAll?: boolean | undefined;
 };
 
@@ -130,7 +130,7 @@ async function openConnections(path: string, options: OpenOptions) {
   }
 }
 
-/** How much of the file each connection may cache. */
+/** The maximum size of each connection's cache. */
 const cache_mb = 64;
 /** Checking every page of a larger file would delay the start too much. */
 const checkedBytes = 16 * 1024 * 1024;
