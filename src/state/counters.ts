@@ -19,7 +19,7 @@ export type Counters = {
     name: CounterName,
     subject: string,
   ) => Promise<{ readonly left: number; readonly free_at: number | undefined }>;
-  /** Queues a use in a line, where it waits until the limit allows it. */
+  /** Adds a use to a queue (`line`), where it waits until the limit allows it. */
   readonly queue: (line: UseLine) => LinePlace;
 };
 
@@ -28,13 +28,10 @@ type CountedUse = { readonly giveBack: () => Promise<void> };
 type UseLine = { readonly kind: string; readonly subject: string; readonly window_ms: number };
 
 type LinePlace = {
-  /**
-   * Returns how long the use must wait. Uses of a line are allowed in the order of their requests.
-   */
+  /** Returns how long the use must wait. Queued uses are allowed in the order of their requests. */
   readonly readWait_ms: (most: number) => Promise<number>;
   /**
-   * Ends the place in the line. A use counts from now on, because a remote server counted the
-   * request earlier.
+   * Ends the wait. The use counts from now on, because a remote server counted the request earlier.
    */
   readonly leave: (isUsed: boolean) => Promise<void>;
 };
@@ -150,7 +147,7 @@ function selectNewest(db: StateDb, { kind, subject, window_ms }: UseLine, now: n
     .orderBy("at", "desc");
 }
 
-/** Returns when the next use is allowed. For a use in a line, only earlier places count. */
+/** Returns when the next use is allowed. For a queued use, only earlier ones of the queue count. */
 async function findFree(
   db: StateDb,
   line: UseLine,

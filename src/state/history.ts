@@ -158,7 +158,7 @@ export function createHistory(sql: Sql<StateTables>, given: ClockAndRandom): His
   };
 }
 
-/** How long changes are stored. */
+/** The time for which changes are stored. */
 export const historyLasts_ms = 30 * 24 * 60 * 60_000;
 const mostOfKey = 10_000;
 const mostCharactersOfKey = 64 * 1024 * 1024;
@@ -265,7 +265,7 @@ function fitIndex(text: string): string {
 
 /**
  * Marks the change that this one undoes. If that change was an undo itself, the change that it had
- * undone is no longer marked, and so on.
+ * undone is in effect again. That change loses its mark, and so on.
  */
 async function markUndone(db: StateDb, { realm, id }: ChangeId): Promise<void> {
   const findUndone = async (undoing: string) => {

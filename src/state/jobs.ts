@@ -20,7 +20,7 @@ export type Job = Readonly<
     /** The number of planned rows by action. */
     readonly planned: Plan["counts"];
     readonly counts: JobCounts;
-    /** Whether requests may still be running, even if the job was cancelled. */
+    /** True if requests may still be running, even if the job was cancelled. */
     readonly isHeld: boolean;
   };
 

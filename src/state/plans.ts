@@ -45,7 +45,7 @@ export type PlanRow = {
   readonly fields: JsonObject | null;
   /** The link at the time of planning. */
   readonly before: JsonObject | null;
-  /** Why the row cannot be applied. */
+  /** The reason why the row cannot be applied. */
   readonly message: string | null;
 };
 
@@ -70,7 +70,7 @@ export type PlanRequest = {
   /** The words around the number of links: "set url on", "17 links". */
   readonly words?: { readonly before: string; readonly after?: string };
   readonly rules?: readonly PlanRule[];
-  /** Whether invalid rows are skipped. */
+  /** True if invalid rows are skipped. */
   readonly skips_invalid?: true;
   /** The progress of the undone job when the plan was created. Later rows are not undone. */
   readonly undone?: { readonly done: number; readonly left: number };
@@ -123,18 +123,18 @@ export type RowPage = {
   readonly actions?: readonly PlanAction[];
   /** Selects rows from this position on. */
   readonly from?: number;
-  /** How many of these rows to skip. */
+  /** The number of these rows to skip. */
   readonly offset?: number;
   readonly limit: number;
 };
 
 type WriteState = Sql<StateTables>["write"];
 
-/** How long a person may think about a plan. */
+/** The time in which a person can decide about a plan. */
 const lasts_ms = 60 * 60_000;
 /** Longer than reading from the slowest server takes. Only killed processes leave drafts behind. */
 const draftLasts_ms = 24 * lasts_ms;
-/** How long a job can be resumed or undone. */
+/** The time in which a job can be resumed or undone. */
 const jobsLast_ms = 30 * 24 * 60 * 60_000;
 /** The most unapplied plans of one key, to limit what a key can store. */
 const mostIdle = 20;
@@ -242,7 +242,9 @@ async function savePlan(
   await insert.onConflict((conflict) => conflict.column("id").doUpdateSet(row)).execute();
 }
 
-/** Before a new plan is saved, deletes expired plans, and jobs that are too old to be undone. */
+/**
+ * Deletes expired plans, and jobs that are too old to be undone. Runs before a new plan is saved.
+ */
 async function dropOld(
   { db, write }: Sql<StateTables>,
   key_print: string,

@@ -70,7 +70,7 @@ export type StateTables = {
     plan_id: string;
     key_print: string;
     state: "open" | "done" | "cancelled";
-    /** Why the last run ended early. */
+    /** The reason why the last run ended early. */
     message: string | null;
     /**
      * The process that runs the job until `runs_until`. Afterwards, any process may resume the job.
