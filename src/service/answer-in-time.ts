@@ -15,8 +15,8 @@ type DeadlineOptions = {
 /** A caller gets a 503 after this time. */
 const deadline_ms = 10_000;
 /**
- * A write that has started by then gets this much longer, because it usually needs only a moment.
- * If many writes queue for the whole deadline, each runs just before it. Waypost's own client waits
+ * The extra time for a write that has already started, because it usually needs only a moment. If
+ * many writes are queued, each may start just before the deadline. Waypost's own client waits
  * longer than both times together.
  */
 const endOfWrite_ms = 4_000;

@@ -16,9 +16,9 @@ export type AppKindRules<App, Fields, Values, Identifier extends string> = {
   /** The field that identifies an app in its project: bundle ID or package name. */
   readonly identifier: Identifier;
   readonly notFound: string;
-  /** The scope for registering such an app, also as part of a link. */
+  /** The scope for registering an app of this kind, also as part of a link. */
   readonly createScope: Scope;
-  /** The scope for reading such an app. */
+  /** The scope for reading an app of this kind. */
   readonly showScope: Scope;
   readonly apps: AppStore<App, Values>;
   readonly check: (fields: Fields) => CheckedValues<Values>;

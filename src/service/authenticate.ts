@@ -91,7 +91,7 @@ function refuseKind(token: string, isOfApp: boolean): string {
   return isClientToken(token) ? messages.client_key_here : messages.key_invalid;
 }
 
-/** Rejects a client key at an endpoint without a key. Such endpoints ignore other keys. */
+/** Rejects a client key at an endpoint that needs no key. All other keys are ignored there. */
 function refuseClientKey({ headers }: KeyedRequest, query: URLSearchParams): null {
   const token = readShownKey(headers["authorization"] ?? "") ?? "";
   const shown = [token, ...query.getAll(keyParameter)];

@@ -39,7 +39,7 @@ export type Budgets = {
 type BudgetWindow = {
   /** Identifies the key or IP address, and the limit. */
   readonly name: string;
-  /** By the monotonic clock. */
+  /** The end of the window, by the monotonic clock. */
   readonly ends: number;
   readonly window_ms: number;
   /**
@@ -183,12 +183,12 @@ const longest_ms = Math.max(
   ...[...Object.values(keyBudgets), ...Object.values(addressBudgets)].map((one) => one.window_ms),
 );
 const dropEvery_ms = 60_000;
-/** After a failed write, no report is attempted for this long. */
+/** The pause before the next report after a failed write. */
 const pause_ms = 1000;
 
 export function createWindowReport(store: Pick<Store, "db" | "write">, clock: Clock): ReportWindow {
   const process = randomUUID();
-  /** By name, so that only the latest window of a name is reported. */
+  /** The windows to report, by name. Only the latest window of a name is reported. */
   const waiting = new Map<string, BudgetWindow>();
   let running: Promise<boolean> = Promise.resolve(true);
   let next: Promise<boolean> | undefined;

@@ -58,7 +58,7 @@ type CommonCall = {
   /** The `User-Agent` header, or an empty text. */
   readonly agent: string;
   readonly precondition: Precondition;
-  /** Whether other writes go first. */
+  /** True if other writes go first. */
   readonly isPatient: boolean;
   readonly via: Via | undefined;
   /** Adds a text to the `Warning` header of a successful response. */

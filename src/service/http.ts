@@ -18,7 +18,7 @@ export type AnswerHttp = (
   address: string | undefined,
 ) => void;
 
-/** How long the rest of a request body is read after the response. */
+/** The time for which the rest of a request body is read after the response. */
 const restOfBody_ms = 500;
 
 /**

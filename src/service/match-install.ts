@@ -28,7 +28,7 @@ type Install = {
 
 export type MatchedInstall = MatchResult & {
   readonly link: Link;
-  /** Whether this install already got this response, which may have been lost. */
+  /** True if this install already got this response, which may have been lost. */
   readonly isAgain: boolean;
 };
 
@@ -43,11 +43,11 @@ type MatchResult = {
 type VisitUse = MatchResult & {
   readonly row: DeferredVisitTable;
   readonly usedBy?: string | undefined;
-  /** Whether the app named this exact visit. */
+  /** True if the app named this exact visit. */
   readonly isNamed: boolean;
 };
 
-/** The call's caller. Visits are used up only while this caller still waits. */
+/** The waiting caller. Visits are used up only while this caller still waits. */
 type CallSignal = Pick<Waiter, "hasLeft">;
 
 type StoredVisit = CandidateVisit & { readonly row: DeferredVisitTable };
@@ -88,9 +88,9 @@ async function findChosen(
 }
 
 /**
- * Limits failed attempts behind a shared IP address. Otherwise a stranger there could try one phone
- * model after another. The attempt is counted before the lookup, so that concurrent attempts cannot
- * exceed the limit.
+ * Limits failed attempts behind a shared IP address. Otherwise another user of that IP address
+ * could try one phone model after another. The attempt is counted before the lookup, so that
+ * concurrent attempts cannot exceed the limit.
  */
 async function limitMisses<Found>(
   { spendByAddress, giveBack }: Services["budgets"],
@@ -174,9 +174,9 @@ async function findCounted(
 }
 
 /**
- * Chooses the query parameters for the app. If several visits of the same link fit, only parameters
- * that all of them share. Queries can identify people, so a visitor with a shared IP address gets
- * none.
+ * Chooses the query parameters for the app. If several visits of the same link fit, returns only
+ * the parameters that all of them have. Queries can identify people, so a visitor with a shared IP
+ * address gets none.
  */
 function readChosen({ visit: { row }, others, confidence, score }: ChosenVisit<StoredVisit>) {
   const common = others.reduce((query, other) => keepShared(query, other.row.query), row.query);

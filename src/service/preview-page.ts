@@ -105,7 +105,7 @@ async function chooseSubject(tenant: Tenant, call: PagePreviewCall): Promise<Pre
 
 /**
  * Returns the link as it would be saved with these fields. Permissions and rules are those of a
- * real write, but no path is claimed, no app is created and nothing is stored.
+ * real write. But no path is claimed, no app is created and nothing is stored.
  */
 async function draftLink(
   tenant: Tenant,

@@ -238,7 +238,7 @@ function castValue(text: string, kind: FieldKind, condition: OfferedCondition) {
   return kind === "time" && !isTextual(condition) ? parseTime(text) : keepStorable(text);
 }
 
-/** Returns null for a text that no row can contain. Such a value counts as unreadable. */
+/** Returns the text, or null if no row can contain it. Null counts as an unreadable value. */
 function keepStorable(text: string): string | null {
   return isStorable(text) ? text : null;
 }

@@ -143,7 +143,7 @@ function describeKnown(
 /** Lets pages of any site read a response. Browsers then send no credentials. */
 const anyOrigin = { "access-control-allow-origin": "*" } as const;
 
-/** How long a browser caches the preflight response. */
+/** The time for which a browser caches the preflight response. */
 const preflightKept_s = 3600;
 
 /**

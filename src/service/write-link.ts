@@ -84,7 +84,7 @@ type SettleOptions = {
   readonly before?: Link | undefined;
   /** Claims the path for the link. Returns false if the path is taken. */
   readonly claim: (path: string) => Promise<boolean>;
-  /** Whether to register unknown apps. */
+  /** True if unknown apps are registered. */
   readonly registers: boolean;
   readonly problemKey?: CreateOptions["problemKey"];
 };
@@ -109,7 +109,7 @@ export async function settleLink(
   return { ...values, ...apps.ids };
 }
 
-/** Claims a random path. If it is taken, tries others. */
+/** Claims a random path. If it is taken, tries further random paths. */
 export async function claimGeneratedPath(
   tenant: Tenant,
   { services }: WriteCall,

@@ -37,7 +37,8 @@ export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
     const platform = body.platform === "ios" ? "ios" : "android";
     const sure = { confidence: "high", match_score: mostScore } as const;
     if (isInstall) {
-      // Only the app claims this install. SDKs reject unknown words, so the response says `high`.
+      // Only the app reports this install, so the event contains the confidence `reported`. The
+      // response contains `high`, because SDKs reject unknown words.
       const install = { link, platform, ...sure, confidence: "reported" };
       await queueInstall(services, project.id, install, signal);
     }

@@ -106,7 +106,7 @@ type StatsGroup = {
 };
 
 /**
- * The keys of rows that add up several keys. Paths start with a slash, and no host has such a name.
+ * The keys of rows that add up several keys. Paths start with a slash, and no host has this name.
  */
 const othersKey = otherReferrers;
 const deletedKey = "deleted links";

@@ -33,7 +33,7 @@ export const linkHandlers: GroupHandlers<typeof links> = {
       query,
       call.signal,
     );
-    // `applied` shows the client that the server supports `f[…]`. Other servers ignore such
+    // `applied` shows the client that the server supports `f[…]`. Other servers ignore those
     // filters.
     const shown = applied.length === 0 ? meta : { ...meta, applied };
     return { body: { links: [...items], meta: shown } };
