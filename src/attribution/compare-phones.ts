@@ -12,7 +12,7 @@ export type SeenPhone = {
 /** An IP address. If it is shared, an unknown number of other phones use it as well. */
 type SeenAddress = { readonly group: string; readonly isShared: boolean };
 
-/** If one of these properties differs, the phones are different. */
+/** The properties that prove two phones different if any of them differs. */
 export const decisive = [
   "device",
   "screen",

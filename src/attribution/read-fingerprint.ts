@@ -2,7 +2,7 @@ import { joinMarks, readLanguage, readVersion, type Marks } from "./marks.ts";
 
 /**
  * Parses the properties that a phone reports. They have the names of the public iOS SDK
- * (DeviceFingerprint.swift), which the preview page's script also uses. Anyone can send such
+ * (DeviceFingerprint.swift), which the preview page's script also uses. Anyone can send these
  * values, so unreadable ones are omitted.
  */
 export function readFingerprint(fingerprint: Readonly<Record<string, unknown>>): Marks {

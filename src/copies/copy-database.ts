@@ -26,15 +26,15 @@ type CopiedRow = Readonly<Record<string, CopiedCell>>;
 
 const firstRows = 16;
 const mostRows = 1000;
-/** How many characters are read at once. A cell can contain a word or a whole file. */
+/** The number of characters that are read at once. A cell can contain a word or a whole file. */
 const pageSize = 1_000_000;
 /** Both databases accept this many values in one statement. */
 const mostValues = 8000;
 
 /**
  * Creates and fills the tables in the target, and compares the numbers of rows. The target also
- * stores a digest of the rows. If the command is interrupted before the source is marked as moved,
- * the next run detects its own copy by this digest (`findCopy`).
+ * stores a digest of the rows. The command may be interrupted before the source is marked as moved.
+ * The next run then detects the finished copy by this digest (`findCopy`).
  */
 export async function copyDatabase(copy: DatabaseCopy): Promise<readonly CopiedCount[]> {
   const { copied, source, from, to, follow, signal } = copy;
@@ -67,8 +67,8 @@ export async function copyDatabase(copy: DatabaseCopy): Promise<readonly CopiedC
 }
 
 /**
- * Counts the source's rows if a target with these marks is a copy of the source. Otherwise returns
- * undefined.
+ * Counts the source's rows if the target is a copy of the source. Otherwise returns undefined.
+ * `marks` are the rows of the target's migrations table.
  */
 export async function findCopy(
   { copied, source, from }: Pick<DatabaseCopy, "copied" | "source" | "from">,

@@ -66,8 +66,8 @@ function findFirst(date: string, name: Exclude<StepName, "hour">): string {
 
 /**
  * Returns the steps of the previous period for comparison with these steps. They have the same
- * dates or clock times, shifted by the length of the period, and cover the whole previous period.
- * If clocks skip the hour of a step, the step is omitted.
+ * dates or clock times, shifted by the length of the period. Together they cover the whole previous
+ * period. If clocks skip the hour of a step, the step is omitted.
  */
 export function moveSteps(
   steps: readonly Step[],

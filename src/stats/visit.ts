@@ -28,8 +28,9 @@ export type VisitFacts = {
 };
 
 /**
- * How the visitor opened the link: by its own URL, a short URL, its QR code, or the button on its
- * page. `reported` is an install that only the app reported, without a visit known to Waypost.
+ * The way in which the visitor opened the link: its own URL, a short URL, its QR code, or the
+ * button on its page. `reported` is an install that only the app reported, without a visit known to
+ * Waypost.
  */
 export type VisitSource = "address" | "short" | "qr" | "button" | "reported";
 
@@ -77,7 +78,7 @@ export type VisitKind = Pick<CountedVisit, "projectId" | "what" | "referrer"> & 
   readonly hour: number;
   /** The counters that the visit increases. */
   readonly values: readonly (readonly [Dimension, string])[];
-  /** Whether the visit increases the link's number of clicks. */
+  /** True if the visit increases the link's number of clicks. */
   readonly isClick: boolean;
   /** Identifies this kind within its project. */
   readonly key: string;

@@ -26,7 +26,7 @@ const lookEvery_ms = 1000;
 const webhooksAtOnce = 48;
 /** The number of concurrent requests to one webhook. */
 const eventsAtOnce = 8;
-/** How long running requests may continue after the process was asked to stop. */
+/** The time for which running requests may continue after the process was asked to stop. */
 const finish_ms = 3000;
 
 const firstWait_ms = 5000;
