@@ -56,9 +56,9 @@ const page = { headers: { "content-type": "text/html" } };
 
 test.each([
   ["a 404", answering(404, { error: messages.route_unknown })],
-  ["a page", async () => new Response("<p>Hello</p>", page)],
+  ["an HTML page", async () => new Response("<p>Hello</p>", page)],
   ["other JSON", answering(200, { links: [], meta: {} })],
-  ["a fault", answering(500, { error: "Oops" })],
+  ["a 500", answering(500, { error: "Oops" })],
   ["another 401", answering(401, { error: "Not permitted to do so." })],
 ])("link_stats is not listed for a server that answers with %s", async (_, answer) => {
   const send = without(answer);

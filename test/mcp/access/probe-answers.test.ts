@@ -101,7 +101,7 @@ describe("an answer to a probe", () => {
   });
 
   test.each([
-    ["a page", signIn],
+    ["an HTML page", signIn],
     ["a redirect", async () => new Response(null, { status: 302, headers: { location: "/" } })],
   ])("that is %s leaves the tool's state unknown", async (_, answer) => {
     expect(await readState(answer)).toMatchObject({ state: "unknown" });

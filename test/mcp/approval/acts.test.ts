@@ -121,7 +121,7 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
       return ask("update_link", { id, url: "https://\u0430pple.com/spring?utm_source=mail" });
     },
   ],
-  "change much of a link": [
+  "change many fields of a link": [
     'Change the link "Spring sale"',
     async () => {
       await assistant.plant("ios_app", iosApp);
@@ -174,7 +174,7 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
       );
     },
   ],
-  "one overwrite too many": [
+  "overwrite a link for the 21st time": [
     "up to 100 more overwrites",
     async () => {
       const { id } = await plantLink();
@@ -202,7 +202,7 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
       return `${await askForPlan(rows)}?page=5`;
     },
   ],
-  "a plan of every act": [
+  "a plan with changes of every kind": [
     "and register 1 app",
     async () => {
       await plantMany(3);
@@ -238,7 +238,7 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
       return askForPlan([], { undo: job.id });
     },
   ],
-  "undo with a loss": [
+  "undo that replaces a later change": [
     'Undo the change of the link "Summer sale"',
     async () => {
       const { id } = await plantLink();

@@ -342,7 +342,7 @@ describe("a raw 2026-07-28 client", () => {
 
   test.each([
     ["no state", () => undefined],
-    ["a state of its own", () => "eyJpZCI6IngifQ.c2lnbmF0dXJl"],
+    ["an invented state", () => "eyJpZCI6IngifQ.c2lnbmF0dXJl"],
     ["the state of another approval", async () => (await ask("summer")).requestState],
     ["the state of a form", async () => (await call()).requestState],
   ])("that claims to have opened the page and sends %s is asked again", async (_, readState) => {

@@ -273,15 +273,15 @@ describe("a modern client", () => {
 
   test.each([
     ["nothing", undefined],
-    ["an empty list", {}],
+    ["an empty object", {}],
     ["another name", { other: yes }],
     ["a nested approval", { approval: { method: "elicitation/create", result: yes } }],
-    ["a word", { approval: { action: "accept", content: { approve: "true" } } }],
+    ['the text "true"', { approval: { action: "accept", content: { approve: "true" } } }],
     ["a number", { approval: { action: "accept", content: { approve: 1 } } }],
     ["no content", { approval: { action: "accept" } }],
     ["a list", { approval: { action: "accept", content: [true] } }],
     ["a tick on a declined form", { approval: { action: "decline", content: { approve: true } } }],
-    ["no object", true],
+    ["a value that is not an object", true],
   ])("that answers a question with %s does not approve", async (_, inputResponses) => {
     const { requestState } = await call();
     const result = await call({ inputResponses, requestState });
@@ -291,10 +291,10 @@ describe("a modern client", () => {
 
   test.each([
     ["without a state", undefined],
-    ["with a state of its own", "eyJpZCI6IngifQ.c2lnbmF0dXJl"],
+    ["with an invented state", "eyJpZCI6IngifQ.c2lnbmF0dXJl"],
     ["with an empty state", ""],
-    ["with an object for a state", { id: "x" }],
-    ["with a number for a state", 7],
+    ["with an object as the state", { id: "x" }],
+    ["with a number as the state", 7],
   ])("that answers %s does not approve", async (_, requestState) => {
     await call();
     const result = await answer(requestState);

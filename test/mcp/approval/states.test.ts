@@ -189,7 +189,7 @@ function readId(url: string): string {
 const states: Readonly<Record<string, () => Promise<Page>>> = {
   waiting: async () => open((await ask(removal)).url),
   "waiting with a change": async () => open((await ask(change)).url),
-  fault: async () => {
+  "invalid token": async () => {
     const page = await open((await ask(removal)).url);
     await page.evaluate("document.querySelector('[name=token]').value = 'x'");
     return pressButton(page, "approve");
@@ -207,7 +207,7 @@ const states: Readonly<Record<string, () => Promise<Page>>> = {
     return openLocked(0);
   },
   "a plan's rows": async () => open(`${(await ask(await planMany())).url}?page=5`),
-  "a plan that is gone": async () =>
+  "a deleted plan": async () =>
     open((await ask({ ...removal, rows: { plan_id: "plan_gone" } })).url),
   "a page template": publish,
   "a page template that is too long": async () => {
@@ -232,11 +232,11 @@ const states: Readonly<Record<string, () => Promise<Page>>> = {
   approved: () => openDecided("approved"),
   used: () => openDecided("used"),
   declined: () => openDecided("declined"),
-  told: () => openDecided("told"),
-  over: () => listener.open(approvalPath, "over").then(open),
+  "declined and reported": () => openDecided("told"),
+  expired: () => listener.open(approvalPath, "over").then(open),
   "from another host": async () =>
     open((await ask(removal)).url.replace("127.0.0.1", "rebound.localhost")),
-  error: async () => {
+  "internal error": async () => {
     const { url } = await ask(removal);
     isBroken = true;
     return open(url);
@@ -247,22 +247,22 @@ const states: Readonly<Record<string, () => Promise<Page>>> = {
 const texts: Readonly<Record<string, string>> = {
   waiting: "Answer within 5 minutes",
   "waiting with a change": "Changed 20 seconds ago by this key",
-  fault: "Press one of its buttons",
+  "invalid token": "Press one of its buttons",
   "PIN asked": "5 tries are left",
   "PIN wrong": "3 tries are left",
   "PIN used up": "Too many wrong PINs",
   "PIN blocked": "enter a PIN again in 60 minutes",
   "a plan's rows": "Links 101 to 105 of 105",
-  "a plan that is gone": "no longer exists",
+  "a deleted plan": "no longer exists",
   "a page template that is too long": "too long to show",
   "long texts": "899 zwkbHSENjvRx7",
   approved: "ask it to continue",
   used: "has used this approval",
   declined: "Your assistant will not do this",
-  told: "Your assistant knows that you declined",
-  over: "It expired after five minutes",
+  "declined and reported": "Your assistant knows that you declined",
+  expired: "It expired after five minutes",
   "from another host": "Open the address exactly",
-  error: "Reference: a1b2c3",
+  "internal error": "Reference: a1b2c3",
   "a page template": "How the page looks",
 };
 

@@ -45,12 +45,16 @@ describe("an existing link", () => {
     ["to another host", { url: there }, { url: "https://evil.example/spring" }],
     ["to another port", { url: there }, { url: "https://example.com:8443/spring" }],
     ["to a host with the same start", { url: there }, { url: "https://example.com.evil.test/" }],
-    ["to no address", { url: there }, { url: "" }],
+    ["to an empty URL", { url: there }, { url: "" }],
     ["to null", { url: there }, { url: null }],
     ["to another host for iPhones", ios(there), ios("https://evil.example")],
-    ["to a first other host for iPhones", { url: there }, ios("https://e.test")],
-    ["to a first other host for Androids", { url: there }, android("https://e.test")],
-    ["from the web into a store", android(play("com.a")), android("market://details?id=com.a")],
+    ["to another host by its first iOS fallback URL", { url: there }, ios("https://e.test")],
+    [
+      "to another host by its first Android fallback URL",
+      { url: there },
+      android("https://e.test"),
+    ],
+    ["from the web to a store", android(play("com.a")), android("market://details?id=com.a")],
     [
       "to another app of the store",
       android("market://details?id=com.a"),
@@ -73,14 +77,10 @@ describe("an existing link", () => {
   });
 
   const invalid: readonly (readonly [string, Args, string])[] = [
-    ["a relative address", { url: "//evil.example" }, "Url must be an http or https address"],
-    ["an address with a line break", { url: "https://b.example/\n" }, "Url contains control"],
-    [
-      "an address with a password",
-      { ios_fallback_url: "https://:p@b.example" },
-      "Ios fallback url",
-    ],
-    ["an impossible app", { ios_app: { bundle_id: "a b", team_id: "1" } }, "Bundle"],
+    ["a relative URL", { url: "//evil.example" }, "Url must be an http or https address"],
+    ["a URL with a line break", { url: "https://b.example/\n" }, "Url contains control"],
+    ["a URL with a password", { ios_fallback_url: "https://:p@b.example" }, "Ios fallback url"],
+    ["an app with invalid IDs", { ios_app: { bundle_id: "a b", team_id: "1" } }, "Bundle"],
   ];
 
   test.each(invalid)("rejects %s without asking for approval", async (_, change, message) => {
@@ -109,12 +109,12 @@ describe("an existing link", () => {
   test.each([
     ["a first destination", {}, { url: there, ios_fallback_url: "https://other.example" }],
     [
-      "a first fallback of the same host",
+      "a first fallback URL on the same host",
       { url: there },
       { ios_fallback_url: "https://example.com/a" },
     ],
-    ["another page of the same host", { url: there }, { url: "https://EXAMPLE.com/summer?a=1" }],
-    ["its destination as it is", { url: there }, { url: there }],
+    ["another page on the same host", { url: there }, { url: "https://EXAMPLE.com/summer?a=1" }],
+    ["its unchanged destination", { url: there }, { url: there }],
     ["another name", { url: there }, { name: "Summer", social_title: "Sale" }],
   ])("gets %s without an approval", async (_, before, change) => {
     const { id } = await assistant.plant("link", { path: "spring", ...before });

@@ -100,10 +100,10 @@ describe("a write with a 2xx status is reported as done", () => {
   const unreadable: readonly (readonly [string, Alter])[] = [
     ["an empty body", (_, reply) => ({ ...reply, body: "" })],
     [
-      "a page",
+      "an HTML page",
       (_, reply) => ({ ...reply, body: "<html>", headers: { "content-type": "text/html" } }),
     ],
-    ["half of its JSON", (_, reply) => ({ ...reply, body: reply.body.slice(0, 20) })],
+    ["incomplete JSON", (_, reply) => ({ ...reply, body: reply.body.slice(0, 20) })],
     ["another envelope", (_, reply) => withBody(reply, (link: object) => ({ data: { link } }))],
     ["a list", (_, reply) => withBody(reply, (link: object) => [link])],
   ];

@@ -152,17 +152,25 @@ describe("a proxy that changes the files:", () => {
       both("redirected"),
     ],
     ["a 404", alike(404, json, "{}"), both("status")],
-    ["a login", alike(401, json, "{}"), both("status")],
+    ["a 401", alike(401, json, "{}"), both("status")],
     [
-      "a page",
+      "an HTML page",
       alike(200, { "content-type": "text/html; charset=utf-8" }, "<!doctype html>"),
       [...both("invalid"), "error android_file_type", "warning ios_file_type"],
     ],
     ["a byte order mark", alike(200, json, "\ufeff{}"), both("invalid")],
     ["invalid UTF-8", alike(200, json, Buffer.from([0x22, 0xff, 0x22])), both("invalid")],
     ["ten megabytes", alike(200, json, Buffer.alloc(10 * 1024 * 1024, " ")), both("too_large")],
-    ["a packed file", alike(200, { ...json, "content-encoding": "gzip" }, "x"), both("invalid")],
-    ["JSON of another form", alike(200, json, '{"applinks":{"details":"all"}}'), both("form")],
+    [
+      "invalid compressed data",
+      alike(200, { ...json, "content-encoding": "gzip" }, "x"),
+      both("invalid"),
+    ],
+    [
+      "JSON with a wrong structure",
+      alike(200, json, '{"applinks":{"details":"all"}}'),
+      both("form"),
+    ],
   ])("%s is reported as an error", async (_, answer, expected) => {
     host.setAnswer(answer);
     const { domain, codes } = await check();

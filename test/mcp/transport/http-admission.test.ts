@@ -154,12 +154,12 @@ describe.concurrent("a request body", () => {
   const mebibyte = 1024 * 1024;
 
   test.each<[what: string, body: string | readonly string[], status: number]>([
-    ["of more than 4 MiB, as it says itself", " ".repeat(4 * mebibyte + 1), 413],
-    ["of more than 4 MiB, without a length", Array(5).fill(" ".repeat(mebibyte)), 413],
+    ["of more than 4 MiB with a Content-Length", " ".repeat(4 * mebibyte + 1), 413],
+    ["of more than 4 MiB without a Content-Length", Array(5).fill(" ".repeat(mebibyte)), 413],
     ["that is not JSON", "{", 400],
     ["that is empty", "", 400],
     ["that is null", "null", 400],
-    ["that is a list of nothing", "[]", 400],
+    ["that is an empty list", "[]", 400],
     ["that is JSON, but not JSON-RPC", '{"hello":"world"}', 400],
   ])("%s is rejected", async (_, body, status) => {
     const { headers } = modernCall(tenant.key, 1, "list_links");

@@ -25,11 +25,11 @@ describe("an input line", () => {
 
   test.each<[what: string, line: unknown, code: number]>([
     ["that is not JSON", "Good morning", -32700],
-    ["that is half a JSON", '{"jsonrpc":"2.0","id":1,', -32700],
+    ["that is incomplete JSON", '{"jsonrpc":"2.0","id":1,', -32700],
     ["that is JSON, but not JSON-RPC", { hello: "world" }, -32600],
-    ["that is another version of JSON-RPC", { jsonrpc: "1.0", id: "old", result: [] }, -32600],
+    ["with another version of JSON-RPC", { jsonrpc: "1.0", id: "old", result: [] }, -32600],
     ["that is a list", [], -32600],
-    ["that is much longer", JSON.stringify({ long: "x".repeat(11 * mebibyte) }), -32600],
+    ["that is much too long", JSON.stringify({ long: "x".repeat(11 * mebibyte) }), -32600],
   ])("%s returns an error, and the session continues", async (_, line, code) => {
     const listNoted = () => session.stderr().split("\n").slice(0, -1);
     const before = listNoted().length;
@@ -57,7 +57,7 @@ describe("an input line", () => {
       "a-7",
     ],
     ["inside it", '{"jsonrpc":"2.0","method":"tools/call","params":{"a":"', '","id":7}}', null],
-    ["at the end of an answer", '{"result":{"a":"', '"},"jsonrpc":"2.0","id":7}', null],
+    ["at the end of a response", '{"result":{"a":"', '"},"jsonrpc":"2.0","id":7}', null],
     ["in a text", '{"jsonrpc":"2.0","method":"tools/call","params":"', ',\\"id\\":7}"}', null],
   ])(
     "that is too long and has an ID %s returns an error with the request's ID",

@@ -46,8 +46,8 @@ describe("get_link finds a link", () => {
     ["by the same path in another Unicode form", "cafe\u0301", "café"],
     ["by that path as a browser encodes it", "caf%C3%A9", "café"],
     ["by its path in the right case", "SPRING", "SPRING"],
-    ["by its encoded address", `${linkHost}/spring/new%20shoes`, "spring/new shoes"],
-    ["by an address in other letters", "HTTP://Default.LOCALHOST:8787/spring", "spring"],
+    ["by its encoded URL", `${linkHost}/spring/new%20shoes`, "spring/new shoes"],
+    ["by a URL in a different letter case", "HTTP://Default.LOCALHOST:8787/spring", "spring"],
   ])("%s", async (_, id, path) => {
     const { structured } = await stage.callTool("get_link", { id });
     expect(structured.link).toMatchObject({ id: ids[path], path });

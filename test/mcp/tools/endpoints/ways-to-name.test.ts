@@ -46,15 +46,15 @@ const get = async (world: AssistantWorld, id: string, tool = "get_link") => {
 /** Each form, with the number of lookups in our own service and on a remote server. */
 const ways: readonly (readonly [string, () => string, number, number | undefined])[] = [
   ["a path", () => "spring", 1, 1],
-  ["a path with slashes around", () => "/spring/", 1, 2],
+  ["a path between slashes", () => "/spring/", 1, 2],
   ["a path with a query", () => "spring?utm_source=mail#top", 1, 2],
-  ["a path created with a slash at its end", () => "slashed", 1, 1],
-  ["an address", () => `http://${host}/spring`, 1, undefined],
-  ["an address without its scheme and port", () => "default.localhost/spring", 1, undefined],
-  ["an address with a query and a slash", () => `https://${host}/spring/?utm=1`, 1, undefined],
+  ["a path that was created with a trailing slash", () => "slashed", 1, 1],
+  ["a URL", () => `http://${host}/spring`, 1, undefined],
+  ["a URL without scheme and port", () => "default.localhost/spring", 1, undefined],
+  ["a URL with a query and a slash", () => `https://${host}/spring/?utm=1`, 1, undefined],
   ["a short path", () => spring.shortened_path, 1, 2],
-  ["a short address", () => `http://${host}/${spring.shortened_path}`, 1, undefined],
-  ["a short address of a query", () => `${host}/${queried.shortened_path}`, 2, undefined],
+  ["a short URL", () => `http://${host}/${spring.shortened_path}`, 1, undefined],
+  ["a short URL that stores a query", () => `${host}/${queried.shortened_path}`, 2, undefined],
 ];
 
 test.each(ways)("%s finds the link", async (_, write, ownLookups, remoteLookups) => {

@@ -125,7 +125,7 @@ test("a change shows the client's name and escapes the link's name", async () =>
 
 test.each([
   ["with a title", { name: "a-b", title: "A B" }, "A B", "A B"],
-  ["with characters that no database keeps", { name: "c\0d\ud800" }, "cd\ufffd", "cd\ufffd"],
+  ["with characters that databases cannot store", { name: "c\0d\ud800" }, "cd\ufffd", "cd\ufffd"],
   ["of many letters", { name: `${"x".repeat(79)}😀` }, `${"x".repeat(60)}…`, "x".repeat(40)],
   ["without visible characters", { name: "\0 " }, undefined, undefined],
 ])(

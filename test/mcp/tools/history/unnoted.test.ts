@@ -27,7 +27,7 @@ test.each<[string, () => Promise<History>, object]>([
     () => Promise.reject(new StoreUnusable("a", { cause: full })),
     fullDisk,
   ],
-  ["takes no more on a full disk", () => Promise.resolve(beginningNone), fullDisk],
+  ["cannot be written on a full disk", () => Promise.resolve(beginningNone), fullDisk],
   ["is damaged", () => Promise.reject(new StoreUnusable("state.db is damaged")), fault],
 ])("a write is rejected without a request if the history %s", async (_, openHistory, expected) => {
   const known = { facts: ownerFacts };
