@@ -5,49 +5,49 @@ import { messages } from "../../contract/messages.ts";
 import type { Scope } from "../../contract/scopes-and-roles.ts";
 import type { KnownTool, LearnedAccess } from "./learned-access.ts";
 
-/** What a key may do, endpoint by endpoint, as far as it is known by now. */
+/** Decides for each endpoint whether a key may use it, as far as is known. */
 
-/** `since` is when a remote server said so. */
+/** `since` is the time of the remote server's response. */
 export type AccessState =
   | { readonly state: "granted"; readonly since?: string }
   | {
       readonly state: "denied";
       readonly reason: string;
-      /** The operator forbids it, and not the server. */
+      /** Set if the operator's settings deny it, and not the server. */
       readonly isDeclared?: true;
       readonly since?: string;
     }
-  /** The reason is the last refusal, where other calls of the endpoint may succeed. */
+  /** The reason is the last error of a call. Other calls of the endpoint may succeed. */
   | { readonly state: "unknown"; readonly reason?: string; readonly since?: string };
 
 export type Access = {
-  /** `project` until more is known of the key. */
+  /** The kind of key. Assumed to be `project` until more is known. */
   readonly readKind: () => KeyFacts["kind"] | "none";
   readonly read: (endpoint: Endpoint) => AccessState;
-  /** Whether a remote server's answer could show more than is known without it. */
+  /** Whether a request to a remote server could show more than is known. */
   readonly isWorthAsking: (endpoint: Endpoint) => boolean;
-  /** Whether a remote server's key is used, so that only its answers show what it may do. */
+  /** Whether the key belongs to a remote server, so that only its responses show what it may do. */
   readonly canLearn: () => boolean;
-  /** Takes over what the embedded service knows of the key. */
+  /** Sets what the embedded service knows about the key. */
   readonly setFacts: (facts: KeyFacts) => void;
-  /** Records that the embedded service now refuses every call with the key. */
+  /** Records that the embedded service rejects every call with the key. */
   readonly setRefusal: (reason: string) => void;
 };
 
 export type AccessOptions = {
   readonly hasKey: boolean;
-  /** What the operator declares goes before all that is learned. */
+  /** The scopes from the operator's settings, which override everything learned. */
   readonly scopes: readonly Scope[] | undefined;
-  /** Whether this list is probed; a refusal of another one would never be checked again. */
+  /** Whether this list is probed. The denial of any other list would never be checked again. */
   readonly isProbed: (list: Endpoint) => boolean;
   readonly facts: KeyFacts | undefined;
-  /** Why the embedded service refuses every call with the key. */
+  /** Why the embedded service rejects every call with the key. */
   readonly refusal?: string | undefined;
   readonly learned: LearnedAccess;
   readonly onChange: () => void;
 };
 
-/** A project's key may read the first, and a master key the second. */
+/** The first can be read with a project's key, and the second with a master key. */
 const keyLists: readonly Endpoint[] = [contract.links.index, contract.projects.index];
 
 export function createAccess({ hasKey, scopes, learned, ...options }: AccessOptions): Access {
@@ -68,7 +68,7 @@ export function createAccess({ hasKey, scopes, learned, ...options }: AccessOpti
     if (known?.state === "granted") return describe(known);
     const implied = learned.findImplied(endpoint);
     if (implied !== undefined) return describe(implied);
-    // Not every server has it: only one that has answered is known to.
+    // An endpoint that only Waypost has. A server is known to have it only after a response.
     if (endpoint.ours) return { state: "denied", reason: messages.ours_alone };
     if (scopes !== undefined && endpoint.scope) return { state: "granted" };
     return known === undefined ? { state: "unknown" } : describe(known);
@@ -93,8 +93,8 @@ export function createAccess({ hasKey, scopes, learned, ...options }: AccessOpti
     },
     isWorthAsking: (endpoint) => {
       if (denyUndeclared(endpoint, scopes) !== undefined) return false;
-      // Declared scopes settle what asks for one. They do not settle whether the server has the
-      // endpoint at all, nor whether the key is valid, which one list shows.
+      // Declared scopes decide all endpoints with a scope. They do not decide whether the server
+      // has the endpoint, or whether the key is valid, which one list shows.
       const isSettled = scopes !== undefined && endpoint.scope && !endpoint.ours;
       return !(isSettled && !keyLists.includes(endpoint)) && !isOtherKind(endpoint);
     },
@@ -112,7 +112,7 @@ export function createAccess({ hasKey, scopes, learned, ...options }: AccessOpti
   };
 }
 
-/** The server's words when it refused every one of these lists because the key is invalid. */
+/** The server's message if it rejected all these lists because the key is invalid. */
 function findInvalid(lists: readonly Endpoint[], learned: LearnedAccess): string | undefined {
   const reasons = lists.map((list) => {
     const known = learned.find(list);
@@ -133,7 +133,7 @@ function denyUndeclared(
   scopes: readonly Scope[] | undefined,
 ): AccessState | undefined {
   if (scopes === undefined) return undefined;
-  // Declared scopes mean that the key is a project's: a master key has none.
+  // Only a project's key has scopes, so declared scopes rule out a master key.
   if (auth === "master") return { state: "denied", reason: messages.master_required };
   if (scope === undefined || hasScope({ scopes }, scope)) return undefined;
   const reason = `The operator's WAYPOST_SCOPES excludes ${scope}.`;

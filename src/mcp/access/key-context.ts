@@ -14,66 +14,71 @@ import { limitDestinations, type DestinationLimits } from "./limit-destinations.
 import { createLearnedAccess, type KeptAccess } from "./learned-access.ts";
 import { createExploration, listProbes, type Exploration } from "./probe-access.ts";
 
-/** What the keys of a deployment have in common. */
-type Shared = {
-  /** Plans and jobs of all keys; each is shown its own. */
+/** What all keys on one server share. */
+type SharedContext = {
+  /** The plans and jobs of all keys. Each key sees only its own. */
   readonly bulk: Bulk;
-  /** The deployment's address. */
+  /** The server's address. */
   readonly origin: string;
-  /** Whether it refuses a write whose target changed since it was shown. */
+  /** Whether the server rejects a write if its target has changed since it was shown. */
   readonly checksConditions: boolean;
-  /** The user's; left out, times stay as the API has them, in UTC. */
+  /** The user's time zone. Without it, times stay in UTC. */
   readonly timeZone?: TimeZone | undefined;
   readonly clock: Clock;
   readonly sleep: Sleep;
-  /** Reads files of the project's own hosts, as the public sees them. */
+  /** Reads files of the project's own hosts as any visitor would. */
   readonly publicFiles: PublicFiles;
-  /** What was written, by this key and by others. */
+  /** The history of changes by all keys. */
   readonly openHistory: () => Promise<History>;
-  /** The pages that a person looks at in a browser, where `readListening` says. */
+  /** Previews for the browser, below the address from `readListening`. */
   readonly openPreviews: () => Promise<Previews>;
   /** Writes a file for a client on the same machine; undefined if that fails. */
   readonly saveFile?: SaveFile | undefined;
-  /** Whether the operator allows any tool to do what this endpoint does. */
+  /** Whether the operator allows the action of this endpoint, in any tool. */
   readonly isActAllowed: (endpoint: Endpoint) => boolean;
   /**
-   * Reads where links and pages open, undefined where nothing listens; `known` follows after the
-   * next `renew`.
+   * Reads the address of links and pages; undefined if no process listens. The next `renew` updates
+   * `known` accordingly.
    */
   readonly readListening: () => Promise<{ readonly url: string } | undefined>;
 };
 
-/** What one key sees and how its calls travel: shared by every call that shows the key. */
-export type KeyContext = Shared &
+/** What one key may do and how its calls are sent. All calls with the key share it. */
+export type KeyContext = SharedContext &
   DestinationLimits &
   Exploration & {
     readonly access: Access;
-    /** Asks the deployment, and learns from every answer what the key may do. */
+    /** Calls the API, and learns from each response what the key may do. */
     readonly call: Client["call"];
     readonly requireBudget: Client["requireBudget"];
-    /** Whether its ids may be others than UUIDs. */
+    /** Whether the server's ids may have another format than UUIDs. */
     readonly takesAnyId: boolean;
-    /** Whether deleted links and apps rest in a bin of the deployment. */
+    /** Whether deleted links and apps are kept in a bin. */
     readonly keepsBin: boolean;
-    /** Where the project's links live, where that is known. */
+    /** The host of the project's links, if known. */
     readonly linkHost: string | undefined;
-    /** The project, or else the deployment: what one key has changed others of it may be shown. */
+    /** The project, or else the server. Keys of one realm may see each other's changes. */
     readonly realm: string;
     /** Which changes the key may see: its own, or all of the project's. */
     readonly readers: Readers;
-    /** Tells keys apart without naming them. */
+    /** A hash that identifies the key without revealing it. */
     readonly key_print: string;
-    /** The embedded service's own id of the key; empty for a remote server's key. */
+    /** The key's id in the embedded service; empty for a remote server's key. */
     readonly key_id: string;
     /** As of the last `renew`. */
     readonly known: KnownKey;
-    /** Whether the operator and the key allow the endpoint's own tool, as far as is known. */
+    /** Whether the operator and the key allow the endpoint's tool, as far as is known. */
     readonly mayAsk: (endpoint: Endpoint) => boolean;
-    /** The list of tools was shown as it is now: from here on, clients are notified of changes. */
+    /**
+     * Records that a client has the current list of tools. From now on, clients are notified of
+     * changes.
+     */
     readonly noteListed: () => void;
-    /** What is to be said of the addresses of links where some are shown, unless it was said. */
+    /**
+     * Returns a note about link addresses if a result shows some, unless the note was shown before.
+     */
     readonly takeAddressNote: (areShown: () => boolean) => string | undefined;
-    /** Takes over what the embedded service knows of the key by now. */
+    /** Reads the key's current access from the embedded service. */
     readonly renew: () => Promise<void>;
   };
 
@@ -82,7 +87,7 @@ export type SaveFile = (
   texts: AsyncIterable<string>,
 ) => Promise<string | undefined>;
 
-export type KeyContextOptions = Shared &
+export type KeyContextOptions = SharedContext &
   Pick<KeyContext, "known"> & {
     readonly client: Client;
     readonly key: string | undefined;
@@ -93,26 +98,26 @@ export type KeyContextOptions = Shared &
     readonly destinations?: readonly string[] | undefined;
     /** Whether this configuration has the endpoint's tool. */
     readonly isOffered: (endpoint: Endpoint) => boolean;
-    /** What a reader has to know about the addresses of links, if anything. */
+    /** A note about the addresses of links, if there is one. */
     readonly describeAddresses?: (() => string | undefined) | undefined;
-    /** Asks the embedded service again; undefined for a key that no longer exists. */
+    /** Reads the key again from the embedded service; undefined for a deleted key. */
     readonly lookUp: () => Promise<KnownKey | undefined>;
-    /** Whether a remote server is asked what the key may do. */
+    /** Whether requests may find out what the key may do on a remote server. */
     readonly probe: "on" | "off";
-    /** Where this is remembered; undefined when nothing is learned. */
+    /** Where the results are stored; undefined if nothing is learned. */
     readonly openMemory?: (() => Promise<KeptAccess>) | undefined;
     readonly report: (error: unknown) => unknown;
   } & VisibleListeners;
 
-/** What notifies clients that their list of tools has changed. */
+/** Called when the list of tools may have changed. */
 export type VisibleListeners = {
-  /** More is known of the key than before. */
+  /** The key's known access has changed. */
   readonly onChange: () => void;
-  /** A client has the list as it is now, or none has any. */
+  /** Either a client has the current list, or no client has one. */
   readonly onListed: () => void;
 };
 
-/** Of a key that no client shows here. */
+/** For a key without clients in this process. */
 export const nobodyListens: VisibleListeners = { onChange: () => {}, onListed: () => {} };
 
 export function createKeyContext(options: KeyContextOptions): KeyContext {
@@ -129,7 +134,7 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     ...exploration,
     noteListed,
     requireBudget: client.requireBudget,
-    // Only of our own service it is known that it makes no others.
+    // Only Waypost's own service is known to use UUIDs.
     takesAnyId: !checksConditions,
     get keepsBin() {
       return known.binDays !== undefined;
@@ -164,14 +169,14 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
   };
 }
 
-/** What is known of the key's access, and how it gets to be known. */
+/** Sets up what is known about a key's access, and how it is learned. */
 function exploreAccess(options: KeyContextOptions, key_print: string) {
   const { client, origin, key, scopes, probe, clock, openMemory, report } = options;
   const { known, isOffered, onChange, onListed } = options;
   const owner = `${key_print} ${origin}`;
   const learned = createLearnedAccess({ owner, openMemory, now: clock.now, report });
   let isListed = false;
-  // Before anyone has seen a list, what is learned of a remote key changes it for no one.
+  // Before the first list, changes need no notification.
   const notify = () => (isListed ? onChange() : onListed());
   const access = createAccess({
     hasKey: key !== undefined,
@@ -213,7 +218,7 @@ function sayOnce(describe: () => string | undefined = () => undefined) {
   };
 }
 
-/** What other keys have done is shown to an owner whose key is not limited. */
+/** Only an owner's unlimited key sees the changes of other keys. */
 function ownsAll(facts: KnownKey["facts"]): boolean {
   return facts !== undefined && hasRole(facts, "owner") && facts.scopes.length === 0;
 }

@@ -5,52 +5,52 @@ import { readAnswer } from "../../contract/server-answer.ts";
 import type { KeptValues } from "../../state/kept-values.ts";
 
 /**
- * What the responses of a remote server have shown about a key, each valid for a day. Later
- * processes use it too, if the data folder is available.
+ * Remembers for a day what the responses of a remote server have shown about a key. It is stored
+ * for later processes if the data folder is available.
  */
 export type LearnedAccess = {
   readonly find: (endpoint: Endpoint) => KnownTool | undefined;
-  /** Another endpoint's denial that holds for this one as well. */
+  /** The denial of another endpoint that also applies to this one. */
   readonly findImplied: (endpoint: Endpoint) => KnownTool | undefined;
-  /** The kinds of endpoint that the key has been found to be for. */
+  /** The kinds of endpoint that the key works with. */
   readonly listKinds: () => ReadonlySet<Endpoint["auth"]>;
   readonly noteGranted: (endpoint: Endpoint) => void;
-  /** An answer that decides nothing, and would be the same the next time. */
+  /** Records a response that decides nothing and would not change if repeated. */
   readonly noteSettled: (endpoint: Endpoint, reason: string) => void;
   /**
-   * A 401's message shows what the key may not do. Refused to a call that asked for nothing in
-   * particular, a right is lacking to every call.
+   * Learns from the message of a 401. `isPlain` means that the request had no special fields, so
+   * every call would be rejected.
    */
   readonly noteRefused: (endpoint: Endpoint, message: string, isPlain?: boolean) => void;
-  /** Makes every other denial unknown, because the key was changed. */
+  /** Makes all other denials unknown, because the key was changed. */
   readonly doubtDenials: (others: readonly Endpoint[]) => void;
-  /** Loads, once, what earlier processes learned, except where this process has learned since. */
+  /** Loads what earlier processes learned, once. What this process has learned stays. */
   readonly recall: () => Promise<void>;
-  /** Saves what was learned since the last time. */
+  /** Saves what was learned since the last save. */
   readonly write: () => Promise<void>;
 };
 
 export type KnownTool = {
   readonly tool: string;
   /**
-   * `settled`: the server's answer did not decide it, and it is not asked again for a day. `open`:
-   * the key as such was refused, or one call of several.
+   * `settled`: the response did not decide it, and the endpoint is not probed again for a day.
+   * `open`: the key itself was rejected, or only one of several calls.
    */
   readonly state: "granted" | "denied" | "settled" | "open";
-  /** The server's own words. */
+  /** The server's message. */
   readonly reason: string | null;
   readonly at: number;
 };
 
-/** Where it is stored; only reading it saves nothing. */
+/** Where it is stored. A process that only reads passes a `save` without effect. */
 export type KeptAccess = Pick<KeptValues, "list" | "save">;
 
 export type LearnedOptions = {
-  /** The key and the server. */
+  /** Identifies the key and the server. */
   readonly owner: string;
-  /** Undefined when nothing is learned. */
+  /** Undefined if nothing is stored. */
   readonly openMemory: (() => Promise<KeptAccess>) | undefined;
-  /** The time of day. */
+  /** The wall clock. */
   readonly now: () => number;
   readonly report: (error: unknown) => unknown;
 };
@@ -68,7 +68,7 @@ export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
 
   function find({ tool }: Endpoint): KnownTool | undefined {
     const known = learned.get(tool);
-    // What lies in the future was learned before the clock was set back.
+    // A time in the future was recorded before the clock was set back.
     const age_ms = now() - (known?.at ?? 0);
     return age_ms >= 0 && age_ms < holds_ms ? known : undefined;
   }
@@ -88,7 +88,8 @@ export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
     const before = learned.get(tool);
     const known = { tool, state, reason, at: now() };
     const isSame = before?.state === state && before.reason === reason;
-    // Another process may have learned otherwise meanwhile, so it is saved again after an hour.
+    // Another process may have stored something else, so the same result is saved again after an
+    // hour.
     if (isSame && Math.abs(known.at - before.at) < noted_ms) return;
     learned.set(tool, known);
     if (state !== "open") unsaved.set(tool, known);
@@ -99,7 +100,7 @@ export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
     findImplied: (endpoint) => findImpliedIn(list("denied"), list("granted"), endpoint)?.known,
     listKinds: () => {
       const denied = list("denied").filter(({ endpoint }) => endpoint.auth === "project");
-      // A 404 of what has an id, or a page, grants it and may have come from anything.
+      // A 404 for an id, or for a page, counts as access but may have another cause.
       const lists = list("granted").filter(({ endpoint }) => endpoint.list !== undefined);
       return new Set([...lists, ...denied].map(({ endpoint }) => endpoint.auth));
     },
@@ -111,7 +112,7 @@ export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
       const cause = readCause(message);
       const isLasting = isPlain || refusesAll(endpoint, cause, message);
       if (rightsCauses.has(cause) && isLasting) return learn(endpoint, "denied", message);
-      // One call that was refused says nothing against a tool that has worked.
+      // One rejected call does not disprove a tool that has worked.
       if (cause === "key_invalid" || !isDecided(endpoint)) learn(endpoint, "open", message);
     },
     doubtDenials: (others) => {
@@ -125,7 +126,7 @@ export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
 
 type Lessons = Readonly<Record<"learned" | "unsaved", Map<string, KnownTool>>>;
 
-/** Reads what other processes have learned, and saves what this one has. */
+/** Loads and saves what processes have learned. */
 function shareLessons(
   { owner, report, ...options }: LearnedOptions,
   { learned, unsaved }: Lessons,
@@ -171,7 +172,10 @@ function shareLessons(
   };
 }
 
-/** Where what demands the same is granted, the server does not follow the contract. */
+/**
+ * Finds a denial that applies to the endpoint. If another endpoint with the same requirement works,
+ * the server does not follow the contract, and the denial does not apply.
+ */
 function findImpliedIn(
   denials: readonly Lesson[],
   granted: readonly Lesson[],
@@ -191,10 +195,10 @@ const rightsCauses: ReadonlySet<Cause> = new Set([
   "plan_required",
 ]);
 
-/** Whether what a key lacks for the first endpoint is what the other one demands as well. */
+/** Whether the other endpoint also requires what the key lacks for the first one. */
 function demandsSame(denied: Endpoint, cause: Cause, other: Endpoint): boolean {
   const { scope, role, plan } = denied;
-  // The specification names no scope of upsert's own, so a server may ask for another one.
+  // The specification does not define a scope for upsert, so servers may differ.
   if (cause === "scope_missing") {
     const isKnown = denied.overwrite_scope === undefined && other.overwrite_scope === undefined;
     return scope !== undefined && other.scope === scope && isKnown;
@@ -204,7 +208,7 @@ function demandsSame(denied: Endpoint, cause: Cause, other: Endpoint): boolean {
   return hasRole({ role: other.role }, role) && (writesLinks(denied) || !writesLinks(other));
 }
 
-/** Whether every call of the endpoint will be refused like this, whatever its fields are. */
+/** Whether every call of the endpoint would be rejected like this, with any fields. */
 function refusesAll(endpoint: Endpoint, cause: Cause, message: string): boolean {
   if (!demandsSame(endpoint, cause, endpoint)) return false;
   const named = listNamedScopes(message);
@@ -215,7 +219,10 @@ function refusesAll(endpoint: Endpoint, cause: Cause, message: string): boolean 
   return !(isOfApp && writesLinks(endpoint));
 }
 
-/** The specification names no role for links: one that is missing for apps hides none of these. */
+/**
+ * The specification defines no role for links, so a role that is missing for apps does not hide
+ * them.
+ */
 function writesLinks({ role, path }: Endpoint): boolean {
   return role !== undefined && /^\/(short_)?links\b/.test(path);
 }

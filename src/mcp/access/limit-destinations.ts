@@ -24,11 +24,11 @@ import { isOwnLinkAddress } from "../../contract/rules/link-address.ts";
  * and, in the embedded service, those of the project.
  */
 export type DestinationLimits = {
-  /** The addresses among a link's fields that are not allowed, and that it does not have yet. */
+  /** The problems of new addresses in a link's fields. Existing addresses are allowed. */
   readonly checkDestinations: CheckDestinations;
-  /** The same for a page's text. */
+  /** The same for the text of a page. */
   readonly checkPage: (body: unknown) => Promise<readonly PlacedProblem[]>;
-  /** A call that sends no address of another host. */
+  /** Calls the API, but throws if the input has an address of another host. */
   readonly call: Client["call"];
 };
 
@@ -40,7 +40,7 @@ type LimitOptions = {
 
 const { links, shortLinks } = contract;
 const linkWrites = new Set<Endpoint>([links.create, links.upsert, links.update]);
-/** A larger body is refused as too large, and would take long to look through. */
+/** The API rejects a larger body, which would also take long to search. */
 const longestBody = 2 ** 17;
 
 export function limitDestinations({
@@ -68,16 +68,16 @@ export function limitDestinations({
   };
 }
 
-/** The fields of a write that say where a link leads. */
+/** The fields of a write that contain destinations. */
 function pickAddresses(endpoint: Endpoint, input: JsonObject, { linkHost }: KnownKey): LinkFields {
-  // A link's input has a link's fields: the tool's schema, or the plan's rows, were checked.
+  // The fields were checked by the tool's schema or by the plan.
   const fields = input as LinkFields;
   const { url } = fields;
   if (endpoint === shortLinks.create) return isOwnLinkAddress(url ?? "", linkHost) ? {} : { url };
   return linkWrites.has(endpoint) ? fields : {};
 }
 
-/** What the link has already may stay. */
+/** Addresses that the link already has may stay. */
 function readShown(condition: WriteCondition | undefined): JsonObject {
   return typeof condition === "object" ? condition.shown : {};
 }
@@ -89,7 +89,7 @@ export function refuseForeign(problems: readonly PlacedProblem[]): void {
   throw new Problem(422, toSentence(messages), { problems });
 }
 
-/** A field that two lists refuse is reported once. */
+/** A field that violates both lists is reported once. */
 function keepFirst(problems: readonly FieldProblem[]): readonly FieldProblem[] {
   const fields = problems.map(({ field }) => field);
   return problems.filter(({ field }, at) => fields.indexOf(field) === at);

@@ -13,20 +13,20 @@ import type { LearnedAccess } from "./learned-access.ts";
 /** Finds out what a key may do at a remote server, by requests that change nothing. */
 export type Exploration = {
   /**
-   * Recalls what was learned within a day, and asks for the rest, all side by side. With an age, it
-   * also repeats requests that this process made at least that long ago. Internal errors are
-   * reported, because most callers do not wait for it.
+   * Loads what was learned within a day, and sends requests for the rest in parallel. With an age,
+   * it also repeats requests that are at least this old. Errors are reported and not thrown,
+   * because most callers do not wait.
    */
   readonly explore: (age_ms?: number) => Promise<void>;
-  /** The same for a list of tools, which waits no longer than 1.5 seconds. */
+  /** The same before listing tools, but waits for at most 1.5 seconds. */
   readonly exploreForList: () => Promise<void>;
-  /** Asks the deployment. A job's calls teach as much of the key as a tool's calls. */
+  /** Calls the API and learns from the response, also in jobs. */
   readonly call: Client["call"];
 };
 
 export type ExplorationOptions = {
   readonly learned: LearnedAccess;
-  /** Decides what is worth asking. */
+  /** Decides which endpoints are probed. */
   readonly access: Pick<Access, "canLearn" | "isWorthAsking">;
   readonly probes: readonly Probe[];
   readonly client: Pick<Client, "call" | "tryOnce">;
@@ -40,9 +40,9 @@ type Probe = { readonly endpoint: Endpoint; readonly input: JsonObject };
 
 const nothing = Promise.resolve();
 
-/** Counted from a client's first message, so that its list comes in time. */
+/** Counted from a client's first message, so that its list of tools is in time. */
 const longestWait_ms = 1500;
-/** A probe without an answer is repeated after this time, next to a later call. */
+/** A probe without a result is repeated after this time, along with a later call. */
 const pause_ms = 60_000;
 
 export function createExploration(options: ExplorationOptions): Exploration {
@@ -73,14 +73,14 @@ export function createExploration(options: ExplorationOptions): Exploration {
         note(endpoint, await options.client.tryOnce(endpoint, { input }), learned);
       }),
     );
-    // A key that may do again what it might not was changed, and perhaps in more than was asked.
+    // If a denied endpoint works again, the key was changed, and other denials may be outdated too.
     const isHealed = denied.some(({ endpoint }) => learned.find(endpoint)?.state === "granted");
     if (isHealed) learned.doubtDenials(due.map(({ endpoint }) => endpoint));
   }
 
   function start(age_ms?: number): Promise<void> {
     if (running !== undefined) return running;
-    // This runs next to every call.
+    // Returns early, because this runs with every call.
     if (!access.canLearn() || (isRecalled && listDue(age_ms).length === 0)) return nothing;
     const end = new AbortController();
     const round = runRound(age_ms)
@@ -134,9 +134,12 @@ function learnFrom({ client, learned, access, onChange }: ExplorationOptions): C
   };
 }
 
-/** Lists of one, an id that nothing has, and `PATCH` of that without a single field. */
+/**
+ * Probes read lists with one row and an id that does not exist, or send a `PATCH` without fields to
+ * this id.
+ */
 export function listProbes(isOffered: (endpoint: Endpoint) => boolean): readonly Probe[] {
-  // A server that counts its rows may read 3f… as the number 3, and no letter as one.
+  // Starts with a letter, because a server with numeric ids may parse 3f… as the number 3.
   const id = `f${randomUUID().slice(1)}`;
   return listEndpoints().flatMap((endpoint): readonly Probe[] => {
     const { method, auth, params, list } = endpoint;
@@ -148,7 +151,10 @@ export function listProbes(isOffered: (endpoint: Endpoint) => boolean): readonly
   });
 }
 
-/** Only a 401 that names scope, role or plan denies; what was not expected decides nothing. */
+/**
+ * Learns from a probe. Only a 401 about scope, role or plan denies the endpoint. An unexpected
+ * response decides nothing.
+ */
 function note(endpoint: Endpoint, outcome: TryOutcome, learned: LearnedAccess): void {
   switch (outcome.kind) {
     case "accepted":
@@ -162,14 +168,14 @@ function note(endpoint: Endpoint, outcome: TryOutcome, learned: LearnedAccess): 
       return code === "bad_response" ? learned.noteSettled(endpoint, message) : undefined;
     }
     case "doubtful":
-      // Only a 503 asks us to wait.
+      // Only a 503 has a waiting time, and may succeed later.
       if (outcome.reason !== "failing" || outcome.wait_ms !== undefined) return;
       return learned.noteSettled(endpoint, `When Waypost checked, ${outcome.said}.`);
     case "refused": {
       const { status, message } = outcome.problem;
       const isVague = readCause(message) === "unauthorized";
       if (status === 401 && !isVague) return learned.noteRefused(endpoint, message, true);
-      // The key was accepted, and the request refused for what it asked. A list asks for nothing.
+      // The key was accepted, and only the id or the fields were rejected. A list has neither.
       const isAccepted = endpoint.list === undefined && endpoint.ours !== true;
       if (isAccepted && (status === 404 || status === 422)) return learned.noteGranted(endpoint);
       const said = `the server answered with status ${status}: ${message}`;

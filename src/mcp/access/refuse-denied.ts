@@ -4,10 +4,10 @@ import { explainEnd, ToolFailure, type FailedCall } from "../results/tool-failur
 import type { AccessState } from "./key-access.ts";
 import type { KeyContext } from "./key-context.ts";
 
-type Rights = Pick<KeyContext, "access" | "isActAllowed">;
+type AccessRights = Pick<KeyContext, "access" | "isActAllowed">;
 
-/** Throws where the operator lets no tool do what this endpoint does. */
-export function requireAct(endpoint: Endpoint, { isActAllowed }: Rights): void {
+/** Throws if the operator allows no tool to do what this endpoint does. */
+export function requireAct(endpoint: Endpoint, { isActAllowed }: AccessRights): void {
   if (isActAllowed(endpoint)) return;
   throw refuseUnchosen(endpoint.tool, ", and this call would do what that tool does");
 }
@@ -26,19 +26,22 @@ export function refuseWriting(tool: string): ToolFailure {
   );
 }
 
-/** Throws where the key is known to lack the right: nothing is sent. */
+/** Throws if the key is known to lack the right. Nothing is sent. */
 export function requireRight(
   asked: Required<FailedCall>,
-  { access }: Pick<Rights, "access">,
+  { access }: Pick<AccessRights, "access">,
 ): void {
   const reading = access.read(asked.endpoint);
   if (reading.state === "denied") throw refuseDenied(asked, reading);
 }
 
-type Denied = AccessState & { readonly state: "denied" };
+type DeniedState = AccessState & { readonly state: "denied" };
 
-/** What the deployment would answer is known, or the operator forbids the call: nothing is sent. */
-export function refuseDenied(asked: FailedCall, { reason, isDeclared }: Denied): unknown {
+/**
+ * The error of a denied call, which is not sent: the server's expected response, or the operator's
+ * setting.
+ */
+export function refuseDenied(asked: FailedCall, { reason, isDeclared }: DeniedState): unknown {
   if (isDeclared !== true) return explainEnd(asked, unauthorized(reason));
   const next =
     "Tell the user that this server's WAYPOST_SCOPES excludes this scope. Do not try again.";

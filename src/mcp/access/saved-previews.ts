@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { KeptValues } from "../../state/kept-values.ts";
 
-/** Pages of links as they would look, for as long as a person may open them. */
+/** Stores previews of links' pages for a short time, so that a person can open them. */
 export type Previews = {
-  /** The token of the page's address, which opens the page; undefined when it is too long. */
+  /** Stores a page and returns the token of its address; undefined if the page is too long. */
   readonly save: (owner: string, html: string) => Promise<string | undefined>;
   readonly find: (token: string) => Promise<string | undefined>;
 };
