@@ -1,6 +1,6 @@
 import type { KeyContext } from "../../mcp/access/key-context.ts";
 import { readPlanPage, rowsPerPage } from "../../mcp/approval/plan-rows.ts";
-import { needsYes } from "../../mcp/tools/bulk/jobs.ts";
+import { needsApproval } from "../../mcp/tools/bulk/jobs.ts";
 import { previewPlan } from "../../mcp/tools/bulk/preview-plan.ts";
 import type { Job } from "../../state/jobs.ts";
 import { countPlannedWrites, isFaulty, type Plan } from "../../state/plans.ts";
@@ -71,7 +71,7 @@ async function describe(
 ): Promise<ConsoleQuestion> {
   const summary = await keyContext.bulk.summarize(plan, keyContext, { job });
   const question = previewPlan(plan, summary, { job, binDays: keyContext.known.binDays });
-  const isAsked = needsYes(summary, job);
+  const isAsked = needsApproval(summary, job);
   const asksPin = isAsked && (await readPin()) !== undefined;
   const { rows, count } = question;
   const shown = rows && (await readPlanPage(await deployment.state.open(), rows, part));

@@ -7,9 +7,9 @@ import type { Mode } from "../approval/mode.ts";
 import { dropEmpty } from "../results/present-body.ts";
 import { makeTool, type Tool } from "./tool.ts";
 
-/** Why a key cannot do something. */
+/** The tool that explains what a key may do, and why it cannot do something. */
 
-/** What the server was asked in the last minute need not be asked again. */
+/** Requests from the last minute are not repeated. */
 const fresh_ms = 60_000;
 
 const names = z.array(z.string()).optional();
@@ -36,14 +36,14 @@ export function createExplainAccess(listTools: () => readonly Tool[], mode: Mode
     result: () => result,
     readAccess: () => ({ state: "granted" }),
     run: async (_, { keyContext }) => {
-      // Whoever asks why may have changed the key just now.
+      // The user may have just changed the key.
       await keyContext.explore(fresh_ms);
       return { access: describeAccess(keyContext, listTools(), mode) };
     },
   });
 }
 
-/** What the key may do, each tool named once, and which of them ask a person in this mode. */
+/** Lists each tool once by what the key may do, and the tools that need approval in this mode. */
 function describeAccess(
   { access, known }: KeyContext,
   tools: readonly Tool[],
@@ -66,7 +66,7 @@ function describeAccess(
     granted: nameAll(pick("granted")),
     denied: groupByReason(pick("denied")),
     unknown: nameAll(unknown),
-    // Calls of these were refused, and others may not be.
+    // Calls of these tools were rejected, but other calls may succeed.
     refused: groupByReason(unknown.filter(({ reason }) => reason !== undefined)),
     asks: mode === "guarded" ? nameAll(asks) : [],
   });
@@ -83,7 +83,7 @@ function nameAll(tools: readonly ToolAccess[]): readonly string[] {
   return tools.map(({ name }) => name);
 }
 
-/** Each reason is shown once, with all of its tools, and since when it is known. */
+/** Shows each reason once, with all its tools and the time since when it is known. */
 function groupByReason(tools: readonly ToolAccess[]): readonly JsonObject[] {
   const groups = new Map<string, ToolAccess[]>();
   for (const tool of tools) {

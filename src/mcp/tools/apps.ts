@@ -20,11 +20,11 @@ import type { KnownApps } from "../results/present-body.ts";
 import { ToolFailure } from "../results/tool-failure.ts";
 import { mapObjects } from "../schemas/json-schema.ts";
 import { findTarget, refuseSeveral } from "./targets.ts";
-import type { Call } from "./tool.ts";
+import type { ToolCall } from "./tool.ts";
 
-/** The apps on links: which ones a link's fields mean, and what they are called. */
+/** Finds the apps that a link's fields choose, and names apps in results. */
 
-type AppCall = Pick<Call, "ask" | "keyContext" | "apps">;
+type AppCall = Pick<ToolCall, "ask" | "keyContext" | "apps">;
 
 /** An app that a call would register. */
 export type NewApp = { readonly kind: ResourceKind; readonly fields: JsonObject };
@@ -32,15 +32,15 @@ export type NewApp = { readonly kind: ResourceKind; readonly fields: JsonObject 
 /** The apps that a link's fields choose. */
 type ChosenApps = {
   readonly registered: NewApp[];
-  /** Registered apps, as they are now. */
+  /** The current records of registered apps. */
   readonly chosen: JsonObject[];
   /** Kinds whose app is chosen by an id that no app has. */
   readonly missing: ResourceKind[];
 };
 
 /**
- * The link's fields as they are sent, in which registered apps are chosen by their ids: if an app
- * were deleted in between, its bundle id would register it again without approval.
+ * Replaces chosen apps by their ids, so that an app that is deleted in the meantime is not
+ * registered again without approval.
  */
 export async function settleApps(
   input: JsonObject,
@@ -55,7 +55,7 @@ export async function settleApps(
   return { input: settled, ...apps };
 }
 
-/** Adds the app of a choice to `apps`, and returns the choice as it is sent. */
+/** Adds the chosen app to `apps`, and returns the field to send. */
 async function settleApp(
   member: AppMember,
   choice: JsonObject,
@@ -85,7 +85,7 @@ async function settleApp(
   return choice;
 }
 
-/** People know an app by its name, so the name may replace the bundle id. */
+/** Finds an app. Its name may replace the bundle ID, because people know the name. */
 function pickApp(
   member: AppMember,
   apps: readonly ProjectApp[],
@@ -99,7 +99,7 @@ function pickApp(
   return named[0];
 }
 
-/** Whether every field that a registration needs is given; the API checks the values. */
+/** Whether all fields that a registration needs are present. The API checks their values. */
 function canRegister(member: AppMember, fields: JsonObject): boolean {
   const { needed = [] } = findRegistration(member);
   return needed.every((field) => {
@@ -108,7 +108,7 @@ function canRegister(member: AppMember, fields: JsonObject): boolean {
   });
 }
 
-/** The API would only say what is missing, and a model would make that up. */
+/** Asks for what is missing, because the API would only report it, and a model would invent it. */
 function refuseUnregistered(member: AppMember, identifier: string, apps: readonly ProjectApp[]) {
   const { label, key } = appKinds[member];
   const needs = makerFacts[member];
@@ -127,8 +127,8 @@ function refuseUnregistered(member: AppMember, identifier: string, apps: readonl
 }
 
 /**
- * The apps on some links, for their names. Our own service answers at once. A remote server's apps
- * are shown only if this call has read them already.
+ * Reads the apps on links, for their names. The embedded service returns them at once. A remote
+ * server's apps are used only if this call has read them already.
  */
 export async function readAppsOf(
   links: readonly JsonObject[],
@@ -144,16 +144,18 @@ export async function readAppsOf(
   return new Map(apps.map((app) => [String(app["id"]), app]));
 }
 
-/** A result or a question is shown also where its apps' names cannot be read. */
+/**
+ * Lists apps, or none if they cannot be read, because names are optional in results and questions.
+ */
 async function listForNames(
   member: AppMember,
-  { apps }: Pick<Call, "apps">,
+  { apps }: Pick<ToolCall, "apps">,
 ): Promise<readonly ProjectApp[]> {
   const list = await apps.list(member).catch(() => undefined);
   return list?.rows ?? [];
 }
 
-/** The app with this id, for a person to read. */
+/** Names the app with this id for a person. */
 export async function readAppName(member: AppMember, id: unknown, call: AppCall): Promise<string> {
   if (typeof id !== "string") return "none";
   return nameApp(id, findApp(await listForNames(member, call), id));
@@ -161,7 +163,7 @@ export async function readAppName(member: AppMember, id: unknown, call: AppCall)
 
 /** An app on a link, before and after the link is changed. */
 type LinkApp = {
-  /** The app's record after the change, where it may be read. */
+  /** The app's record after the change, if the key may read it. */
   readonly after: JsonObject | undefined;
   readonly after_id: string | null;
   readonly change: { readonly from?: string; readonly to: string };
@@ -197,7 +199,7 @@ function describeLinkApp(
   }
   const given = changes[member];
   const choice = isJsonObject(given) && !Object.values(given).every(isBlank) ? given : undefined;
-  // An app that is chosen by another name than its id is about to be registered.
+  // An app that is not chosen by its id is about to be registered.
   const after_id = choice && (typeof choice["id"] === "string" ? choice["id"] : "");
   const after = after_id ? findApp(apps, after_id) : choice;
   const to = after_id === undefined ? "none" : nameApp(after_id, after);
@@ -209,13 +211,13 @@ function nameApp(id: string, app: JsonObject | undefined): string {
   return writeApp(id, [app?.["name"], app?.["bundle_id"] ?? app?.["package_name"]]);
 }
 
-/** Members of a result that show changes: of writes, of the history, of a plan and its rows. */
+/** The members of results that contain changes: of writes, history, plans and rows. */
 const changeMembers = ["change", "changes", "rows", "plan"] as const;
 
-/** The result, whose changes from one app to another name both apps. */
+/** Replaces the ids of apps by names in the changes of a result. */
 export async function nameChangedApps(
   result: JsonObject,
-  call: Pick<Call, "apps">,
+  call: Pick<ToolCall, "apps">,
 ): Promise<JsonObject> {
   const shown = changeMembers.filter((name) => result[name] !== undefined);
   let named: JsonObject = Object.fromEntries(shown.map((name) => [name, result[name]]));
@@ -228,7 +230,7 @@ export async function nameChangedApps(
   return { ...result, ...named };
 }
 
-/** What apps are called, by their ids and identifiers. A name that two apps have is not enough. */
+/** The names of apps by id and identifier. A name that two apps share also shows the identifier. */
 function nameEach(apps: readonly ProjectApp[]): ReadonlyMap<string, string> {
   const called = apps.map(({ name }) => fold((name ?? "").trim()));
   const named = apps.flatMap((app) => {
@@ -258,7 +260,7 @@ function nameChange(
   return Object.fromEntries(members) as JsonObject;
 }
 
-/** Null without an app, and undefined for an app that could not be read. */
+/** The name of an app; null if there is none, undefined if it could not be read. */
 function findName(
   app: unknown,
   member: AppMember,
@@ -267,6 +269,6 @@ function findName(
   const { id, [appKinds[member].key ?? ""]: identifier } = isJsonObject(app) ? app : { id: app };
   if (!isBlank(id)) return names.get(String(id).toLowerCase()) ?? names.get(String(id));
   if (isBlank(identifier)) return null;
-  // An app that the change registers has no name yet.
+  // An app that this change registers has no name yet.
   return names.get(String(identifier)) ?? String(identifier);
 }

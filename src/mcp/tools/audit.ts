@@ -19,7 +19,7 @@ import type { KeyContext } from "../access/key-context.ts";
 import { listFields, shownFilters, type ToolFields } from "../schemas/input-schema.ts";
 import { makeTool, type Tool } from "./tool.ts";
 
-/** One look at a whole project: what is wrong with it, the worst first, and what fixes it. */
+/** The tool that audits a project's links: what is wrong, worst first, and how to fix it. */
 
 const { links } = contract;
 const name = "audit_links";
@@ -29,7 +29,7 @@ const toolCall = z.looseObject({ tool: z.unknown(), arguments: z.unknown() });
 
 const audit = z.looseObject({
   checked: z.int(),
-  /** Where it is false, `next` continues, unless that would come no further. */
+  /** If false, `next` says how to continue, unless that would make no progress. */
   complete: z.boolean(),
   groups: z.array(
     z.looseObject({
@@ -45,7 +45,7 @@ const audit = z.looseObject({
   next: toolCall.optional(),
 });
 
-/** A fix is a call of plan_links, so `mayPlan` says whether a key can make that call. */
+/** Fixes are calls of plan_links, so `mayPlan` says whether the key can make such calls. */
 export function createAuditLinks(mayPlan: (keyContext: KeyContext) => boolean): Tool {
   return makeTool({
     name,
@@ -108,7 +108,7 @@ async function runAudit(
     visits: { link_in_referrer: known.linkInReferrer, second_host: known.hasSecondHost },
     window,
   });
-  // Reading a long list of links may take all of the time, and the others need little of it.
+  // Runs in parallel, because a long list of links may take all the time and the rest needs little.
   const [reading, never] = await Promise.all([
     bulk.readLinks(filters, started.addLinks, keyContext, inTime),
     findNeverClicked(filters, page, clock.now(), inTime),
@@ -136,7 +136,7 @@ async function runAudit(
   };
 }
 
-/** The apps by their ids; a text says why a link may have an app that is not among them. */
+/** The apps by their ids, or a text that says why they could not be read. */
 async function readApps(
   member: AppMember,
   apps: ProjectApps,
@@ -148,7 +148,7 @@ async function readApps(
   return new Map(list.rows.map((app) => [app.id, app]));
 }
 
-/** A later page has the groups that have more ids. */
+/** Later pages contain only groups with more ids. */
 function showGroups(
   groups: readonly FindingGroup[],
   { from }: AuditWindow,
@@ -172,7 +172,10 @@ function listUnjudged(
   ];
 }
 
-/** The links that were created since. Groups that compare many links start again there. */
+/**
+ * Filters for the remaining links, by creation time. Groups that compare many links start again
+ * there.
+ */
 function continueAt(filters: readonly FilterInput[], reached: string) {
   const others = filters.filter(
     ({ field, condition }) => field !== "created_at" || condition !== "gteq",
@@ -185,8 +188,8 @@ const unusedDays = 90;
 const day_ms = 24 * 60 * 60_000;
 
 /**
- * Links that no one has ever visited, counted by the server itself; a text says why they could not
- * be counted.
+ * Finds links without visits, as counted by the server, or a text that says why they could not be
+ * counted.
  */
 async function findNeverClicked(
   given: readonly FilterInput[],
@@ -199,7 +202,7 @@ async function findNeverClicked(
     { field: "clicks", condition: "eq", value: 0 },
     { field: "created_at", condition: "lt", value },
   ];
-  // The API takes one filter of each field and condition: the caller's own would be lost.
+  // The API accepts one filter for each field and condition, so the caller's filter would be lost.
   const isTaken = given.some((filter) =>
     own.some(({ field, condition }) => filter.field === field && filter.condition === condition),
   );
@@ -217,7 +220,7 @@ async function findNeverClicked(
   }
   const { links: rows, meta } = found;
   const count = meta.count ?? rows.length;
-  // A server that ignores filters answers with links that were visited.
+  // A server that ignores filters also returns visited links.
   if (count === 0 || rows.some(({ clicks }) => clicks !== 0)) return undefined;
   const message =
     `Created more than ${unusedDays} days ago and never visited. If the links are no longer ` +

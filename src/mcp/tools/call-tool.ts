@@ -27,30 +27,30 @@ import { quote } from "../../text/show-hidden.ts";
 import { addRecent } from "./history/show-change.ts";
 import { nameChangedApps } from "./apps.ts";
 import { explainBulkError } from "./bulk/bulk-tool.ts";
-import type { Call, Tool } from "./tool.ts";
+import type { ToolCall, Tool } from "./tool.ts";
 
-/** What a client brings to a call. */
-export type CallContext = Pick<Call, "keyContext" | "tellProgress" | "report"> &
-  Partial<Pick<Call, "requestId" | "showsViews" | "answerWithTask">> & {
+/** What a call needs in addition to its tool and arguments: the key, the person, and the client. */
+export type CallContext = Pick<ToolCall, "keyContext" | "tellProgress" | "report"> &
+  Partial<Pick<ToolCall, "requestId" | "showsViews" | "answerWithTask">> & {
     readonly requireApproval: RequireApproval;
     readonly approveOverwrite: ApproveOverwrite;
     readonly person: Person;
-    /** The client, which may wait no longer. */
+    /** Aborted when the client no longer waits. */
     readonly leaving: Leaving;
-    /** What its client sent along with the call. */
+    /** The metadata that the client sent with the call. */
     readonly meta?: ReceivedCall["meta"];
     readonly watchCall?: WatchCall | undefined;
   };
 
-/** Warnings of the server that a result shows, and their characters. */
+/** How many of the server's warnings a result shows, and how long each may be. */
 const mostWarnings = 5;
 const mostCharacters = 500;
 /** Enough to distinguish a few keys. */
 const shownCharacters = 8;
 
 /**
- * One call of a tool, from what the client sent to what it gets: always a result, or, thrown, the
- * question that a person has to answer first.
+ * Runs one call of a tool. Always returns a result, or throws the question that a person has to
+ * answer first.
  */
 export async function callTool(
   tool: Tool,
@@ -92,11 +92,11 @@ function explainError(
   );
 }
 
-/** The result as the assistant reads it: its apps by their names, and everything that is wrong. */
+/** Adds the names of apps and all problems to the result. */
 async function presentResult(
   result: JsonObject,
   warnings: ReadonlySet<string>,
-  call: Call,
+  call: ToolCall,
 ): Promise<JsonObject> {
   const named = await nameChangedApps(result, call);
   const own = Array.isArray(result["problems"]) ? (result["problems"] as readonly unknown[]) : [];
@@ -111,7 +111,10 @@ async function presentResult(
   return all.length === 0 ? named : { ...named, problems: all };
 }
 
-/** The first result with a link's address says if nothing serves it, or not for long. */
+/**
+ * Warns in the first result with a link's address if the address does not work, or will soon stop
+ * working.
+ */
 function noteAddresses(
   result: JsonObject,
   { known, takeAddressNote }: KeyContext,
@@ -123,7 +126,7 @@ function noteAddresses(
   return message === undefined ? [] : [{ message }];
 }
 
-function makeCall(tool: string, context: CallContext, warnings: Set<string>): Call {
+function makeCall(tool: string, context: CallContext, warnings: Set<string>): ToolCall {
   const { keyContext, requireApproval, approveOverwrite, person, leaving, requestId } = context;
   const { realm, key_print, call, access } = keyContext;
   const acted: CallEffect = { hasBegun: false, endpoint: undefined };
@@ -170,14 +173,14 @@ function makeCall(tool: string, context: CallContext, warnings: Set<string>): Ca
   };
 }
 
-/** Where the links of a key live, as far as that is known, or else the deployment. */
+/** The host of the key's links, or else the server. */
 function describePlace({ known, origin }: KeyContext): string | undefined {
   const { host } = new URL(known.linkHost ?? origin);
   // The name of the service in this process is not a real host.
   return host.endsWith(".invalid") ? undefined : host;
 }
 
-/** The end of the id that `waypost keys list` shows, for its beginning is only a time. */
+/** The end of the key's id, because the start is only a time. `waypost keys list` shows the id. */
 function nameKey({ known, key_print }: KeyContext): string {
   const { keyId } = known;
   return keyId === undefined
@@ -185,7 +188,7 @@ function nameKey({ known, key_print }: KeyContext): string {
     : `…${keyId.slice(-shownCharacters)}`;
 }
 
-/** It is unknown how far the call came, so that a second one could do the same twice. */
+/** The call may have changed something before the error, so repeating it may not be safe. */
 function explainInternal({ name, annotations }: Tool, message: string): Failure {
   const { readOnlyHint, idempotentHint } = annotations;
   const effect = readOnlyHint ? "none" : "unknown";

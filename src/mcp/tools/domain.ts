@@ -4,9 +4,9 @@ import { contract } from "../../contract/index.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { advise } from "../results/advice-by-code.ts";
 import { refuseArguments, ToolFailure } from "../results/tool-failure.ts";
-import { makeTool, readAny, type Call, type Tool } from "./tool.ts";
+import { makeTool, readAny, type ToolCall, type Tool } from "./tool.ts";
 
-/** Why a domain opens no apps: its files are read as phones read them. */
+/** The tool that checks why a domain opens no apps. It reads the domain's files as phones do. */
 
 const { links, iosApps, androidApps, projects } = contract;
 const name = "check_domain";
@@ -25,9 +25,9 @@ export function createCheckDomain(): Tool {
   });
 }
 
-async function checkDomain(host: string | undefined, call: Call): Promise<JsonObject> {
+async function checkDomain(host: string | undefined, call: ToolCall): Promise<JsonObject> {
   const { known, access, clock, publicFiles, key_print } = call.keyContext;
-  // Few sessions ever check a domain.
+  // Loaded when needed, because few sessions check a domain.
   const { checkOwnHost, chooseHost } = await import("../../domain/check-own-host.ts");
   const mayRead = (endpoint: Endpoint) => access.read(endpoint).state !== "denied";
   const reading = { known, call: call.keyContext.call, signal: call.signal, mayRead };

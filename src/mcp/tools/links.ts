@@ -37,15 +37,15 @@ import { problems } from "../schemas/output-schema.ts";
 import { settleApps } from "./apps.ts";
 import { presentRead, runEndpoint } from "./endpoints/run-endpoint.ts";
 import { findLink, findTarget } from "./targets.ts";
-import { makeTool, readAny, type Addition, type Call, type Tool } from "./tool.ts";
+import { makeTool, readAny, type EndpointAddition, type ToolCall, type Tool } from "./tool.ts";
 import { readVisitOptions } from "./visits.ts";
 
-/** What the tools of links do beyond their endpoints' calls, and the tool that explains a link. */
+/** Adds to the tools of links what their endpoints do not do, and the tool that explains a link. */
 
 const { links, pageTemplate, shortLinks } = contract;
 const linkKind = findKind(links.show);
 
-export const linkAdditions: readonly (readonly [Endpoint, Addition])[] = [
+export const linkAdditions: readonly (readonly [Endpoint, EndpointAddition])[] = [
   [links.index, { run: listLinks }],
   [
     links.show,
@@ -53,8 +53,15 @@ export const linkAdditions: readonly (readonly [Endpoint, Addition])[] = [
   ],
 ];
 
-/** By filters of the server, or else by what its links show, as far as the time reaches. */
-async function listLinks(endpoint: Endpoint, given: JsonObject, call: Call): Promise<JsonObject> {
+/**
+ * Lists links by the server's filters, and by comparing the links here if there is no such filter,
+ * until the time is up.
+ */
+async function listLinks(
+  endpoint: Endpoint,
+  given: JsonObject,
+  call: ToolCall,
+): Promise<JsonObject> {
   // The arguments were checked by the schema of this list.
   const input = given as FindInput;
   const { after, ...asked } = input;
@@ -74,7 +81,7 @@ async function listLinks(endpoint: Endpoint, given: JsonObject, call: Call): Pro
   }
 }
 
-/** How to continue where the list was not read to its end. */
+/** Says how to continue if the list was not read to its end. */
 function describeRest(meta: FoundPage["meta"]): JsonObject {
   if (!("complete" in meta)) return {};
   const checked = Number(meta.checked);
@@ -85,11 +92,11 @@ function describeRest(meta: FoundPage["meta"]): JsonObject {
   return { meta, next };
 }
 
-/** With `qr` also a picture of the link's address. */
+/** Returns a link, with `qr` also an image of the QR code. */
 async function getLink(
   endpoint: Endpoint,
   { qr, ...args }: JsonObject,
-  call: Call,
+  call: ToolCall,
 ): Promise<JsonObject> {
   const { known } = call.keyContext;
   const refuse = (message: string) => refuseArguments(endpoint.tool, [{ field: "qr", message }]);
@@ -98,35 +105,35 @@ async function getLink(
   }
   const result = await runEndpoint(endpoint, args, call);
   if (qr !== true) return result;
-  // The link host is known, so the link has an address if its path could be read.
+  // The link host is known, so only an unreadable path leaves out the address.
   const { address } = result["link"] as { readonly address?: string };
   if (address === undefined) throw refuse("the link's path could not be read");
-  // Only our own host knows the mark of a visit by a code, and removes it.
+  // Only Waypost's own host recognizes the mark for QR code visits and removes it.
   const picture = await drawPng(known.facts === undefined ? address : addScanMark(address));
   if (picture === undefined) throw refuse("the address is too long for a QR code");
   call.extras.pictures.push({ data: picture, mimeType: "image/png" });
   return result;
 }
 
-/** Arguments other than `id` that name links and apps, as the API takes them. */
+/** Replaces names of links and apps in arguments by what the API accepts. */
 export async function nameArguments(
   endpoint: Endpoint,
   given: JsonObject,
-  call: Call,
+  call: ToolCall,
 ): Promise<JsonObject> {
   const args = await nameLink(endpoint, given, call);
   const { link_fields: fields } = args;
   if (!isJsonObject(fields)) return args;
-  // The fields of a link that a preview shows are named as in the call that would write it.
+  // A preview takes the same names in its fields as the call that writes the link.
   const write = args["link_id"] === undefined ? links.create : links.update;
   const { input } = await settleApps(await nameLink(write, fields, call), call);
   return { ...args, link_fields: input };
 }
 
-type ReadName = (given: string, call: Call, endpoint: Endpoint) => Promise<string>;
+type ReadNamedArgument = (given: string, call: ToolCall, endpoint: Endpoint) => Promise<string>;
 
-/** The argument of an endpoint that names a link, and how it is read. */
-const namedArguments: readonly (readonly [Endpoint, string, ReadName])[] = [
+/** The arguments that name a link, and how each is read. */
+const namedArguments: readonly (readonly [Endpoint, string, ReadNamedArgument])[] = [
   [pageTemplate.preview, "link_id", (given, call) => findTarget(linkKind, given, call)],
   [shortLinks.resolve, "url", async (given, call) => completeAddress(given, call)],
   [shortLinks.create, "url", readShortened],
@@ -135,15 +142,15 @@ const namedArguments: readonly (readonly [Endpoint, string, ReadName])[] = [
   [links.update, "path", readPath],
 ];
 
-async function nameLink(endpoint: Endpoint, args: JsonObject, call: Call): Promise<JsonObject> {
+async function nameLink(endpoint: Endpoint, args: JsonObject, call: ToolCall): Promise<JsonObject> {
   const [, argument = "", read] = namedArguments.find(([known]) => known === endpoint) ?? [];
   const given = args[argument];
   if (read === undefined || typeof given !== "string" || isBlank(given)) return args;
   return { ...args, [argument]: await read(given, call, endpoint) };
 }
 
-/** A short path, or an address without its scheme, as the address that the API resolves. */
-function completeAddress(given: string, call: Call): string {
+/** Completes a short path, or an address without scheme, to the address that the API resolves. */
+function completeAddress(given: string, call: ToolCall): string {
   const address = readAddress(given, call);
   if (address !== undefined) return address.text;
   const { linkHost } = call.keyContext.known;
@@ -151,32 +158,32 @@ function completeAddress(given: string, call: Call): string {
   return isPath ? writeAddress(linkHost, normalizeForSearch(given.trim())) : given;
 }
 
-/** The address of a link that is named in another way, with the query behind its name. */
-async function readShortened(given: string, call: Call): Promise<string> {
+/** Finds the address of a link that is given by name, and keeps the query. */
+async function readShortened(given: string, call: ToolCall): Promise<string> {
   const address = readAddress(given, call);
   if (address?.isOurs === true) return address.text;
   const { linkHost } = call.keyContext.known;
-  // Whatever looks like an address is the API's to take or refuse.
+  // The API checks everything that looks like an address.
   if (address !== undefined || linkHost === undefined || /\/\/|:/.test(given)) return given;
   const link = await call.ask(links.show, { id: await findTarget(linkKind, given, call) });
   const [query = ""] = /\?[^#]*/.exec(given) ?? [];
   return writeAddress(linkHost, readPathOf(link)) + query.trimEnd();
 }
 
-/** A path that begins with one of our hosts is an address: its link's path is meant. */
-async function readPath(given: string, call: Call, { tool }: Endpoint): Promise<string> {
+/** If the path is an address on one of the project's hosts, its link's path is meant. */
+async function readPath(given: string, call: ToolCall, { tool }: Endpoint): Promise<string> {
   const address = readAddress(given, call);
   if (address?.isOurs === true) {
     const rows = (await readIfAllowed(() => findLink(given, call))) ?? [];
     const [only] = rows;
-    // A slash at the end of an address is seldom one of a path.
+    // A final slash of an address is rarely part of the path.
     return rows.length === 1 && only ? readPathOf(only) : address.path.replace(/\/$/, "");
   }
   if (!isWholeAddress(given)) return given;
   throw refuseArguments(tool, [{ field: "path", message: `Path ${wholeAddressFault}` }]);
 }
 
-function readAddress(given: string, { keyContext }: Call): NamedAddress | undefined {
+function readAddress(given: string, { keyContext }: ToolCall): NamedAddress | undefined {
   return readNamedLink(given, listLinkHosts(keyContext.known)).address;
 }
 
@@ -189,7 +196,7 @@ const explained = {
   problems,
 };
 
-/** The tool that shows what a link's visitors see, whether the link is saved yet or not. */
+/** The tool that shows what a link's visitors see. It also takes the fields of an unsaved link. */
 export function createExplainLink(): Tool {
   return makeTool({
     name: "explain_link",
@@ -199,10 +206,10 @@ export function createExplainLink(): Tool {
     effect: "read",
     like: { what: "Fields", tool: links.create.tool },
     fields: listExplainedFields,
-    told: Object.keys(links.create.body.shape),
+    sharedFields: Object.keys(links.create.body.shape),
     isWordless: true,
     result: () => explained,
-    // Explaining a draft asks the server for nothing.
+    // An unsaved link needs no request, so any of these rights is enough.
     readAccess: readAny([links.show, links.create, links.update]),
     run: async (args, call) => {
       const { link, apps, query, hints } = await readExplained(args, call);
@@ -226,16 +233,16 @@ function listExplainedFields(): ToolFields {
   return { ...listFields(links.create, options), ...(id && { id: id.optional() }) };
 }
 
-type ExplainedLink = {
+type LinkToExplain = {
   readonly link: VisitedLink;
   readonly apps: VisitedApps;
-  /** The query of an address that was given as the id: visitors take it along. */
+  /** The query of the given address, which visitors' destinations receive. */
   readonly query: string;
   /** What the caller may have meant instead. */
   readonly hints: readonly CallProblem[];
 };
 
-async function readExplained(args: JsonObject, call: Call): Promise<ExplainedLink> {
+async function readExplained(args: JsonObject, call: ToolCall): Promise<LinkToExplain> {
   const { id, ...fields } = args;
   const isById = typeof id === "string";
   if (isById === Object.keys(fields).length > 0) {
@@ -262,8 +269,8 @@ async function readExplained(args: JsonObject, call: Call): Promise<ExplainedLin
   return { link: fields, apps, query: "", hints: await findSaved(fields, call) };
 }
 
-/** A draft with only a path is more likely to name a saved link. Other drafts ask for nothing. */
-async function findSaved(fields: LinkFields, call: Call): Promise<readonly CallProblem[]> {
+/** Suggests a saved link for a draft that only has a path. Other drafts need no request. */
+async function findSaved(fields: LinkFields, call: ToolCall): Promise<readonly CallProblem[]> {
   const wanted = normalizePath(fields.path ?? "") ?? "";
   if (wanted === "" || Object.keys(fields).length > 1) return [];
   const rows = (await readIfPossible(findLink(wanted, call))) ?? [];
@@ -271,11 +278,11 @@ async function findSaved(fields: LinkFields, call: Call): Promise<readonly CallP
   return isSaved ? [{ field: "path", message: "A link with this path exists: use its id." }] : [];
 }
 
-/** Undefined where no one app is meant, or where the key may not read it. */
+/** The app; undefined if the fields identify no app, or if the key may not read it. */
 async function readApp(
   member: AppMember,
   { id, name }: Readonly<Partial<Record<"id" | "name", string | null | undefined>>>,
-  { apps }: Call,
+  { apps }: ToolCall,
 ): Promise<ProjectApp | undefined> {
   if (isBlank(id) && isBlank(name)) return undefined;
   const { rows = [] } = (await apps.list(member)) ?? {};

@@ -8,9 +8,9 @@ import { findKind } from "../../contract/resource-kind.ts";
 import { isTimeZone } from "../../text/time-zone.ts";
 import { listFields, type ToolFields } from "../schemas/input-schema.ts";
 import { findTarget } from "./targets.ts";
-import { makeTool, type Call, type Tool } from "./tool.ts";
+import { makeTool, type ToolCall, type Tool } from "./tool.ts";
 
-/** How often links were visited, in one call and in few words. */
+/** The tool that reports how often links were visited. */
 
 const { links, linkStats } = contract;
 
@@ -78,12 +78,12 @@ function listOwnFields(isTerse: boolean): ToolFields {
   };
 }
 
-/** The user's time zone, where it has a name that others know. */
-export function chooseZone({ timeZone }: Call["keyContext"]): TimeZone | undefined {
+/** The user's time zone, if its name is one that servers know. */
+export function chooseZone({ timeZone }: ToolCall["keyContext"]): TimeZone | undefined {
   return timeZone !== undefined && isTimeZone(timeZone.name) ? timeZone : undefined;
 }
 
-/** Zero counts are left out, and a link is known by its path. */
+/** Writes the statistics without zero counts, and with the paths of links. */
 function showStats({ rows, total, previous, ...stats }: LinkStats): JsonObject {
   return {
     ...stats,

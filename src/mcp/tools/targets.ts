@@ -27,37 +27,37 @@ import { advise } from "../results/advice-by-code.ts";
 import type { CallProblem } from "../results/call-problem.ts";
 import { readListRows } from "../results/present-body.ts";
 import { explainEnd, readIfAllowed, ToolFailure } from "../results/tool-failure.ts";
-import type { Call } from "./tool.ts";
+import type { ToolCall } from "./tool.ts";
 
-/** From what a person calls a link, an app or a project to its id and its record. */
+/** Finds the id and the record of a link, an app or a project from the name that a person uses. */
 
-type NamingCall = Pick<Call, "ask" | "keyContext" | "apps">;
+type LookupCall = Pick<ToolCall, "ask" | "keyContext" | "apps">;
 
 const { links, shortLinks } = contract;
 const linkKind = findKind(links.show);
 const mostCandidates = 5;
-/** A name that more links share is as ambiguous as one that this many share. */
+/** More links with the same name need not be read: the name is ambiguous anyway. */
 const mostNamed = 20;
 
-/** The id that an `id` argument means. A text that matches several records, or none, is refused. */
+/** Returns the id for an `id` argument. Throws if the text matches no record, or several. */
 export async function findTarget(
   kind: ResourceKind,
   given: string,
-  call: NamingCall,
+  call: LookupCall,
 ): Promise<string> {
   if (uuidPattern.test(given)) return given.toLowerCase();
   const isName = kind.by !== undefined && given.trim() !== "";
   const rows = isName ? await findNamed(kind, given, call) : [];
   const [only] = rows;
   const id = rows.length === 1 ? readText(only ?? {}, "id") : "";
-  // A server that answers UUIDs has no other ids.
+  // If one id is a UUID, all ids of the server are.
   if (uuidPattern.test(id)) return id;
   if (await hasId(kind, given, call)) {
     if (id === "" || id === given) return given;
     throw refuseSeveral(kind, given, rows);
   }
   if (id !== "") return id;
-  // A text copied from a result has its hidden characters written as numbers.
+  // In text that was copied from a result, hidden characters are written as numbers.
   const meant = readShown(given);
   if (meant !== given) return findTarget(kind, meant, call);
   if (rows.length > 0) throw refuseSeveral(kind, given, rows);
@@ -65,11 +65,11 @@ export async function findTarget(
   throw refuse(kind, `No ${kind.label} has the ${describeIds(kind)} ${quote(given)}${why}.`, near);
 }
 
-/** If there are several, it is unknown which one is meant. */
+/** Finds all records with this name. The caller decides what to do about several. */
 async function findNamed(
   kind: ResourceKind,
   given: string,
-  call: NamingCall,
+  call: LookupCall,
 ): Promise<readonly JsonObject[]> {
   if (kind.name === linkKind.name) return findLink(given, call);
   const [name = "", unique = ""] = kind.names;
@@ -79,11 +79,13 @@ async function findNamed(
   });
 }
 
-/** The records to offer for a text that names none, and why an address of another host does not. */
+/**
+ * Finds similar records to suggest, and explains why an address of another host matches nothing.
+ */
 async function findNear(
   kind: ResourceKind,
   given: string,
-  call: NamingCall,
+  call: LookupCall,
 ): Promise<{ readonly near: readonly JsonObject[]; readonly why?: string }> {
   if (kind.name !== linkKind.name) {
     const text = fold(given.trim());
@@ -107,14 +109,14 @@ async function findNear(
   return { near: [...new Map([...all, ...called].map((row) => [row["id"], row])).values()] };
 }
 
-/** Remote servers may number their resources, or give them ids that are not UUIDs. */
+/** Whether the text is an id. Remote servers may use numbers, or other ids that are not UUIDs. */
 async function hasId(
   kind: ResourceKind,
   given: string,
-  { ask, keyContext }: NamingCall,
+  { ask, keyContext }: LookupCall,
 ): Promise<boolean> {
   if (!keyContext.takesAnyId || !anyIdPattern.test(given)) return false;
-  // A text without a digit is a name, and a kind without names is not known by one.
+  // Without a digit, the text is a name, but resources of this kind have no names.
   if (kind.by === undefined && !/\d/.test(given)) return false;
   const record = await readRecord(kind, given, { ask }).catch((error: unknown) => {
     if (error instanceof ToolFailure && error.failure.effect === "none") return null;
@@ -123,12 +125,12 @@ async function hasId(
   return record?.["id"] === given;
 }
 
-/** The links that a text names: by a path or short path, by an address, or by their name. */
-export async function findLink(given: string, call: NamingCall): Promise<readonly JsonObject[]> {
+/** Finds the links for a path, short path, address or name. */
+export async function findLink(given: string, call: LookupCall): Promise<readonly JsonObject[]> {
   const named = readNamedLink(given, listLinkHosts(call.keyContext.known));
   const paths = listNamedPaths(named);
   if (paths.length === 0) return [];
-  // A server that ignores filters answers with all links, so the rows are compared here too.
+  // A server that ignores filters returns all links, so the rows are also compared here.
   const same = pickNamedLinks(named, await listAtPaths(paths, named.exact, call));
   if (same.length > 0) return same;
   if (named.address !== undefined) return resolve(named.address, call);
@@ -138,13 +140,13 @@ export async function findLink(given: string, call: NamingCall): Promise<readonl
 }
 
 /**
- * Our own service looks for paths and short paths at once. Others are asked for one at a time, and
- * not for the short one if a link has an exact path.
+ * The embedded service searches paths and short paths at once. Remote servers get one request for
+ * each, and none for the short path if a link has the exact path.
  */
 export async function listAtPaths(
   paths: readonly string[],
   exact: readonly string[],
-  call: Pick<Call, "ask" | "keyContext">,
+  call: Pick<ToolCall, "ask" | "keyContext">,
 ): Promise<readonly JsonObject[]> {
   const read = (field: string) => {
     const [only = "", ...more] = paths;
@@ -160,10 +162,13 @@ export async function listAtPaths(
   return isFound ? atPath : [...atPath, ...(await read("shortened_path"))];
 }
 
-/** An address that was shortened with its query, and hosts that only the server knows. */
+/**
+ * Resolves an address on the server, which also knows its other hosts and links that were shortened
+ * with a query.
+ */
 async function resolve(
   { text, isOurs }: NamedAddress,
-  { ask }: NamingCall,
+  { ask }: LookupCall,
 ): Promise<readonly JsonObject[]> {
   if (isOurs === false) return [];
   try {
@@ -175,11 +180,11 @@ async function resolve(
   }
 }
 
-/** Links that have the text in this field. */
+/** Lists the links that contain the text in this field. */
 async function listContaining(
   field: "path" | "name",
   value: string,
-  call: NamingCall,
+  call: LookupCall,
 ): Promise<readonly JsonObject[]> {
   if (value.trim() === "" || !isStorable(value)) return [];
   const filters = [{ field, condition: "cont", value } as const];
@@ -187,7 +192,7 @@ async function listContaining(
   return rows.filter((row) => fold(readText(row, field)).includes(fold(value)));
 }
 
-async function listAll(kind: ResourceKind, call: NamingCall): Promise<readonly JsonObject[]> {
+async function listAll(kind: ResourceKind, call: LookupCall): Promise<readonly JsonObject[]> {
   const member = appMembers.find((name) => name === kind.name);
   if (member === undefined) return listProjects(call);
   try {
@@ -199,7 +204,7 @@ async function listAll(kind: ResourceKind, call: NamingCall): Promise<readonly J
 }
 
 /** The API has no filters for projects. */
-export async function listProjects(call: Pick<Call, "ask">): Promise<readonly JsonObject[]> {
+export async function listProjects(call: Pick<ToolCall, "ask">): Promise<readonly JsonObject[]> {
   const all: JsonObject[] = [];
   for (let page = 1; ; page += 1) {
     const asked = { page, limit: paging.max_limit };
@@ -214,10 +219,10 @@ type ListedPage = { readonly rows: readonly JsonObject[]; readonly hasMore: bool
 async function listPage(
   index: Endpoint,
   wanted: ListInput,
-  { ask }: Pick<Call, "ask">,
+  { ask }: Pick<ToolCall, "ask">,
 ): Promise<ListedPage> {
   try {
-    // Every list's body is an object with its rows under the list's name; the client parsed it.
+    // The client has parsed the body, an object with the rows under the list's name.
     const page = (await ask(index, wanted)) as unknown as JsonObject;
     const { next } = page["meta"] as ReceivedMeta;
     return { rows: readListRows(index, page), hasMore: typeof next === "number" };
@@ -229,12 +234,12 @@ async function listPage(
 async function listRows(
   index: Endpoint,
   wanted: ListInput,
-  call: Pick<Call, "ask">,
+  call: Pick<ToolCall, "ask">,
 ): Promise<readonly JsonObject[]> {
   return (await listPage(index, wanted, call)).rows;
 }
 
-/** A key that may not list can still read by the id. */
+/** Explains that a key that may not list can still read by id. */
 function refuseSearch(index: Endpoint, error: unknown): unknown {
   if (!(error instanceof ToolFailure) || error.failure.status !== 401) return error;
   const { label, key = "name" } = findKind(index);
@@ -243,13 +248,13 @@ function refuseSearch(index: Endpoint, error: unknown): unknown {
 }
 
 /** A record; null if it does not exist, undefined if it cannot be read. */
-export type Reading = JsonObject | null | undefined;
+export type TargetRecord = JsonObject | null | undefined;
 
 export async function readRecord(
   { show }: ResourceKind,
   id: string,
-  { ask }: Pick<Call, "ask">,
-): Promise<Reading> {
+  { ask }: Pick<ToolCall, "ask">,
+): Promise<TargetRecord> {
   try {
     const body: unknown = await readIfAllowed(() => ask(show, { id }));
     return body as JsonObject | undefined;
@@ -259,12 +264,15 @@ export async function readRecord(
   }
 }
 
-/** By the field that, besides the id, identifies exactly one: a path, bundle id or package name. */
+/**
+ * Finds a record by the field that identifies it in addition to the id: path, bundle ID or package
+ * name.
+ */
 export async function findRecord(
   kind: ResourceKind,
   value: string,
-  { ask }: Pick<Call, "ask">,
-): Promise<Reading> {
+  { ask }: Pick<ToolCall, "ask">,
+): Promise<TargetRecord> {
   const { index, key = "" } = kind;
   const wanted = normalize(kind, value);
   // A remote server may distinguish `spring/` from `spring`, so the slash is sent.
@@ -277,7 +285,7 @@ export async function findRecord(
     (row) => typeof row["id"] === "string" && normalize(kind, row[key]) === wanted,
   );
   if (record !== undefined) return record;
-  // A row that could not be read may be the one that is looked for.
+  // A row that could not be read may be the right one.
   const isPartial =
     listUnreadRows(page as object).length > 0 || rows.some((row) => row[key] === undefined);
   return isPartial ? undefined : null;

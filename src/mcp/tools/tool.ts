@@ -18,33 +18,35 @@ import { buildBothSchemas, buildInput, type ToolFields } from "../schemas/input-
 import { once } from "../schemas/once.ts";
 import { buildOutputSchema } from "../schemas/output-schema.ts";
 
-/** A tool as the server knows it, whether derived from the contract or written by hand. */
+/** A tool, either derived from an endpoint of the contract or written for itself. */
 export type Tool = {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /** Undefined for a tool that is always there, whichever groups were chosen. */
+  /** Undefined for a tool that is offered whichever groups are chosen. */
   readonly group: ToolGroup | undefined;
   readonly effect: Endpoint["effect"];
-  /** Whether it is of no use in a mode that may change nothing. */
+  /** Whether the tool only prepares changes, so that read-only mode leaves it out. */
   readonly preparesWriting?: boolean | undefined;
   readonly annotations: Annotations;
-  /** Another tool that explains the same: where both are listed, it is explained there alone. */
-  readonly like?: Likeness | undefined;
-  /** Made once, when first asked for: a start that lists no tools makes none. */
+  /**
+   * Another tool that describes the same fields. If both are listed, only that one describes them.
+   */
+  readonly like?: SharedDescription | undefined;
+  /** Built at its first use, because many processes list no tools. */
   readonly inputSchema: (isTerse: boolean) => JsonObject;
   readonly outputSchema: () => JsonObject;
   readonly readAccess: (access: Access) => AccessState;
-  /** Throws a ToolFailure that names everything that is wrong with the arguments. */
+  /** Checks the arguments. Throws a ToolFailure with all their problems. */
   readonly check: (given: unknown) => JsonObject;
-  readonly run: (args: JsonObject, call: Call) => Promise<JsonObject>;
+  readonly run: (args: JsonObject, call: ToolCall) => Promise<JsonObject>;
   /** The address of the view that shows the tool's result. */
   readonly view?: string | undefined;
 };
 
-export type Likeness = { readonly what: "Fields" | "Filters"; readonly tool: string };
+export type SharedDescription = { readonly what: "Fields" | "Filters"; readonly tool: string };
 
-/** All four hints, always: a client fills those that are missing with the worst. */
+/** Always all four hints, because clients assume the worst for a missing one. */
 type Annotations = {
   readonly readOnlyHint: boolean;
   readonly destructiveHint: boolean;
@@ -52,7 +54,7 @@ type Annotations = {
   readonly openWorldHint: boolean;
 };
 
-/** How far a long call is, for a client that asked to be told. */
+/** The progress of a long call, for clients that request it. */
 export type Progress = {
   readonly progress: number;
   readonly total?: number;
@@ -60,38 +62,38 @@ export type Progress = {
 };
 
 /** One call of a tool. */
-export type Call = {
+export type ToolCall = {
   /** The tool's name. */
   readonly tool: string;
   readonly keyContext: KeyContext;
   readonly signal: Leaving;
   /** The project's apps, read at most once in a call. */
   readonly apps: ProjectApps;
-  /** By what it is known in logs. */
+  /** The id of the call in logs. */
   readonly requestId: string | undefined;
-  /** Asks the deployment; a refusal is thrown as a ToolFailure, and teaches what the key may do. */
+  /** Calls the API. Throws a ToolFailure if that fails, and learns what the key may do. */
   readonly ask: <E extends Endpoint>(
     endpoint: E,
     input: Input<E>,
     condition?: WriteCondition,
   ) => Promise<CallAnswer<E>>;
   /**
-   * As `ask`, for what Waypost reads or draws by itself: our own service charges no budget for it.
-   * So a tool's call costs the key what the one REST call costs that the tool is named after.
+   * Like `ask`, for requests that Waypost makes on its own. The embedded service does not count
+   * them, so a tool call costs as much as the REST call of the same name.
    */
-  readonly askFree: Call["ask"];
-  /** What the call has begun to do, for the failure that may end it. */
+  readonly askFree: ToolCall["ask"];
+  /** What the call has done so far, to explain a later failure. */
   readonly acted: CallEffect;
-  /** As what this call's writes are noted. */
+  /** The author of this call's changes in the history. */
   readonly writer: ChangeAuthor;
-  /** Throws until a person has approved of this very request. */
+  /** Returns if a person has approved exactly this request, and throws otherwise. */
   readonly approve: (request: ApprovalRequest) => Promise<void>;
-  /** Carries out an overwrite, approved where the key has overwritten many things unasked. */
+  /** Carries out an overwrite. Asks first if the key has made many overwrites without approval. */
   readonly approveOverwrite: <Result>(
     describe: () => Promise<ApprovalRequest>,
     carryOut: () => Promise<Result>,
   ) => Promise<Result>;
-  /** What is wrong although the call succeeds. */
+  /** Problems to report although the call succeeds. */
   readonly problems: CallProblem[];
   readonly extras: ResultExtras;
   /** Whether the client shows the view of a tool. */
@@ -102,33 +104,41 @@ export type Call = {
   readonly report: Report;
 };
 
-type Making = Pick<
+type ToolDefinition = Pick<
   Tool,
   "name" | "title" | "description" | "group" | "effect" | "readAccess" | "run"
 > &
   Pick<Partial<Tool>, "preparesWriting" | "like" | "view"> & {
-    /** Whether a second call changes nothing more; a call that reads never does. */
+    /** Whether a repeated call changes nothing more. True unless specified. */
     readonly idempotent?: boolean;
     readonly overwrites?: boolean;
-    /** What the tool takes; terse where another tool describes the same fields. */
+    /** The arguments. They are terse if another listed tool describes the same fields. */
     readonly fields: (isTerse: boolean) => ToolFields;
-    /** What arguments are checked by, where that is more than what is published. */
+    /** The schemas that check the arguments, if they differ from the published ones. */
     readonly checkedFields?: () => ToolFields;
     /** Fields that another tool may describe. */
-    readonly told?: readonly string[];
-    /** Fields that are declared as required, and left to the API to check. */
+    readonly sharedFields?: readonly string[];
+    /** Fields that are published as required, but that only the API checks. */
     readonly needed?: readonly string[] | undefined;
-    /** Whether the names of the `told` fields say enough where no other tool describes them. */
+    /** Whether the `sharedFields` need no description even if no other tool describes them. */
     readonly isWordless?: boolean;
-    /** Arguments in which null has a meaning to the API. */
+    /** The arguments in which null is a value for the API. */
     readonly nullable?: readonly string[];
     readonly result: () => ToolFields;
   };
 
-/** A tool with its schemas, each built when it is first asked for. */
-export function makeTool(making: Making): Tool {
+/** Creates a tool. Each of its schemas is built at its first use. */
+export function makeTool(making: ToolDefinition): Tool {
   const { fields, checkedFields = () => fields(false), result, ...rest } = making;
-  const { told = [], needed, isWordless, nullable, idempotent = true, overwrites, ...tool } = rest;
+  const {
+    sharedFields = [],
+    needed,
+    isWordless,
+    nullable,
+    idempotent = true,
+    overwrites,
+    ...tool
+  } = rest;
   const schema = once(() => buildInput(checkedFields()));
   return {
     ...tool,
@@ -136,26 +146,26 @@ export function makeTool(making: Making): Tool {
       readOnlyHint: tool.effect === "read",
       destructiveHint: tool.effect === "destroy" || overwrites === true,
       idempotentHint: idempotent,
-      // Every tool works on the one server that the operator chose, and on nothing beyond it.
+      // Every tool works only with the one server that the operator chose.
       openWorldHint: false,
     },
-    inputSchema: buildBothSchemas(fields, told, { needed, isWordless }),
+    inputSchema: buildBothSchemas(fields, sharedFields, { needed, isWordless }),
     outputSchema: once(() => buildOutputSchema(result())),
     check: (given) => checkArguments(tool.name, schema(), given, nullable),
   };
 }
 
-/** What a tool of an endpoint has that the endpoint does not, or not so. */
-export type Addition = {
+/** What a tool has in addition to its endpoint, or instead of parts of it. */
+export type EndpointAddition = {
   readonly fields?: ToolFields;
   readonly result?: ToolFields;
-  readonly run?: (endpoint: Endpoint, args: JsonObject, call: Call) => Promise<JsonObject>;
-  /** What `id` may be, in a few words. */
+  readonly run?: (endpoint: Endpoint, args: JsonObject, call: ToolCall) => Promise<JsonObject>;
+  /** A few words that say what `id` can be. */
   readonly idText?: string;
   readonly view?: string;
 };
 
-/** For a tool that is of use to a key with any of these rights. */
+/** The access to a tool that needs only one of these endpoints. */
 export function readAny(endpoints: readonly Endpoint[]): Tool["readAccess"] {
   return (access) => {
     const readings = endpoints.map((endpoint) => access.read(endpoint));

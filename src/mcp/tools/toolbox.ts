@@ -11,7 +11,7 @@ import type { ToolFailure } from "../results/tool-failure.ts";
 import { once } from "../schemas/once.ts";
 import { createExplainAccess } from "./access.ts";
 import { createAuditLinks } from "./audit.ts";
-import { listActs, type Acts } from "./bulk/bulk-tool.ts";
+import { listActs, type PlanActs } from "./bulk/bulk-tool.ts";
 import { createExportLinks } from "./bulk/export-links.ts";
 import { createJobTools } from "./bulk/jobs.ts";
 import { createPlanLinks } from "./bulk/plan-links.ts";
@@ -23,30 +23,30 @@ import { createExplainLink } from "./links.ts";
 import { createLinkStats } from "./stats.ts";
 import type { Tool } from "./tool.ts";
 
-/** The tools of one configuration, for every key alike. */
+/** The tools that this configuration offers, for all keys. */
 export type Toolbox = {
   readonly tools: readonly Tool[];
   readonly find: (name: string) => Tool | undefined;
   /**
-   * Whether the operator lets anything do what this endpoint does, whichever tool it is done by.
-   * Only what is taken away by name or group is forbidden: a tool that was named may do its work.
+   * Whether the operator allows this endpoint's action in any tool. Only an exclusion by name or
+   * group forbids it. A tool that was chosen by name may do everything it needs.
    */
   readonly isActAllowed: (endpoint: Endpoint) => boolean;
-  /** Whether a plan that does this may be applied here with such a key. */
-  readonly mayApply: (acts: Acts, access: Access) => boolean;
-  /** The refusal of a tool that the mode or the operator's choice leaves out. */
+  /** Whether a key may apply a plan with these actions. */
+  readonly mayApply: (acts: PlanActs, access: Access) => boolean;
+  /** The error for a tool that the mode or the operator's choice leaves out. */
   readonly explainLeftOut: (name: string) => ToolFailure | undefined;
-  /** The name of a tool that was most likely meant. */
+  /** The most similar name of a tool, for a typo. */
   readonly suggest: (name: string) => string | undefined;
 };
 
 export type ToolboxOptions = {
   readonly mode: Mode;
-  /** Groups and names as the operator wrote them; nothing is everything. */
+  /** Groups and names from the operator's settings. An empty list chooses everything. */
   readonly selection: readonly string[];
 };
 
-/** A selection that names what is not there; the message is for the operator. */
+/** Thrown for a selection with an unknown name. The message is for the operator. */
 export class UnknownTool extends Error {
   override readonly name = "UnknownTool";
 }
@@ -89,7 +89,7 @@ export function createToolbox({ mode, selection }: ToolboxOptions): Toolbox {
   };
 }
 
-/** What a key sees of them: a tool that it may never use is not there. */
+/** Lists the tools that a key sees. Tools that it may never use are hidden. */
 export function listVisible({ tools }: Toolbox, { access }: KeyContext): readonly Tool[] {
   return tools.filter((tool) => tool.readAccess(access).state !== "denied");
 }
@@ -99,8 +99,8 @@ export function nameVisible(toolbox: Toolbox, keyContext: KeyContext): ReadonlyS
 }
 
 /**
- * Notifies when tools come or go. What is learned of a key mostly changes no list of tools, and a
- * client that is notified reads the whole list again.
+ * Notifies clients if tools appear or disappear. Most of what is learned about a key changes no
+ * list, and notified clients read the whole list again.
  */
 export function watchVisible(
   toolbox: Toolbox,
@@ -126,9 +126,12 @@ function isAllowed({ effect, preparesWriting = false }: Tool, mode: Mode): boole
   return mode !== "read-only" || (effect === "read" && !preparesWriting);
 }
 
-type Named = Pick<Tool, "name" | "group">;
+type NamedTool = Pick<Tool, "name" | "group">;
 
-/** `links,shorten_link,-delete_link`: groups and names to show, and names to take away. */
+/**
+ * Reads a selection such as `links,shorten_link,-delete_link`: groups and names to offer, and names
+ * to exclude.
+ */
 function readSelection(selection: readonly string[], tools: readonly Tool[]) {
   const names = [...groups, ...tools.map((tool) => tool.name)];
   for (const word of selection) {
@@ -140,9 +143,9 @@ function readSelection(selection: readonly string[], tools: readonly Tool[]) {
   }
   const chosen = selection.filter((word) => !word.startsWith("-"));
   const isExcluded = (name: string) => selection.includes(`-${name}`);
-  const isTakenAway = ({ name, group }: Named) =>
+  const isTakenAway = ({ name, group }: NamedTool) =>
     isExcluded(name) || (group !== undefined && isExcluded(group) && !chosen.includes(name));
-  const isChosen = (tool: Named) => {
+  const isChosen = (tool: NamedTool) => {
     if (isTakenAway(tool)) return false;
     const { name, group } = tool;
     const isNamed = chosen.length === 0 || chosen.includes(name);
@@ -152,19 +155,18 @@ function readSelection(selection: readonly string[], tools: readonly Tool[]) {
 }
 
 /**
- * The tools' JSON Schemas, which the build has written already (test/tools/build.js): writing them
- * is a good part of a start. Where the source runs by itself there are none, and each is written
- * when it is asked for.
+ * The tools' JSON Schemas, written by the build (test/tools/build.js) because writing them slows
+ * down the start. When the source runs without a build, each schema is written at its first use.
  */
 declare const WAYPOST_SCHEMAS: string;
 
-type Schemas = Readonly<Record<"full" | "terse" | "output", JsonObject>>;
+type BuiltSchemas = Readonly<Record<"full" | "terse" | "output", JsonObject>>;
 
-/** The same tools, with the schemas that the build has written. */
+/** Replaces the tools' schemas by those from the build. */
 function takeBuiltSchemas(tools: readonly Tool[]): readonly Tool[] {
   if (typeof WAYPOST_SCHEMAS === "undefined") return tools;
-  // The build wrote it with `writeBuiltSchemas`.
-  const read = once(() => JSON.parse(WAYPOST_SCHEMAS) as Readonly<Record<string, Schemas>>);
+  // Written by `writeBuiltSchemas`.
+  const read = once(() => JSON.parse(WAYPOST_SCHEMAS) as Readonly<Record<string, BuiltSchemas>>);
   return tools.map((tool) => ({
     ...tool,
     inputSchema: (isTerse) =>
@@ -173,12 +175,12 @@ function takeBuiltSchemas(tools: readonly Tool[]): readonly Tool[] {
   }));
 }
 
-/** What the build writes, of all tools. */
+/** Writes the schemas of all tools for the build. */
 export function writeBuiltSchemas(tools: readonly Tool[]): string {
   const schemas = tools.map((tool) => [tool.name, readSchemas(tool)]);
   return JSON.stringify(Object.fromEntries(schemas));
 }
 
-function readSchemas({ inputSchema, outputSchema }: Tool): Schemas {
+function readSchemas({ inputSchema, outputSchema }: Tool): BuiltSchemas {
   return { full: inputSchema(false), terse: inputSchema(true), output: outputSchema() };
 }

@@ -18,14 +18,14 @@ import type { CallProblem } from "../results/call-problem.ts";
 import type { KnownApps } from "../results/present-body.ts";
 import type { LinkApps } from "./apps.ts";
 
-/** What visitors of a link see, before and after the link is written. */
+/** Describes what visitors of a link see, before and after the link is written. */
 
-type Known = KeyContext["known"];
+type LinkHostFacts = KeyContext["known"];
 
-/** What the project and its host add to a link. */
+/** The project's and host's settings that affect what visitors see. */
 export function readVisitOptions(
   { path }: Pick<VisitedLink, "path">,
-  { linkHost, hasSecondHost, linkInReferrer }: Known,
+  { linkHost, hasSecondHost, linkInReferrer }: LinkHostFacts,
   query = "",
 ): VisitOptions {
   const isAddressed = linkHost !== undefined && !isBlank(normalizePath(path ?? ""));
@@ -42,10 +42,10 @@ export function listVisits(
   record: JsonObject,
   changes: JsonObject,
   apps: LinkApps,
-  known: Known,
+  known: LinkHostFacts,
 ): readonly Fact[] {
   const { ios_app: _ios, android_app: _android, ...fields } = changes;
-  // The server showed the record, and takes the fields or refuses them.
+  // The record is from the server, which also checks the fields.
   const link = {
     ...record,
     ...fields,
@@ -62,14 +62,14 @@ export function listVisits(
   return [{ name: "visitors will see", kind: "list", items }];
 }
 
-type Visits = ReturnType<typeof explainVisits>["visits"];
+type PlatformVisits = ReturnType<typeof explainVisits>["visits"];
 
-function describeMobile({ with_app, without_app }: Visits["ios"]): string {
+function describeMobile({ with_app, without_app }: PlatformVisits["ios"]): string {
   const rest = describeOutcome(without_app);
   return with_app.action === "open_app" ? `the app; without the app, ${rest}` : rest;
 }
 
-function describeOutcome({ action, to }: Visits["desktop"]): string {
+function describeOutcome({ action, to }: PlatformVisits["desktop"]): string {
   const place = to === undefined ? undefined : quote(to, limits.web_address_characters);
   switch (action) {
     case "redirect":
@@ -86,15 +86,15 @@ function describeOutcome({ action, to }: Visits["desktop"]): string {
 const destinations = ["url", "ios_fallback_url", "android_fallback_url"] as const;
 
 /**
- * The problems of a link or an app that was just written, as far as the response shows them. No
- * request is made for this, so an app that is not known counts as a good one.
+ * The problems of a link or an app that was just written, as far as the response shows them. This
+ * sends no request, so an unknown app counts as correct.
  */
 export function findWrittenProblems(
   { body: fields }: Endpoint,
   before: JsonObject,
   sent: JsonObject,
   written: JsonObject,
-  { apps, known }: { readonly apps: KnownApps; readonly known: Known },
+  { apps, known }: { readonly apps: KnownApps; readonly known: LinkHostFacts },
 ): readonly CallProblem[] {
   const { links, iosApps, androidApps } = contract;
   if (fields === iosApps.create.body) {
@@ -107,9 +107,10 @@ export function findWrittenProblems(
   }
   if (fields !== links.create.body || typeof written["id"] !== "string") return [];
   const { ios_app: _ios, android_app: _android, ...plain } = sent;
-  // The client read the response by the entry's schema, and the arguments were checked by another.
+  // The client has read the response with the endpoint's schema, and the arguments were checked
+  // before.
   const link = { ...before, ...plain, ...written } as VisitedLink;
-  // A field that the server does not show may have a value.
+  // A field that the response omits may have a value.
   if (destinations.some((field) => link[field] === undefined)) return [];
   const visited: VisitedApps = {
     ios_app: apps.get(link.ios_app_id ?? ""),

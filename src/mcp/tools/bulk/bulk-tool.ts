@@ -10,13 +10,13 @@ import type { Access, AccessState } from "../../access/key-access.ts";
 import { requireAct } from "../../access/refuse-denied.ts";
 import { advise } from "../../results/advice-by-code.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
-import { readAny, type Call } from "../tool.ts";
+import { readAny, type ToolCall } from "../tool.ts";
 
-/** What the tools of many links have in common. */
+/** What the tools for many links share: rights, errors and jobs. */
 
 const { links } = contract;
 
-/** Planning needs the right to read, and applying a right to write. */
+/** Planning a change needs the right to read links and one right to write them. */
 export function readWriting(access: Access): AccessState {
   const reading = access.read(links.index);
   const right = readAny([links.create, links.update, links.destroy])(access);
@@ -34,7 +34,7 @@ const failures = [
 const otherKey =
   "The plan expired, or another API key made it. Make it again, or ask the user about the key.";
 
-/** Failures of bulk work, as failures of the tool; other errors stay as they are. */
+/** Turns errors of bulk changes into failures of the tool. Other errors stay as they are. */
 export function explainBulkError(tool: string, error: unknown): unknown {
   const known = failures.find(({ type }) => error instanceof type);
   if (known === undefined || !(error instanceof Error)) return error;
@@ -44,15 +44,15 @@ export function explainBulkError(tool: string, error: unknown): unknown {
   return new ToolFailure({ code, message: error.message, effect: "none", retry, ...wait, next });
 }
 
-/** What the operator took away, no plan may do either. */
-export function requireActs(summary: Acts, { keyContext }: Pick<Call, "keyContext">): void {
+/** Throws if a plan does what the operator has excluded. */
+export function requireActs(summary: PlanActs, { keyContext }: Pick<ToolCall, "keyContext">): void {
   for (const endpoint of listActs(summary)) requireAct(endpoint, keyContext);
 }
 
-export type Acts = Pick<PlanSummary, "create" | "update" | "delete" | "registrations">;
+export type PlanActs = Pick<PlanSummary, "create" | "update" | "delete" | "registrations">;
 
-/** What a plan does, as endpoints that an operator may have taken away. */
-export function listActs({ registrations, ...counts }: Acts): readonly Endpoint[] {
+/** The endpoints of a plan's actions, which the operator may have excluded. */
+export function listActs({ registrations, ...counts }: PlanActs): readonly Endpoint[] {
   return [
     ...(counts.create > 0 ? [links.upsert] : []),
     ...(counts.update > 0 ? [links.update] : []),
@@ -61,7 +61,7 @@ export function listActs({ registrations, ...counts }: Acts): readonly Endpoint[
   ];
 }
 
-export async function requireJob(args: JsonObject, call: Call): Promise<Job> {
+export async function requireJob(args: JsonObject, call: ToolCall): Promise<Job> {
   const job = await call.keyContext.bulk.findJob(String(args["job_id"]), call.keyContext);
   if (job !== undefined) return job;
   throw refuseMissing("This key has no job with this id.", "Find the id in the list of jobs.");

@@ -53,14 +53,14 @@ export function createExportLinks(): Tool {
   });
 }
 
-type Written = {
+type WrittenExport = {
   readonly id: string;
   readonly pages: number;
   readonly format: (typeof exportFormats)[number];
 };
 
-/** One file of all pages: those of CSV follow one another, and each of JSON is a list. */
-async function* readWhole({ id, pages, format }: Written, owner: KeyContext) {
+/** Joins all pages to one file. Pages of CSV follow each other, and each page of JSON is a list. */
+async function* readWhole({ id, pages, format }: WrittenExport, owner: KeyContext) {
   for (let page = 1; page <= pages; page += 1) {
     const found = await owner.bulk.findExport(id, page, owner);
     if (found === undefined) throw new Error("a page of the export is missing");

@@ -11,15 +11,15 @@ import { showHiddenIn } from "../../../text/show-hidden.ts";
 import { refuseForeign } from "../../access/limit-destinations.ts";
 import { describeTask } from "../../results/job-task.ts";
 import { explainEnd, ToolFailure } from "../../results/tool-failure.ts";
-import { makeTool, type Call, type Progress, type Tool } from "../tool.ts";
+import { makeTool, type ToolCall, type Progress, type Tool } from "../tool.ts";
 import { readWriting, refuseMissing, requireActs, requireJob } from "./bulk-tool.ts";
 import { previewPlan } from "./preview-plan.ts";
 
-/** Plans become jobs, which run by themselves; these tools start, watch and stop them. */
+/** The tools that start, watch and cancel jobs. A job applies a plan in the background. */
 
-/** A call waits so long for a job, and then answers with how far it is. */
+/** A call waits this long for a job, and then returns its progress. */
 const mostWait_ms = 20_000;
-/** A client that can ask for a task need not wait here. */
+/** Clients with tasks can poll, and need not wait. */
 const mostTaskWait_ms = 1000;
 
 const page = z.int().min(1).optional();
@@ -57,7 +57,7 @@ function createApplyPlan(): Tool {
       const named = { ...owner, requestId: call.requestId };
       call.acted.hasBegun = true;
       const job = await bulk.apply(plan, named, seen, { ...call.writer, tool: name });
-      // A dead process's job may have been waited for already.
+      // Includes the time spent waiting for the job of a process that ended.
       return watch(job, call, performance.now() - begun);
     },
   });
@@ -65,7 +65,7 @@ function createApplyPlan(): Tool {
 
 const mostProblems = 20;
 
-/** The plan may have been made long ago, so what is wrong is shown again. */
+/** Repeats the plan's problems, because it may have been made long ago. */
 function refuseFaulty(plan: Plan): void {
   if (!isFaulty(plan)) return;
   const { problems } = plan;
@@ -89,33 +89,38 @@ function writePlace(row: number | undefined, link: string | undefined): string {
 
 /**
  * New links need no approval. To overwrite or delete links, or to register apps with them, a person
- * approves, once for the whole plan. Resuming an interrupted job is part of that approval; a
- * cancelled job needs a new one, whatever it does.
+ * approves the whole plan once. That approval includes resuming an interrupted job. A cancelled job
+ * always needs a new approval.
  */
-export function needsYes(summary: PlanSummary, job: Job | undefined): boolean {
+export function needsApproval(summary: PlanSummary, job: Job | undefined): boolean {
   if (job?.state === "interrupted") return false;
   return job !== undefined || summary.update + summary.delete + summary.registrations.length > 0;
 }
 
-async function approve(tool: string, plan: Plan, job: Job | undefined, call: Call): Promise<void> {
-  // What runs or is done already is only looked at.
+async function approve(
+  tool: string,
+  plan: Plan,
+  job: Job | undefined,
+  call: ToolCall,
+): Promise<void> {
+  // A running or finished job is only shown.
   if (job?.state === "running" || job?.state === "done") return;
   const owner = call.keyContext;
   const summary = await owner.bulk.summarize(plan, owner, { job, signal: call.signal });
   requireActs(summary, call);
-  if (!needsYes(summary, job)) return;
+  if (!needsApproval(summary, job)) return;
   await call.approve({
     tool,
     args: { plan_id: plan.id },
     target: plan.id,
-    // An approval from before the job was cancelled does not count for going on with it.
+    // An approval from before the cancellation does not allow resuming the job.
     state: { counts: plan.counts, job: job && { state: job.state, updated_at: job.updated_at } },
     question: previewPlan(plan, summary, { job, binDays: owner.known.binDays }),
   });
 }
 
-/** Until the job no longer runs, or the time is over. */
-async function watch(job: Job, call: Call, waited_ms: number): Promise<JsonObject> {
+/** Waits until the job stops running, or the time is up. */
+async function watch(job: Job, call: ToolCall, waited_ms: number): Promise<JsonObject> {
   const { bulk } = call.keyContext;
   const most_ms = call.answerWithTask ? mostTaskWait_ms : mostWait_ms;
   const ended = await bulk.wait(job, Math.max(0, most_ms - waited_ms), (now) => {
@@ -125,7 +130,7 @@ async function watch(job: Job, call: Call, waited_ms: number): Promise<JsonObjec
   return answerJob(ended, call);
 }
 
-/** How far a job is, and how fast it went since the call began. */
+/** A job's progress, and its speed since the call began. */
 function describeProgress(first: Job, now: Job): Progress {
   const { left } = now.counts;
   const progress = now.counts.done + now.counts.rejected + now.counts.unknown;
@@ -137,7 +142,7 @@ function describeProgress(first: Job, now: Job): Progress {
   return { progress, total, message };
 }
 
-async function answerJob(job: Job, { keyContext }: Call, page?: number): Promise<JsonObject> {
+async function answerJob(job: Job, { keyContext }: ToolCall, page?: number): Promise<JsonObject> {
   return { job: await showJobPage(job, keyContext.bulk, page) };
 }
 
@@ -198,10 +203,10 @@ function createCancelJob(): Tool {
 }
 
 /**
- * A plan may be older than the rules for its rows: where links may point, and what the project's
- * pricing plan allows. A plan with a row that would be refused is refused before anyone is asked.
+ * Throws if a row is no longer allowed by the rules for destinations or by the pricing plan, which
+ * may have changed since the plan was made. This happens before anyone is asked for approval.
  */
-async function refuseForbiddenRows(plan: Plan, call: Call, tool: string): Promise<void> {
+async function refuseForbiddenRows(plan: Plan, call: ToolCall, tool: string): Promise<void> {
   const { keyContext, signal } = call;
   const findFault = createPricingCheck(keyContext, { ...keyContext, signal });
   const problems: FieldProblem[] = [];
@@ -216,7 +221,7 @@ async function refuseForbiddenRows(plan: Plan, call: Call, tool: string): Promis
   refuseForeign(problems);
 }
 
-/** A job as an assistant reads it: the record, and what to do next. */
+/** Writes a job for an assistant: its record, and what to do next. */
 
 const jobSchema = z.looseObject({
   id: z.string(),
@@ -225,7 +230,7 @@ const jobSchema = z.looseObject({
   counts: z.record(z.string(), z.int()),
 });
 
-/** A job in the result of another tool than get_job, which describes the members. */
+/** A job in other results. The schema of get_job describes its members. */
 const otherJobSchema = z.looseObject({
   id: z.unknown(),
   plan_id: z.unknown(),
@@ -233,41 +238,41 @@ const otherJobSchema = z.looseObject({
   counts: z.unknown(),
 });
 
-/** Of a job, so many at a time. */
+/** The number of row results on a page. */
 const receiptsPerPage = 50;
-/** The report on a job stays short, however large the job is. */
+/** A job's report is short for a job of any size. */
 const mostBytes = 1400;
 const mostFailures = 10;
 const mostCharacters = 160;
 
 function showJob(job: Job): JsonObject {
-  const { created_at, updated_at, ...told } = presentJob(job);
-  return { ...told, ...describeNext(job), created_at, updated_at };
+  const { created_at, updated_at, ...record } = presentJob(job);
+  return { ...record, ...describeNext(job), created_at, updated_at };
 }
 
-/** With its first failures, and with the receipts of a page. */
+/** Writes a job with its first failures, and the results on the requested page. */
 export async function showJobPage(job: Job, bulk: Bulk, page?: number): Promise<JsonObject> {
-  const told = { ...describePage(job, page), ...showJob(job) };
+  const record = { ...describePage(job, page), ...showJob(job) };
   const failed = await bulk.listReceipts(job, { limit: mostFailures, only: "failed" });
   const failures: JsonObject[] = [];
-  // Failures may be on any page, and matter most: as many as there is room for.
+  // Failures matter most and may be on any page, so as many are added as fit.
   for (const receipt of failed.map(presentReceipt)) {
     const next = [...failures, shortenTexts(receipt, mostCharacters)];
-    const bytes = Buffer.byteLength(JSON.stringify(showHiddenIn({ ...told, failures: next })));
+    const bytes = Buffer.byteLength(JSON.stringify(showHiddenIn({ ...record, failures: next })));
     if (bytes > mostBytes) break;
     failures.push(...next.slice(-1));
   }
-  const shown = { ...told, ...(failures.length > 0 && { failures }) };
+  const shown = { ...record, ...(failures.length > 0 && { failures }) };
   if (page === undefined) return shown;
   const offset = (page - 1) * receiptsPerPage;
   const receipts = await bulk.listReceipts(job, { offset, limit: receiptsPerPage });
   return { ...shown, receipts: receipts.map(presentReceipt) };
 }
 
-type Next = { readonly next?: string };
+type NextStep = { readonly next?: string };
 
-/** Where the results of the rows are. */
-function describePage({ state, counts }: Job, page: number | undefined): Next {
+/** Says where to read the results of rows. */
+function describePage({ state, counts }: Job, page: number | undefined): NextStep {
   if (state === "running") {
     return { next: "The job runs by itself. Read it by its id to see its progress." };
   }
@@ -282,8 +287,8 @@ function describePage({ state, counts }: Job, page: number | undefined): Next {
   return { next: `Page ${page} of ${last}: page ${page + 1} of the job has more rows.` };
 }
 
-/** A key that may only read sees these sentences as well, so none of them advises a call. */
-function describeNext({ state, isHeld, counts }: Job): Next {
+/** A read-only key also sees these sentences, so they recommend no call. */
+function describeNext({ state, isHeld, counts }: Job): NextStep {
   if (state === "interrupted") {
     return { next: "Applying its plan (plan_id) again resumes it." };
   }

@@ -30,14 +30,14 @@ import {
   shownSearch,
   type ToolFields,
 } from "../../schemas/input-schema.ts";
-import { makeTool, type Call, type Tool } from "../tool.ts";
+import { makeTool, type ToolCall, type Tool } from "../tool.ts";
 import { readWriting, requireActs, requireJob } from "./bulk-tool.ts";
 import { planSchema, showPlan } from "./show-plan.ts";
 
-/** What many links would become: read, compared, and told; nothing is written. */
+/** The tool that plans changes of many links. It reads and compares them, and writes nothing. */
 
 const { links, iosApps, androidApps } = contract;
-/** All that a plan may do. */
+/** All endpoints that a plan may use. */
 const acts = [links.upsert, links.update, links.destroy, iosApps.create, androidApps.create];
 const name = "plan_links";
 
@@ -53,11 +53,12 @@ export function createPlanLinks(): Tool {
     effect: "read",
     preparesWriting: true,
     like: { what: "Filters", tool: links.index.tool },
-    // The tools that write one link describe its fields.
+    // The tools that write a single link describe the fields.
     fields: listSources,
     checkedFields: () => ({
       ...listSources(false),
-      // A row is read member by member later: to copy many now would hold each of them twice.
+      // Rows are checked later one by one, because copying all of them here would double the
+      // memory.
       rows: z.array(z.custom<object>(isJsonObject, "must be an object")).optional(),
       changes: z.object(links.update.body.shape).optional(),
       ...describeRules(z.enum(ruledFields)),
@@ -65,7 +66,7 @@ export function createPlanLinks(): Tool {
     result: () => ({ plan: planSchema }),
     run: async (args, call) => {
       const { bulk } = call.keyContext;
-      const wanted = await readWanted(args, call);
+      const wanted = await readPlanRequest(args, call);
       const owner: Owner = {
         ...call.keyContext,
         requireRight: (endpoint) => requireRight({ tool: name, endpoint }, call.keyContext),
@@ -82,8 +83,11 @@ export function createPlanLinks(): Tool {
   });
 }
 
-/** Only known when the rows were compared; the plan is of no use, and grows old by itself. */
-async function refuseTakenAway(plan: Plan, call: Call): Promise<void> {
+/**
+ * Throws if the plan needs an excluded action, which is only known after comparing the rows. The
+ * plan is not used and expires.
+ */
+async function refuseTakenAway(plan: Plan, call: ToolCall): Promise<void> {
   const { bulk, isActAllowed } = call.keyContext;
   if (acts.every(isActAllowed)) return;
   requireActs(await bulk.summarize(plan, call.keyContext, { signal: call.signal }), call);
@@ -114,7 +118,7 @@ function listSources(isTerse: boolean): ToolFields {
   };
 }
 
-/** What is another value for each link; a model is shown no list of the fields. */
+/** The rules that give each link its own value. The schema lists no field names, to stay short. */
 function describeRules(field: z.ZodType<string>): ToolFields {
   const match = z.enum(["host", "text"]);
   const replacement = z.strictObject({ field, from: z.string(), to: z.string(), match });
@@ -132,7 +136,7 @@ function describeRules(field: z.ZodType<string>): ToolFields {
 
 const mostReplacements = 50;
 
-/** The arguments were checked by the schema that names these types. */
+/** `checkedFields` has checked the arguments. */
 type PlanArguments = {
   readonly undo?: string;
   readonly operation?: PlanOperation;
@@ -144,8 +148,8 @@ type PlanArguments = {
   readonly skip_invalid?: boolean;
 } & RuleArguments;
 
-/** Exactly one source; and changes where, and only where, filters name the links. */
-async function readWanted(args: JsonObject, call: Call): Promise<PlanWanted> {
+/** Reads the arguments. A plan has exactly one source, and changes only with filters. */
+async function readPlanRequest(args: JsonObject, call: ToolCall): Promise<PlanWanted> {
   const given = args as PlanArguments;
   const { operation, undo, search } = given;
   const filters = given.filters ?? (search === undefined ? undefined : []);
@@ -160,7 +164,7 @@ async function readWanted(args: JsonObject, call: Call): Promise<PlanWanted> {
   if (operation === undefined) {
     throw refuseField("operation", "operation is required, except with undo");
   }
-  // Each link is read again by its id before it is written.
+  // Each link is read again by id before it is written.
   for (const endpoint of [links.show, endpoints[operation]]) {
     requireRight({ tool: name, endpoint }, call.keyContext);
   }
@@ -217,7 +221,10 @@ function readFilterSource(
   return { operation, filters, search, changes, ...(hasRules && { rules }) };
 }
 
-/** It would be unclear whether a rule applies to the old value or to the new one. */
+/**
+ * Finds fields with both a rule and a new value, because it is unclear which value the rule applies
+ * to.
+ */
 function findTwice(rules: readonly PlanRule[], changes: LinkFields): readonly FieldProblem[] {
   const twice = [...listRuledFields(rules)].filter((field) => field in changes);
   return twice.map((field) => {
@@ -232,14 +239,14 @@ function refuseField(field: string, message: string): ToolFailure {
   return refuseArguments(name, [{ field, message }]);
 }
 
-/** Rows that an assistant gives: they are held whole, so there is a limit to them. */
+/** Reads the rows from an assistant. Their number is limited because they are kept in memory. */
 
-type Given = { readonly rows?: readonly object[]; readonly csv?: string };
+type RowArguments = { readonly rows?: readonly object[]; readonly csv?: string };
 
 const mostRows = 10_000;
 const mostBytes = 4_000_000;
 
-async function readSource(tool: string, { rows = [], csv }: Given) {
+async function readSource(tool: string, { rows = [], csv }: RowArguments) {
   if (csv === undefined) {
     if (rows.length > mostRows || isLargerList(rows)) throw refuseLarge(tool, "rows");
     return { rows };
@@ -250,7 +257,7 @@ async function readSource(tool: string, { rows = [], csv }: Given) {
   return { csv };
 }
 
-/** The plan reports a line that is not valid CSV. */
+/** Invalid CSV is reported by the plan. */
 async function hasMoreRecords(csv: string): Promise<boolean> {
   let left = mostRows + 1;
   try {
@@ -263,7 +270,7 @@ async function hasMoreRecords(csv: string): Promise<boolean> {
 
 function isLargerList(rows: readonly object[]): boolean {
   let bytes = 0;
-  // One by one, so that the text of all rows is not in memory as well.
+  // Row by row, so that the text of all rows is not in memory as well.
   return rows.some((row) => (bytes += Buffer.byteLength(JSON.stringify(row))) > mostBytes);
 }
 

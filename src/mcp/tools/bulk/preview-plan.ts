@@ -17,16 +17,16 @@ import { writeApp, writeValue, type AppNames } from "../../approval/write-value.
 import { describeAssociation } from "../endpoints/describe-association.ts";
 import { writePlanUri } from "./show-plan.ts";
 
-/** Of hosts, fields and apps so many are named. */
+/** The most hosts, fields and apps that are listed. */
 const mostNamed = 20;
-/** How many of the most clicked links the page shows above its list. */
+/** The most links in the page's list of the most clicked ones. */
 const mostBest = 10;
-/** Whole: what an address ends with decides where it leads. */
+/** Addresses are shown in full, because the end can change the destination. */
 const mostShown = limits.web_address_characters;
 
 /**
- * What a person approves: first what matters of all rows, then the rows that matter most. A form
- * may only ask where nothing is left over: each row is shown, and every host, field and app named.
+ * Writes the question about a plan: first the facts about all rows, then the most important rows. A
+ * form may ask only if it shows every row, host, field and app.
  */
 export function previewPlan(
   plan: Plan,
@@ -62,7 +62,7 @@ export function previewPlan(
   };
 }
 
-/** In the words of the user: "Point 60 links to example.com/new". */
+/** Writes the title in the user's words, such as "Point 60 links to example.com/new". */
 function writeTitle({ undoes, request }: Plan, summary: PlanSummary, job: Job | undefined): string {
   const title = writeMove(request, summary) ?? describeActs(summary);
   if (job !== undefined) {
@@ -72,7 +72,10 @@ function writeTitle({ undoes, request }: Plan, summary: PlanSummary, job: Job | 
   return undoes === null ? title : `Undo a job: ${title}`;
 }
 
-/** Undefined for a plan that does more than to point links to one address or host. */
+/**
+ * A title for a plan that only points links to another address or host; undefined for any other
+ * plan.
+ */
 function writeMove({ rules = [] }: Plan["request"], summary: PlanSummary): string | undefined {
   const { create, update, fields, shared = {} } = summary;
   if (create + summary.delete > 0) return undefined;
@@ -86,7 +89,7 @@ function writeMove({ rules = [] }: Plan["request"], summary: PlanSummary): strin
   return host && `Move ${countLinks(update)} to ${quote(host, mostShown)}`;
 }
 
-/** What is another value for each link is the same rule for all. */
+/** Describes the rules, which give each link a different value. */
 function describeRules({ request }: Plan): readonly Fact[] {
   return (request.rules ?? []).slice(0, mostNamed).map(({ field, kind, from, to }) => ({
     name: `${writeWords(field)}, by rule`,
@@ -103,12 +106,12 @@ function writeRule(kind: PlanRule["kind"], from: string, to: string): string {
 function describeActs(summary: PlanSummary, { hasSum = true } = {}): string {
   const acts = (["create", "update", "delete"] as const).filter((act) => summary[act] > 0);
   const words = { create: "create", update: "change", delete: "delete" };
-  const told = acts.map((act, index) => {
+  const phrases = acts.map((act, index) => {
     const number = summary[act];
     return `${words[act]} ${index === 0 ? countLinks(number) : number}`;
   });
   const total = acts.reduce((sum, act) => sum + summary[act], 0);
-  const text = told.join(", ") || "change nothing";
+  const text = phrases.join(", ") || "change nothing";
   const sum = hasSum && acts.length > 1 ? ` (${total} in all)` : "";
   const apps = summary.registrations.length;
   const brought = apps === 0 ? "" : `, and register ${apps === 1 ? "1 app" : `${apps} apps`}`;
@@ -156,9 +159,9 @@ function describeHost(
 function describeApps({ registrations }: PlanSummary): readonly Fact[] {
   const named = registrations.slice(0, mostNamed).flatMap(({ kind, name, fields }) => {
     const rest = Object.entries(fields).filter(([field]) => fields[field] !== name);
-    const told = rest.map(([field, value]) => `${writeLabel(field)}: ${writeValue(value)}`);
+    const texts = rest.map(([field, value]) => `${writeLabel(field)}: ${writeValue(value)}`);
     const app = findKind(findRegistration(kind));
-    const fact = { name: `registers the ${app.label} ${quote(name)}`, text: told.join("; ") };
+    const fact = { name: `registers the ${app.label} ${quote(name)}`, text: texts.join("; ") };
     return [fact, ...describeAssociation(app, undefined, fields)];
   });
   const more = registrations.length - mostNamed;
@@ -177,7 +180,7 @@ function describeLoss(
 
 function nameApps({ apps }: PlanSummary): AppNames {
   const named = [...apps].flatMap(([id, app]) => {
-    // An identifier speaks for itself; a UUID does not.
+    // An identifier is readable without a name, but a UUID is not.
     if (app === undefined && !uuidPattern.test(id)) return [];
     return [[id, writeApp(id, [app?.name, app?.identifier])] as const];
   });
@@ -193,13 +196,13 @@ function describeFields({ fields, update }: PlanSummary, names: AppNames): reado
   });
 }
 
-/** The link by its name and path, what hangs on it, and what would be another. */
+/** Describes a row: the link's name and path, what depends on it, and its changes. */
 function previewRow(row: PlanRow, names: AppNames, isShared: boolean): Fact {
   const { action, before } = row;
   const { target, about, ...described } = describeRow(row);
   const changes = Object.entries(described.changes).map(([field, { from, to }]) => {
     const old = before === null ? "" : `${writeValue(from, names)} → `;
-    // The facts above say what all rows become, but not what each of them is now.
+    // The shared facts show the new values, but not the current ones.
     return isShared
       ? `current ${writeWords(field)}: ${writeValue(from, names)}`
       : `${writeWords(field)}: ${old}${writeValue(to, names)}`;
@@ -209,7 +212,7 @@ function previewRow(row: PlanRow, names: AppNames, isShared: boolean): Fact {
   return { name: named, text: [...about, ...changes].join("; "), isRow: true };
 }
 
-/** The page shows these rows first, and then all rows in the plan's order. */
+/** The rows that the page shows first. */
 function listBest({ rows }: PlanSummary): readonly number[] {
   const clicked = rows.filter(({ before }) => Number(before?.["clicks"] ?? 0) > 0);
   return clicked.slice(0, mostBest).map(({ position }) => position);

@@ -4,7 +4,7 @@ import { presentPlan, presentRow } from "../../../bulk/present.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { countPlannedWrites, isFaulty, type Plan } from "../../../state/plans.ts";
 
-/** A plan as an assistant reads it: the record, where its rows are, and what to do next. */
+/** Writes a plan for an assistant: its record, the address of its rows, and what to do next. */
 
 export const planSchema = z.looseObject({
   id: z.string(),
@@ -16,13 +16,19 @@ export const planSchema = z.looseObject({
 
 const rowsPerPage = 100;
 
-/** `findings` is what else was found while the plan was made. */
+/** `findings` is additional information from making the plan. */
 export async function showPlan(plan: Plan, bulk: Bulk, findings: JsonObject): Promise<JsonObject> {
-  const { expires_at, ...told } = await presentPlan(plan, bulk);
-  return { ...told, uri: writePlanUri(plan.id), expires_at, ...findings, next: describeNext(plan) };
+  const { expires_at, ...record } = await presentPlan(plan, bulk);
+  return {
+    ...record,
+    uri: writePlanUri(plan.id),
+    expires_at,
+    ...findings,
+    next: describeNext(plan),
+  };
 }
 
-/** A page of its rows, with their whole texts. */
+/** Writes a page of a plan's rows with their full texts. */
 export async function showPlanPage(plan: Plan, bulk: Bulk, page: number): Promise<JsonObject> {
   const from = (page - 1) * rowsPerPage;
   const rows = await bulk.listRows(plan, { from, limit: rowsPerPage });
@@ -33,7 +39,7 @@ export async function showPlanPage(plan: Plan, bulk: Bulk, page: number): Promis
 function describeNext(plan: Plan): string {
   if (isFaulty(plan)) {
     const { counts, request } = plan;
-    // With it the plan would be the same, where nothing else is left or no single row is at fault.
+    // Skipping invalid rows helps only if other rows are left and single rows are at fault.
     const isAsked = request.skips_invalid === true;
     const helps = !isAsked && counts.invalid > 0 && countPlannedWrites(counts) > 0;
     const leaveOut = helps ? ", or leave the invalid rows out with skip_invalid" : "";
@@ -50,7 +56,7 @@ function describeNext(plan: Plan): string {
   return `Show it to the user, then apply it by its id.${rest}`;
 }
 
-/** Where the pages of plans and exports are read. */
+/** The addresses of resources for the pages of plans and exports. */
 
 export function writePlanUri(id: string, page = 1): string {
   return `waypost://plans/${id}${page === 1 ? "" : `/${page}`}`;
@@ -60,7 +66,7 @@ export function writeExportUri(id: string, page = 1): string {
   return `waypost://exports/${id}/${page}`;
 }
 
-/** Undefined for an address that is neither a plan's nor an export's. */
+/** Reads such an address; undefined for any other. */
 export function readBulkUri(uri: string) {
   const [, kind, id = "", page = "1"] =
     /^waypost:\/\/(plans|exports)\/([\w-]+)(?:\/(\d{1,6}))?$/.exec(uri) ?? [];

@@ -2,20 +2,20 @@ import type { Endpoint } from "../../../contract/endpoint.ts";
 import { digestOf } from "../../../text/digest.ts";
 import type { ApprovalRequest, Question } from "../../approval/question.ts";
 import { explainEnd, isChanged, refuseChanged } from "../../results/tool-failure.ts";
-import type { Call } from "../tool.ts";
+import type { ToolCall } from "../tool.ts";
 
-/** What a call of a tool that writes is about to do, which a person may have to approve. */
+/** What a writing tool is about to do, which a person may have to approve. */
 export type PreparedAct<Result> = Omit<ApprovalRequest, "question"> & {
-  /** Each needs a place in its budget before a person is asked. */
+  /** The requests to come. Their rate limits are checked before a person is asked. */
   readonly endpoints: readonly Endpoint[];
-  /** Whether a person is asked: each time, only of a key that has overwritten much, or never. */
+  /** When a person is asked: always, only after the key has made many overwrites, or never. */
   readonly asks: "always" | "after_many" | "never";
-  /** What the person is shown. Throws what the API would refuse afterwards. */
+  /** Writes the question. Throws if the API would reject the request afterwards. */
   readonly describe: () => Promise<Question>;
   readonly carryOut: () => Promise<Result>;
 };
 
-type ActCall = Pick<Call, "approve" | "approveOverwrite" | "keyContext">;
+type ApprovalCall = Pick<ToolCall, "approve" | "approveOverwrite" | "keyContext">;
 
 /** The most attempts on a target that keeps changing while a person approves the act. */
 const mostTries = 4;
@@ -23,13 +23,13 @@ const mostTries = 4;
 /** Prepares an act, has it approved, and carries it out on what was shown. */
 export async function actAsShown<Result>(
   prepare: () => Promise<PreparedAct<Result>>,
-  call: ActCall,
+  call: ApprovalCall,
 ): Promise<Result> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await actOnce(prepare, call);
     } catch (error) {
-      // The target changed since it was shown. This would be another act, so it starts again.
+      // The target has changed since it was shown, so the call starts again with the new state.
       if (!isChanged(error) || tries === mostTries) throw error;
     }
   }
@@ -37,7 +37,7 @@ export async function actAsShown<Result>(
 
 async function actOnce<Result>(
   prepare: () => Promise<PreparedAct<Result>>,
-  { approve, approveOverwrite, keyContext }: ActCall,
+  { approve, approveOverwrite, keyContext }: ApprovalCall,
 ): Promise<Result> {
   const { asks, describe, carryOut, endpoints, ...prepared } = await prepare();
   const { tool, state } = prepared;
@@ -53,8 +53,8 @@ async function actOnce<Result>(
   };
   if (asks === "after_many") return approveOverwrite(request, carryOut);
   await approve(await request());
-  // A server that checks no conditions is read again right before the act. A change between this
-  // read and the act is not noticed there.
+  // For a server without conditions, the target is read again just before the request. A later
+  // change is not noticed.
   const isStale =
     !keyContext.checksConditions && digestOf((await prepare()).state) !== digestOf(state);
   if (isStale) throw refuseChanged(tool);

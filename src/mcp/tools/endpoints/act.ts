@@ -15,43 +15,43 @@ import { requireAct, requireRight } from "../../access/refuse-denied.ts";
 import { appFields } from "../../results/present-body.ts";
 import { readIfAllowed } from "../../results/tool-failure.ts";
 import { settleApps, type NewApp } from "../apps.ts";
-import { findRecord, findTarget, type Reading } from "../targets.ts";
-import type { Call } from "../tool.ts";
+import { findRecord, findTarget, type TargetRecord } from "../targets.ts";
+import type { ToolCall } from "../tool.ts";
 
-/** One call of a tool that writes, with everything that is known before it happens. */
+/** A call of a writing tool, with everything that is known before it is carried out. */
 export type Act = {
   readonly endpoint: Endpoint;
   readonly kind: ResourceKind;
-  /** What is sent. */
+  /** The input of the request. */
   readonly input: JsonObject;
-  /** The id of its target, where that exists and is known. */
+  /** The id of the target, if it exists and is known. */
   readonly id: string | undefined;
-  /** The target: null for what will be created, undefined for what the key may not read. */
-  readonly before: Reading;
-  /** Whether no visitor can know the target's path yet. */
+  /** The target's record; null if it will be created, undefined if the key may not read it. */
+  readonly before: TargetRecord;
+  /** Whether the path is so new that no visitor can know it. */
   readonly isFresh?: boolean | undefined;
-  /** What it would change of its target, as far as that can be known. */
+  /** The changes to the target, as far as they are known. */
   readonly changes: JsonObject;
-  /** Apps that it would register. */
+  /** The apps that the call would register. */
   readonly registered: readonly NewApp[];
-  /** The apps that it chooses, as they are now. */
+  /** The current records of the apps that the fields choose. */
   readonly beside: readonly unknown[];
-  /** Kinds whose app it chooses by an id that no app has. */
+  /** The kinds whose app is chosen by an id that does not exist. */
   readonly missing: readonly ResourceKind[];
-  /** The links that a deletion would touch. */
+  /** The links that a deletion would affect. */
   readonly touched?: TouchedLinks | undefined;
   /** Why a person has to approve it; empty if no approval is needed. */
   readonly reasons: readonly ApprovalReason[];
 };
 
-type ActCall = Pick<Call, "ask" | "keyContext" | "apps">;
+type PrepareCall = Pick<ToolCall, "ask" | "keyContext" | "apps">;
 
 const { links } = contract;
 
 export async function prepareAct(
   endpoint: Endpoint,
   given: JsonObject,
-  call: ActCall,
+  call: PrepareCall,
 ): Promise<Act> {
   const kind = findKind(endpoint);
   const id = endpoint.params && (await findTarget(kind, String(given["id"]), call));
@@ -61,7 +61,7 @@ export async function prepareAct(
       ? await settleApps(named, call)
       : { input: named, registered: listOwn(endpoint, kind, named), chosen: [], missing: [] };
   for (const app of registered) {
-    // No person is asked about what the operator or the server is known to refuse.
+    // A person is not asked about anything that the operator or the server certainly rejects.
     const registration = findRegistration(app.kind.name);
     requireAct(registration, call.keyContext);
     requireRight({ tool: endpoint.tool, endpoint: registration }, call.keyContext);
@@ -77,17 +77,17 @@ export async function prepareAct(
   return completeAct({ endpoint, kind, input, ...known });
 }
 
-/** What follows from what is sent and from what exists. */
+/** Adds what follows from the input and the current target. */
 export function completeAct(known: Omit<Act, "changes" | "reasons">): Act {
   const act = { ...known, changes: findChanges(known) };
   return { ...act, reasons: listReasons(act) };
 }
 
-/** The target as it is now. A key that may not read it may still change it. */
+/** Reads the current target. A key that may not read it may still change it. */
 async function readTarget(
   endpoint: Endpoint,
   input: JsonObject,
-  call: Pick<Call, "ask">,
+  call: Pick<ToolCall, "ask">,
 ): Promise<Pick<Act, "id" | "before">> {
   if (endpoint === links.upsert) {
     const before = await findRecord(findKind(links.show), String(input["path"]), call);
@@ -97,7 +97,7 @@ async function readTarget(
   const { show } = findKind(endpoint);
   const id = String(input["id"]);
   const body: unknown = await readIfAllowed(() => call.ask(show, { id }));
-  // A read's response is an object, parsed by the entry's schema.
+  // The response is an object that was read with the endpoint's schema.
   return { id, before: body as JsonObject | undefined };
 }
 
@@ -105,15 +105,15 @@ function listOwn(endpoint: Endpoint, kind: ResourceKind, fields: JsonObject): re
   return endpoint === findRegistration(kind.name) ? [{ kind, fields }] : [];
 }
 
-/** What must still hold of the target when the act happens. */
+/** The condition that the target must meet when the request is carried out. */
 export function describeCondition({ endpoint, before }: Act): WriteCondition | undefined {
   if (before) return { shown: before };
   return before === null && endpoint === links.upsert ? "absent" : undefined;
 }
 
 /**
- * What an approval is bound to, as far as the key may read it: an approval that was given for some
- * links does not count for more of them.
+ * The state that an approval is valid for, as far as the key may read it. For example, an approval
+ * for some links is not valid for more links.
  */
 export function describeState(act: Act): unknown {
   const { before, input, registered, beside, touched, reasons } = act;
@@ -124,7 +124,7 @@ export function describeState(act: Act): unknown {
 
 function findChanges({ endpoint, input, before }: Omit<Act, "changes" | "reasons">): JsonObject {
   const { body, response } = endpoint;
-  // A field that the API shows, and this record does not, is unknown and not empty.
+  // A field that this record lacks is unknown, and not empty.
   const shown = response instanceof z.ZodObject ? response.shape : {};
   const changed = Object.keys(body?.shape ?? {}).filter((field) => {
     const value = input[field];
@@ -138,7 +138,10 @@ function findChanges({ endpoint, input, before }: Omit<Act, "changes" | "reasons
   return Object.fromEntries(changed.map((field) => [field, input[field]]));
 }
 
-/** A record names a link's app only by its id, which an unregistered app lacks. */
+/**
+ * Whether a choice changes the link's app. Records contain only the app's id, which an unregistered
+ * app does not have.
+ */
 function choosesOther(choice: unknown, current: unknown): boolean {
   const { id, ...described } = isJsonObject(choice) ? choice : {};
   const isNew = isBlank(id) && !Object.values(described).every(isBlank);
@@ -157,7 +160,7 @@ function listReasons(act: Omit<Act, "reasons">): readonly ApprovalReason[] {
     reasons.push(kind.name === "project" ? "changes_domain" : "changes_app");
   }
   if (before === null || endpoint.body !== links.create.body) return reasons;
-  // The arguments were checked by the schema of this body.
+  // The body's schema has checked the arguments.
   const fields = input as LinkFields;
   if (movesDestination(before, fields)) reasons.push("moves_destination");
   if (endpoint === links.update && movesPath(before, fields) && isFresh !== true) {
@@ -167,16 +170,16 @@ function listReasons(act: Omit<Act, "reasons">): readonly ApprovalReason[] {
 }
 
 /**
- * Whether a change moves a link whose path no visitor can know: one without clicks that was created
- * a moment ago. The API shows no times, so a filter that finds the link shows its age.
+ * Whether the moved link is so new that no visitor can know its path: it has no clicks and was
+ * created moments ago. The API shows no times, so a filter on the creation time must find the link.
  */
 export async function isFreshMove(
   before: JsonObject,
   input: JsonObject,
-  { ask, keyContext }: Pick<Call, "ask" | "keyContext">,
+  { ask, keyContext }: Pick<ToolCall, "ask" | "keyContext">,
 ): Promise<boolean> {
   const { id, path, clicks } = before;
-  // A remote server may ignore the filter, and its clock may differ: there the age is unknown.
+  // A remote server may ignore the filter and its clock may differ, so the age is unknown.
   if (!keyContext.checksConditions || clicks !== 0) return false;
   if (!movesPath(before, input) || typeof path !== "string") return false;
   const value = new Date(keyContext.clock.now() - unaskedMove_ms).toISOString();
@@ -188,9 +191,9 @@ export async function isFreshMove(
   return page?.links.some((link) => link.id === id) === true;
 }
 
-/** The links that open an app: how many, and those with the most clicks. */
+/** The links that open an app: their number, and the most clicked ones. */
 export type TouchedLinks = {
-  /** Left out where the server does not count them. */
+  /** Omitted if the server does not count them. */
   readonly count?: number;
   readonly best: readonly ReadLink[];
 };
@@ -202,11 +205,13 @@ export const appFilters: Readonly<Record<string, string>> = {
 };
 const mostBest = 3;
 
-/** Undefined where no links depend on the target, or where the key may not list them. */
+/**
+ * The affected links; undefined if no links depend on the target, or if the key may not list them.
+ */
 export async function readTouched(
   kind: ResourceKind,
   record: JsonObject,
-  { ask }: Pick<Call, "ask">,
+  { ask }: Pick<ToolCall, "ask">,
 ): Promise<TouchedLinks | undefined> {
   const field = appFilters[kind.name];
   const value = record[kind.key ?? ""];

@@ -19,16 +19,16 @@ import { checkProject } from "../../../contract/rules/project-rules.ts";
 import { isBlank } from "../../../contract/text.ts";
 import { explainEnd, readIfPossible } from "../../results/tool-failure.ts";
 import { findRecord, listAtPaths, listProjects } from "../targets.ts";
-import type { Call } from "../tool.ts";
+import type { ToolCall } from "../tool.ts";
 import type { Act } from "./act.ts";
 
-type CheckCall = Pick<Call, "ask" | "keyContext" | "signal">;
+type CheckCall = Pick<ToolCall, "ask" | "keyContext" | "signal">;
 
 const { links, iosApps, androidApps, shortLinks } = contract;
 
 /**
- * Refuses, before anyone is asked, what the API would refuse after the approval: in the API's own
- * words, every problem at once. After the approval only a real change in between may fail.
+ * Rejects before the approval what the API would reject after it: with the API's own messages, all
+ * at once. After the approval, only a change in the meantime can make the request fail.
  */
 export async function refuseInvalid(act: Act, call: CheckCall, tool: string): Promise<void> {
   const { endpoint } = act;
@@ -37,11 +37,14 @@ export async function refuseInvalid(act: Act, call: CheckCall, tool: string): Pr
   if (denial !== undefined) throw fail(unauthorized(denial));
   const problems = await listProblems(act, call);
   const isRefused = (problem: FieldProblem) => isEveryServers(problem, call);
-  // List everything the server would refuse, so that one correction fixes it all.
+  // List all problems, so that one correction fixes everything.
   if (problems.some(isRefused)) throw fail(validationFailed(problems));
 }
 
-/** What the key or the plan does not allow; only our own service tells enough about a key. */
+/**
+ * The error if the key or the pricing plan does not allow the request. Only the embedded service
+ * shows enough about a key.
+ */
 async function findDenial(
   act: Act,
   { keyContext, signal }: CheckCall,
@@ -61,11 +64,11 @@ async function findDenial(
 async function listProblems(act: Act, call: CheckCall): Promise<readonly FieldProblem[]> {
   const { endpoint, kind, before, changes } = act;
   if (endpoint.effect === "destroy") return [];
-  // What was deleted under earlier rules comes back as it was, if its names are still free.
+  // A record that was deleted under earlier rules is restored unchanged if its names are free.
   if (isRestore(endpoint)) return listTaken(act, before ?? changes, call);
   if (kind.name === "link") return listLinkProblems(act, call);
   const whole = before ? { ...before, ...changes } : changes;
-  // Only our own service says that a value is wrong that stays as it was.
+  // Only the embedded service rejects an invalid value that stays unchanged.
   const isWhole = before === null || (before && call.keyContext.checksConditions);
   const problems = checkRecord(kind.name, whole).filter(({ field }) => isWhole || field in changes);
   const taken = (await listTaken(act, changes, call)).filter(
@@ -93,7 +96,10 @@ function isRestore(endpoint: Endpoint): boolean {
   return [links.restore, iosApps.restore, androidApps.restore].some((each) => each === endpoint);
 }
 
-/** What no two records of a kind share. A path is also taken by another link's short path. */
+/**
+ * The fields that are unique for each kind. A path must also differ from the short paths of other
+ * links.
+ */
 const uniqueFields: Readonly<Record<string, readonly string[]>> = {
   link: ["path", "shortened_path"],
   ios_app: ["bundle_id"],
@@ -101,7 +107,7 @@ const uniqueFields: Readonly<Record<string, readonly string[]>> = {
   project: ["subdomain", "custom_domain"],
 };
 
-/** The fields in which another record has the same. */
+/** Finds the fields whose value another record has. */
 async function listTaken(
   { kind, id }: Act,
   fields: JsonObject,
@@ -111,14 +117,14 @@ async function listTaken(
   for (const field of uniqueFields[kind.name] ?? []) {
     const value = fields[field];
     if (typeof value !== "string" || isBlank(value)) continue;
-    // Where this cannot be looked up, the server itself refuses what is taken.
+    // If the lookup fails, the server itself will reject a value that is taken.
     const ids = await readIfPossible(listHolders(kind, field, value, call));
     if (ids?.some((holder) => holder !== id) === true) problems.push(takenFault(field));
   }
   return problems;
 }
 
-/** The ids of the records that have this value. */
+/** Lists the ids of the records with this value. */
 async function listHolders(
   kind: ResourceKind,
   field: string,
@@ -134,7 +140,7 @@ async function listHolders(
 async function listAtPath(path: string, call: CheckCall): Promise<readonly unknown[]> {
   const { checksConditions, known } = call.keyContext;
   if (checksConditions && known.linkHost !== undefined) {
-    // Our own service finds a link by each of its short paths, and shows one of them.
+    // The embedded service finds a link by any of its short paths, but shows only one.
     const url = writeAddress(known.linkHost, path);
     return [(await call.ask(shortLinks.resolve, { url })).id];
   }
@@ -153,7 +159,7 @@ function normalizeHost(host: unknown): string {
   return typeof host === "string" ? host.trim().toLowerCase() : "";
 }
 
-/** A remote server may have other rules than ours, except those in the specification. */
+/** Whether all servers have this rule. Remote servers share only the rules of the specification. */
 function isEveryServers({ field, message }: FieldProblem, { keyContext }: CheckCall): boolean {
   const isTaken = message === takenFault(field).message;
   const isAny = isTaken || isForeignFault(message) || specifiedFields.has(field);
@@ -172,7 +178,7 @@ const specifiedFields: ReadonlySet<string> = new Set([
   "android_app",
 ]);
 
-/** Of the three kinds that come here: a link's rules are checked together with its path. */
+/** Checks apps and projects. A link's rules are checked together with its path. */
 function checkRecord(kind: string, fields: JsonObject): readonly FieldProblem[] {
   const checks = { ios_app: checkIosApp, android_app: checkAndroidApp, project: checkProject };
   return checks[kind as keyof typeof checks](fields).problems;

@@ -26,15 +26,15 @@ export function describeAssociation(
   return warning === undefined ? [] : [{ name, text: "unchanged", warnings }];
 }
 
-type AssociationFile = {
+type AppAssociationFile = {
   readonly name: string;
   readonly list: (app: JsonObject) => readonly string[];
   /** Describes the app's fields that the operating system ignores. */
   readonly findWarning: (app: JsonObject) => string | undefined;
 };
 
-/** By the kind of app. */
-const files: Readonly<Record<string, AssociationFile>> = {
+/** The association file by kind of app. */
+const files: Readonly<Record<string, AppAssociationFile>> = {
   ios_app: {
     name: "apple-app-site-association",
     list: (app) => {

@@ -12,17 +12,17 @@ import { listFields, listBodyFields, type ToolFields } from "../../schemas/input
 import { describeShown, problems, written } from "../../schemas/output-schema.ts";
 import { linkAdditions, nameArguments } from "../links.ts";
 import { templateAdditions } from "../templates/run-template.ts";
-import { makeTool, type Addition, type Likeness, type Tool } from "../tool.ts";
+import { makeTool, type EndpointAddition, type SharedDescription, type Tool } from "../tool.ts";
 import { runEndpoint } from "./run-endpoint.ts";
 
-/** The tools that are the contract's entries, one each. */
+/** Makes one tool for each endpoint of the contract. */
 export function deriveTools(): readonly Tool[] {
   return listToolEndpoints().map(deriveTool);
 }
 
 /**
- * For the model that chooses: what a tool does, when to use it and when not. Other tools have the
- * summary of their endpoint.
+ * Descriptions that help a model choose: what the tool does, and when to use it. Other tools have
+ * the summary of their endpoint.
  */
 const descriptions: Readonly<Record<string, string>> = {
   list_links: "List links, filtered, sorted and paged.",
@@ -59,7 +59,7 @@ const descriptions: Readonly<Record<string, string>> = {
     "Make a preview page of body and css, or of the draft: show the user its preview_url.",
 };
 
-const additions: ReadonlyMap<Endpoint, Addition> = new Map([
+const additions: ReadonlyMap<Endpoint, EndpointAddition> = new Map([
   ...linkAdditions,
   ...templateAdditions,
 ]);
@@ -85,7 +85,7 @@ function deriveTool(endpoint: Endpoint): Tool {
     overwrites,
     like: findDescribedFields(endpoint) ?? findDescribedFilters(endpoint),
     fields: (isTerse) => listFields(endpoint, options, isTerse),
-    told: known.filter((field) => !Object.hasOwn(own, field)),
+    sharedFields: known.filter((field) => !Object.hasOwn(own, field)),
     needed,
     nullable: known,
     result: () => describeResult(endpoint, kind, result),
@@ -95,8 +95,8 @@ function deriveTool(endpoint: Endpoint): Tool {
   });
 }
 
-/** Fields are explained once, by the first tool that takes them. */
-function findDescribedFields({ tool, body }: Endpoint): Likeness | undefined {
+/** Only the first tool with these fields describes them. */
+function findDescribedFields({ tool, body }: Endpoint): SharedDescription | undefined {
   const first = listToolEndpoints().find(
     (endpoint) =>
       body !== undefined && endpoint.body !== undefined && extendsBody(body, endpoint.body),
@@ -104,14 +104,14 @@ function findDescribedFields({ tool, body }: Endpoint): Likeness | undefined {
   return first && first.tool !== tool ? { what: "Fields", tool: first.tool } : undefined;
 }
 
-/** So are filters, except for the fields that they are on. */
-function findDescribedFilters({ tool, list }: Endpoint): Likeness | undefined {
+/** Only the first list describes the filters, but each names its own fields. */
+function findDescribedFilters({ tool, list }: Endpoint): SharedDescription | undefined {
   const first = contract.links.index.tool;
   const hasFilters = Object.keys(list?.filters ?? {}).length > 0;
   return hasFilters && tool !== first ? { what: "Filters", tool: first } : undefined;
 }
 
-/** Whether a body has all fields of another one, and these are the very same. */
+/** Whether a body contains all fields of another one, with identical schemas. */
 function extendsBody(body: z.ZodObject, first: z.ZodObject): boolean {
   return Object.entries(first.shape).every(([name, field]) => body.shape[name] === field);
 }
@@ -119,7 +119,7 @@ function extendsBody(body: z.ZodObject, first: z.ZodObject): boolean {
 function describeResult(
   endpoint: Endpoint,
   kind: ResourceKind,
-  own: Addition["result"],
+  own: EndpointAddition["result"],
 ): ToolFields {
   const { response, list, method, effect } = endpoint;
   if (method === "DELETE") return { deleted: otherRow };
@@ -128,22 +128,22 @@ function describeResult(
   if (!(response instanceof z.ZodObject)) return {};
   const name = nameResult(endpoint, kind);
   if (name === undefined || list !== undefined) {
-    // The response is the envelope itself: its rows and, where there are pages, `meta`.
+    // The response is the result: its rows and, if there are pages, `meta`.
     const pages = list === undefined ? {} : { meta: z.looseObject({}), next: z.string() };
     return { ...describeList(response, kind), ...pages, problems };
   }
   if (effect !== "read") return { [name]: written, problems };
-  // Once is enough: links are read by two tools.
+  // Two tools read links, and only one needs to describe them.
   const isDescribed = endpoint !== contract.shortLinks.resolve;
   return { [name]: isDescribed ? describeShown(response) : otherRow, problems };
 }
 
 function describeList({ shape }: z.ZodObject, kind: ResourceKind) {
-  // What an envelope has is a list of resources, and `meta`.
+  // The response contains a list of resources and `meta`.
   const lists = Object.entries(shape).filter(([, member]) => member instanceof z.ZodArray);
   const rows = z.array(kind.name === "link" ? linkRow : otherRow);
   return Object.fromEntries(lists.map(([name]) => [name, rows]));
 }
 
-/** The tool that reads one of them describes its members. */
+/** The tool that reads a single one describes its members. */
 const otherRow = z.looseObject({ id: z.unknown() });

@@ -10,12 +10,12 @@ import type { Fact, Question } from "../../approval/question.ts";
 import { writeValue } from "../../approval/write-value.ts";
 import { readIfPossible } from "../../results/tool-failure.ts";
 import { readLinkApps, type LinkApps, type NewApp } from "../apps.ts";
-import type { Call } from "../tool.ts";
+import type { ToolCall } from "../tool.ts";
 import { listVisits } from "../visits.ts";
 import { readTouched, type Act } from "./act.ts";
 import { describeAssociation } from "./describe-association.ts";
 
-/** What a person reads before they approve of an act. */
+/** Writes the question that a person reads before they approve a write. */
 export async function previewAct(act: Act, call: PreviewCall): Promise<Question> {
   const { endpoint, kind, before, registered } = act;
   const [first] = registered;
@@ -25,15 +25,15 @@ export async function previewAct(act: Act, call: PreviewCall): Promise<Question>
   return addApps(preview, registered.map(previewRegistration));
 }
 
-type PreviewCall = Pick<Call, "ask" | "keyContext" | "apps">;
+type PreviewCall = Pick<ToolCall, "ask" | "keyContext" | "apps">;
 
-/** What a preview is about: the target and what happens to it. */
-type Subject = Pick<Act, "kind" | "id" | "before" | "changes" | "touched">;
+/** The target of a preview, and what happens to it. */
+type ActSubject = Pick<Act, "kind" | "id" | "before" | "changes" | "touched">;
 
-/** As long as any address, domain or identifier that the API takes: each is shown whole. */
+/** Long enough for every address, domain and identifier that the API accepts. */
 const mostCharacters = limits.web_address_characters;
 
-/** A link that brings apps along is one act with them. */
+/** Joins the questions about a link and the apps that it registers. */
 function addApps(preview: Question, brought: readonly Question[]): Question {
   if (brought.length === 0) return preview;
   const [title, ...more] = [...brought, preview].map((each) => each.title);
@@ -61,7 +61,7 @@ function previewRegistration({ kind, fields }: NewApp): Question {
   };
 }
 
-async function previewDeletion(act: Subject, call: PreviewCall): Promise<Question> {
+async function previewDeletion(act: ActSubject, call: PreviewCall): Promise<Question> {
   const { kind, before } = act;
   const { ending, fact } = describeReturn(kind, call.keyContext.known);
   const visits = { name: "visitors", text: "will get a 404 page" };
@@ -79,14 +79,14 @@ async function previewDeletion(act: Subject, call: PreviewCall): Promise<Questio
   };
 }
 
-/** Whether a deleted resource can come back, in the words of the preview. */
-type Return = {
-  /** Behind the title, where nothing comes back. */
+/** Words that say whether a deleted resource can be restored. */
+type ReturnText = {
+  /** The end of the title, if it cannot be restored. */
   readonly ending: string;
   readonly fact: Fact;
 };
 
-export function describeReturn({ name: kind }: ResourceKind, { binDays }: KnownKey): Return {
+export function describeReturn({ name: kind }: ResourceKind, { binDays }: KnownKey): ReturnText {
   const name = "undo";
   if (kind === "project") return { ending: " permanently", fact: { name, text: "not possible" } };
   const comesAlong = bringsBack[kind];
@@ -98,15 +98,15 @@ export function describeReturn({ name: kind }: ResourceKind, { binDays }: KnownK
   return { ending: "", fact: { name, text: `possible for ${binDays} days, ${comesAlong}` } };
 }
 
-/** What comes back with each kind, and what may prevent it. */
+/** What is restored for each kind, and what may prevent that. */
 const bringsBack: Readonly<Record<string, string>> = {
   link: "with its clicks and short path, unless another link takes its path",
   ios_app: "unless another app takes its bundle ID; its links then open it again",
   android_app: "unless another app takes its package name; its links then open it again",
 };
 
-/** What changes, what the target is otherwise, and what a link's visitors will see. */
-async function previewWrite(act: Subject, call: PreviewCall): Promise<Question> {
+/** Writes what changes, the target's other facts, and what a link's visitors will see. */
+async function previewWrite(act: ActSubject, call: PreviewCall): Promise<Question> {
   const { kind, before, changes } = act;
   const record = before ?? {};
   const isNew = before === null;
@@ -127,7 +127,7 @@ async function previewWrite(act: Subject, call: PreviewCall): Promise<Question> 
       ...kept.filter((fact) => fact.kind === "address"),
       ...(isNew ? [] : describeMove(changes, call)),
       ...kept.filter((fact) => fact.kind !== "address"),
-      // Where a link leads that the key may not read is unknown.
+      // The destination is unknown if the key may not read the link.
       ...(isLink && before !== undefined
         ? listVisits(record, changes, apps, call.keyContext.known)
         : []),
@@ -136,8 +136,8 @@ async function previewWrite(act: Subject, call: PreviewCall): Promise<Question> 
   };
 }
 
-/** In the user's own words, where only one thing changes. */
-function writeHeadline(act: Subject): Pick<Question, "title" | "button"> {
+/** Writes the title, in the user's own words if only one thing changes. */
+function writeHeadline(act: ActSubject): Pick<Question, "title" | "button"> {
   const { label } = act.kind;
   if (act.before === null) return { title: `Create a ${label}`, button: `Create ${label}` };
   const named = nameTarget(act);
@@ -167,21 +167,21 @@ function describeChange(before: Act["before"], name: string, value: unknown, app
   };
 }
 
-/** Visitors of the old address get an error page from then on. */
+/** Says that the old address will return an error page. */
 function describeMove({ path }: JsonObject, call: PreviewCall): readonly Fact[] {
   if (!isFilled(path)) return [];
   const old = { name: "old address", text: "visitors will get a 404 page" };
   return [...describeAddress(path, call, "new address"), old];
 }
 
-/** By its name; its id says nothing to a person. */
-function nameTarget({ kind, before }: Subject): string {
+/** Names the target, but not by its id, which people do not know. */
+function nameTarget({ kind, before }: ActSubject): string {
   const name = kind.names.map((field) => before?.[field]).find(isFilled);
   const named = name === undefined ? "that this API key cannot read" : quote(name);
   return `the ${kind.label} ${named}`;
 }
 
-function describe({ kind, id, before }: Subject, call: PreviewCall): readonly Fact[] {
+function describe({ kind, id, before }: ActSubject, call: PreviewCall): readonly Fact[] {
   const record = before ?? {};
   const shown = kind.name === "link" ? ["path", "url", "clicks"] : kind.names;
   const filled = shown.filter((name) => !isBlank(record[name]));
@@ -208,22 +208,22 @@ function describeAddress(
   return [{ name, kind: "address", address, ...describeHost(address) }];
 }
 
-/** Of an address, and of a domain that addresses will begin with. */
+/** Describes the host of an address, or of a domain for addresses. */
 function describeHostOf(name: string, value: unknown): Pick<Fact, "note" | "warnings"> {
   if (typeof value !== "string") return {};
   return describeHost(name === "custom_domain" ? `https://${value}` : value);
 }
 
-/** The host as machines read it, and what may deceive about it. */
+/** The host in its ASCII form, and what may be misleading about it. */
 function describeHost(address: string): Pick<Fact, "note" | "warnings"> {
   const { ascii, warnings } = showAddress(address) ?? {};
   if (ascii === undefined) return {};
   return { note: `host ${quote(ascii, mostCharacters)}`, warnings };
 }
 
-/** What else changes with this target. */
+/** Lists what else changes with this target. */
 async function listTouched(
-  { kind, before, touched: known }: Subject,
+  { kind, before, touched: known }: ActSubject,
   call: PreviewCall,
 ): Promise<readonly Fact[]> {
   const record = before ?? {};
@@ -232,7 +232,7 @@ async function listTouched(
     return [all, { name: "links", text: writeValue(record["links_count"]) }];
   }
   if (kind.group !== "apps" || typeof record[kind.key ?? ""] !== "string") return [];
-  // The key may not list links; a person can decide without the number.
+  // Without the right to list links the number is omitted.
   const touched = known ?? (await readIfPossible(readTouched(kind, record, call)));
   return [{ name: "links that open this app", text: writeTouched(touched) }];
 }

@@ -7,30 +7,30 @@ import { presentBody, readListRows } from "../../results/present-body.ts";
 import { readAppsOf } from "../apps.ts";
 import { journalWrite } from "../history/journal.ts";
 import { findTarget } from "../targets.ts";
-import type { Call } from "../tool.ts";
+import type { ToolCall } from "../tool.ts";
 import { findWrittenProblems } from "../visits.ts";
 import { describeCondition, describeState, prepareAct, type Act } from "./act.ts";
 import { actAsShown, type PreparedAct } from "./act-as-shown.ts";
 import { previewAct } from "./preview-act.ts";
 import { refuseInvalid } from "./check-act.ts";
 
-/** A call of a tool that is an entry of the contract. */
+/** Runs a tool that calls one endpoint of the contract. */
 export async function runEndpoint(
   endpoint: Endpoint,
   given: JsonObject,
-  call: Call,
+  call: ToolCall,
 ): Promise<JsonObject> {
   if (endpoint.effect === "read") return read(endpoint, given, call);
   return actAsShown(() => prepare(endpoint, given, call), call);
 }
 
-async function read(endpoint: Endpoint, given: JsonObject, call: Call): Promise<JsonObject> {
+async function read(endpoint: Endpoint, given: JsonObject, call: ToolCall): Promise<JsonObject> {
   const isOfOne = endpoint.params !== undefined;
   const input = isOfOne
     ? { ...given, id: await findTarget(findKind(endpoint), String(given["id"]), call) }
     : given;
   const body: unknown = await call.ask(endpoint, input);
-  // A read's response is an object, parsed by the entry's schema.
+  // The response is an object that was read with the endpoint's schema.
   return presentRead(endpoint, input, body as JsonObject, call);
 }
 
@@ -38,13 +38,13 @@ export async function presentRead(
   endpoint: Endpoint,
   { filters = [], sort }: ListInput,
   body: JsonObject,
-  call: Call,
+  call: ToolCall,
 ): Promise<JsonObject> {
   const { linkHost } = call.keyContext.known;
   const isOfLinks = findKind(endpoint).name === "link";
   const rows = endpoint.list === undefined ? [body] : readListRows(endpoint, body);
   const apps = await readAppsOf(isOfLinks ? rows : [], call);
-  // Each row shows the fields that the list was filtered and sorted by.
+  // Each row also shows the fields of the filters and the sort order.
   const asked = [...filters, ...(sort ? [sort] : [])].map(({ field }) => field);
   return presentBody(endpoint, body, { linkHost, apps, asked });
 }
@@ -52,12 +52,12 @@ export async function presentRead(
 async function prepare(
   endpoint: Endpoint,
   given: JsonObject,
-  call: Call,
+  call: ToolCall,
 ): Promise<PreparedAct<JsonObject>> {
   const act = await prepareAct(endpoint, given, call);
   const { id = "", before, reasons, changes } = act;
   const { tool } = endpoint;
-  // A call that changes nothing overwrites nothing.
+  // Without changes, nothing is overwritten.
   const isOverwrite = endpoint.overwrites && before !== null && Object.keys(changes).length > 0;
   return {
     tool,
@@ -74,7 +74,7 @@ async function prepare(
   };
 }
 
-async function carryOut(act: Act, call: Call): Promise<JsonObject> {
+async function carryOut(act: Act, call: ToolCall): Promise<JsonObject> {
   const { endpoint, kind, input, before } = act;
   const known = { ...act, condition: describeCondition(act) };
   const { body, change, registered } = await journalWrite(endpoint, input, known, call);

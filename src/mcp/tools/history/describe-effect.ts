@@ -5,16 +5,19 @@ import type { WrittenTemplate } from "../../../contract/page-template.ts";
 import type { ResourceKind } from "../../../contract/resource-kind.ts";
 import { isSame } from "../../../contract/rules/writable-fields.ts";
 import type { Effect } from "../../../state/history.ts";
-import type { Reading } from "../targets.ts";
+import type { TargetRecord } from "../targets.ts";
 
-/** The project's one template is known by this name, whatever the ids of its versions are. */
+/** The history's name for the project's only template, whose versions have different ids. */
 export const templateId = "page_template";
 
-/** The effect of a write: of an updated record its changed fields, else the whole record. */
+/**
+ * Describes the effect of a write: the changed fields of an updated record, or else the whole
+ * record.
+ */
 export function describeEffect(
   resource: ResourceKind,
   id: string | null,
-  before: Reading,
+  before: TargetRecord,
   after: JsonObject | null,
 ): Effect {
   const target = { kind: resource.name, id };
@@ -25,7 +28,7 @@ export function describeEffect(
     const unknown = listShown(resource).filter((name) => before[name] === undefined);
     return { ...target, before: keep(before), after, ...(unknown.length > 0 && { unknown }) };
   }
-  // A field that is not shown after the write may not have changed.
+  // A field that the response omits may be unchanged.
   const changed = Object.keys({ ...keep(before), ...keep(after) }).filter(
     (name) => after[name] !== undefined && !isSame(before[name], after[name]),
   );
@@ -51,11 +54,11 @@ export function keepKnown(resource: ResourceKind, record: JsonObject): JsonObjec
 
 function listShown({ name, show }: ResourceKind): readonly string[] {
   if (name === templateId) return ["body", "css", "live"];
-  // Every resource's response is an object of named members.
+  // The response for every resource is an object.
   return Object.keys((show.response as z.ZodObject).shape).filter(isLasting);
 }
 
-/** A template's draft and its live version, as far as they are known. */
+/** A template's draft and live version, as far as they are known. */
 export function readTemplateRecord({ body, css, live_version }: WrittenTemplate): JsonObject {
   const live = live_version && { body: live_version.body, css: live_version.css };
   const members = Object.entries({ body, css, live });

@@ -20,14 +20,14 @@ import {
 } from "../../results/tool-failure.ts";
 import type { NewApp } from "../apps.ts";
 import { appFilters } from "../endpoints/act.ts";
-import type { Reading } from "../targets.ts";
-import type { Call } from "../tool.ts";
+import type { TargetRecord } from "../targets.ts";
+import type { ToolCall } from "../tool.ts";
 import { describeEffect, keepKnown, readTemplateRecord, templateId } from "./describe-effect.ts";
 import { showFields } from "./show-change.ts";
 
 const { links, shortLinks } = contract;
 
-/** A change about to begin; the effects are those that its requests bring with them. */
+/** A change that is about to begin. `effects` are the additional effects of its requests. */
 type NewChange = ChangeTarget & {
   readonly effects: readonly Effect[];
   readonly note?: string | undefined;
@@ -36,28 +36,28 @@ type NewChange = ChangeTarget & {
 
 /** One request of a change. */
 export type JournalStep = {
-  /** What the history says while the response is unknown. */
+  /** The effect in the history until the response arrives. */
   readonly intended: Effect;
   readonly send: () => Promise<unknown>;
-  readonly describe: (body: unknown) => Promise<Outcome>;
+  readonly describe: (body: unknown) => Promise<StepOutcome>;
 };
 
-/** The effects of a request, and what else the history now says of the change. */
-type Outcome = Partial<Omit<ChangeEnd, "state">> & Pick<ChangeEnd, "effects">;
+/** The effects of a request, and other updates of the change in the history. */
+type StepOutcome = Partial<Omit<ChangeEnd, "state">> & Pick<ChangeEnd, "effects">;
 
-type Journaled = { readonly change: Change; readonly bodies: readonly unknown[] };
+type JournaledChange = { readonly change: Change; readonly bodies: readonly unknown[] };
 
-type JournalCall = Pick<Call, "ask" | "keyContext" | "tool" | "writer" | "report">;
+type JournalCall = Pick<ToolCall, "ask" | "keyContext" | "tool" | "writer" | "report">;
 
 /**
- * Notes a change in the history before each of its requests is sent and after the response. When
- * the process is killed in between, the change stays begun, so that the history lacks nothing.
+ * Records a change in the history before and after each request. If the process is killed in
+ * between, the change stays marked as begun, so that the history is complete.
  */
 export async function journal(
   { effects, ...begun }: NewChange,
   steps: readonly JournalStep[],
   { keyContext, tool, writer, report }: JournalCall,
-): Promise<Journaled> {
+): Promise<JournaledChange> {
   const explain = (error: unknown) => {
     const outage = readOutage(error);
     if (outage !== undefined) throw refuseForNow(tool, outage);
@@ -70,11 +70,11 @@ export async function journal(
   const isUndo = begun.undoes !== undefined;
   const bodies: unknown[] = [];
   const done = [...effects];
-  let outcome: Omit<Outcome, "effects"> = {};
+  let outcome: Omit<StepOutcome, "effects"> = {};
   for (const [index, step] of steps.entries()) {
     if (index > 0) await history.note(change, { effects: [...done, step.intended] });
     const body = await step.send().catch(async (error: unknown) => {
-      // This request did nothing, but those before it did.
+      // This request changed nothing, but earlier ones did.
       if (isRefused(error)) {
         const noted = index === 0 ? history.drop(change) : history.note(change, { effects: done });
         await noted.catch(report);
@@ -87,7 +87,7 @@ export async function journal(
       done.push(...own);
       outcome = rest;
     } catch (error) {
-      // The request was carried out, and its effect stays noted as intended.
+      // The request succeeded, and its intended effect stays in the history.
       if (index < steps.length - 1 || isUndo) throw error;
       report(error);
       return { change, bodies };
@@ -95,39 +95,39 @@ export async function journal(
   }
   const ended = { ...change, ...outcome, effects: done, state: "done" } as const;
   const noting = history.note(change, ended);
-  // An undo that is not noted as done could be repeated.
+  // An undo that is not recorded as done could be repeated.
   await (isUndo ? noting : noting.catch(report));
   return { change: ended, bodies };
 }
 
-/** What is known of a write's target before it happens. */
-type Known = {
+/** The target of a write, and what is known about it before. */
+type WriteTarget = {
   readonly kind: ResourceKind;
-  /** Left out where it is about to be made. */
+  /** Omitted if it is about to be created. */
   readonly id?: string | undefined;
   /** Null if none exists, undefined if the key may not read it. */
-  readonly before: Reading;
+  readonly before: TargetRecord;
   readonly condition?: WriteCondition | undefined;
-  /** Apps that it also registers. */
+  /** The apps that the write also registers. */
   readonly registered?: readonly NewApp[];
 };
 
-export type Written = {
+export type JournaledWrite = {
   /** What the server returned; a deletion returns nothing. */
   readonly body: JsonObject;
-  /** Its id and what it changed, for the result. */
+  /** The id and the changes of this history entry, for the result. */
   readonly change: JsonObject;
-  /** The apps that it also registered, if they could be read. */
+  /** The apps that the write also registered, if they could be read. */
   readonly registered: readonly JsonObject[];
 };
 
-/** A change of one request. */
+/** Records a change that consists of one request. */
 export async function journalWrite(
   endpoint: Endpoint,
   input: JsonObject,
-  known: Known,
+  known: WriteTarget,
   call: JournalCall,
-): Promise<Written> {
+): Promise<JournaledWrite> {
   const { keyContext, ask } = call;
   const { kind, before, condition } = known;
   const id = kind.name === templateId ? templateId : (known.id ?? null);
@@ -143,11 +143,11 @@ export async function journalWrite(
     ...(old !== undefined && { before: old }),
     after: isDeletion ? null : sent,
   };
-  let registered: readonly Registered[] = [];
-  const describe = async (body: unknown): Promise<Outcome> => {
+  let registered: readonly RegisteredApp[] = [];
+  const describe = async (body: unknown): Promise<StepOutcome> => {
     if (isDeletion) return { effects: [describeEffect(kind, id, before, null)] };
     registered = await readRegistered(known, body, call);
-    // Every response that is no deletion's is an object; the client read it by the entry's schema.
+    // Every response except a deletion's is an object, read with the endpoint's schema.
     const response = { body: body as JsonObject, sent, intended, registered };
     return describeResponse(endpoint, known, response, keyContext);
   };
@@ -156,10 +156,11 @@ export async function journalWrite(
     [{ intended, send: () => ask(endpoint, input, condition), describe }],
     call,
   );
-  // A created record is its own description: all of it was sent, or is in the response.
+  // A created record needs no list of changes, because the request and the response contain all of
+  // it.
   const fields = before === null ? undefined : showFields(change, keyContext);
   return {
-    // One request has one response, an object that the client read by the entry's schema.
+    // One request has one response, an object read with the endpoint's schema.
     body: bodies[0] as JsonObject,
     change: { id: change.id, ...(fields && { fields }) },
     registered: registered.map(({ record }) => record),
@@ -167,35 +168,35 @@ export async function journalWrite(
 }
 
 /** An app that was registered with a link. */
-type Registered = {
+type RegisteredApp = {
   readonly kind: ResourceKind;
   readonly id: string;
   readonly record: JsonObject;
 };
 
-type Response = {
+type WriteResponse = {
   readonly body: JsonObject;
   readonly sent: JsonObject;
   readonly intended: Effect;
-  readonly registered: readonly Registered[];
+  readonly registered: readonly RegisteredApp[];
 };
 
 function describeResponse(
   endpoint: Endpoint,
-  { kind, before }: Known,
-  { body, sent, intended, registered }: Response,
-  { known: { linkHost } }: Call["keyContext"],
-): Outcome {
+  { kind, before }: WriteTarget,
+  { body, sent, intended, registered }: WriteResponse,
+  { known: { linkHost } }: ToolCall["keyContext"],
+): StepOutcome {
   const isTemplate = kind.name === templateId;
   const id = isTemplate ? templateId : body["id"];
-  // It is unknown which record was written: an undo has to look for it.
+  // The written record is unknown, so an undo has to find it.
   if (typeof id !== "string") return { effects: [intended] };
   const target = nameTarget(kind, id, isTemplate ? {} : body);
   const apps = registered.map((app) => describeEffect(app.kind, app.id, null, app.record));
   if (endpoint.path === shortLinks.create.path && !isMadeByShortening(sent, body, linkHost)) {
     return { ...target, effects: apps, note: "A link's short path cannot be removed." };
   }
-  // A field that the response lacks is as it was sent.
+  // A field that the response omits has the value that was sent.
   const { shape } = kind.show.response as z.ZodObject;
   const shown = Object.entries(sent).filter(([name]) => name in shape);
   const record = isTemplate ? readTemplateRecord(body) : body;
@@ -203,7 +204,7 @@ function describeResponse(
   return { ...target, effects: [...apps, describeEffect(kind, id, before, after)] };
 }
 
-/** How a person identifies the target. */
+/** The target's name for people. */
 function nameTarget(
   { name: kind, names, key }: ResourceKind,
   id: string | null,
@@ -217,49 +218,52 @@ function nameTarget(
   return { kind, target_id: id, target_key: readText(key ?? names.at(-1)), name };
 }
 
-/** An app that may have existed before the write is left out: undo must not delete it. */
+/** Leaves out an app that may have existed before, because undo must not delete it. */
 async function readRegistered(
-  { kind: { name }, registered = [] }: Known,
+  { kind: { name }, registered = [] }: WriteTarget,
   written: unknown,
-  { ask, keyContext }: Pick<Call, "ask" | "keyContext">,
-): Promise<readonly Registered[]> {
+  { ask, keyContext }: Pick<ToolCall, "ask" | "keyContext">,
+): Promise<readonly RegisteredApp[]> {
   const found = registered.map(async ({ kind, fields }) => {
     const id = isJsonObject(written) ? written[`${kind.name}_id`] : undefined;
-    const isTold = keyContext.access.read(kind.index).state === "granted";
-    if (kind.name === name || typeof id !== "string" || !isTold) return [];
+    const mayRead = keyContext.access.read(kind.index).state === "granted";
+    if (kind.name === name || typeof id !== "string" || !mayRead) return [];
     const body: unknown = await readIfAllowed(() => ask(kind.show, { id })).catch(() => undefined);
     return [{ kind, id, record: isJsonObject(body) ? body : { ...fields, id } }];
   });
   return (await Promise.all(found)).flat();
 }
 
-/** A new short path of an existing link cannot be distinguished from one that it had already. */
+/**
+ * Whether shortening created the link. If the link existed, its new short path cannot be
+ * distinguished from an older one.
+ */
 function isMadeByShortening(
   { url }: JsonObject,
   link: JsonObject,
   linkHost: string | undefined,
 ): boolean {
-  // A link may redirect to its own address; shortening that address creates no link.
+  // Shortening a link's own address creates no link.
   if (isOwnLinkAddress(String(url), linkHost)) return false;
   return link["clicks"] === 0 && typeof url === "string" && link["url"] === url.trim();
 }
 
 /**
- * The links that lose an app when it is deleted. Our own service puts the app back on them by
- * itself. On another server, undo registers the app again and sets it on each link.
+ * The links that lose an app when it is deleted. The embedded service restores them itself. On a
+ * remote server, undo registers the app again and sets it on each link.
  */
 
-type Detached = { readonly detached: readonly Effect[]; readonly note?: string };
+type DetachedLinks = { readonly detached: readonly Effect[]; readonly note?: string };
 
-/** As many as one page of a list holds, the most clicked ones. */
+/** One page of a list, the most clicked links first. */
 const mostDetached = 100;
 
 async function listDetached(
   kind: ResourceKind,
-  app: Reading,
+  app: TargetRecord,
   id: string | null,
-  { ask, keyContext }: Pick<Call, "ask" | "keyContext">,
-): Promise<Detached> {
+  { ask, keyContext }: Pick<ToolCall, "ask" | "keyContext">,
+): Promise<DetachedLinks> {
   if (kind.name === "project") return { detached: [], note: projectNoted };
   const filter = appFilters[kind.name];
   if (filter === undefined || keyContext.known.binDays !== undefined) return { detached: [] };
@@ -269,13 +273,13 @@ async function listDetached(
   const sort = { field: "clicks", direction: "desc" } as const;
   const page = await ask(links.index, { filters, sort, limit: mostDetached }).catch(
     (error: unknown) => {
-      // An app can be deleted although its links cannot be read.
+      // An app can be deleted even if its links cannot be read.
       if (error instanceof ToolFailure) return undefined;
       throw error;
     },
   );
   if (page === undefined) return { detached: [], note: noneNoted };
-  // A server that ignores filters returns all links, so the rows are compared here too.
+  // A server that ignores filters returns all links, so the rows are also compared here.
   const field = `${kind.name}_id`;
   const own = page.links.filter((link) => link[field] === id);
   const detached = own.map((link) => ({

@@ -11,10 +11,10 @@ import type { Access, AccessState } from "../../access/key-access.ts";
 import type { KeyContext } from "../../access/key-context.ts";
 import { isRefused } from "../../results/tool-failure.ts";
 import { findTarget } from "../targets.ts";
-import { makeTool, readAny, type Call, type Tool } from "../tool.ts";
+import { makeTool, readAny, type ToolCall, type Tool } from "../tool.ts";
 import { changeSchema, showChange } from "./show-change.ts";
 
-/** What was changed through Waypost, so that a person can look it up, and have it undone. */
+/** The tool that lists changes, so that a person can look them up and undo them. */
 
 const perPage = 20;
 
@@ -38,7 +38,7 @@ export function createListChanges(): Tool {
   });
 }
 
-/** The tool's arguments, and the kind that a person may choose. */
+/** The tool's arguments, and the kind, which the console uses. */
 type ChangeQuery = {
   readonly target?: string;
   readonly kind?: string;
@@ -47,7 +47,7 @@ type ChangeQuery = {
 
 async function listChanges(
   { target: given, kind, page = 1 }: ChangeQuery,
-  call: Call,
+  call: ToolCall,
 ): Promise<JsonObject> {
   const { keyContext } = call;
   const { readers, openHistory } = keyContext;
@@ -66,7 +66,7 @@ async function listChanges(
   };
 }
 
-/** The key's own job is named by how far it came. */
+/** Names the key's own job by its progress. */
 async function nameJob(change: Change, keyContext: KeyContext): Promise<Change> {
   if (change.kind !== "job" || change.target_id === null) return change;
   const job = await keyContext.bulk.findJob(change.target_id, keyContext);
@@ -74,18 +74,18 @@ async function nameJob(change: Change, keyContext: KeyContext): Promise<Change> 
 }
 
 /**
- * What a target is or was called, also if it is gone by now: the history itself is asked first. A
- * short address says nothing there, so that the link is looked for.
+ * Finds a target by its current or earlier name, even after its deletion. The history is searched
+ * first. It does not contain short addresses, so their link is looked up.
  */
-async function readTarget(given: string, history: History, call: Call): Promise<string> {
+async function readTarget(given: string, history: History, call: ToolCall): Promise<string> {
   const { readers } = call.keyContext;
   const { exact, loose, address } = readNamedLink(
     given.trim(),
     listLinkHosts(call.keyContext.known),
   );
-  const told = [...exact, ...(address === undefined ? [] : [address.path]), ...loose];
-  // What no database can hold names nothing.
-  const names = told.filter((name) => isStorable(name));
+  const candidates = [...exact, ...(address === undefined ? [] : [address.path]), ...loose];
+  // A text that no database can store is no name.
+  const names = candidates.filter((name) => isStorable(name));
   for (const name of names) if ((await history.count(readers, { target: name })) > 0) return name;
   for (const kind of targetKinds) {
     if (!call.keyContext.mayAsk(kind.index)) continue;
@@ -98,12 +98,12 @@ async function readTarget(given: string, history: History, call: Call): Promise<
 const { links, iosApps, androidApps } = contract;
 const targetKinds = [links.show, iosApps.show, androidApps.show].map(findKind);
 
-/** What is not there by now has no changes by that name. */
+/** A target that no longer exists has no current name. */
 function ignoreRefusal(error: unknown): undefined {
   if (!isRefused(error)) throw error;
 }
 
-/** A key that may not write anything has no changes, and nothing to undo. */
+/** The access to the history: any right to write is enough, because other keys have no changes. */
 export function readAnyWrite(access: Access): AccessState {
   return readAny(listEndpoints().filter(({ effect }) => effect !== "read"))(access);
 }

@@ -12,32 +12,36 @@ import type { Change, Effect, History } from "../../../state/history.ts";
 import { appFields } from "../../results/present-body.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
 import { completeAct, isFreshMove, type Act } from "../endpoints/act.ts";
-import { findRecord, readRecord, type Reading } from "../targets.ts";
+import { findRecord, readRecord, type TargetRecord } from "../targets.ts";
 import { describeTemplate, readState, type TemplateState } from "../templates/template-state.ts";
-import type { Call } from "../tool.ts";
+import type { ToolCall } from "../tool.ts";
 import { describeEffect, templateId } from "./describe-effect.ts";
 
-/** A request of an undo, as the tool of its endpoint would make it. */
+/** A request of an undo, prepared like a call of its endpoint's tool. */
 export type StepAct = UndoStep & { readonly act: Act };
 
-/** The requests that undo a change, given what exists now. */
-export type Undo = {
+/** The requests that undo a change from the current state. */
+export type PlannedUndo = {
   readonly change: Change;
   readonly steps: readonly StepAct[];
-  /** Whether it is unknown if this change was made at all. */
+  /** Whether it is unknown if this change was ever made. */
   readonly isDoubtful: boolean;
   /** Parts of it that cannot be undone. */
   readonly lacking: readonly string[];
-  /** The template as it is now, for a change of it. */
+  /** The current template, if the change is about the template. */
   readonly template: TemplateState | undefined;
 };
 
-type Asking = Pick<Call, "ask" | "askFree" | "keyContext">;
+type UndoCall = Pick<ToolCall, "ask" | "askFree" | "keyContext">;
 
-export async function planUndo(change: Change, history: History, call: Asking): Promise<Undo> {
+export async function planUndo(
+  change: Change,
+  history: History,
+  call: UndoCall,
+): Promise<PlannedUndo> {
   const { effects, note, realm } = change;
   const isDoubtful = change.state === "begun";
-  // A key, or what the operator sets of a project, is no resource of the API.
+  // Keys and operator settings are not resources of the API.
   const isForeign = findKindNamed(change.kind) === undefined;
   if (note !== null && (effects.length === 0 || isForeign)) throw refuseUndo(note);
   const template = change.kind === templateId ? await readState(call) : undefined;
@@ -61,14 +65,14 @@ export async function planUndo(change: Change, history: History, call: Asking): 
     const plan =
       template === undefined ? planStep(current, now, hasBin) : planTemplate(known, now ?? {});
     if ("steps" in plan) for (const step of plan.steps) steps.push(await addAct(step, call));
-    // What came along may be lacking, but not what it was about.
+    // The main target must be restored, but a part that came with it may be lost.
     else if (effect.kind === change.kind) throw refuseUndo(plan.why);
     else lacking.push(plan.why);
   }
   return { change, steps, isDoubtful, lacking, template };
 }
 
-async function addAct(step: UndoStep, call: Asking): Promise<StepAct> {
+async function addAct(step: UndoStep, call: UndoCall): Promise<StepAct> {
   const { endpoint, kind, id, input, now, wanted } = step;
   const isUpdate = endpoint === contract.links.update;
   const act = completeAct({
@@ -85,10 +89,12 @@ async function addAct(step: UndoStep, call: Asking): Promise<StepAct> {
   return { ...step, act };
 }
 
-type Follow = (id: string) => Promise<string>;
+type FollowId = (id: string) => Promise<string>;
 
-/** A record that was deleted and created again has another id, and so has the app of a link. */
-async function followIds(effect: Effect, follow: Follow): Promise<Effect> {
+/**
+ * Follows ids: a record that was deleted and created again has a new id, and so does a link's app.
+ */
+async function followIds(effect: Effect, follow: FollowId): Promise<Effect> {
   const { id, before, after } = effect;
   return {
     ...effect,
@@ -98,7 +104,7 @@ async function followIds(effect: Effect, follow: Follow): Promise<Effect> {
   };
 }
 
-async function followApps(record: JsonObject, follow: Follow): Promise<JsonObject> {
+async function followApps(record: JsonObject, follow: FollowId): Promise<JsonObject> {
   const followed: Record<string, unknown> = { ...record };
   for (const app of appFields) {
     const id = record[`${app}_id`];
@@ -107,12 +113,12 @@ async function followApps(record: JsonObject, follow: Follow): Promise<JsonObjec
   return followed;
 }
 
-/** The response was never received, so the current record shows whether the change was made. */
+/** Finds out from the current record whether a change without a response was made. */
 async function settleEffect(
   kind: ResourceKind,
   effect: Effect,
-  read: (effect: Effect) => Promise<Reading>,
-  call: Asking,
+  read: (effect: Effect) => Promise<TargetRecord>,
+  call: UndoCall,
 ): Promise<Effect> {
   const { id, before, after } = effect;
   if (before === undefined) return effect;
@@ -133,7 +139,7 @@ async function settleEffect(
   return describeEffect(kind, id, before, now);
 }
 
-/** Why a change cannot be undone; the sentences are for the person. */
+/** Explains why a change cannot be undone, in sentences for the user. */
 export function refuseUndo(
   message: string,
   next = "Tell the user that this cannot be undone.",
@@ -152,8 +158,8 @@ function refuseUnmade(): ToolFailure {
 const { save, publish, unpublish } = contract.pageTemplate;
 
 /**
- * Puts the links' page back: first what is live, because publishing replaces the draft, and then
- * the draft, which can be emptied but not deleted. `now` lacks what the key may not read.
+ * Restores the template: first the live version, because publishing replaces the draft, and then
+ * the draft, which can be emptied but not deleted. `now` omits what the key may not read.
  */
 function planTemplate({ id, before, after, ...effect }: Effect, now: JsonObject): UndoSteps {
   const kind = findKindNamed(effect.kind);

@@ -12,19 +12,19 @@ import type { ApprovalRequest, Question } from "../../approval/question.ts";
 import { writeValue } from "../../approval/write-value.ts";
 
 export const changeSchema = z.looseObject({ id: z.string(), fields: z.looseObject({}) });
-/** A change outside of a list: list_changes describes its members. */
+/** A change in another result. The schema of list_changes describes its members. */
 export const otherChangeSchema = z.looseObject({ id: z.unknown(), fields: z.unknown() });
 
-type Fields = Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
-type Readable = Pick<KeyContext, "access" | "key_print">;
+type ChangedFields = Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
+type ReadRights = Pick<KeyContext, "access" | "key_print">;
 
 const mostCharacters = 200;
 const mostName = 60;
 /** Deleting an app detaches many links. */
 const mostOthers = 20;
 
-/** A change as an assistant reads it, without what the key may not read. */
-export function showChange(change: Change, readable: Readable): JsonObject {
+/** Writes a change for an assistant, without what the key may not read. */
+export function showChange(change: Change, readable: ReadRights): JsonObject {
   const { id, at, tool, client, target_id, kind, name, note, undoes, undone_by } = change;
   const readableEffects = listReadable(change, readable);
   const others = readableEffects.filter((effect) => !isOfTarget(effect, change));
@@ -49,22 +49,22 @@ export function showChange(change: Change, readable: Readable): JsonObject {
   };
 }
 
-/** The writer of a change that another key made. */
+/** Names who made a change, if it was another key. */
 function nameWriter({ key_print }: Change): string {
   return key_print === operatorPrint ? "the operator, in the CLI" : "another key";
 }
 
-/** What changed of the target: from before the first step to after the last one. */
-export function showFields(change: Change, readable: Readable): Fields {
+/** The target's changed fields, from before the first step to after the last one. */
+export function showFields(change: Change, readable: ReadRights): ChangedFields {
   const own = listReadable(change, readable).filter((effect) => isOfTarget(effect, change));
-  const fields: Record<string, Fields[string]> = {};
+  const fields: Record<string, ChangedFields[string]> = {};
   for (const [name, { from, to }] of own.flatMap((effect) => Object.entries(listFields(effect)))) {
     fields[name] = { from: fields[name] === undefined ? from : fields[name].from, to };
   }
   return fields;
 }
 
-function listReadable({ effects }: Change, readable: Readable): readonly Effect[] {
+function listReadable({ effects }: Change, readable: ReadRights): readonly Effect[] {
   return effects.filter(({ kind }) => mayReadKind(kind, readable));
 }
 
@@ -72,14 +72,14 @@ function isOfTarget({ kind, id }: Effect, change: Change): boolean {
   return kind === change.kind && id === change.target_id;
 }
 
-function listFields({ before, after }: Effect): Fields {
+function listFields({ before, after }: Effect): ChangedFields {
   const names = Object.keys({ ...before, ...after }).filter((name) => name !== "id");
   const members = names.map((name) => {
     const from = before?.[name] ?? null;
     const to = after?.[name] ?? null;
     return [name, { from: shortenIn(from), to: shortenIn(to) }] as const;
   });
-  // Of a created or deleted record, the empty fields say nothing.
+  // Empty fields of a created or deleted record are left out.
   const isWhole = !before || after === null;
   return Object.fromEntries(
     members.filter(([, { from, to }]) => !isWhole || !isUnset(from) || !isUnset(to)),
@@ -90,7 +90,7 @@ function isUnset(value: unknown): boolean {
   return isBlank(value) || value === false || (Array.isArray(value) && value.length === 0);
 }
 
-function mayReadKind(name: string, { access }: Readable): boolean {
+function mayReadKind(name: string, { access }: ReadRights): boolean {
   const kind = findKindNamed(name);
   return kind === undefined || access.read(kind.show).state !== "denied";
 }
@@ -111,7 +111,7 @@ function shorten(text: string, most: number): string {
 const lately_ms = 60 * 60_000;
 const mostRecentFields = 5;
 
-/** A person may remember the target as it was until a change within the hour. */
+/** Adds a change of the last hour to the question, because the person may not know it yet. */
 export async function addRecent(
   request: ApprovalRequest,
   keyContext: KeyContext,
@@ -126,21 +126,21 @@ export async function addRecent(
 
 function describeRecent(change: Change, keyContext: KeyContext): Question["recent"] {
   const { at, kind, state, effects } = change;
-  // A created or deleted target was nothing before, and a change that is begun may never be made.
+  // A created or deleted target has no earlier values, and a begun change may never be made.
   const isUpdate = effects.every(({ before, after }) => before && after);
   const fields = Object.entries(showFields(change, keyContext)).slice(0, mostRecentFields);
   if (!isUpdate || state !== "done" || fields.length === 0) return undefined;
   const values = fields.map(([name, { from }]) => describeValue(writeWords(name), from));
   const was = fields.every(([, { from }]) => isBlank(from)) ? "empty" : values.join(", ");
   const isOwn = change.key_print === keyContext.key_print;
-  // The console saves the first draft itself before it asks about publishing it.
+  // The console saves the first draft on its own before it asks about publishing.
   if (isOwn && kind === "page_template" && was === "empty") return undefined;
   const by = isOwn ? "this key" : nameWriter(change);
   return { at, time: writeLocalTime(at, keyContext.timeZone), by, was };
 }
 
 function describeValue(name: string, value: unknown): string {
-  // A version of a page has a body and css, which say nothing inside a sentence.
+  // The body and CSS of a version are too long for a sentence.
   const isVersion = typeof value === "object" && !isBlank(value) && !Array.isArray(value);
   return isVersion ? `another ${name} version` : `${name} ${writeValue(value)}`;
 }

@@ -31,14 +31,14 @@ import {
   refuseForeignPage,
   refuseUnpublishable,
 } from "../templates/template-state.ts";
-import { makeTool, type Call, type Tool } from "../tool.ts";
+import { makeTool, type ToolCall, type Tool } from "../tool.ts";
 import { describeEffect, readTemplateRecord, templateId } from "./describe-effect.ts";
 import { journal, type JournalStep } from "./journal.ts";
 import { readAnyWrite } from "./list-changes.ts";
-import { planUndo, refuseUndo, type StepAct, type Undo } from "./plan-undo.ts";
+import { planUndo, refuseUndo, type StepAct, type PlannedUndo } from "./plan-undo.ts";
 import { otherChangeSchema, showChange } from "./show-change.ts";
 
-/** Undoes a change by the same requests as any caller would send, under the same rules. */
+/** The tool that undoes a change, with the same requests and rules as any caller. */
 
 const name = "undo";
 const linkKind = findKind(contract.links.show);
@@ -78,7 +78,11 @@ export function createUndo(): Tool {
   });
 }
 
-async function findChange(id: unknown, history: History, { keyContext }: Call): Promise<Change> {
+async function findChange(
+  id: unknown,
+  history: History,
+  { keyContext }: ToolCall,
+): Promise<Change> {
   const { readers, realm, key_print } = keyContext;
   const found =
     typeof id === "string"
@@ -97,7 +101,7 @@ async function findChange(id: unknown, history: History, { keyContext }: Call): 
   );
 }
 
-function undo(change: Change, history: History, call: Call): Promise<Change> {
+function undo(change: Change, history: History, call: ToolCall): Promise<Change> {
   return actAsShown(async () => {
     const planned = await planUndo(change, history, call);
     requireRights(planned, call);
@@ -119,22 +123,22 @@ function undo(change: Change, history: History, call: Call): Promise<Change> {
   }, call);
 }
 
-/** The operator's selection and the key's rights count for each request. */
-function requireRights({ steps }: Undo, { keyContext }: Call): void {
+/** Requires the operator's permission and the key's right for each request. */
+function requireRights({ steps }: PlannedUndo, { keyContext }: ToolCall): void {
   for (const { endpoint, kind, now } of steps) {
     requireRight({ tool: name, endpoint }, keyContext);
-    // What is restored is created, also by a request that is no tool.
+    // Restoring creates a record, also with a request that has no tool.
     requireAct((now === null && endpointsOf[kind.name]?.create) || endpoint, keyContext);
   }
 }
 
-/** A restoring request has no addresses, so they are looked at here, before anyone is asked. */
-async function refuseForeignSteps({ steps, template }: Undo, call: Call): Promise<void> {
+/** Checks the destinations of restored links, because restoring requests do not contain them. */
+async function refuseForeignSteps({ steps, template }: PlannedUndo, call: ToolCall): Promise<void> {
   if (template !== undefined) {
     for (const { input } of steps) await refuseForeignPage(input, template, call);
   }
   const problems = steps.flatMap(({ kind, now, wanted }) =>
-    // A link's record has the fields of a link, and null for those that it lacks.
+    // A link's record has a link's fields, with null for empty ones.
     kind === linkKind
       ? call.keyContext.checkDestinations((wanted ?? {}) as LinkFields, now ?? {})
       : [],
@@ -142,8 +146,11 @@ async function refuseForeignSteps({ steps, template }: Undo, call: Call): Promis
   refuseForeign(problems);
 }
 
-/** Each request asks as it would by itself; and so does what would lose a later change. */
-function losesData({ steps, isDoubtful }: Undo): boolean {
+/**
+ * Whether the undo needs approval: one of its requests does, a later change would be lost, or the
+ * current state is unknown.
+ */
+function losesData({ steps, isDoubtful }: PlannedUndo): boolean {
   return (
     isDoubtful ||
     steps.some(({ act, now, lost }) => {
@@ -152,8 +159,8 @@ function losesData({ steps, isDoubtful }: Undo): boolean {
   );
 }
 
-/** What the approval is bound to: every target as it is now, and what is sent for it. */
-function describeState({ steps }: Undo): unknown {
+/** The approval is valid only for this state: every target, and what is sent. */
+function describeState({ steps }: PlannedUndo): unknown {
   return steps.map(({ endpoint, input, now }) => [
     endpoint.tool,
     input,
@@ -161,11 +168,11 @@ function describeState({ steps }: Undo): unknown {
   ]);
 }
 
-/** Sends the requests one by one. If one fails, another undo of the change does the rest. */
+/** Sends the requests one after another. If one fails, another undo of the change does the rest. */
 async function carryOut(
-  { change, steps, template }: Undo,
+  { change, steps, template }: PlannedUndo,
   history: History,
-  call: Call,
+  call: ToolCall,
 ): Promise<Change> {
   const { realm } = call.writer;
   const { kind, target_id, target_key, name: called } = change;
@@ -188,7 +195,7 @@ async function carryOut(
       },
       describe: async (body) => {
         if (template !== undefined) {
-          // Every entry of the template that writes answers with it.
+          // All endpoints that write the template return it.
           const written = body as WrittenTemplate;
           const live_id = written.live_version?.id ?? null;
           condition = {
@@ -216,7 +223,7 @@ function readId({ id }: JsonObject): string | null {
   return typeof id === "string" ? id : null;
 }
 
-/** An app that an earlier step registered again has another id by now. */
+/** Replaces the id of an app that an earlier step has registered again. */
 async function followChosenApps(
   input: JsonObject,
   follow: (id: string) => Promise<string>,
@@ -230,7 +237,7 @@ async function followChosenApps(
   return followed;
 }
 
-/** A refused step changed nothing, but those before it did. */
+/** Explains that a step was rejected after earlier steps had changed something. */
 function explainHalf({ failure }: ToolFailure, { id }: Change): ToolFailure {
   const next =
     `Tell the user that only part of the change was undone. To undo the rest, call ${name} with ` +
@@ -238,8 +245,8 @@ function explainHalf({ failure }: ToolFailure, { id }: Change): ToolFailure {
   return new ToolFailure({ ...failure, effect: "done", next });
 }
 
-/** Many links are put back by a plan, which a person sees before it is applied. */
-async function planJobUndo({ target_id }: Change, call: Call): Promise<JsonObject> {
+/** Makes a plan to restore many links, which a person sees before it is applied. */
+async function planJobUndo({ target_id }: Change, call: ToolCall): Promise<JsonObject> {
   const { keyContext, signal } = call;
   const { bulk } = keyContext;
   const job = await bulk.findJob(target_id ?? "", keyContext);
@@ -258,13 +265,13 @@ async function planJobUndo({ target_id }: Change, call: Call): Promise<JsonObjec
 
 const { links, pageTemplate } = contract;
 const { unpublish } = pageTemplate;
-/** Deleting an app may have removed it from many links. */
+/** An app's deletion may have removed it from many links. */
 const mostShown = 20;
 
-type PreviewCall = Pick<Call, "ask" | "askFree" | "keyContext" | "apps">;
+type UndoPreviewCall = Pick<ToolCall, "ask" | "askFree" | "keyContext" | "apps">;
 
-/** What a person reads before they approve an undo. */
-async function previewUndo(undo: Undo, call: PreviewCall): Promise<Question> {
+/** Writes the question about an undo. */
+async function previewUndo(undo: PlannedUndo, call: UndoPreviewCall): Promise<Question> {
   const { change, steps, isDoubtful, lacking } = undo;
   const previews = [];
   for (const step of steps.slice(0, mostShown)) previews.push(await previewStep(step, undo, call));
@@ -297,14 +304,14 @@ async function previewUndo(undo: Undo, call: PreviewCall): Promise<Question> {
   };
 }
 
-/** The act that is undone, in a person's words instead of the tool's name. */
+/** Describes the undone change in words instead of its tool's name. */
 function nameAct({ tool, effects }: Change): string {
   const [verb = ""] = tool.split("_");
   const isCreation = verb === "upsert" && effects[0]?.before === null;
   return isCreation ? "creation" : (nouns[verb] ?? "change");
 }
 
-/** By the first word of the tool's name. */
+/** The words by the first part of the tool's name. */
 const nouns: Readonly<Record<string, string>> = {
   create: "creation",
   shorten: "creation",
@@ -316,7 +323,7 @@ const nouns: Readonly<Record<string, string>> = {
   undo: "undo",
 };
 
-async function describeLosses({ lost }: UndoStep, call: PreviewCall): Promise<readonly Fact[]> {
+async function describeLosses({ lost }: UndoStep, call: UndoPreviewCall): Promise<readonly Fact[]> {
   const losses = Object.entries(lost).map(async ([field, { from, to }]) => {
     const app = appFields.find((name) => field === `${name}_id`);
     const write = async (value: unknown) =>
@@ -332,15 +339,15 @@ async function describeLosses({ lost }: UndoStep, call: PreviewCall): Promise<re
 
 async function previewStep(
   { endpoint, input, act }: StepAct,
-  { template }: Undo,
-  call: PreviewCall,
+  { template }: PlannedUndo,
+  call: UndoPreviewCall,
 ): Promise<Question> {
   if (template === undefined) return previewAct(act, call);
   return previewWrite(endpoint, input, template, call);
 }
 
-/** Refuses an undo whose requests the API would refuse, before anyone is asked. */
-async function refuseInvalidUndo({ steps, template }: Undo, call: Call): Promise<void> {
+/** Throws before the approval if the API would reject one of the requests. */
+async function refuseInvalidUndo({ steps, template }: PlannedUndo, call: ToolCall): Promise<void> {
   for (const step of steps) {
     if (template === undefined) await refuseInvalid(await readAct(step, steps, call), call, name);
     else if (step.endpoint !== unpublish) await refuseUnpublishable(pickText(step.input), call);
@@ -350,13 +357,13 @@ async function refuseInvalidUndo({ steps, template }: Undo, call: Call): Promise
 async function readAct(
   { endpoint, input, now, wanted, act }: StepAct,
   steps: readonly StepAct[],
-  call: Call,
+  call: ToolCall,
 ): Promise<Act> {
-  // A request that restores from the bin only has an id.
+  // A request that restores from the bin has only an id.
   if (now === null) return { ...act, changes: wanted ?? {} };
   if (endpoint.body !== links.create.body) return act;
   const { missing } = await settleApps(input, call);
-  // An app that an earlier step creates again gets another id.
+  // An app that an earlier step creates again gets a new id.
   const isMade = (name: string) =>
     steps.some((each) => each.kind.name === name && each.now === null);
   return { ...act, missing: missing.filter(({ name }) => !isMade(name)) };

@@ -7,30 +7,30 @@ import { diffLines } from "../../../text/diff-lines.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Frames, Question } from "../../approval/question.ts";
 import { readIfAllowed, readIfPossible } from "../../results/tool-failure.ts";
-import type { Call } from "../tool.ts";
+import type { ToolCall } from "../tool.ts";
 import {
   isText,
   pickText,
   userAgents,
-  type Asking,
+  type TemplateCall,
   type ReadText,
   type TemplateState,
   type TemplateText,
 } from "./template-state.ts";
 
-/** What a person reads before the page of all links changes, or the draft is replaced. */
+/** Writes the questions before the page of all links changes, or its draft is replaced. */
 
 const { pageTemplate, links } = contract;
 const now = "Now";
 const then = "After approval";
-/** An approval keeps what it shows, so that this is bounded. */
+/** Limited, because the approval stores the pages. */
 const mostFrameCharacters = 200_000;
 
 export async function previewWrite(
   endpoint: Endpoint,
   input: JsonObject,
   state: TemplateState,
-  call: Asking,
+  call: TemplateCall,
 ): Promise<Question> {
   switch (endpoint) {
     case pageTemplate.publish:
@@ -47,7 +47,7 @@ export async function previewWrite(
 async function previewPublication(
   given: JsonObject,
   { live, draft }: TemplateState,
-  call: Asking,
+  call: TemplateCall,
 ): Promise<Question> {
   const after = { ...draft, ...pickText(given) };
   const seen = await findSeen(live, after, call);
@@ -64,7 +64,10 @@ async function previewPublication(
   };
 }
 
-async function previewUnpublication({ live }: TemplateState, call: Asking): Promise<Question> {
+async function previewUnpublication(
+  { live }: TemplateState,
+  call: TemplateCall,
+): Promise<Question> {
   const seen = await findSeen(null, {}, call);
   return {
     title: "Unpublish the project's page: all links will show the default page",
@@ -83,7 +86,7 @@ function previewSaving(given: JsonObject, { draft }: TemplateState): Question {
 async function previewRestoration(
   id: string,
   { draft }: TemplateState,
-  call: Asking,
+  call: TemplateCall,
 ): Promise<Question> {
   const { ask } = call;
   const version = await readIfAllowed(() => ask(pageTemplate.version, { id }));
@@ -102,18 +105,20 @@ async function previewRestoration(
 
 const unreadable = "Unknown. This API key cannot read it, or the server does not return it.";
 
-function describeLive(live: TemplateState["live"], { keyContext }: Asking): string {
+function describeLive(live: TemplateState["live"], { keyContext }: TemplateCall): string {
   if (live === undefined) return unreadable;
   if (live === null) return "Nothing is published. Links show the default page.";
   const { published_at } = live;
   if (typeof published_at !== "string") return "A version is published, but its date is unknown.";
   const at = parseTime(published_at);
-  // A deployment elsewhere may call anything a time.
+  // A remote server's time may be any text.
   const time = at === null ? quote(published_at) : sayLocalTime(at, keyContext.timeZone);
   return `This version was published on ${time}.`;
 }
 
-/** What changes in both texts, line by line; without a known old text, every line is new. */
+/**
+ * Describes the changes in both texts line by line. If the old text is unknown, every line is new.
+ */
 export function describeChanges(
   before: ReadText | null | undefined,
   after: Partial<TemplateText>,
@@ -129,17 +134,20 @@ export function describeChanges(
   });
 }
 
-/** The texts that visitors see now and then, as far as they are known. */
+/** The texts that visitors see before and after, as far as they are known. */
 export type SeenTexts = {
   readonly now: ReadText | null | undefined;
   readonly next: Partial<TemplateText>;
 };
 
-/** Our own service shows its starter where nothing is published, or a text has no body. */
+/**
+ * Finds the texts that visitors see. The embedded service shows its starter template if nothing is
+ * published or the body is empty.
+ */
 export async function findSeen(
   live: TemplateState["live"],
   after: Partial<TemplateText>,
-  { keyContext }: Pick<Call, "keyContext">,
+  { keyContext }: Pick<ToolCall, "keyContext">,
 ): Promise<SeenTexts> {
   if (!keyContext.checksConditions) return { now: live, next: after };
   const { fillBody } = await import("../../../template/link-page.ts");
@@ -148,10 +156,10 @@ export async function findSeen(
   return { now, next: pickText({ ...fill(after) }) };
 }
 
-/** How the page looks with each text that there is and that is known, on each device. */
+/** Renders the page with each known text on each device. */
 async function drawFrames(
   texts: Readonly<Record<string, ReadText | null | undefined>>,
-  { askFree, keyContext }: Asking,
+  { askFree, keyContext }: TemplateCall,
 ): Promise<Frames> {
   if (!keyContext.mayAsk(pageTemplate.preview)) {
     return { left_out: "This API key cannot create previews of the page." };
@@ -168,14 +176,18 @@ async function drawFrames(
   return isLong ? { left_out: "The page is too long to show here." } : { pages };
 }
 
-async function drawFrame(name: string, { body, css }: TemplateText, askFree: Asking["askFree"]) {
+async function drawFrame(
+  name: string,
+  { body, css }: TemplateText,
+  askFree: TemplateCall["askFree"],
+) {
   const draw = (user_agent: string) => askFree(pageTemplate.preview, { body, css, user_agent });
   const [phone, desktop] = await Promise.all([draw(userAgents.ios), draw(userAgents.desktop)]);
   return { name, phone, desktop };
 }
 
-async function countLinks({ ask }: Asking): Promise<Fact> {
-  // A person can decide without the number.
+async function countLinks({ ask }: TemplateCall): Promise<Fact> {
+  // The number is optional for the decision.
   const page = await readIfPossible(ask(links.index, { limit: 1 }));
   const count = page?.meta.count ?? "All links in the project. They could not be counted.";
   return { name: "affected links", text: String(count) };

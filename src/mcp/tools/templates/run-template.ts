@@ -18,7 +18,7 @@ import {
 } from "../../results/tool-failure.ts";
 import { actAsShown } from "../endpoints/act-as-shown.ts";
 import { journalWrite } from "../history/journal.ts";
-import type { Addition, Call } from "../tool.ts";
+import type { EndpointAddition, ToolCall } from "../tool.ts";
 import { describeChanges, findSeen, previewWrite } from "./preview-publication.ts";
 import {
   describeCondition,
@@ -32,18 +32,18 @@ import {
   refuseForeignPage,
   refuseUnpublishable,
   userAgents,
-  type Platform,
+  type PreviewPlatform,
   type TemplateState,
 } from "./template-state.ts";
 
-/** The page template's tools: each project has one template, and it has no id. */
+/** The tools for the page template. Each project has one template, which has no id. */
 
 const { save, publish, preview, version, versions } = contract.pageTemplate;
 
 const linkIds = describeIds(findKind(contract.links.show));
 const [usual] = platforms;
 
-/** Views of tools for clients that show some (MCP Apps, SEP-1865): HTML of ours in their frame. */
+/** Views are HTML from the server that some clients show in a frame (MCP Apps, SEP-1865). */
 export const viewExtension = "io.modelcontextprotocol/ui";
 export const viewType = "text/html;profile=mcp-app";
 
@@ -55,8 +55,8 @@ export const templateView = {
   mimeType: viewType,
 } as const;
 
-/** A page for a person to look at, because no model sees how HTML looks. */
-const previewAddition: Addition = {
+/** Adds an address where a person can look at the page, because a model cannot see it. */
+const previewAddition: EndpointAddition = {
   fields: {
     link_id: z.string().optional().describe(linkIds),
     platform: z.enum(platforms).meta({ default: usual }).optional(),
@@ -67,7 +67,7 @@ const previewAddition: Addition = {
   view: templateView.uri,
 };
 
-export const templateAdditions: readonly (readonly [Endpoint, Addition])[] = [
+export const templateAdditions: readonly (readonly [Endpoint, EndpointAddition])[] = [
   ...listEndpoints()
     .filter(({ feature, effect }) => feature === save.feature && effect !== "read")
     .map((endpoint) => [endpoint, { run: writeTemplate }] as const),
@@ -75,21 +75,21 @@ export const templateAdditions: readonly (readonly [Endpoint, Addition])[] = [
   [preview, previewAddition],
 ];
 
-/** Saves, publishes, unpublishes or restores what was shown. */
-function writeTemplate(endpoint: Endpoint, given: JsonObject, call: Call): Promise<JsonObject> {
+/** Saves, publishes, unpublishes or restores exactly what was shown. */
+function writeTemplate(endpoint: Endpoint, given: JsonObject, call: ToolCall): Promise<JsonObject> {
   return actAsShown(async () => {
     const state = await readState(call);
     if (state.isAbsent && endpoint !== publish && endpoint !== save) throw refuseAbsent(endpoint);
     const input = endpoint === publish ? settleText(given, state, call) : given;
     if (endpoint.body !== undefined) await refuseForeignPage(input, state, call);
     const asks = state.isAbsent ? "never" : "after_many";
-    // The arguments were checked by the entry's schema.
+    // The endpoint's schema has checked the arguments.
     const { id: target = "page_template" } = given as { readonly id?: string };
     return {
       tool: endpoint.tool,
       args: given,
       target,
-      // The approval counts for this version and this draft only.
+      // The approval is valid only for this version and this draft.
       state,
       endpoints: [endpoint],
       asks: endpoint.effect === "destroy" ? "always" : asks,
@@ -102,15 +102,19 @@ function writeTemplate(endpoint: Endpoint, given: JsonObject, call: Call): Promi
   }, call);
 }
 
-/** What will be published, word for word: a draft saved in between is not what was shown. */
-function settleText(given: JsonObject, { draft, isAbsent }: TemplateState, call: Call): JsonObject {
+/** The exact text to publish. A draft that is saved after the question is not published. */
+function settleText(
+  given: JsonObject,
+  { draft, isAbsent }: TemplateState,
+  call: ToolCall,
+): JsonObject {
   const chosen = pickText(given);
   const text = { ...draft, ...chosen };
   if (isAbsent && Object.keys(chosen).length === 0) throw refuseAbsent(publish);
   const unread = (["body", "css"] as const).filter((field) => text[field] === undefined);
   const { access, mayAsk } = call.keyContext;
   const mayRead = mayAsk(save) && access.read(versions).state !== "denied";
-  // A server that does not show its draft publishes it as it is.
+  // If the draft cannot be read, the server publishes it as it is.
   if (unread.length > 0 && !mayRead) {
     const why = isSaveOffered(call)
       ? "this API key cannot read the draft"
@@ -124,8 +128,8 @@ function settleText(given: JsonObject, { draft, isAbsent }: TemplateState, call:
   return { ...given, ...text };
 }
 
-/** The draft is only read with the tool that saves it. */
-function isSaveOffered({ keyContext }: Call): boolean {
+/** Whether the draft may be read. That uses the tool that saves it. */
+function isSaveOffered({ keyContext }: ToolCall): boolean {
   return keyContext.mayAsk(save) || keyContext.access.read(save).state === "denied";
 }
 
@@ -137,31 +141,31 @@ async function carryOut(
   endpoint: Endpoint,
   input: JsonObject,
   state: TemplateState,
-  call: Call,
+  call: ToolCall,
 ): Promise<JsonObject> {
   const known = {
     kind: findKind(endpoint),
     before: describeTemplate(state),
     condition: describeCondition(state),
   };
-  // The entries of the template that write all answer with the template.
+  // All endpoints that write the template return it.
   const { body, change } = await journalWrite(endpoint, input, known, call);
   return leaveOutTexts(presentBody(endpoint, body), change);
 }
 
-/** A text of the links' page: a published version by its id, or one that a word names. */
+/** Reads a version of the template by its id, or by a word such as `draft`. */
 async function readVersion(
   endpoint: Endpoint,
   { id }: JsonObject,
-  call: Call,
+  call: ToolCall,
 ): Promise<JsonObject> {
   const text = await readText(String(id), call);
-  // What a remote server shows without a body is unknown.
+  // For an empty body, it is unknown what a remote server shows.
   const note = call.keyContext.checksConditions ? describeLack(text) : undefined;
   return presentBody(endpoint, { ...text, ...(note !== undefined && { note }) });
 }
 
-async function readText(id: string, call: Call): Promise<object> {
+async function readText(id: string, call: ToolCall): Promise<object> {
   switch (id) {
     case "draft":
       return { id, ...(await orStarter(askDraft(call), call)) };
@@ -174,7 +178,7 @@ async function readText(id: string, call: Call): Promise<object> {
   }
 }
 
-/** An empty body is left out, and the page is not empty. */
+/** Explains an empty body, which does not mean an empty page. */
 function describeLack({ body, css }: { readonly body?: unknown; readonly css?: unknown }) {
   if (body !== "") return undefined;
   return css === ""
@@ -182,8 +186,8 @@ function describeLack({ body, css }: { readonly body?: unknown; readonly css?: u
     : "Without a body, the page is the starter with this css added: read it with id starter.";
 }
 
-/** Only of our own service it is known what a project without a template shows. */
-async function orStarter<Text>(reading: Promise<Text>, { keyContext }: Call): Promise<Text> {
+/** The text, or the starter template if there is none. A remote server's starter is unknown. */
+async function orStarter<Text>(reading: Promise<Text>, { keyContext }: ToolCall): Promise<Text> {
   return reading.catch((error: unknown) => {
     if (!keyContext.checksConditions || !isNotFound(error)) throw error;
     const next = "Links show the default page: read it with id starter.";
@@ -191,8 +195,8 @@ async function orStarter<Text>(reading: Promise<Text>, { keyContext }: Call): Pr
   });
 }
 
-/** As `readState` reads it, but every failure is the caller's to see. */
-async function askDraft(call: Call) {
+/** Reads the draft like `readState`, but throws every failure. */
+async function askDraft(call: ToolCall) {
   if (!isSaveOffered(call)) throw refuseDraft();
   await call.ask(versions, {});
   try {
@@ -203,14 +207,14 @@ async function askDraft(call: Call) {
   }
 }
 
-async function askLive(call: Call) {
+async function askLive(call: ToolCall) {
   const live = await readLive(await call.ask(versions, {}), call);
   if (live) return live;
   const nothing = notFound(messages.template_version_not_found);
   throw explainEnd({ tool: version.tool, endpoint: version }, nothing);
 }
 
-async function readStarter({ keyContext }: Call) {
+async function readStarter({ keyContext }: ToolCall) {
   if (keyContext.checksConditions) {
     const { starter } = await import("../../../template/starter-template.ts");
     return starter;
@@ -229,13 +233,13 @@ function refuseDraft(): ToolFailure {
   });
 }
 
-async function previewTemplate(given: JsonObject, call: Call): Promise<JsonObject> {
+async function previewTemplate(given: JsonObject, call: ToolCall): Promise<JsonObject> {
   const { html: isAsked, platform = usual, ...asked } = given;
-  // The argument was checked by the schema above.
-  const device = platform as Platform;
+  // The schema has checked the argument.
+  const device = platform as PreviewPlatform;
   const body: unknown = await call.ask(preview, { ...asked, user_agent: userAgents[device] });
-  // This is how the body of this endpoint is presented.
-  const { html, ...unread } = presentBody(preview, body as JsonObject) as Page;
+  // The result of this endpoint has these members.
+  const { html, ...unread } = presentBody(preview, body as JsonObject) as RenderedPage;
   if (call.showsViews) call.extras.views.push(await drawView(asked, device, html, call));
   const preview_url = await openInBrowser(html, call);
   return {
@@ -245,10 +249,10 @@ async function previewTemplate(given: JsonObject, call: Call): Promise<JsonObjec
   };
 }
 
-type Page = { readonly html: string; readonly problems?: readonly CallProblem[] };
+type RenderedPage = { readonly html: string; readonly problems?: readonly CallProblem[] };
 
-/** Undefined where nothing listens, and for a page that is too long to be saved. */
-async function openInBrowser(html: string, { keyContext }: Call): Promise<string | undefined> {
+/** The address of the page; undefined if no process listens, or if the page is too long to save. */
+async function openInBrowser(html: string, { keyContext }: ToolCall): Promise<string | undefined> {
   const origin = (await keyContext.readListening())?.url;
   if (origin === undefined) return undefined;
   const previews = await keyContext.openPreviews();
@@ -256,12 +260,12 @@ async function openInBrowser(html: string, { keyContext }: Call): Promise<string
   return token === undefined ? undefined : origin + previewPath + token;
 }
 
-/** What a client that shows views is given besides the page of the result. */
+/** The additional data for a view. */
 async function drawView(
   asked: JsonObject,
-  device: Platform,
+  device: PreviewPlatform,
   html: string,
-  call: Call,
+  call: ToolCall,
 ): Promise<JsonObject> {
   const others = platforms.filter((platform) => platform !== device);
   const [changes, ...drawn] = await Promise.all([
@@ -276,7 +280,7 @@ async function drawView(
 
 type ShownChange = { readonly name: string; readonly text: string };
 
-async function compareWithLive(given: JsonObject, call: Call): Promise<readonly ShownChange[]> {
+async function compareWithLive(given: JsonObject, call: ToolCall): Promise<readonly ShownChange[]> {
   const { live, draft } = await readState(call);
   const seen = await findSeen(live, { ...draft, ...pickText(given) }, call);
   return describeChanges(seen.now, seen.next).map((fact) => {

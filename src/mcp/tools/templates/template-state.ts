@@ -7,32 +7,32 @@ import type { ReadTemplateVersion } from "../../../contract/page-template.ts";
 import { readAnswer } from "../../../contract/server-answer.ts";
 import { refuseForeign } from "../../access/limit-destinations.ts";
 import { isChanged, readIfAllowed, ToolFailure } from "../../results/tool-failure.ts";
-import type { Call } from "../tool.ts";
+import type { ToolCall } from "../tool.ts";
 
 export type TemplateText = { readonly body: string; readonly css: string };
-/** As much of the text as could be read. */
+/** The parts of the text that could be read. */
 export type ReadText = { readonly [Name in keyof TemplateText]?: unknown };
 
-/** The template as it is, as far as it can be read. */
+/** The current template, as far as it can be read. */
 export type TemplateState = {
-  /** Null where links show their default page, undefined where that is unknown. */
+  /** Null if links show the default page, undefined if that is unknown. */
   readonly live: ReadTemplateVersion | null | undefined;
   readonly draft: TemplateText | undefined;
-  /** Whether the project has no template at all yet. */
+  /** Whether the project has no template yet. */
   readonly isAbsent: boolean;
 };
 
-export type Asking = Pick<Call, "ask" | "askFree" | "keyContext">;
+export type TemplateCall = Pick<ToolCall, "ask" | "askFree" | "keyContext">;
 
 const { pageTemplate } = contract;
 const nothing: TemplateState = { live: null, draft: { body: "", css: "" }, isAbsent: true };
 const unknown: TemplateState = { live: undefined, draft: undefined, isAbsent: false };
 
-export async function readState(call: Asking): Promise<TemplateState> {
+export async function readState(call: TemplateCall): Promise<TemplateState> {
   const { ask, keyContext } = call;
   try {
-    // A remote server without a template would take the empty save that reads the draft for its
-    // first save, so the versions are read before.
+    // The draft is read with an empty save, which would create a template where none exists. So the
+    // versions are read first.
     const found = await readIfAllowed(() => ask(pageTemplate.versions, {}));
     if (found === undefined) return unknown;
     const live = await readLive(found, call).catch((error: unknown) => {
@@ -44,16 +44,16 @@ export async function readState(call: Asking): Promise<TemplateState> {
     if (isChanged(error)) return nothing;
     if (isStrange(error)) return unknown;
     if (!isNotFound(error)) throw error;
-    // The 404 of another server may only mean that it does not have this endpoint.
+    // A remote server's 404 may only mean that it lacks this endpoint.
     const isSaid = keyContext.checksConditions || /template/i.test(readAnswer(error.message));
     return isSaid ? nothing : unknown;
   }
 }
 
-/** Undefined where a version that could not be read may be the live one. */
+/** Reads the live version; undefined if an unreadable version may be the live one. */
 export async function readLive(
   found: CallAnswer<typeof pageTemplate.versions>,
-  { ask }: Pick<Call, "ask">,
+  { ask }: Pick<ToolCall, "ask">,
 ): Promise<TemplateState["live"]> {
   const { versions } = found;
   const version = versions.find(({ live }) => live);
@@ -63,7 +63,7 @@ export async function readLive(
   return isRead ? null : undefined;
 }
 
-/** A server's own page for an address that it does not know. */
+/** Whether the response was not the API's, such as a server's error page for unknown addresses. */
 function isStrange(error: unknown): boolean {
   return error instanceof ToolFailure && error.failure.code === "bad_response";
 }
@@ -73,17 +73,16 @@ export function isNotFound(error: unknown): error is ToolFailure {
 }
 
 /**
- * The API shows the draft only in the answer to a save, and an empty save changes nothing. Its
- * condition keeps it from being the template's first. Undefined where the key or the operator's
- * selection does not let it be read.
+ * Reads the draft with an empty save, because the API shows it only in that response. A condition
+ * prevents the first save. Undefined if the key or the operator does not allow it.
  */
-async function readDraft({ askFree, keyContext }: Asking): Promise<TemplateText | undefined> {
+async function readDraft({ askFree, keyContext }: TemplateCall): Promise<TemplateText | undefined> {
   if (!keyContext.mayAsk(pageTemplate.save)) return undefined;
   const saved = await readIfAllowed(() => askFree(pageTemplate.save, {}, "present"));
   return saved && isText(saved) ? { body: saved.body, css: saved.css } : undefined;
 }
 
-/** As it is noted in the history; without what the key may not read. */
+/** Describes the template for the history, without what the key may not read. */
 export function describeTemplate({ draft, live }: TemplateState): JsonObject {
   return {
     ...draft,
@@ -109,37 +108,37 @@ export function describeCondition({
   isAbsent,
 }: TemplateState): WriteCondition | undefined {
   if (isAbsent) return "absent";
-  // Nothing was shown of what the key may not read at all.
+  // The key may not read the live version, so it was not shown.
   if (live === undefined) return undefined;
   return { shown: describeTemplateState(draft, live?.id ?? null) };
 }
 
-/** A page may keep an address that is not allowed only if links show the same page already. */
+/** A page may keep a forbidden address only if links show the same page already. */
 export async function refuseForeignPage(
   { body }: JsonObject,
   { live }: TemplateState,
-  { keyContext }: Call,
+  { keyContext }: ToolCall,
 ): Promise<void> {
   if (body !== live?.body) refuseForeign(await keyContext.checkPage(body));
 }
 
-/** What the API would refuse afterwards is refused before a person is asked. */
+/** Rejects before the approval what the API would reject after it. */
 export async function refuseUnpublishable(
   text: Partial<TemplateText>,
-  { askFree, keyContext }: Call,
+  { askFree, keyContext }: ToolCall,
 ): Promise<void> {
   const { preview } = pageTemplate;
   if (!keyContext.mayAsk(preview)) return;
   try {
     await askFree(preview, text);
   } catch (error) {
-    // If the preview fails for another reason, the publication may still succeed.
+    // If the preview fails for another reason, publishing may still succeed.
     if (error instanceof ToolFailure && error.failure.code !== "validation_failed") return;
     throw error;
   }
 }
 
-/** A write's result without the texts, which are long and known to whoever wrote them. */
+/** Leaves out the texts, which are long and already known to the caller. */
 export function leaveOutTexts(
   { page_template, ...rest }: JsonObject,
   change: JsonObject,
@@ -158,10 +157,10 @@ function dropTexts({ body: _body, css: _css, live_version, ...rest }: JsonObject
 }
 
 export const platforms = ["ios", "android", "desktop"] as const;
-export type Platform = (typeof platforms)[number];
+export type PreviewPlatform = (typeof platforms)[number];
 
-/** The API renders a template's page for one user agent. */
-export const userAgents: Readonly<Record<Platform, string>> = {
+/** The user agents for previews. The API renders a page for one user agent. */
+export const userAgents: Readonly<Record<PreviewPlatform, string>> = {
   ios:
     "Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) AppleWebKit/605.1.15 " +
     "(KHTML, like Gecko) Version/18.6 Mobile/15E148 Safari/604.1",

@@ -4,8 +4,8 @@ import { tokens, themedTokens } from "../../../look/tokens.ts";
 import { viewData } from "../../results/tool-result.ts";
 
 /**
- * The view of `preview_template`: one document that fetches nothing. It speaks JSON-RPC with the
- * client that shows it (MCP Apps), and puts the page into a frame that may run nothing.
+ * The view of `preview_template`: an HTML document that loads nothing. It exchanges JSON-RPC with
+ * the client (MCP Apps), and shows the page in a frame without scripts.
  */
 
 const style = `${tokens}${themedTokens}${base}${controls}
@@ -45,7 +45,7 @@ const markup = `
 <p id="state" role="status">Waiting for the page…</p>
 `;
 
-/** Plain functions of an old browser's language: nothing translates them. */
+/** Written for old browsers, because no build step translates it. */
 const script = `
 "use strict";
 const find = (name) => document.getElementById(name);
