@@ -31,8 +31,8 @@ export type KeyCache = {
 };
 
 /**
- * The most cached tokens. The cache avoids hashing, which takes as long as all other checks of a
- * request.
+ * The maximum number of cached tokens. The cache avoids hashing, which takes as long as all other
+ * checks of a request.
  */
 const mostTokens = 1000;
 

@@ -63,8 +63,8 @@ export type ReportWindow = (window: BudgetWindow) => Promise<boolean>;
 type Budget = AddressBudget & { readonly step: number; readonly most: number };
 
 /**
- * The most windows of IP addresses. Beyond this number, the oldest is deleted, so that attackers
- * cannot fill the memory.
+ * The maximum number of IP addresses. Beyond it, the oldest is deleted, so that attackers cannot
+ * fill the memory.
  */
 const mostAddresses = 10_000;
 

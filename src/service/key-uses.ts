@@ -37,7 +37,8 @@ export function createKeyUses({ store, clock, setAlarm }: KeyUsesOptions): KeyUs
       try {
         await store.write((db) => noteKeyUses(db, uses), { isPatient: true });
       } catch {
-        // Requests report problems with the database. The next use is recorded again.
+        // Requests already report database problems. Forget these uses, so that the next ones are
+        // recorded.
         for (const id of uses.keys()) noted.delete(id);
       }
     },

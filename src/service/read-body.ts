@@ -165,7 +165,7 @@ function readChoice(choice: unknown): string | undefined {
   return isById ? String(id).toLowerCase() : undefined;
 }
 
-/** The most names to report. A body may have thousands of unknown names. */
+/** The maximum number of names to report. A body may have thousands of unknown names. */
 const mostNamed = 20;
 
 /** A member that matches no field, and the fields that may have been meant. */
@@ -264,8 +264,8 @@ function coerceFields(value: unknown, schema: z.core.$ZodType): unknown {
 }
 
 /**
- * Checks whether a value has only one spelling. Fractions and very large numbers may have lost
- * digits.
+ * Checks whether a value converts to the text that the client meant. Fractions and very large
+ * numbers may have lost digits.
  */
 function isExact(value: unknown): boolean {
   return typeof value === "boolean" || Number.isSafeInteger(value);

@@ -60,7 +60,7 @@ function readNamed(query: URLSearchParams, names: readonly string[]) {
   return Object.fromEntries(named);
 }
 
-/** The most names to report. */
+/** The maximum number of names to report. */
 const mostNamed = 20;
 
 type KnownParameters = {

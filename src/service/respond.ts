@@ -75,7 +75,8 @@ export function toProblem(error: unknown, report: (error: unknown) => string): P
 }
 
 /**
- * Describes a value that two writers wanted. It is in the last column of the violated constraint.
+ * Describes a conflict between two writers. The value that both wanted is in the constraint's last
+ * column.
  */
 function describeDuplicate({ columns }: Duplicate): Problem {
   const column = columns.at(-1)?.split(".").at(-1) ?? "value";

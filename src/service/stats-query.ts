@@ -30,7 +30,7 @@ type StatsParameters = Readonly<
 
 const usualRows = 10;
 const mostRows = 100;
-/** The most steps of a period. No person reads more rows than this. */
+/** The maximum number of steps in a period. No person reads more rows than this. */
 const mostSteps = 400;
 /** The longest periods that are shown by day and by week, unless the call chooses otherwise. */
 const mostUsualDays = 31;

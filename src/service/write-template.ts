@@ -129,7 +129,7 @@ export async function requireValidTemplate(
   const read = { body: readChecked("body", text.body), css: readChecked("css", text.css) };
   const problems = await checkTemplate(read, { take, monotonic });
   if (storageFaults.length === 0 && problems.length === 0) return;
-  // In the message, problems of a whole text have no position. The list of problems includes it.
+  // The message gives no position for storage faults, but the list of problems does.
   const clauses = storageFaults.map(({ field, message }) => ({ field, message }));
   const { message } = templateRefused([...clauses, ...problems]);
   throw new Problem(422, message, { problems: [...storageFaults, ...problems] });

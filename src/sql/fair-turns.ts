@@ -69,7 +69,7 @@ export function createFairTurns(most: number, mostWaitingInLine = Infinity): Fai
   };
 }
 
-/** Takes the first task of the next line, and moves that line to the end. */
+/** Takes the first task of the next queue, and moves that queue to the end. */
 function takeNext(lines: Map<string, WaitingTurn[]>): WaitingTurn | undefined {
   for (const [line, waiting] of lines) {
     lines.delete(line);

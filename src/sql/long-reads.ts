@@ -21,7 +21,7 @@ export type LongReads = {
 
 /** The maximum per project. More reads would take too long to start. */
 const mostWaiting = 100;
-/** The line of background statements. No project has this id. */
+/** The queue of background statements. No project has this id. */
 const asideLine = "aside";
 
 /**
@@ -36,7 +36,6 @@ export function whileAwaited(rowkey: RawBuilder<unknown>): RawBuilder<SqlBool> {
 export function createLongReads(path: string): LongReads {
   const turns = createFairTurns(1, mostWaiting);
   let thread: ReaderThread | undefined;
-  /** The signal of the current read. */
   let current: ReadSignal | undefined;
 
   function run(query: SqlQuery): Promise<StatementResult> {

@@ -18,7 +18,7 @@ export type PostgresPool = {
 };
 
 type StatementLimits = {
-  /** A longer statement closes its connection. */
+  /** The time limit of a statement. A longer statement closes its connection. */
   readonly longest_ms: number;
   /**
    * True if a statement is repeated after its connection broke. Only valid outside of transactions.

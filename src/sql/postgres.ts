@@ -33,7 +33,7 @@ const longestPause_ms = 30_000;
  */
 const patience_ms = 2_000;
 
-/** The most repetitions of a write whose connection broke before COMMIT was sent. */
+/** The maximum number of repetitions of a write whose connection broke before COMMIT was sent. */
 const mostBreaks = 5;
 /**
  * The time for which a write is repeated after serialization failures. A limited number of attempts

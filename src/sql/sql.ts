@@ -34,8 +34,8 @@ export type ReadSignal = WriteSignal & {
 export type ReadOptions = {
   readonly signal: ReadSignal;
   /**
-   * Identifies the reads that run one after the other, usually those of one project. Lines take
-   * turns.
+   * Identifies the queue of the read, usually the project's. Reads of one queue run one after the
+   * other.
    */
   readonly line: string;
 };

@@ -119,7 +119,7 @@ export function createApprovals({ db, write }: Sql<StateTables>, given: ClockAnd
       const removed = await write((inner) =>
         inner.deleteFrom("approvals").where("expires_at", "<=", now).returning("status").execute(),
       );
-      // No one answered, or the request did not return for the answer.
+      // No one answered, or the approved request was not repeated.
       const unspent = removed.filter(({ status }) => status === "waiting" || status === "approved");
       measured.expired += unspent.length;
     },

@@ -102,13 +102,12 @@ function queue(write: Sql<StateTables>["write"], line: UseLine, now: Clock["now"
     readWait_ms: async (most) => {
       const placed = await write(async (db) => {
         const time = now();
-        // A place further in the future was created before a clock was set back.
+        // A use further in the future was queued before a clock was set back.
         await deleteOld(db, line, time, time + Math.max(2 * window_ms, 60_000));
         const at = await findFree(db, line, most, time, id);
         return { id: await writePlace(db, { kind, subject, at }, id), wait_ms: at - time };
       });
-      // Set only now, because a transaction that is not committed may leave this id to another
-      // place.
+      // Set only after the commit. If the transaction fails, another use may get this id.
       ({ id } = placed);
       return placed.wait_ms;
     },

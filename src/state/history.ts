@@ -10,13 +10,13 @@ import type { StateDb, StateTables } from "./tables.ts";
 
 type ChangeRow = Selectable<StateTables["changes"]>;
 
-/** Replaces the key hash for an operator, who has no key. Real key hashes are longer. */
+/** Used in place of a key hash for an operator, who has no key. Real key hashes are longer. */
 export const operatorPrint = "operator";
 
 /** One effect of a change. Undo processes effects from last to first. */
 export type Effect = {
   readonly kind: string;
-  /** Null while the result of the call is unknown. */
+  /** The record's id; null while the result of the call is unknown. */
   readonly id: string | null;
   /**
    * The previous values of the changed fields, or the whole record if it was deleted. Null if the
@@ -64,7 +64,6 @@ export type Readers = { readonly realm: string; readonly key_print?: string | un
 type ChangeFilter = {
   /** An id, or another identifier that the target had at the time. */
   readonly target?: string | undefined;
-  /** The kind of resource. */
   readonly kind?: string | undefined;
 };
 
@@ -319,7 +318,7 @@ async function findSuccessor(db: StateDb, realm: string, id: string, now: number
   return current;
 }
 
-/** The most times that a record can be deleted and restored while its changes are stored. */
+/** The maximum number of times that a record can be restored while its changes are stored. */
 const mostSuccessors = 1000;
 
 function readChange({ number: _number, size: _size, effects, ...row }: ChangeRow): Change {

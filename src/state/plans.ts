@@ -130,13 +130,13 @@ export type RowPage = {
 
 type WriteState = Sql<StateTables>["write"];
 
-/** The time in which a person can decide about a plan. */
+/** The time in which a person can apply a plan. */
 const lasts_ms = 60 * 60_000;
 /** Longer than reading from the slowest server takes. Only killed processes leave drafts behind. */
 const draftLasts_ms = 24 * lasts_ms;
 /** The time in which a job can be resumed or undone. */
 const jobsLast_ms = 30 * 24 * 60 * 60_000;
-/** The most unapplied plans of one key, to limit what a key can store. */
+/** The maximum number of unapplied plans per key, to limit what a key can store. */
 const mostIdle = 20;
 /** Replaces a plan's counts until they are known. */
 const draft = "";

@@ -46,7 +46,7 @@ function readDays(time: number, name: Exclude<StepName, "hour">, zone: TimeZone)
   return { key: name === "month" ? first.slice(0, 7) : first, next };
 }
 
-/** The most days that a step can have. */
+/** The maximum number of days in a step. */
 const mostDays = { day: 1, week: 7, month: 31 };
 
 /** Returns the first date of the step that contains this date. */

@@ -203,7 +203,7 @@ function prepareAdding(
 
 const mostOfLink = 100;
 const mostOfProject = 1000;
-/** The most hosts that one transaction removes. */
+/** The maximum number of hosts that one transaction removes. */
 const mostRemoved = 5000;
 
 /**

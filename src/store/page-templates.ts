@@ -9,7 +9,7 @@ import type { Tables, Tenant } from "./tables.ts";
 
 /** Stores a project's page template: the draft and its published versions. */
 
-/** The API's specification says that the project owner publishes versions. */
+/** According to the API's specification, the project owner publishes versions. */
 const publisher = "owner";
 
 export type TemplateTexts = { readonly body: string; readonly css: string };

@@ -238,7 +238,7 @@ const selectTally = prepareQuery((db) =>
 );
 
 /**
- * Counts a write, in its own transaction. This updates the number of links, and every process then
+ * Counts a write in the same transaction. This updates the number of links, and every process then
  * detects that its cached counts are outdated.
  */
 export async function tallyWrite(tenant: Tenant, added: -1 | 0 | 1): Promise<Tally> {

@@ -242,7 +242,8 @@ export async function sendAgain(
 }
 
 /**
- * Limits the outbox, because receivers may be down, and anyone with a client key can cause events.
+ * The maximum size of a project's outbox. Receivers may be down, and anyone with a client key can
+ * cause events.
  */
 const mostBytes = 20_000_000;
 const keptDead_ms = 7 * 24 * 60 * 60 * 1000;

@@ -252,6 +252,6 @@ function compare(clicks: number, previous: NonNullable<SentenceFacts["previous"]
   if (total.click === 0) return `compared with none ${when}`;
   const percent = Math.round((Math.abs(clicks - total.click) / total.click) * 100);
   const word = clicks > total.click ? "more" : "fewer";
-  // For a change that rounds to 0%, show only the numbers.
+  // Omit a percentage that rounds to 0%.
   return percent === 0 ? `${word} than the ${before}` : `${percent}% ${word} than the ${before}`;
 }
