@@ -137,7 +137,7 @@ describe("a rejection of only this call", () => {
     expect((await stage.callTool("create_link", { path: "summer" })).isError).toBe(false);
   });
 
-  test("of an update does not prevent a key from upserting new links", async () => {
+  test("does not prevent upserting new links if only an update was rejected", async () => {
     await world.call("POST", "/links", { body: { path: "spring" } });
     const key = await world.addKey({ scopes: ["links.create"] });
     await using stage = await openStage({ probe: "off", send: world.fetch, key });

@@ -230,7 +230,7 @@ describe("an unanswered approval page", () => {
   });
 
   test.each(legacyEras)(
-    "lets a %s client's call return, and its next call waits for the same page",
+    "makes a %s client's call return, and the next call waits for the same page",
     async (era) => {
       const client = await connect(era);
       const first = remove(client);

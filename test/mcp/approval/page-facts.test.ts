@@ -38,7 +38,7 @@ describe("the approval page", () => {
     expect(html).not.toContain(key);
   });
 
-  test("shows an ID of the API key for a remote server, but not the key", async () => {
+  test("shows only a short hash of the API key for a remote server", async () => {
     await assistant.plant("link", { path: "spring" });
     const { world } = assistant;
     await using remote = await createAssistantWorld({ isRemote: true, beside: world });

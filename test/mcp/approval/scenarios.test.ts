@@ -100,7 +100,7 @@ describe.each(["modern", "v1"] as const)("with a %s client and a browser,", (era
     };
     await callDone(assistant, "apply_plan", await plan(rows));
     assistant.setClock(day_ms + 1);
-    // The plan is too long for a form, so the page asks.
+    // The plan is too long for a form, so the approval page is used.
     const withForm = await assistant.connect({ era, elicit: approve });
     const args = await plan(
       rows.map(({ path }, row) => ({ path, url: row < 100 ? `${old}er` : otherHost })),

@@ -151,7 +151,7 @@ test("a remote Waypost finds short URLs that a list does not show", async () => 
   expect(plan.counts.delete).toBe(1);
 });
 
-describe("Waypost applies the filters itself", () => {
+describe("Waypost applies filters itself", () => {
   const filters = [{ field: "url", condition: "start", value: "https://new.example" }];
 
   test.each<[sentence: string, alter: Alter]>([

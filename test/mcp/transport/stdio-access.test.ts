@@ -13,14 +13,14 @@ import { waitUntil } from "../../support/clock.ts";
 let ground: Ground;
 openForAll(openGround, (opened) => (ground = opened));
 
-describe.concurrent("with a key that our own service rejects,", () => {
+describe.concurrent("over stdio,", () => {
   const invalid = "waypost_0000000000000000000000000000000000000000";
   const client = "waypost_client_0000000000000000000000000000000000";
 
   test.each([
     ["an unknown key", invalid],
     ["a client key", client],
-  ])("%s lists only the tools that need no key", async (_, key) => {
+  ])("%s can use only the tools that need no key", async (_, key) => {
     const env = { WAYPOST_API_KEY: key };
     await using client = await connectV2({ transport: "stdio", data: ground.data, env });
     expect((await client.listNames()).toSorted()).toEqual(["explain_access", "resolve_short_link"]);

@@ -30,7 +30,7 @@ describe("an input line", () => {
     ["with another version of JSON-RPC", { jsonrpc: "1.0", id: "old", result: [] }, -32600],
     ["that is a list", [], -32600],
     ["that is much too long", JSON.stringify({ long: "x".repeat(11 * mebibyte) }), -32600],
-  ])("%s returns an error, and the session continues", async (_, line, code) => {
+  ])("%s is answered with an error, and the session continues", async (_, line, code) => {
     const listNoted = () => session.stderr().split("\n").slice(0, -1);
     const before = listNoted().length;
     const error = { code, message: expect.any(String) };
@@ -39,7 +39,7 @@ describe("an input line", () => {
     expect(JSON.parse(listNoted()[before] ?? "")).toMatchObject({ msg: "rejected an input line" });
   });
 
-  test("with an ID returns an error with this ID", async () => {
+  test("with an ID is answered with an error that has this ID", async () => {
     const error = { code: -32600, message: expect.any(String) };
     const strange = { jsonrpc: "2.0", id: 7, method: "tools/list", params: "all of them" };
     expect(await session.exchange(strange)).toEqual([{ jsonrpc: "2.0", id: 7, error }]);
@@ -59,18 +59,15 @@ describe("an input line", () => {
     ["inside it", '{"jsonrpc":"2.0","method":"tools/call","params":{"a":"', '","id":7}}', null],
     ["at the end of a response", '{"result":{"a":"', '"},"jsonrpc":"2.0","id":7}', null],
     ["in a text", '{"jsonrpc":"2.0","method":"tools/call","params":"', ',\\"id\\":7}"}', null],
-  ])(
-    "that is too long and has an ID %s returns an error with the request's ID",
-    async (_, ...given) => {
-      const [begin, end, id] = given;
-      const heard = await session.exchange(`${begin}${"x".repeat(5 * mebibyte)}${end}`);
-      const message = /longer than 4 MiB\. Send fewer rows .*`waypost import FILE`/;
-      const error = { code: -32600, message: expect.stringMatching(message) };
-      expect(heard).toEqual([{ jsonrpc: "2.0", id, error }]);
-    },
-  );
+  ])("that is too long and has an ID %s is answered with the request's ID", async (_, ...given) => {
+    const [begin, end, id] = given;
+    const heard = await session.exchange(`${begin}${"x".repeat(5 * mebibyte)}${end}`);
+    const message = /longer than 4 MiB\. Send fewer rows .*`waypost import FILE`/;
+    const error = { code: -32600, message: expect.stringMatching(message) };
+    expect(heard).toEqual([{ jsonrpc: "2.0", id, error }]);
+  });
 
-  test("before the handshake returns an error, and blank lines are skipped", async () => {
+  test("before the handshake is answered, and blank lines are skipped", async () => {
     await using folder = await createFolder();
     await using session = startRaw({ data: folder.path });
     session.send("Good morning");

@@ -80,7 +80,7 @@ describe("a missing destination", () => {
     ]);
   });
 
-  test("is reported as a loop if links redirect to each other or to themselves", async () => {
+  test("is reported as a loop if links redirect to one another or to themselves", async () => {
     const short = await assistant.plant("link", { path: "c", options: { shorten: true } });
     const { link } = await call("get_link", { id: short.id });
     const [a, b] = [

@@ -22,7 +22,7 @@ async function applyApproved(plan_id: string) {
   return (await call("apply_plan", { plan_id })).job;
 }
 
-describe("a plan for the links with spring in their name", () => {
+describe('a plan for links whose name contains "spring"', () => {
   const filters = [{ field: "name", condition: "cont", value: "spring" }];
   const wanted = { operation: "update", filters, changes: { url: "https://x.example/new" } };
 
@@ -197,7 +197,7 @@ test("undoing a deletion job restores IDs, clicks and short paths", async () => 
   expect(await call("list_links", byPath)).toEqual(before);
 });
 
-test("undoing a deletion job skips a link whose path is in use", async () => {
+test("undoing a deletion job restores all links except those whose path is in use", async () => {
   for (const path of ["a", "b"]) await assistant.plant("link", { path });
   const job = await deleteByPlan(["a", "b"]);
   const { plan } = await call("plan_links", { undo: job });
