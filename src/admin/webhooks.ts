@@ -1,4 +1,5 @@
 import { sayLocalTime } from "../contract/local-time.ts";
+import { limits } from "../contract/limits.ts";
 import { notFound, Problem } from "../contract/problem.ts";
 import type { SetAlarm } from "../contract/clock.ts";
 import { testEvent, webhookEvents, type WebhookEvent } from "../contract/webhook-events.ts";
@@ -7,7 +8,6 @@ import {
   createEventId,
   deleteWebhook,
   insertWebhook,
-  mostWebhooks,
   readSecret,
   type listDead,
   type Webhook,
@@ -69,7 +69,8 @@ export async function makeWebhook(
   if (await insertWebhook({ db, projectId: project_id }, { id, url, events, secret }, now)) {
     return { id, project_id, url, events, secret };
   }
-  throw new Problem(422, `A project can have at most ${mostWebhooks} webhooks. Revoke one first.`);
+  const most = limits.webhooks_of_project;
+  throw new Problem(422, `A project can have at most ${most} webhooks. Revoke one first.`);
 }
 
 export async function revokeWebhook(operator: Operator, webhook: Webhook): Promise<void> {

@@ -14,10 +14,9 @@ import { projects } from "./projects.ts";
 import { restore } from "./restore.ts";
 import { serve } from "./serve.ts";
 import { stats } from "./stats.ts";
-import { runStdio } from "./stdio.ts";
+import { stdio } from "./stdio.ts";
 import { Interrupted } from "./terminal/ask-to-go-on.ts";
-import { locateProgram, nameCommand, writeCommand } from "./terminal/command-name.ts";
-import { runUsage, suggest, type Command, type Host, type Invocation } from "./terminal/command.ts";
+import { runUsage, suggest, type Command, type Host } from "./terminal/command.ts";
 import { print, printTable, say } from "./terminal/output.ts";
 import { tools } from "./tools.ts";
 import { webhooks } from "./webhooks.ts";
@@ -33,25 +32,8 @@ import { quote } from "../text/show-hidden.ts";
 
 /** Every command, in the order of the help. The build defers what only some of them need. */
 export const commands: Readonly<Record<string, Command>> = {
-  stdio: {
-    usages: {
-      "": [
-        "serve MCP over stdin and stdout, for a client that starts Waypost (also: stdio)",
-        startStdio,
-      ],
-    },
-    flags: {},
-  },
-  serve: {
-    usages: {
-      serve: [
-        "serve links on their own hosts, MCP at `/mcp`, the REST API at `/api/v1`, `/healthz` " +
-          "and `/readyz`, approval pages, and the console for a browser",
-        startServe,
-      ],
-    },
-    flags: { "--json": "print one line of JSON when it is ready" },
-  },
+  stdio,
+  serve,
   connect,
   tools,
   openapi: {
@@ -114,21 +96,6 @@ async function run(words: readonly string[], host: Host): Promise<boolean | numb
   if (command !== undefined) return runUsage(name, command, rest, host);
   const hint = suggest(findNearest(name, Object.keys(commands)));
   throw new UsageFault(`unknown command ${name}${hint} (see waypost --help)`);
-}
-
-function startStdio({ config, host }: Invocation<object>): Promise<void> {
-  const { program, version, keepCompiled, input } = host;
-  const named = { command: nameCommand(program), program: locateProgram(program) };
-  return runStdio({ config, version, keepCompiled, input, ...named, stopped: host.waitForStop() });
-}
-
-function startServe({ config, flags, host }: Invocation<{ "--json": string }>): Promise<number> {
-  const { program, version } = host;
-  const command = nameCommand(program);
-  const consoleWords = writeCommand(config, command, "console");
-  const named = { command, consoleCommand: consoleWords, program: locateProgram(program) };
-  const json = flags.json === true;
-  return serve({ config, version, json, ...named, stopped: host.waitForStop() });
 }
 
 async function showTopic(name: string): Promise<void> {

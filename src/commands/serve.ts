@@ -34,6 +34,8 @@ import { createMcpHttp } from "../mcp/transport/http.ts";
 import type { IdentifiedCaller } from "../mcp/transport/key-connections.ts";
 import { isSameSecret } from "../text/same-secret.ts";
 import { announce } from "./serving/announcement.ts";
+import { locateProgram, nameCommand, writeCommand } from "./terminal/command-name.ts";
+import type { Command, Invocation } from "./terminal/command.ts";
 import { claimStdout, openScreen } from "./terminal/output.ts";
 
 /** What runs when a stop is asked for may end within this time: a container is killed after ten. */
@@ -53,8 +55,33 @@ type ServeOptions = {
   readonly stopped: Promise<unknown>;
 };
 
+export const serve: Command<{ "--json": string }> = {
+  usages: {
+    serve: [
+      "serve links on their own hosts, MCP at `/mcp`, the REST API at `/api/v1`, `/healthz` " +
+        "and `/readyz`, approval pages, and the console for a browser",
+      run,
+    ],
+  },
+  flags: { "--json": "print one line of JSON when it is ready" },
+};
+
+function run({ config, flags, host }: Invocation<{ "--json": string }>): Promise<number> {
+  const { program, version } = host;
+  const command = nameCommand(program);
+  return serveUntilStopped({
+    config,
+    version,
+    json: flags.json === true,
+    command,
+    consoleCommand: writeCommand(config, command, "console"),
+    program: locateProgram(program),
+    stopped: host.waitForStop(),
+  });
+}
+
 /** Serves until it is asked to stop, then finishes what runs. Answers the exit code. */
-export async function serve(options: ServeOptions): Promise<number> {
+async function serveUntilStopped(options: ServeOptions): Promise<number> {
   claimStdout();
   const parts = await openParts(options);
   try {

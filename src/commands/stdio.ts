@@ -15,11 +15,13 @@ import { watchWork } from "../app/process/watch-work.ts";
 import type { Config } from "../config.ts";
 import type { SaveFile } from "../mcp/access/key-context.ts";
 import { NowhereToAsk } from "../mcp/approval/require-approval.ts";
-import { createPageServer } from "../mcp/approval/page-server.ts";
+import { createPageListener } from "../mcp/approval/page-listener.ts";
 import { approvalPath } from "../mcp/approval/approval-page.ts";
 import { watchVisible } from "../mcp/tools/toolbox.ts";
 import { serveOverStdio } from "../mcp/transport/stdio.ts";
 import { quoteWord } from "../text/quote-word.ts";
+import { locateProgram, nameCommand } from "./terminal/command-name.ts";
+import type { Command, Host } from "./terminal/command.ts";
 import { claimStdout } from "./terminal/output.ts";
 
 /** The names of the one place where this process listens. */
@@ -43,9 +45,22 @@ type StdioOptions = {
   readonly stopped: Promise<unknown>;
 };
 
+export const stdio: Command = {
+  usages: {
+    "": [
+      "serve MCP over stdin and stdout, for a client that starts Waypost (also: stdio)",
+      ({ config, host }) => runStdio(config, host),
+    ],
+  },
+  flags: {},
+};
+
 /** MCP over stdin and stdout, for one client, until it goes or we are asked to stop. */
-export async function runStdio(options: StdioOptions): Promise<void> {
-  const parts = openParts(options);
+async function runStdio(config: Config, host: Host): Promise<void> {
+  const { program, version, keepCompiled, input } = host;
+  const named = { command: nameCommand(program), program: locateProgram(program) };
+  const stopped = host.waitForStop();
+  const parts = openParts({ config, version, keepCompiled, input, ...named, stopped });
   await withDeployment(parts, (deployment) => serve(deployment, parts));
 }
 
@@ -80,7 +95,7 @@ function openParts(options: StdioOptions) {
 
 async function serve(deployment: Deployment, parts: StdioParts): Promise<void> {
   const { config, listener, serveCommand, toolbox, log, keepCompiled } = parts;
-  const pageServer = createPageServer((request) => approvals.fetch(request));
+  const pageServer = createPageListener((request) => approvals.fetch(request));
   const assistant = createAssistant({
     ...parts,
     deployment,

@@ -1,5 +1,6 @@
 import { isForwarded } from "../network/client-address.ts";
 import { dropBrackets, isLoopbackAddress, isLoopbackHost } from "../network/ip-address.ts";
+import { readCookies, type CookieAccess } from "./cookies.ts";
 
 /** The place of a browser, and whether a secret may be sent there. */
 export type BrowserOrigin = {
@@ -8,14 +9,6 @@ export type BrowserOrigin = {
   readonly isSecure: boolean;
   readonly cookies: CookieAccess;
 };
-
-type CookieAccess = {
-  readonly read: (name: CookieName) => string | undefined;
-  readonly write: (name: CookieName, value: string) => string;
-};
-
-/** A session, and a visit of the sign-in page without one. */
-type CookieName = "session" | "visit";
 
 type BrowserRequest = {
   readonly request: Request;
@@ -55,6 +48,7 @@ function nameHost(host: string): string {
   return dropBrackets(host.replace(/:\d+$/, "")).toLowerCase();
 }
 
+<<<<<<< HEAD
 /** The name has the port, because browsers send a cookie to all ports of a machine. */
 function readCookies(request: Request, host: string, isSecure: boolean): CookieAccess {
   const port = /:(\d+)$/.exec(host)?.[1] ?? "80";
@@ -76,6 +70,8 @@ function readCookies(request: Request, host: string, isSecure: boolean): CookieA
   };
 }
 
+=======
+>>>>>>> 7bef293e (Give causes, PINs, cookies and steps of an undo files of their own)
 /** Whether a page of this console sent the form. */
 export function isFromHere({ headers }: Request, { origin }: BrowserOrigin): boolean {
   const site = headers.get("sec-fetch-site");

@@ -31,6 +31,8 @@ export const limits = {
   approval_ms: 5 * 60_000,
   /** How long after a visit an install can match it. */
   deferred_visit_ms: 10 * 60_000,
+  /** Each event adds a row for each webhook of its project to the transaction of the change. */
+  webhooks_of_project: 10,
   /** How long a deletion can be undone on Waypost's own server. */
   bin_days: 30,
 } as const;

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expressionBuilder, sql } from "kysely";
 import type { JsonObject } from "../contract/json.ts";
+import { limits } from "../contract/limits.ts";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
 import type { Sql } from "../sql/sql.ts";
 import type { Tally } from "./projects.ts";
@@ -21,9 +22,6 @@ export type Webhook = Omit<WebhookTable, "secret" | "events" | "next_at" | "fail
   readonly dead: number;
 };
 
-/** The maximum per project, because each event adds a row per webhook to its transaction. */
-export const mostWebhooks = 10;
-
 /** Adds a webhook. Returns false if the project already has the maximum. */
 export async function insertWebhook(
   tenant: Tenant,
@@ -43,7 +41,7 @@ async function countWebhook({ db, projectId }: Tenant, added: 1 | -1): Promise<b
     .updateTable("tallies")
     .set((row) => ({ webhooks: row("webhooks", "+", added) }))
     .where("project_id", "=", projectId)
-    .where("webhooks", "<=", mostWebhooks - added)
+    .where("webhooks", "<=", limits.webhooks_of_project - added)
     .executeTakeFirst();
   return numUpdatedRows > 0n;
 }

@@ -20,7 +20,7 @@ import {
   type AssistantWorld,
 } from "./assistant-world.ts";
 import { callDone, type Args } from "./mcp-clients.ts";
-import { createPageServer } from "../../src/mcp/approval/page-server.ts";
+import { createPageListener } from "../../src/mcp/approval/page-listener.ts";
 import { approvalPath } from "../../src/mcp/approval/approval-page.ts";
 
 /**
@@ -283,7 +283,7 @@ export async function approveInTab(
 
 /** An assistant's world whose approval pages are at a port, where a browser can open them. */
 export async function createPagedWorld(options: AssistantOptions = {}): Promise<AssistantWorld> {
-  const listener = createPageServer((request) => assistant.fetchPage(request));
+  const listener = createPageListener((request) => assistant.fetchPage(request));
   const openPage = (id: string) => listener.open(approvalPath, id);
   const assistant = await createAssistantWorld({ ...options, openPage });
   return {

@@ -1,4 +1,5 @@
-import { findRefusal, hasScope, readCause, type KeyFacts } from "../../contract/access.ts";
+import { findRefusal, hasScope, type KeyFacts } from "../../contract/access.ts";
+import { readCause } from "../../contract/read-cause.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { contract } from "../../contract/index.ts";
 import { messages } from "../../contract/messages.ts";

@@ -1,4 +1,5 @@
-import { hasRole, listNamedScopes, readCause, type Cause } from "../../contract/access.ts";
+import { hasRole } from "../../contract/access.ts";
+import { listNamedScopes, readCause, type Cause } from "../../contract/read-cause.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { listEndpoints } from "../../contract/index.ts";
 import { readAnswer } from "../../contract/server-answer.ts";

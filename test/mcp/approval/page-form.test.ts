@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
-import { createPageServer } from "../../../src/mcp/approval/page-server.ts";
+import { createPageListener } from "../../../src/mcp/approval/page-listener.ts";
 import { createApprovalPages } from "../../../src/mcp/approval/approval-page.ts";
 import { isMasked, maskSecret } from "../../../src/text/mask-secret.ts";
 import {
@@ -261,7 +261,9 @@ test("the server reports each decision and each rejected answer once", async () 
 
 test("an interrupted form submission changes nothing", async () => {
   const answered = createGate();
-  const server = createPageServer((request) => assistant.fetchPage(request).finally(answered.open));
+  const server = createPageListener((request) =>
+    assistant.fetchPage(request).finally(answered.open),
+  );
   const at = new URL(await server.open("/approve/", url.split("/").at(-1) ?? ""));
   const socket = connect(Number(at.port), at.hostname);
   socket.write(

@@ -1,7 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import type { Question } from "../../../src/mcp/approval/question.ts";
-import { createPageServer, type PageServer } from "../../../src/mcp/approval/page-server.ts";
+import { createPageListener, type PageListener } from "../../../src/mcp/approval/page-listener.ts";
 import { approvalPath, createApprovalPages } from "../../../src/mcp/approval/approval-page.ts";
 import { digestOf } from "../../../src/text/digest.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
@@ -13,7 +13,7 @@ const pin = "271828";
 
 let browser: Browser;
 let assistant: AssistantWorld;
-let listener: PageServer;
+let listener: PageListener;
 let isBroken: boolean;
 
 beforeAll(async () => {
@@ -37,7 +37,7 @@ beforeEach(async () => {
     clock: assistant.clock,
     report: () => "a1b2c3",
   });
-  listener = createPageServer(pages.fetch);
+  listener = createPageListener(pages.fetch);
 });
 
 afterEach(async () => {

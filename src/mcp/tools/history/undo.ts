@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { endpointsOf, type UndoStep } from "../../../bulk/plan/plan-undo.ts";
+import { endpointsOf, type UndoStep } from "../../../bulk/plan/undo-step.ts";
 import { describeTemplateState, pickLasting } from "../../../contract/condition.ts";
 import { contract } from "../../../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../../contract/json.ts";

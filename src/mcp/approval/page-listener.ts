@@ -8,7 +8,7 @@ import { limitUnanswered } from "../../network/limit-unanswered.ts";
  * Serves the approval page for a process without an HTTP server: on loopback, and only while an
  * approval waits.
  */
-export type PageServer = {
+export type PageListener = {
   /** Opens an approval's page and returns its address. */
   readonly open: (path: string, id: string) => Promise<string>;
   /** Stops serving an approval that no longer waits. */
@@ -27,7 +27,7 @@ const serverLimits = {
   connectionsCheckingInterval: 1000,
 } as const;
 
-export function createPageServer(fetch: (request: Request) => Promise<Response>): PageServer {
+export function createPageListener(fetch: (request: Request) => Promise<Response>): PageListener {
   const timers = new Map<string, NodeJS.Timeout>();
   let listening: Promise<Server> | undefined;
 

@@ -4,18 +4,18 @@ import { connect, type AddressInfo } from "node:net";
 import { networkInterfaces } from "node:os";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { createPageServer, type PageServer } from "../../../src/mcp/approval/page-server.ts";
+import { createPageListener, type PageListener } from "../../../src/mcp/approval/page-listener.ts";
 
 /** Over stdio, the page server listens only on loopback, and only while an approval waits. */
 
 const path = "/approve/";
 const minute = 60_000;
-let listener: PageServer;
+let listener: PageListener;
 
 beforeEach(() => {
   // Fake only the timers that the page server uses.
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  listener = createPageServer((asked) =>
+  listener = createPageListener((asked) =>
     Promise.resolve(new Response(new URL(asked.url).pathname)),
   );
 });
@@ -53,7 +53,7 @@ describe("the page server", () => {
 
   test("stops reading a connection with 100 unanswered requests", async () => {
     let asked = 0;
-    const busy = createPageServer(() => {
+    const busy = createPageListener(() => {
       asked += 1;
       return new Promise(() => undefined);
     });

@@ -1,0 +1,142 @@
+import type { Endpoint } from "../../contract/endpoint.ts";
+import { contract } from "../../contract/index.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import { toSentence } from "../../contract/problem.ts";
+import { findKindNamed, type ResourceKind } from "../../contract/resource-kind.ts";
+import { isStoreToken, storeTokens } from "../../contract/rules/link-rules.ts";
+import {
+  isSame,
+  listEdited,
+  listWritable,
+  writeAnew,
+  writeBack,
+} from "../../contract/rules/writable-fields.ts";
+import type { Effect } from "../../state/history.ts";
+
+/** Plans how one effect of a change is undone, of a single change or of a job's row. */
+
+/** A record, null for none, and undefined when it could not be read. */
+type ReadRecord = JsonObject | null | undefined;
+
+/** One request of an undo. */
+export type UndoStep = {
+  readonly endpoint: Endpoint;
+  readonly kind: ResourceKind;
+  /** As the change noted it: what is created again gets another id. */
+  readonly id: string;
+  readonly input: JsonObject;
+  readonly now: ReadRecord;
+  /** The record after the step; null for none. */
+  readonly wanted: JsonObject | null;
+  /** What changed after the change and is replaced by the undo, field by field. */
+  readonly lost: Lost;
+};
+
+export type Lost = Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
+
+/** No step when nothing is left to undo; or why it cannot be undone. */
+export type UndoSteps = { readonly steps: readonly UndoStep[] } | { readonly why: string };
+
+type Endpoints = {
+  readonly create: Endpoint;
+  readonly update: Endpoint;
+  readonly destroy: Endpoint;
+  /** Brings back what was deleted, with its id. */
+  readonly restore?: Endpoint;
+};
+
+export const endpointsOf: Readonly<Record<string, Endpoints>> = {
+  link: contract.links,
+  ios_app: contract.iosApps,
+  android_app: contract.androidApps,
+  project: contract.projects,
+};
+
+/**
+ * Undoes one effect, of a single change or of a job's row, given the record now: an update is put
+ * back, what was created is deleted, and what was deleted returns from the bin, or is created
+ * again where no bin exists.
+ */
+export function planStep(effect: Effect, now: ReadRecord, hasBin: boolean): UndoSteps {
+  const { id, before, after } = effect;
+  const kind = findKindNamed(effect.kind);
+  const endpoints = endpointsOf[effect.kind];
+  if (kind === undefined || endpoints === undefined || id === null) {
+    return { why: "It is unknown what this change affected." };
+  }
+  if (before === undefined) {
+    return { why: "This key could not read the values from before the change." };
+  }
+  const why = explainUnread(effect, endpoints, now, hasBin);
+  if (why !== undefined) return { why };
+  const { create, update, destroy, restore } = endpoints;
+  const target = { kind, id, now };
+  if (before === null) {
+    if (now === null) return { steps: [] };
+    const edited = now === undefined || after === null ? [] : listEdited(update, after, now);
+    const lost = describeLost(edited, now, after);
+    return { steps: [{ ...target, endpoint: destroy, input: { id }, wanted: null, lost }] };
+  }
+  if (after !== null) return planUpdate(target, before, after, update);
+  if ((now ?? null) !== null) return { steps: [] };
+  if (kind.name === "project") return { why: "A deleted project cannot be restored." };
+  const back =
+    hasBin && restore !== undefined
+      ? { endpoint: restore, input: { id } }
+      : { endpoint: create, input: writeAnew(create, before) };
+  return { steps: [{ ...target, ...back, now: null, wanted: before, lost: {} }] };
+}
+
+/**
+ * A field that was not shown, before or now, is neither put back nor assumed unchanged. A server
+ * that restores what was deleted knows its value.
+ */
+function explainUnread(
+  { before, after, unknown = [] }: Effect,
+  { update }: Endpoints,
+  now: ReadRecord,
+  hasBin: boolean,
+): string | undefined {
+  const isRestored = hasBin && after === null && (now ?? null) === null;
+  const hidden = listWritable(update, Object.fromEntries(unknown.map((name) => [name, null])));
+  if (hidden.length > 0 && !isRestored) {
+    return `The value of ${toSentence(hidden)} before the change is unknown.`;
+  }
+  const involved = addStoreTokens(Object.keys({ ...before, ...after }));
+  const unread = now ? involved.filter((name) => now[name] === undefined) : [];
+  if (unread.length === 0) return undefined;
+  return `The current value of ${toSentence(unread)} could not be read.`;
+}
+
+/** Puts each field back; fields that no call can write follow by themselves. */
+function planUpdate(
+  target: Pick<UndoStep, "kind" | "id" | "now">,
+  before: JsonObject,
+  after: JsonObject,
+  update: Endpoint,
+): UndoSteps {
+  const { kind, id, now } = target;
+  if (now === null) return { why: `The ${kind.name} was deleted. Undo its deletion first.` };
+  const names = listWritable(update, before).filter(
+    (name) => now === undefined || !isSame(before[name], now[name]),
+  );
+  if (names.length === 0) return { steps: [] };
+  const edited = now === undefined ? [] : names.filter((name) => !isSame(after[name], now[name]));
+  const lost = describeLost(edited, now, before);
+  const input = { id, ...writeBack(update, { ...now, ...before }, addStoreTokens(names)) };
+  const back = Object.fromEntries(names.map((name) => [name, before[name] ?? null]));
+  const wanted = now === undefined ? before : { ...now, ...back };
+  return { steps: [{ ...target, endpoint: update, input, wanted, lost }] };
+}
+
+/** The store's tokens are written together. */
+function addStoreTokens(names: readonly string[]): readonly string[] {
+  return names.some(isStoreToken) ? [...new Set([...names, ...storeTokens])] : names;
+}
+
+export function describeLost(names: readonly string[], now: ReadRecord, then: ReadRecord): Lost {
+  const members = names.map((name) => {
+    return [name, { from: now?.[name] ?? null, to: then?.[name] ?? null }] as const;
+  });
+  return Object.fromEntries(members);
+}
