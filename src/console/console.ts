@@ -14,7 +14,7 @@ import { html } from "./html.ts";
 import { listEntries, markNotSent } from "./layout.ts";
 import type { Form, Reply, Visit } from "./page.ts";
 import { findPage, pages } from "./pages.ts";
-import { isFromHere, isHere, readPlace, type BrowserOrigin } from "./place.ts";
+import { isFromHere, isHere, readPlace, type BrowserOrigin } from "./browser-origin.ts";
 import { isUpload, readForm, readUpload, type Unread } from "./read-form.ts";
 import { respondFile, respondFrame, respondGo, respondPage, respondText } from "./respond.ts";
 import { createSessions, isFormToken, writeFormToken, type SessionRows } from "./session.ts";

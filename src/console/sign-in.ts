@@ -8,7 +8,7 @@ import { readOwnAddress } from "./read-address.ts";
 import { createForm, type Form } from "./page.ts";
 import { writeLabel } from "../text/write-label.ts";
 import { renderFault, renderForm, renderHidden, renderPin } from "./parts.ts";
-import { isHere, type BrowserOrigin } from "./place.ts";
+import { isHere, type BrowserOrigin } from "./browser-origin.ts";
 import { respondGo, respondPage, respondText } from "./respond.ts";
 import { isFormToken, writeFormToken, type Sessions } from "./session.ts";
 

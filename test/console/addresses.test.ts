@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readPlace } from "../../src/console/place.ts";
+import { readPlace } from "../../src/console/browser-origin.ts";
 import { browse, type Browsing, readFormToken, signInAt } from "../support/console.ts";
 import { createServed, type Served } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";

@@ -48,30 +48,6 @@ function nameHost(host: string): string {
   return dropBrackets(host.replace(/:\d+$/, "")).toLowerCase();
 }
 
-<<<<<<< HEAD
-/** The name has the port, because browsers send a cookie to all ports of a machine. */
-function readCookies(request: Request, host: string, isSecure: boolean): CookieAccess {
-  const port = /:(\d+)$/.exec(host)?.[1] ?? "80";
-  const name = (cookie: CookieName) =>
-    isSecure ? `__Host-waypost_${cookie}` : `waypost_${cookie}_${port}`;
-  const given = (request.headers.get("cookie") ?? "").split(/;\s*/);
-  return {
-    read: (cookie) => {
-      const start = `${name(cookie)}=`;
-      const found = given.find((each) => each.startsWith(start))?.slice(start.length);
-      return found !== undefined && /^[\w-]{1,100}$/.test(found) ? found : undefined;
-    },
-    write: (cookie, value) => {
-      // Browsers delete it at once.
-      const end = value === "" ? "; Max-Age=0" : "";
-      const secure = isSecure ? "; Secure" : "";
-      return `${name(cookie)}=${value}; Path=/; HttpOnly; SameSite=Strict${secure}${end}`;
-    },
-  };
-}
-
-=======
->>>>>>> 7bef293e (Give causes, PINs, cookies and steps of an undo files of their own)
 /** Whether a page of this console sent the form. */
 export function isFromHere({ headers }: Request, { origin }: BrowserOrigin): boolean {
   const site = headers.get("sec-fetch-site");
