@@ -72,7 +72,7 @@ export function respondFile(type: string, bytes: string | Uint8Array, more: Head
 const framePolicy = ["sandbox", "default-src 'none'"];
 /** The same as for pages of our own links: styles in the page, and pictures. */
 const ownSources = ["style-src 'unsafe-inline'", "img-src data: https:"];
-/** A remote server has files of its own (api-spec.md, "preview"). */
+/** Pages of a remote server load their files from absolute addresses. */
 const foreignSources = [
   "style-src 'unsafe-inline' https: http:",
   "img-src data: https: http:",

@@ -3,7 +3,7 @@ import { countPlannedWrites, type Plan } from "../../state/plans.ts";
 /** How fast rows are done: evenly, and just under six hundred writes a minute. */
 export const spacings_ms = {
   write: 102,
-  /** No budget counts deletions, so we go easy by ourselves (security-reliability.md §2.3). */
+  /** No rate limit counts deletions, so their speed is limited here. */
   delete: 200,
 } as const;
 

@@ -202,7 +202,7 @@ function setParameter(address: string, name: string, value: string): string {
   return `${base}?${[...kept, ...(isSet ? [] : [written])].join("&")}${fragment}`;
 }
 
-/** api-spec.md, "Link": either store token must be sent together with the other. */
+/** The API requires both store tokens together, so the other one is sent unchanged. */
 function completeTokens(link: ReadLink, fields: Readonly<Record<string, string>>): LinkFields {
   if (!Object.keys(fields).some(isStoreToken)) return fields;
   const tokens = storeTokens.map((name) => [name, fields[name] ?? link[name] ?? null]);

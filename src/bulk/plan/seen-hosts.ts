@@ -14,14 +14,14 @@ import { readIfAllowed } from "../select/read-if-allowed.ts";
 
 /** Finds hosts to which no link redirects that has been unchanged for a day. */
 
-export type Looked = {
-  /** How many links of the project were looked at. */
+export type HostCheckExtent = {
+  /** How many links of the project were checked. */
   readonly links: number;
   /** Whether these are all that have not changed for a day. */
   readonly isWhole: boolean;
 };
 
-export type Looking = ServerAccess & {
+export type HostCheckOptions = ServerAccess & {
   readonly clock: Clock;
   /** Ids and paths of the links that Waypost itself has written since a time, if that is known. */
   readonly readWritten: (since: number) => Promise<ReadonlySet<string> | undefined>;
@@ -38,9 +38,9 @@ const newest_ms = 24 * 60 * 60_000;
 
 /** `hosts` has paths of links in the plan that already redirect to each host. */
 export async function findUnseenHosts(
-  looking: Looking,
+  looking: HostCheckOptions,
   hosts: ReadonlyMap<string, readonly string[]>,
-): Promise<{ readonly unseen: ReadonlySet<string>; readonly looked: Looked }> {
+): Promise<{ readonly unseen: ReadonlySet<string>; readonly looked: HostCheckExtent }> {
   const unseen = new Set(hosts.keys());
   let looked = { links: 0, isWhole: false };
   const readOlder = createReadOlder(looking);
@@ -69,7 +69,9 @@ type Older = { readonly links: readonly ReadLink[]; readonly isLast: boolean };
  * remote server's links only the age is sure, and what Waypost's own history knows of them. Without
  * that history any of them may have changed, so none is read.
  */
-function createReadOlder(looking: Looking): (input: ListInput) => Promise<Older | undefined> {
+function createReadOlder(
+  looking: HostCheckOptions,
+): (input: ListInput) => Promise<Older | undefined> {
   const { call, signal, clock, readWritten } = looking;
   const since = clock.now() - newest_ms;
   const value = new Date(since).toISOString();

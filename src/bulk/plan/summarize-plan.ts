@@ -12,7 +12,7 @@ import {
   type ProjectApps,
 } from "../select/project-apps.ts";
 import { describeRow } from "./describe-row.ts";
-import { findUnseenHosts, listHosts, type Looking } from "./seen-hosts.ts";
+import { findUnseenHosts, listHosts, type HostCheckOptions } from "./seen-hosts.ts";
 
 /**
  * What a whole plan would do, for a person who cannot read all of its rows: every row is looked at,
@@ -26,7 +26,7 @@ const mostPaths = 3;
 const mostRows = 60;
 
 export async function summarizePlan(
-  asking: Looking,
+  asking: HostCheckOptions,
   { undoes }: Pick<Plan, "undoes">,
   rows: AsyncIterable<PlanRow>,
 ) {

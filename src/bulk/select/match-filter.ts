@@ -15,13 +15,13 @@ import { decodeForSearch, normalizeForSearch } from "../../contract/rules/link-p
 import { fold } from "../../contract/text.ts";
 import type { ServerAccess } from "../owner.ts";
 
-/** Undefined where the record does not tell. */
+/** Returns undefined if the record does not show whether it matches. */
 export type Matcher = (record: JsonObject) => boolean | undefined;
 
 /**
- * Whether a record is one that a filter asked for: a deployment that does not know a filter
- * answers with everything (security-reliability.md §0). Undefined where the record does not tell,
- * and where texts are put in order, which each deployment does by an alphabet of its own.
+ * Creates a function that checks whether a record matches a filter, because a remote server that
+ * does not support a filter returns everything. The result is undefined if the record lacks the
+ * field, and for the order of texts, which differs between servers.
  */
 export function createMatcher(
   fields: FilterFields,
