@@ -46,8 +46,9 @@ const waits_ms = [2000, 5000, 15_000];
  * error leaves it interrupted.
  */
 export async function runJob(context: RunContext): Promise<"done" | "interrupted"> {
+  const unsent = new Set<number>();
   for (let tries = 0; ; tries += 1) {
-    const { isStopped, ended, unknown, failure } = await applyRows(context);
+    const { isStopped, ended, unknown, failure } = await applyRows(context, unsent);
     if (failure !== undefined && !isTemporary(failure)) throw failure;
     // A cancelled job has that state already.
     if (isStopped) return "interrupted";
@@ -67,7 +68,11 @@ function isTemporary(error: unknown): error is CallFailure {
   return error instanceof CallFailure && error.facts.retry === "later";
 }
 
-async function applyRows(context: RunContext) {
+/**
+ * One pass over the open rows. `unsent` holds the positions of rows that are noted as sent, although
+ * no request of this job can have changed anything.
+ */
+async function applyRows(context: RunContext, unsent: Set<number>) {
   const { jobs, run, stopped } = context;
   const inFlight = new Set<Promise<unknown>>();
   const inHand = new Set<Promise<void>>();
@@ -76,15 +81,21 @@ async function applyRows(context: RunContext) {
 
   async function apply(receipt: Receipt): Promise<void> {
     try {
-      const applying = applyRow(context, receipt).finally(() => inFlight.delete(applying));
+      const mayBeWritten = receipt.status !== null && !unsent.has(receipt.position);
+      const applying = applyRow(context, receipt, mayBeWritten).finally(() =>
+        inFlight.delete(applying),
+      );
       inFlight.add(applying);
       const end = await applying;
       if (end === undefined) pass.isStopped = true;
       else {
         await jobs.noteEnd(run, receipt.position, end);
+        unsent.delete(receipt.position);
         pass[end.status === "unknown" ? "unknown" : "ended"] += 1;
       }
     } catch (error) {
+      const isUnsent = error instanceof CallFailure && error.facts.effect === "none";
+      if (isUnsent && receipt.status === null) unsent.add(receipt.position);
       pass.failure ??= error;
     }
   }
@@ -147,10 +158,13 @@ async function* listOpen({ jobs, run }: RunContext): AsyncGenerator<Receipt> {
 }
 
 /** Returns undefined when another process has the job by now, or it was cancelled. */
-async function applyRow(context: RunContext, row: Receipt): Promise<RowEnd | undefined> {
+async function applyRow(
+  context: RunContext,
+  row: Receipt,
+  mayBeWritten: boolean,
+): Promise<RowEnd | undefined> {
   const end = await sendUnlessChanged(context, row);
-  const wasSent = row.status !== null;
-  return wasSent && end?.status === "rejected" ? findEarlierWrite(context, row, end) : end;
+  return mayBeWritten && end?.status === "rejected" ? findEarlierWrite(context, row, end) : end;
 }
 
 async function sendUnlessChanged(context: RunContext, row: PlanRow): Promise<RowEnd | undefined> {

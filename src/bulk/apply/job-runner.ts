@@ -283,7 +283,7 @@ async function begin(runner: RunnerState, state: State, run: Run, owner: Owner):
   const interrupt = (error: unknown) => letGo("interrupted", explain(runner, error, owner));
   const asking = { call: nameRequests(owner), signal: life.signal };
   try {
-    await requireSameProject(asking, jobs, run);
+    await requireSameProject(asking, state, run);
   } catch (error) {
     await interrupt(error);
     throw error;
@@ -349,17 +349,26 @@ async function loadUnfinished(runner: RunnerState): Promise<void> {
  * At least one of the plan's links must still exist, or the key reaches another project by now. A
  * link that the job may have deleted proves nothing; neither does one that it has yet to create.
  */
-async function requireSameProject(asking: ServerAccess, jobs: Jobs, run: Run): Promise<void> {
-  const receipts = await jobs.listReceipts(run, { limit: 100 });
-  const known = receipts.filter(({ action, status }) => {
+async function requireSameProject(
+  asking: ServerAccess,
+  { plans, jobs }: Pick<State, "plans" | "jobs">,
+  run: Run,
+): Promise<void> {
+  const { plan_id } = (await jobs.find(run.id)) ?? {};
+  const page = { limit: 100 };
+  const unchanged =
+    plan_id === undefined ? [] : await plans.listRows(plan_id, { actions: ["unchanged"], ...page });
+  const first = await jobs.listReceipts(run, page);
+  const open = await jobs.listReceipts(run, { ...page, only: "open" });
+  const expected = [...first, ...open].filter(({ action, status }) => {
     return action === "create" ? status === "done" : action === "update" || status === null;
   });
+  const ids = new Set([...expected, ...unchanged].flatMap(({ link_id }) => link_id ?? []));
+  const known = [...ids];
   // Evenly spread over the list: neighbors may have been deleted together by another caller.
   const step = Math.ceil(known.length / mostProofs);
   const proofs = known.filter((_, index) => index % step === 0);
-  for (const { link_id } of proofs) {
-    if ((await findById(asking, link_id ?? "")) !== undefined) return;
-  }
+  for (const id of proofs) if ((await findById(asking, id)) !== undefined) return;
   if (proofs.length > 0) {
     throw new OtherProject(
       "Waypost checked some of the plan's links, and none of them exists anymore.",

@@ -41,7 +41,8 @@ export async function* planRows(
     const known = await findLinks(planning, batch);
     for (const given of batch) {
       // A deletion has no fields.
-      const { fault, ...settled } = await settleApps(given.fields, given.row);
+      const isApplicable = given.problems.length === 0;
+      const { fault, ...settled } = await settleApps(given.fields, given.row, isApplicable);
       const found = settled.problems.map((each) => placeProblem(given.row, each));
       const row = { ...given, ...settled, problems: [...given.problems, ...found] };
       const message = row.problems.map((problem) => problem.message).join("; ");

@@ -58,7 +58,12 @@ type SettledApps = SettledFields & {
  */
 export function createAppSettling(rules: AppRules) {
   const firsts = new Map<string, { readonly row: number | null; readonly choice: object }>();
-  return async (given: LinkFields, row: number | null = null): Promise<SettledApps> => {
+  /** A row with other problems will not be applied, so it registers no app. */
+  return async (
+    given: LinkFields,
+    row: number | null = null,
+    isApplicable = true,
+  ): Promise<SettledApps> => {
     const fields: LinkFields = { ...given };
     const appIds: Record<string, string | null> = {};
     const problems: FieldProblem[] = [];
@@ -81,6 +86,7 @@ export function createAppSettling(rules: AppRules) {
     if (problems.length > 0 || faults.length > 0) {
       return { fields, appIds, problems, fault: joinFaults(faults) };
     }
+    if (!isApplicable) return { fields, appIds, problems, fault: undefined };
     for (const member of brought) rules.requireRight?.(findRegistration(member));
     for (const member of appMembers) {
       const choice = fields[member];

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Bulk } from "../../../src/bulk/bulk.ts";
 import type { Owner } from "../../../src/bulk/owner.ts";
 import type { PlanWanted } from "../../../src/bulk/plan/make-plan.ts";
@@ -9,6 +9,7 @@ import type { Job } from "../../../src/state/jobs.ts";
 import type { Plan } from "../../../src/state/plans.ts";
 import { createGate } from "../../support/clock.ts";
 import { createWorld, type World } from "../../support/world.ts";
+import { createTraveller } from "../../client/traveller.ts";
 import { openBulk, type TimelessBulk } from "../timeless-bulk.ts";
 
 /** Rows whose result is unknown, and what others may do to their links in the meantime. */
@@ -206,4 +207,84 @@ test("an undo of a deletion warns that the short path is not restored", async ()
   const undoing = await plan({ undo: job });
   const [row] = await bulk.listRows(undoing, { limit: 1 });
   expect(row?.message).toContain("without its short path");
+});
+
+const rejectedForNow = new CallFailure("rate_limited", "too many requests", {
+  effect: "none",
+  retry: "later",
+  retry_after_s: 1,
+});
+const notSent = new CallFailure("bad_response", "no response", { effect: "none", retry: "never" });
+
+describe("while a job waits to repeat a rejected request", () => {
+  /** Another caller writes the same link after the job's first request was rejected. */
+  async function runBeside(made: Plan, tool: string, write: () => Promise<unknown>): Promise<Job> {
+    let isFirst = true;
+    intercept = async (called, _input, go) => {
+      if (called !== tool || !isFirst) return go();
+      isFirst = false;
+      await write();
+      throw rejectedForNow;
+    };
+    return run(made);
+  }
+
+  test("a link that another caller creates at the path is not counted as its own", async () => {
+    const made = await planRows("upsert", [{ path: "a" }]);
+    const job = await runBeside(made, "upsert_link", () => make("a"));
+    expect(job.counts).toMatchObject({ done: 0, rejected: 1 });
+    const undo = await plan({ undo: job });
+    expect(undo.counts.delete).toBe(0);
+  });
+
+  test("a deletion by another caller is not counted as its own", async () => {
+    const { id } = await make("a");
+    const made = await planRows("delete", [{ path: "a" }]);
+    const write = () => world.call("DELETE", `/links/${id}`);
+    const job = await runBeside(made, "delete_link", write);
+    expect(job.counts).toMatchObject({ done: 0, rejected: 1 });
+  });
+});
+
+describe("a job that is resumed", () => {
+  /** Lets the first writes through, with the given response, and none of the others. */
+  function endAfter(most: number, tool: string, respond = (body: unknown) => body): void {
+    let count = 0;
+    intercept = async (called, _input, go) => {
+      if (called !== tool) return go();
+      if ((count += 1) > most) throw notSent;
+      return respond(await go());
+    };
+  }
+
+  const listPaths = (count: number) => Array.from({ length: count }, (_, n) => ({ path: `p${n}` }));
+
+  async function resumeElsewhere(made: Plan): Promise<Job> {
+    const key = await world.addKey({ project: await world.addProject({ subdomain: "other" }) });
+    const { client } = createTraveller({ world, key });
+    return timeless.untilRest(bulk.apply(made, { ...owner, call: client.call }));
+  }
+
+  test("continues if the responses of its created links had no id", async () => {
+    const made = await planRows("upsert", listPaths(20));
+    endAfter(5, "upsert_link", () => ({}));
+    expect((await run(made)).state).toBe("interrupted");
+    intercept = (_tool, _input, go) => go();
+    expect(await run(made)).toMatchObject({ state: "done", counts: { done: 20 } });
+  });
+
+  test("does not start if the plan's unchanged links are missing from the key's project", async () => {
+    for (const { path } of listPaths(5)) await world.call("POST", "/links", { body: { path } });
+    const made = await planRows("upsert", listPaths(7));
+    await expect(resumeElsewhere(made)).rejects.toThrow("none of them exists anymore");
+  });
+
+  test("stops if the links of its open rows are missing from the key's project", async () => {
+    for (const { path } of listPaths(130)) await world.call("POST", "/links", { body: { path } });
+    const made = await planRows("delete", listPaths(130));
+    endAfter(110, "delete_link");
+    expect((await run(made)).state).toBe("interrupted");
+    intercept = (_tool, _input, go) => go();
+    await expect(resumeElsewhere(made)).rejects.toThrow("none of them exists anymore");
+  });
 });

@@ -180,6 +180,15 @@ describe("an app in a row", () => {
     },
   );
 
+  test("that is new may differ from an app of a row that is invalid", async () => {
+    const rows = [
+      { path: "a", url: "nowhere", ios_app: { ...ios, team_id: "ZZZZZ12345" } },
+      { path: "b", ios_app: ios },
+    ];
+    const [invalid, sound] = await plan("upsert", rows);
+    expect([invalid?.[0], sound]).toEqual(["invalid", "create"]);
+  });
+
   test("that is not registered needs all its required fields", async () => {
     await planner.make({ path: "b" });
     const missing = "com.example.shop is not registered";
