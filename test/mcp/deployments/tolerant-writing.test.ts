@@ -224,6 +224,18 @@ describe("publish_template", () => {
     await callDone(strange, "publish_template");
     await expectLive(text);
   });
+
+  test.each([
+    [403, "Forbidden"],
+    [401, "Unauthorized"],
+  ])("needs the whole text if the server refuses the draft with %i", async (status, error) => {
+    await callDone(strange, "save_template", text);
+    strange.proxy.setAlter(({ path, method }, reply) =>
+      method === "PATCH" && path.includes("page_template") ? replyWith({ error }, status) : reply,
+    );
+    const refused = await callRefused(strange, "publish_template");
+    expect(refused).toMatchObject({ code: "invalid_arguments", effect: "none" });
+  });
 });
 
 test("an undo restores a switch that was null as off", async () => {
