@@ -22,8 +22,9 @@ export async function claimPort(server: HttpServer, config: Config): Promise<num
       // Node's errors name the address: the host, or the other loopback address.
       const { address: host = config.host } = error as { readonly address?: string };
       const isTaken = readCode(error) === "EADDRINUSE";
-      const isInTime = isTaken && clock.monotonic() < until;
-      if (!isInTime || !(await askForPort(data, { host, port }))) {
+      // A gateway serves no links of the folder, so it takes no port from a process that does.
+      const mayAsk = isTaken && config.base_url === undefined && clock.monotonic() < until;
+      if (!mayAsk || !(await askForPort(data, { host, port }))) {
         const fault = isTaken
           ? `port ${port} on ${host} is in use; stop the other process or pass --port`
           : `cannot listen on ${host}, port ${port} (${readCode(error)}); check --host and --port`;

@@ -66,3 +66,14 @@ describe.concurrent("one address is always served by serve and two sessions", ()
     expect(await isServed(url)).toBe(false);
   });
 });
+
+test("a gateway does not take the port of a session that serves the folder's links", async () => {
+  await using folder = await createDataFolder();
+  const place = { data: folder.path, port: await findFreePort() };
+  const url = `http://127.0.0.1:${place.port}`;
+  await using session = openSession(place);
+  expect(await session.read()).toBe(url);
+  const gateway = openServing({ ...place, env: { WAYPOST_BASE_URL: "https://links.example.com" } });
+  await expect(gateway).rejects.toThrow(`port ${place.port} on 127.0.0.1 is in use`);
+  expect(await session.read()).toBe(url);
+});
