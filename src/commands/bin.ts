@@ -16,7 +16,7 @@ import { isBlank } from "../contract/text.ts";
 import { countBin } from "../store/bin.ts";
 import type { StoredProject } from "../store/projects.ts";
 import { quote } from "../text/show-hidden.ts";
-import { confirmUntilStopped } from "./terminal/ask-to-go-on.ts";
+import { confirmUntilStopped, listenForStop } from "./terminal/ask-to-go-on.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
 import { projectHelp } from "./terminal/shared-flags.ts";
 import {
@@ -115,7 +115,9 @@ function empty(invocation: BinInvocation): Promise<boolean> {
       return true;
     }
     say(`The bin of the project ${subdomain} has ${count} deleted links and apps.`);
-    if (flags.yes !== true) {
+    // The bin is emptied as a whole, so the first Ctrl-C does not end the process.
+    if (flags.yes === true) listenForStop(host);
+    else {
       if (host.input.isTTY) say("Deleted entries cannot be restored.");
       if (!(await confirmUntilStopped(host))) {
         conclude(0, "Nothing was changed.");
