@@ -216,19 +216,37 @@ const rejectedForNow = new CallFailure("rate_limited", "too many requests", {
 });
 const notSent = new CallFailure("bad_response", "no response", { effect: "none", retry: "never" });
 
-describe("while a job waits to repeat a rejected request", () => {
-  /** Another caller writes the same link after the job's first request was rejected. */
-  async function runBeside(made: Plan, tool: string, write: () => Promise<unknown>): Promise<Job> {
-    let isFirst = true;
-    intercept = async (called, _input, go) => {
-      if (called !== tool || !isFirst) return go();
-      isFirst = false;
-      await write();
-      throw rejectedForNow;
-    };
-    return run(made);
-  }
+/** Another caller writes the same link after the job's first request was rejected. */
+async function runBeside(made: Plan, tool: string, write: () => Promise<unknown>): Promise<Job> {
+  let isFirst = true;
+  intercept = async (called, _input, go) => {
+    if (called !== tool || !isFirst) return go();
+    isFirst = false;
+    await write();
+    throw rejectedForNow;
+  };
+  return run(made);
+}
 
+/** Lets the first writes through, with the given response, and none of the others. */
+function endAfter(most: number, tool: string, respond = (body: unknown) => body): void {
+  let count = 0;
+  intercept = async (called, _input, go) => {
+    if (called !== tool) return go();
+    if ((count += 1) > most) throw notSent;
+    return respond(await go());
+  };
+}
+
+const listPaths = (count: number) => Array.from({ length: count }, (_, n) => ({ path: `p${n}` }));
+
+async function resumeElsewhere(made: Plan): Promise<Job> {
+  const key = await world.addKey({ project: await world.addProject({ subdomain: "other" }) });
+  const { client } = createTraveller({ world, key });
+  return timeless.untilRest(bulk.apply(made, { ...owner, call: client.call }));
+}
+
+describe("while a job waits to repeat a rejected request", () => {
   test("a link that another caller creates at the path is not counted as its own", async () => {
     const made = await planRows("upsert", [{ path: "a" }]);
     const job = await runBeside(made, "upsert_link", () => make("a"));
@@ -247,24 +265,6 @@ describe("while a job waits to repeat a rejected request", () => {
 });
 
 describe("a job that is resumed", () => {
-  /** Lets the first writes through, with the given response, and none of the others. */
-  function endAfter(most: number, tool: string, respond = (body: unknown) => body): void {
-    let count = 0;
-    intercept = async (called, _input, go) => {
-      if (called !== tool) return go();
-      if ((count += 1) > most) throw notSent;
-      return respond(await go());
-    };
-  }
-
-  const listPaths = (count: number) => Array.from({ length: count }, (_, n) => ({ path: `p${n}` }));
-
-  async function resumeElsewhere(made: Plan): Promise<Job> {
-    const key = await world.addKey({ project: await world.addProject({ subdomain: "other" }) });
-    const { client } = createTraveller({ world, key });
-    return timeless.untilRest(bulk.apply(made, { ...owner, call: client.call }));
-  }
-
   test("continues if the responses of its created links had no id", async () => {
     const made = await planRows("upsert", listPaths(20));
     endAfter(5, "upsert_link", () => ({}));
