@@ -69,8 +69,8 @@ function isTemporary(error: unknown): error is CallFailure {
 }
 
 /**
- * One pass over the open rows. `unsent` holds the positions of rows that are noted as sent, although
- * no request of this job can have changed anything.
+ * One pass over the open rows. `unsent` holds the positions of rows that are noted as sent,
+ * although no request of this job can have changed anything.
  */
 async function applyRows(context: RunContext, unsent: Set<number>) {
   const { jobs, run, stopped } = context;

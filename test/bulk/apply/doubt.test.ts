@@ -273,13 +273,13 @@ describe("a job that is resumed", () => {
     expect(await run(made)).toMatchObject({ state: "done", counts: { done: 20 } });
   });
 
-  test("does not start if the plan's unchanged links are missing from the key's project", async () => {
+  test("does not start if the key reaches none of the plan's unchanged links", async () => {
     for (const { path } of listPaths(5)) await world.call("POST", "/links", { body: { path } });
     const made = await planRows("upsert", listPaths(7));
     await expect(resumeElsewhere(made)).rejects.toThrow("none of them exists anymore");
   });
 
-  test("stops if the links of its open rows are missing from the key's project", async () => {
+  test("stops if the key reaches none of the links of its open rows", async () => {
     for (const { path } of listPaths(130)) await world.call("POST", "/links", { body: { path } });
     const made = await planRows("delete", listPaths(130));
     endAfter(110, "delete_link");

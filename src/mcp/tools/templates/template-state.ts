@@ -21,8 +21,7 @@ export type TemplateState = {
   /** Whether the project has no template yet. */
   readonly isAbsent: boolean;
   /**
-   * Whether the server's responses show no draft, and do not say why. The key may be allowed to read
-   * it, so no other key could tell more.
+   * Whether the server's responses show no draft and do not say why. No other key would see more.
    */
   readonly isSilent: boolean;
 };
