@@ -16,7 +16,7 @@ import { create, remove, type AdminAct, type AdminFact, type Operator } from "./
 export type { ClientKey, IssuedClientKey, IssuedKey };
 
 export type ListedKey = Key & {
-  /** Whether it is the key with which the person is signed in. */
+  /** Whether the person signed in with this key. */
   readonly is_own: boolean;
   /** Whether commands and assistants on this machine use it. */
   readonly is_kept: boolean;

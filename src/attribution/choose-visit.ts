@@ -9,7 +9,7 @@ import {
 import { markNames, type MarkName } from "./marks.ts";
 
 /**
- * Chooses the link visit that led to an install, by comparing the browser's phone with the app's. A
+ * Chooses the visit that an install followed, by comparing the browser's phone with the app's. A
  * stranger's link would be worse than no match. So an install that fits visits of two links gets no
  * match, and the confidence is at most `medium`.
  */

@@ -3,8 +3,8 @@ import type { VisitedApps } from "../visit/decide-visit.ts";
 import type { LinkFault } from "../visit/find-link-problems.ts";
 
 /**
- * Collects the findings of an audit, counted by kind. Of each kind, only the requested ids are
- * kept.
+ * Collects the findings of an audit. It counts each kind of finding, and keeps only the ids that
+ * the request's window selects.
  */
 
 export type FindingCode =

@@ -152,7 +152,7 @@ async function judge(
   return { kind: "unclear", checked: `${checked}. The answer does not show ${hidden.join(", ")}` };
 }
 
-/** The sent fields in the form in which the API stores them. An app is completed by its row. */
+/** The sent fields as the API stores them. An app is completed by its row. */
 function normalize({ name }: ResourceKind, sent: JsonObject, row: JsonObject = {}): JsonObject {
   // The fields have the types of their endpoint's body.
   const fields: unknown = { ...row, ...sent };

@@ -5,7 +5,7 @@ import type { JsonObject } from "../contract/json.ts";
 import type { Problem } from "../contract/problem.ts";
 import { CallFailure, describeCode } from "./call-failure.ts";
 
-/** The outcomes of one try, and the errors with which a call fails. */
+/** The outcomes of one try, and the error that each of them becomes. */
 
 export type TryOutcome =
   | { readonly kind: "answered"; readonly body: unknown }

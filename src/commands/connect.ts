@@ -139,7 +139,7 @@ async function edit(
   return true;
 }
 
-/** A symbolic link in another person's project could lead to any file of the user. */
+/** Refuses a path outside of the project: a symbolic link could point to any file of the user. */
 async function requireInside(path: string): Promise<void> {
   const folder = await realpath(process.cwd());
   const place = await realpath(findExisting(path));

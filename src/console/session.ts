@@ -5,7 +5,7 @@ import { isMasked, maskSecret } from "../text/mask-secret.ts";
 /**
  * Sessions and one-time addresses. A browser or a terminal has a token. Its row is found by the
  * hash of the token and has the secret, encrypted with a key that is derived from the token. So
- * the rows alone sign in no one.
+ * no one can sign in with the rows only.
  */
 export type Sessions = {
   /** Starts a session for this secret, and returns its token. */

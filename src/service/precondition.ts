@@ -5,7 +5,7 @@ import { digestOf } from "../text/digest.ts";
 
 /**
  * The conditions of a write: either `If-None-Match: *`, or `If-Match` with a tag of the state that
- * the caller has seen. The writing transaction checks them, so that nothing can change in between.
+ * the caller has seen. The writing transaction checks them, so no change can happen in between.
  */
 export type Precondition = {
   /** The accepted tags of the target; undefined accepts any state. */
@@ -22,8 +22,8 @@ export function readPrecondition(headers: RequestHeaders): Precondition {
 }
 
 /**
- * Throws unless the target meets the conditions. `states` are the forms in which the caller may
- * have seen the target. An absent target has no states.
+ * Throws unless the target satisfies the conditions. `states` are the target as each kind of
+ * caller may have seen it. An absent target has no states.
  */
 export function requireCondition(
   { tags, mustBeAbsent }: Precondition,

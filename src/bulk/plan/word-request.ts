@@ -9,7 +9,7 @@ import {
   type PlanRule,
 } from "../../state/plans.ts";
 
-/** Describes a job in the words of the request, by which a person finds it again. */
+/** Describes a job in the words of its request, so that a person recognizes it. */
 
 /** Around the number of its links: "set url on", 17 links. */
 export type Words = NonNullable<PlanRequest["words"]>;

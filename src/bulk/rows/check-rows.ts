@@ -40,7 +40,7 @@ export const emptyRow: Row = {
   problems: [],
 };
 
-/** The text by which the row names its link, and the column of that text. */
+/** How a row names its link: the text, and the column that contains it. */
 type RowName = NamedLink & { readonly by: "id" | "path"; readonly text: string };
 
 export type RowRules = {

@@ -3,7 +3,7 @@ import { UsageFault, type Config } from "../../config.ts";
 import { settingList, settings, type Setting } from "../../config/settings.ts";
 import type { McpClient, KeyMembers } from "./clients.ts";
 
-/** The entry under the name `waypost`, with which a client starts Waypost. */
+/** The entry named `waypost` in the configuration of a client, which starts Waypost. */
 export type ServerEntry = {
   readonly type?: "stdio";
   readonly command: string;

@@ -1,6 +1,6 @@
 import { UsageFault } from "../../config.ts";
 
-/** Refuses a value that is none of the names. */
+/** Returns the value if it is one of the names, and refuses any other. */
 export function readChoice<Name extends string>(
   flag: string,
   text: string,

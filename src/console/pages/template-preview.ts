@@ -47,7 +47,7 @@ type PreviewLink = { readonly id: string; readonly name: string };
 const sample: PreviewLink = { id: "sample", name: "An example link" };
 const mostLinks = 20;
 
-/** The links with which a template can be previewed. */
+/** Lists the links that a template can be previewed with. */
 export async function listLinks({ mayUse, tryCall }: Account): Promise<readonly PreviewLink[]> {
   if (!mayUse("get_link")) return [sample];
   const sort = { field: "created_at", direction: "desc" };
