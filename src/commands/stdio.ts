@@ -34,7 +34,7 @@ const keepAfter_ms = 2000;
 type StdioOptions = {
   readonly config: Config;
   readonly version: string;
-  /** As it is typed in a shell: `waypost`. */
+  /** The command as a person types it in a shell: `waypost`. */
   readonly command: string;
   /** What Node is started with, from any folder. */
   readonly program: string;

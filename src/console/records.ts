@@ -59,7 +59,7 @@ export type ListedApp = {
   readonly package_name?: string;
 };
 
-/** One of the two lists. */
+/** A list of iOS apps or of Android apps: only one of the two fields is set. */
 type ListedApps = {
   readonly ios_apps?: readonly ListedApp[];
   readonly android_apps?: readonly ListedApp[];

@@ -47,7 +47,7 @@ type VisitUse = MatchResult & {
   readonly isNamed: boolean;
 };
 
-/** The waiting caller. Visits are used up only while this caller still waits. */
+/** Shows whether the caller still waits. Otherwise its match must not use up a visit. */
 type CallSignal = Pick<Waiter, "hasLeft">;
 
 type StoredVisit = CandidateVisit & { readonly row: DeferredVisitTable };

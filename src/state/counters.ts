@@ -19,7 +19,7 @@ export type Counters = {
     name: CounterName,
     subject: string,
   ) => Promise<{ readonly left: number; readonly free_at: number | undefined }>;
-  /** Adds a use to a queue (`line`), where it waits until the limit allows it. */
+  /** Queues a use that counts against a limit. It waits in `line` until the limit allows it. */
   readonly queue: (line: UseLine) => LinePlace;
 };
 

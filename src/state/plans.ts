@@ -123,7 +123,7 @@ export type RowPage = {
   readonly actions?: readonly PlanAction[];
   /** Selects rows from this position on. */
   readonly from?: number;
-  /** The number of these rows to skip. */
+  /** How many of the selected rows to skip. */
   readonly offset?: number;
   readonly limit: number;
 };

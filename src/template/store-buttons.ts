@@ -2,7 +2,7 @@ import { escapeText } from "../text/escape-html.ts";
 import type { PageButton } from "./page-input.ts";
 import { pageTexts, type PageTexts } from "./page-texts.ts";
 
-/** The language and form of buttons. */
+/** The language and style of the store buttons. */
 export type ButtonForm = {
   readonly texts: PageTexts;
   /** Whether an app's name is shortened and isolated from the text direction around it. */

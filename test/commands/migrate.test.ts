@@ -77,7 +77,7 @@ test("migrate copies all rows and keys, and the old folder cannot be used again"
   expect(await readFolder(source)).toEqual(before);
 });
 
-test("migrate accepts the path of waypost.db for its folder", async () => {
+test("migrate accepts the path of waypost.db instead of its folder", async () => {
   await using other = await createFolder();
   const { code, stdout, stderr } = await move(`sqlite:${join(other.path, "waypost.db")}`);
   expect({ code, stderr }).toMatchObject({ code: 0 });

@@ -100,7 +100,7 @@ test("processes started at once on a new folder are all ready and migrate it onc
   for (const { stop } of servings) await stop();
 });
 
-test("of several first starts one creates the key, and the others name its file", async () => {
+test("several processes that start for the first time share one key", async () => {
   await using folder = await createFolder();
   const servings = await startServes(folder.path, 3);
   for (const name of ["keys", "projects"]) {

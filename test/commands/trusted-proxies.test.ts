@@ -39,7 +39,7 @@ test("a forwarded address is used only up to the first untrusted proxy", async (
   expect(await match(serving, {})).toBe(401);
 });
 
-test("without trusted proxies the address of the connection counts", async () => {
+test("without trusted proxies, the client address is that of the connection", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   await spend(serving, { "x-forwarded-for": "203.0.113.9" });

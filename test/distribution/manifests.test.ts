@@ -117,7 +117,7 @@ describe("the install links of README", () => {
     expect(config).toEqual({ url: local, headers: { Authorization: "Bearer <your key>" } });
   });
 
-  test("VS Code's asks for the key", () => {
+  test("the link for VS Code prompts for the key", () => {
     const [, link = ""] = /\((https:\/\/vscode\.dev\/\S+)\)/.exec(readme) ?? [];
     const query = new URL(link).searchParams;
     const config = JSON.parse(query.get("config") ?? "");

@@ -65,7 +65,7 @@ test("fields outside the wrapper are ignored, and the Warning header lists them"
   expect(reply.headers.get("warning")).toBe(warning);
 });
 
-test("an empty body creates a link, and as a PATCH changes nothing", async () => {
+test("a POST with an empty body creates a link, and a PATCH with one changes nothing", async () => {
   await using world = await createWorld();
   for (const body of [{}, { link: {} }]) {
     const link = await make(world, "/links", body);

@@ -42,7 +42,7 @@ export type Acting = ConsoleParts & {
   readonly readPin: () => Promise<string | undefined>;
 };
 
-/** In the read-only mode, a person may change nothing either. */
+/** Read-only mode applies to people in the console as well as to assistants. */
 export function mayChange({ config }: Acting): boolean {
   return config.mode !== "read-only";
 }

@@ -9,7 +9,7 @@ import { renderQuestion } from "./questions.ts";
 import { clock } from "../process/embedded.ts";
 import type { Deployment } from "../process/deployment.ts";
 
-/** A plan as the approval page would show it, before anything is asked. */
+/** Shows a plan as the approval page does, before its approval is requested. */
 
 type PlanParts = {
   readonly keyContext: KeyContext;

@@ -33,7 +33,7 @@ export type RunContext = ServerAccess & {
 const pageRows = 200;
 /** A remote server may take longer for a row than the spacing between two rows. */
 const mostAtOnce = 8;
-/** Includes rows whose results are being saved. */
+/** The limit on rows in progress, including rows whose results are being saved. */
 const mostInHand = 2 * mostAtOnce;
 /**
  * The waits between passes in which no row ended. A request of a row whose end is unknown may still

@@ -12,7 +12,7 @@ import { decodeFilter, findFilterFault, findRepeated } from "../../mcp/schemas/c
 import { findNearest } from "../../text/nearest-name.ts";
 import { quote } from "../../text/show-hidden.ts";
 
-/** `name_cont=spring` as a filter. The API would ignore what it cannot read, so we refuse it. */
+/** Parses filters such as `name_cont=spring`. Refuses what the API would silently ignore. */
 export function readFilters(texts: readonly string[]): readonly FilterInput[] {
   if (texts.length > paging.max_filters) {
     throw new UsageFault(`pass --filter at most ${paging.max_filters} times`);

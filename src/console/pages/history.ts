@@ -25,7 +25,7 @@ const historyPage: Page = {
   show,
 };
 
-/** Every list of changes sends its buttons here. */
+/** The undo buttons of every list of changes submit to this page. */
 const undoPage: Page = {
   path: new RegExp(`^${undoAddress}$`),
   needs: "undo",

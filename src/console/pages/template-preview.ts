@@ -25,7 +25,7 @@ export type View = {
   readonly link: string;
 };
 
-/** The choice in the form, or else in the address. */
+/** Reads what to preview: from the form, or without a form from the query. */
 export function readView({ searchParams }: URL, form: Form | undefined): View {
   const read = (name: string) =>
     form?.has(name) === true ? form.read(name) : searchParams.get(name);

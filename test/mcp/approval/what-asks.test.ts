@@ -300,7 +300,7 @@ describe("overwrites without an approval", () => {
     expect((await rename("again")).error).toMatchObject({ code: "approval_required" });
   });
 
-  test("are counted for each key, without new links", async () => {
+  test("are counted for each key, and created links do not count", async () => {
     await assistant.plant("link", { path: "spring" });
     for (let count = 0; count < 25; count += 1) {
       expect(await call("create_link", { path: `p${count}` })).toHaveProperty("link");

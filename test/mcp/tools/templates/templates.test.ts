@@ -75,7 +75,7 @@ describe("a draft", () => {
   });
 });
 
-test("a project without a template has only the starter to read", async () => {
+test("a project without a template can only read the starter template", async () => {
   for (const id of ["live", "draft"]) {
     const { error } = await call("get_template_version", { id });
     expect(error).toMatchObject({ code: "not_found", effect: "none" });
