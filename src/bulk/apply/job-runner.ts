@@ -174,7 +174,7 @@ async function apply(
   if (job.state === "interrupted") await running.get(job.id);
   if (running.has(job.id)) return job;
   const run = { id: job.id, runner: name };
-  if (await takeLease(runner, jobs, run)) await begin(runner, state, run, owner);
+  if (await takeLease(runner, jobs, run)) await begin(runner, state, run, plan, owner);
   return (await jobs.find(job.id)) ?? job;
 }
 
@@ -269,7 +269,13 @@ async function cancel(runner: RunnerState, job: Job): Promise<Job> {
 }
 
 /** Runs a job whose lease this process has taken, and keeps the lease until the run has ended. */
-async function begin(runner: RunnerState, state: State, run: Run, owner: Owner): Promise<void> {
+async function begin(
+  runner: RunnerState,
+  state: State,
+  run: Run,
+  plan: Plan,
+  owner: Owner,
+): Promise<void> {
   const { running, report, sleep, life, stopped } = runner;
   const { jobs } = state;
   const stopKeeping = keepLease({ jobs, run, sleep });
@@ -283,7 +289,7 @@ async function begin(runner: RunnerState, state: State, run: Run, owner: Owner):
   const interrupt = (error: unknown) => letGo("interrupted", explain(runner, error, owner));
   const asking = { call: nameRequests(owner), signal: life.signal };
   try {
-    await requireSameProject(asking, state, run);
+    await requireSameProject(asking, state, run, plan);
   } catch (error) {
     await interrupt(error);
     throw error;
@@ -353,11 +359,10 @@ async function requireSameProject(
   asking: ServerAccess,
   { plans, jobs }: Pick<State, "plans" | "jobs">,
   run: Run,
+  plan: Plan,
 ): Promise<void> {
-  const { plan_id } = (await jobs.find(run.id)) ?? {};
   const page = { limit: 100 };
-  const unchanged =
-    plan_id === undefined ? [] : await plans.listRows(plan_id, { actions: ["unchanged"], ...page });
+  const unchanged = await plans.listRows(plan.id, { actions: ["unchanged"], ...page });
   const first = await jobs.listReceipts(run, page);
   const open = await jobs.listReceipts(run, { ...page, only: "open" });
   const expected = [...first, ...open].filter(({ action, status }) => {
