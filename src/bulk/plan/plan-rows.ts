@@ -40,8 +40,8 @@ export async function* planRows(
   for await (const batch of batchRows(rows)) {
     const known = await findLinks(planning, batch);
     for (const given of batch) {
-      // A deletion has no fields.
       const isApplicable = given.problems.length === 0;
+      // The row of a deletion has no fields, and so no apps.
       const { fault, ...settled } = await settleApps(given.fields, given.row, isApplicable);
       const found = settled.problems.map((each) => placeProblem(given.row, each));
       const row = { ...given, ...settled, problems: [...given.problems, ...found] };
@@ -151,7 +151,7 @@ export function planChange(row: SettledRow, link: ReadLink): PlannedRow {
   const unread = listUnknown(link).filter((field) => changed.includes(field));
   if (unread.length > 0) return planUnread(row, link, unread);
   const fields = pickChanged(row.fields, changed);
-  // Of what stays as it is nothing has to be remembered.
+  // An unchanged row saves neither its fields nor the link.
   if (Object.keys(fields).length === 0) return planLink(row, link, { action: "unchanged" });
   return planLink(row, link, { action: "update", fields, before: link });
 }

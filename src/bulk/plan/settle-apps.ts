@@ -58,7 +58,6 @@ type SettledApps = SettledFields & {
  */
 export function createAppSettling(rules: AppRules) {
   const firsts = new Map<string, { readonly row: number | null; readonly choice: object }>();
-  /** A row with other problems will not be applied, so it registers no app. */
   return async (
     given: LinkFields,
     row: number | null = null,
@@ -76,17 +75,16 @@ export function createAppSettling(rules: AppRules) {
       if (choice === null) continue;
       const list = await rules.apps.list(member);
       const apps = list && isWhole(list) ? list.rows : undefined;
-      const settled = settleApp(member, choice, apps, rules);
-      fields[member] = settled.choice ?? choice;
-      appIds[`${member}_id`] = settled.id;
-      problems.push(...(settled.problems ?? []));
-      if (settled.fault !== undefined) faults.push(settled.fault);
-      if (settled.isNew === true) brought.push(member);
+      const app = settleApp(member, choice, apps, rules);
+      fields[member] = app.choice ?? choice;
+      appIds[`${member}_id`] = app.id;
+      problems.push(...(app.problems ?? []));
+      if (app.fault !== undefined) faults.push(app.fault);
+      if (app.isNew === true) brought.push(member);
     }
-    if (problems.length > 0 || faults.length > 0) {
-      return { fields, appIds, problems, fault: joinFaults(faults) };
-    }
-    if (!isApplicable) return { fields, appIds, problems, fault: undefined };
+    const settled = { fields, appIds, problems, fault: joinFaults(faults) };
+    // A row with problems will not be applied, so it registers no app.
+    if (problems.length > 0 || faults.length > 0 || !isApplicable) return settled;
     for (const member of brought) rules.requireRight?.(findRegistration(member));
     for (const member of appMembers) {
       const choice = fields[member];
@@ -99,7 +97,7 @@ export function createAppSettling(rules: AppRules) {
         problems.push({ field: "", message: `${message}; use the same in both` });
       }
     }
-    return { fields, appIds, problems, fault: undefined };
+    return settled;
   };
 }
 
