@@ -83,9 +83,9 @@ async function listLinks(
 
 /** Says how to continue if the list was not read to its end. */
 function describeRest(meta: FoundPage["meta"]): JsonObject {
-  if (!("complete" in meta)) return {};
-  const checked = Number(meta.checked);
-  const all = typeof meta.of === "number" ? ` of ${meta.of}` : "";
+  const { checked, of, complete } = meta;
+  if (complete === undefined) return {};
+  const all = of === undefined ? "" : ` of ${of}`;
   const next =
     `This server does not support these filters. Waypost had time to check ${checked}${all} ` +
     `links. For the rest, call ${links.index.tool} with after ${checked} and without page.`;
