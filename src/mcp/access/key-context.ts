@@ -171,7 +171,7 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
 
 /** Sets up what is known about a key's access, and how it is learned. */
 function exploreAccess(options: KeyContextOptions, key_print: string) {
-  const { client, origin, key, scopes, probe, clock, openMemory, report } = options;
+  const { origin, key, scopes, probe, clock, openMemory, report } = options;
   const { known, isOffered, onChange, onListed } = options;
   const owner = `${key_print} ${origin}`;
   const learned = createLearnedAccess({ owner, openMemory, now: clock.now, report });
@@ -190,7 +190,6 @@ function exploreAccess(options: KeyContextOptions, key_print: string) {
   const probes = probe === "off" ? [] : listProbes(isOffered);
   const { call, ...exploration } = createExploration({
     ...options,
-    client,
     learned,
     access,
     probes,

@@ -129,8 +129,10 @@ type ToolDefinition = Pick<
 
 /** Creates a tool. Each of its schemas is built at its first use. */
 export function makeTool(making: ToolDefinition): Tool {
-  const { fields, checkedFields = () => fields(false), result, ...rest } = making;
   const {
+    fields,
+    checkedFields = () => fields(false),
+    result,
     sharedFields = [],
     needed,
     isWordless,
@@ -138,7 +140,7 @@ export function makeTool(making: ToolDefinition): Tool {
     idempotent = true,
     overwrites,
     ...tool
-  } = rest;
+  } = making;
   const schema = once(() => buildInput(checkedFields()));
   return {
     ...tool,
