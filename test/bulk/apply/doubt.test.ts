@@ -18,9 +18,10 @@ let world: World;
 let timeless: TimelessBulk;
 let bulk: Bulk;
 let owner: Owner;
-/** Intercepts a call. By default the call is passed on. */
-let intercept: (tool: string, input: Input, go: () => Promise<unknown>) => Promise<unknown>;
+type Intercept = (tool: string, input: Input, go: () => Promise<unknown>) => Promise<unknown>;
 type Input = { readonly id?: string; readonly path?: string };
+const passOn: Intercept = (_tool, _input, go) => go();
+let intercept: Intercept;
 
 const lost = new CallFailure("outcome_unknown", "the result is unknown", {
   effect: "unknown",
@@ -28,7 +29,7 @@ const lost = new CallFailure("outcome_unknown", "the result is unknown", {
 });
 
 beforeEach(async () => {
-  intercept = (_tool, _input, go) => go();
+  intercept = passOn;
   world = await createWorld();
   timeless = await openBulk(world, {
     intercept: (call) => {
@@ -77,7 +78,7 @@ test("an undo reports a row whose result is unknown and does not change its link
   };
   const job = await run(made);
   expect(job).toMatchObject({ state: "interrupted", counts: { done: 1, unknown: 1 } });
-  intercept = (_tool, _input, go) => go();
+  intercept = passOn;
   const undoing = await plan({ undo: job });
   expect(undoing.counts).toMatchObject({ update: 1, conflict: 1 });
   const [first] = await bulk.listRows(undoing, { actions: ["conflict"], limit: 1 });
@@ -99,7 +100,7 @@ test("an interrupted job that was undone is not resumed by accident", async () =
   };
   const job = await run(made);
   expect(job).toMatchObject({ state: "interrupted", counts: { done: 3 } });
-  intercept = (_tool, _input, go) => go();
+  intercept = passOn;
   expect(await run(await plan({ undo: job }))).toMatchObject({ counts: { done: 3 } });
   expect(await run(made)).toMatchObject({ state: "cancelled", counts: { done: 3 } });
   const { links } = (await world.call("GET", "/links")).body;
@@ -156,7 +157,7 @@ test("a 403 interrupts the job without rejecting its rows", async () => {
   const job = await run(made);
   expect(job).toMatchObject({ state: "interrupted", message: "Forbidden" });
   expect(job.counts.rejected).toBe(0);
-  intercept = (_tool, _input, go) => go();
+  intercept = passOn;
   expect(await run(made)).toMatchObject({ state: "done", counts: { done: 30 } });
 });
 
@@ -269,7 +270,7 @@ describe("a job that is resumed", () => {
     const made = await planRows("upsert", listPaths(20));
     endAfter(5, "upsert_link", () => ({}));
     expect((await run(made)).state).toBe("interrupted");
-    intercept = (_tool, _input, go) => go();
+    intercept = passOn;
     expect(await run(made)).toMatchObject({ state: "done", counts: { done: 20 } });
   });
 
@@ -284,7 +285,7 @@ describe("a job that is resumed", () => {
     const made = await planRows("delete", listPaths(130));
     endAfter(110, "delete_link");
     expect((await run(made)).state).toBe("interrupted");
-    intercept = (_tool, _input, go) => go();
+    intercept = passOn;
     await expect(resumeElsewhere(made)).rejects.toThrow("none of them exists anymore");
   });
 });
