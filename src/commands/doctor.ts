@@ -20,9 +20,9 @@ import { createLog, createReport } from "../app/process/log.ts";
 import { checkPinFile } from "../app/data/pin-file.ts";
 import { openProbe } from "../app/process/open-client.ts";
 import { fetchPublicFile } from "../app/process/public-files.ts";
-import { readApiKey, readDatabaseUrl, readGivenSecret } from "../app/data/secrets.ts";
+import { readDatabaseUrl, readGivenSecret, requireKey } from "../app/data/secrets.ts";
 import { CallFailure } from "../client/call-failure.ts";
-import { UsageFault, type Config } from "../config.ts";
+import type { Config } from "../config.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
 import { nobodyLeaves } from "../contract/leaving.ts";
@@ -203,12 +203,6 @@ async function askDeployment(
     note({ about: "key", said: `is accepted (${message})`, ...(isRejected && { fault: message }) });
     return !isRejected;
   }
-}
-
-function requireKey(config: Config): string {
-  const key = readApiKey(config);
-  if (key !== undefined) return key;
-  throw new UsageFault("no key is set; set WAYPOST_API_KEY or WAYPOST_API_KEY_FILE");
 }
 
 const noKeyForHosts =

@@ -19,6 +19,12 @@ export function readApiKey(config: Config): string | undefined {
   return readGivenSecret(config, "api_key") ?? own();
 }
 
+export function requireKey(config: Config): string {
+  const key = readApiKey(config);
+  if (key !== undefined) return key;
+  throw new UsageFault("no key is set; set WAYPOST_API_KEY or WAYPOST_API_KEY_FILE");
+}
+
 /** A secret that the operator has set in a variable, or in a file that a variable names. */
 export function readGivenSecret(
   { secrets }: Pick<Config, "secrets">,

@@ -6,7 +6,7 @@ import { CallFailure, type FailureCode } from "../../client/call-failure.ts";
 import { clock, random, requireData } from "../../app/process/embedded.ts";
 import { createLog, createReport } from "../../app/process/log.ts";
 import { openClient, sleep } from "../../app/process/open-client.ts";
-import { readApiKey } from "../../app/data/secrets.ts";
+import { requireKey } from "../../app/data/secrets.ts";
 import { withDeployment } from "../../app/process/deployment.ts";
 import { UsageFault, type Config } from "../../config.ts";
 import { findRefusal, type KeyFacts } from "../../contract/access.ts";
@@ -99,12 +99,6 @@ function createRequireRight(facts: KeyFacts | undefined): NonNullable<Owner["req
     const refusal = facts && findRefusal(endpoint, facts);
     if (refusal !== undefined) throw unauthorized(refusal.message);
   };
-}
-
-function requireKey(config: Config): string {
-  const key = readApiKey(config);
-  if (key !== undefined) return key;
-  throw new UsageFault("no key is set; set WAYPOST_API_KEY or WAYPOST_API_KEY_FILE");
 }
 
 async function explain<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
