@@ -266,6 +266,26 @@ describe("a settings file", () => {
   });
 
   test.each([
+    ['{ // one\n  "b": 2\n}\n', '{ // one\n  "mcpServers": {\n    "waypost": {\n'],
+    [
+      '{\n  "mcpServers": { /* one */ // two\n    "b": {}\n  }\n}\n',
+      '{\n  "mcpServers": { /* one */ // two\n    "waypost": {\n',
+    ],
+  ])("with %j keeps the comments behind the opening brace in its line", async (text, start) => {
+    fill(file, text);
+    await run(["cursor", "--write", "--yes"]);
+    expect(read(file).slice(0, start.length)).toBe(start);
+    await run(["cursor", "--remove", "--yes"]);
+    expect(read(file)).toBe(text);
+  });
+
+  test("gets the usual indentation if it was one line", async () => {
+    fill(file, '{ "b": 2 }');
+    await run(["cursor", "--write", "--yes"]);
+    expect(read(file)).toMatch(/^\{\n {2}"mcpServers": \{\n[^]*\n {2}\},\n {2}"b": 2 \}$/);
+  });
+
+  test.each([
     ['{"mcpServers": {"waypost": {}, "b": {}}}', '{"mcpServers": { "b": {}}}'],
     ['{"mcpServers": {"waypost": {} /* mine */}}', '{"mcpServers": { /* mine */}}'],
     ['{"mcpServers": {"a": 1, // one\n"waypost": {}, "b": 2}}', "// one\n"],

@@ -52,7 +52,10 @@ function writeAfter(text: string, value: unknown): string {
   return `${before}${writeJson(value, 0, style)}${style.lineBreak}`;
 }
 
-/** Adds a first member, so that no comma or comment of the others has to move. */
+/**
+ * Adds a first member, so that no comma or comment of the others has to move. Comments in the line
+ * of the opening brace stay there.
+ */
 function insert(
   text: string,
   { offset, children = [] }: Node,
@@ -61,13 +64,18 @@ function insert(
 ): string {
   const style = readStyle(text);
   const line = style.lineBreak + style.indent.repeat(depth);
-  const rest = text.slice(offset + 1);
   const comma = children.length === 0 ? "" : ",";
+  const member = `${line}${JSON.stringify(name)}: ${writeJson(value, depth, style)}${comma}`;
+  const brace = text.slice(0, offset + 1);
+  const rest = text.slice(offset + 1);
+  const [comments] = noMember.exec(rest) ?? [];
+  if (comments !== undefined) return brace + comments + member + rest.slice(comments.length);
   const lastLine = style.lineBreak + style.indent.repeat(depth - 1);
-  const space = /^[ \t]*\r?\n/.test(rest) ? "" : children.length === 0 ? lastLine : line;
-  const member = `${JSON.stringify(name)}: ${writeJson(value, depth, style)}${comma}`;
-  return text.slice(0, offset + 1) + line + member + space + rest;
+  return brace + member + (children.length === 0 ? lastLine : line) + rest.trimStart();
 }
+
+/** The rest of a line that has only space and comments. */
+const noMember = /^(?:[ \t]|\/\*(?:[^*]|\*(?!\/))*\*\/)*(?:\/\/[^\r\n]*)?(?=\r?\n)/;
 
 /** Removes our member, or all servers if ours was the only one. */
 function remove(text: string, servers: Node, member: Node): string {
