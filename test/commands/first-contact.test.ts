@@ -34,6 +34,8 @@ function readEngines() {
   return { oldest };
 }
 
+const clientList = "claude-desktop, claude-code, cursor, vscode, codex, gemini, windsurf, zed";
+
 test.each([
   [["srve"], "unknown command srve; did you mean serve? (see waypost --help)"],
   [["exprot"], "unknown command exprot; did you mean export? (see waypost --help)"],
@@ -44,9 +46,14 @@ test.each([
   [["serve", "--port"], "--port needs a value (see waypost --help)"],
   [["serve", "--port", "--json"], "--port needs a value (see waypost --help)"],
   [["serve", "--json=yes"], "--json takes no value (see waypost --help)"],
-])("the mistyped command %j gets a suggestion or a hint to --help", async (words, message) => {
-  expect(await run(words)).toEqual({ code: 2, stdout: "", stderr: `waypost: ${message}\n` });
-});
+  [["connect"], `use connect with one of ${clientList} (see waypost --help)`],
+  [["connect", "emacs"], `use connect with one of ${clientList} (see waypost --help)`],
+])(
+  "the mistyped command %j gets a suggestion, a list or a hint to --help",
+  async (words, message) => {
+    expect(await run(words)).toEqual({ code: 2, stdout: "", stderr: `waypost: ${message}\n` });
+  },
+);
 
 test("a command reports a data folder that is a file", async () => {
   await using folder = await createFolder();

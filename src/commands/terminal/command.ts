@@ -86,7 +86,7 @@ export async function runUsage(
   throw new UsageFault(
     takesNone
       ? `${name} does not take "${positionals[0]}"`
-      : `use ${joinWithOr(known)} (see waypost --help)`,
+      : `use ${joinWithOr(known.map((usage) => listChoices(usage, flags)))} (see waypost --help)`,
   );
 }
 
@@ -117,6 +117,14 @@ export function readOperands(usage: string, words: readonly string[]): string[] 
 function listPlaces(usage: string): readonly string[] {
   const [words = ""] = usage.split(" --");
   return words.split(" ").slice(1);
+}
+
+/** Replaces an operand that has few values by its help: `connect with one of zed, codex`. */
+function listChoices(usage: string, flags: FlagHelp): string {
+  return usage.replace(/[A-Z]+$/, (operand) => {
+    const help = flags[operand] ?? "";
+    return help.startsWith("one of ") ? `with ${help}` : operand;
+  });
 }
 
 function joinWithOr(texts: readonly string[]): string {
