@@ -12,6 +12,9 @@ const covered: Readonly<Record<string, readonly string[]>> = {
   "::": loopbacks,
 };
 
+/** A port that is free at one address may be taken at the other. */
+const mostTries = 20;
+
 type ListenPlace = {
   readonly host: string;
   readonly port: number;
@@ -20,7 +23,11 @@ type ListenPlace = {
 };
 
 /** Listens at the host, and at the loopback addresses that the machine has. */
-export async function listenOnBoth(server: HttpServer, place: ListenPlace): Promise<number> {
+export async function listenOnBoth(
+  server: HttpServer,
+  place: ListenPlace,
+  tries = mostTries,
+): Promise<number> {
   const { host, port, hasLocalLinks } = place;
   try {
     const bound = await listenAt(server, { host, port });
@@ -37,9 +44,8 @@ export async function listenOnBoth(server: HttpServer, place: ListenPlace): Prom
     return bound;
   } catch (error) {
     await Promise.all([server, ...server.twins].map(closeListener));
-    // A port that is free at one address may be taken at the other.
-    if (port === 0 && readCode(error) === "EADDRINUSE") return listenOnBoth(server, place);
-    throw error;
+    if (port !== 0 || readCode(error) !== "EADDRINUSE" || tries === 1) throw error;
+    return listenOnBoth(server, place, tries - 1);
   }
 }
 
