@@ -128,9 +128,14 @@ async function openExisting({ config, note }: Checks): Promise<Deployment | unde
       return noteFirstStart(config, note);
     });
     if (deployment?.own === undefined) return deployment;
-    await noteStore(deployment.own.store, config, clock.now(), note);
-    await noteCustomDomains(deployment.own.store, note);
-    return deployment;
+    try {
+      await noteStore(deployment.own.store, config, clock.now(), note);
+      await noteCustomDomains(deployment.own.store, note);
+      return deployment;
+    } catch (error) {
+      await deployment.close();
+      throw error;
+    }
   });
 }
 
