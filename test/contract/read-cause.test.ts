@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { readCause, type Cause } from "../../../src/contract/read-cause.ts";
-import { messages } from "../../../src/contract/messages.ts";
+import { readCause, type Cause } from "../../src/contract/read-cause.ts";
+import { messages } from "../../src/contract/messages.ts";
 
 /** A 401 has one of six known causes. Remote servers describe each of them in different words. */
 const sentencesByCause: Readonly<Record<Cause, readonly string[]>> = {

@@ -1,0 +1,74 @@
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { checkPin, openPin } from "../../../src/app/data/pin-file.ts";
+import { UsageFault } from "../../../src/config.ts";
+import { memoryFolder } from "../../support/folders.ts";
+
+/** The file of the operator's PIN. test/mcp/approval/pin.test.ts tests pages that ask for it. */
+
+describe("the PIN file", () => {
+  let folder: string;
+  let path: string;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(memoryFolder, "waypost-pin-"));
+    path = join(folder, "pin");
+  });
+
+  afterEach(async () => {
+    await rm(folder, { recursive: true });
+  });
+
+  test("contains only a hash after the first start, and later starts accept the hash", async () => {
+    await writeFile(path, "correct horse\n");
+    await chmod(path, 0o644);
+    const first = await openPin(path);
+    const stored = await readFile(path, "utf8");
+    expect(stored).toMatch(/^scrypt\$[\w-]{22}\$[\w-]{43}\n$/);
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+
+    const second = await openPin(path);
+    expect(await readFile(path, "utf8")).toBe(stored);
+    for (const hash of [first, second]) {
+      expect(hash).toBe(stored.trim());
+      expect(await checkPin("correct horse", hash)).toBe(true);
+      expect(await checkPin("correct horsf", hash)).toBe(false);
+      expect(await checkPin("", hash)).toBe(false);
+      expect(await checkPin(hash, hash)).toBe(false);
+    }
+  });
+
+  test("gets a different hash for each operator with the same PIN", async () => {
+    const other = join(folder, "other");
+    for (const file of [path, other]) {
+      await writeFile(file, "123456");
+      await openPin(file);
+    }
+    expect(await readFile(path, "utf8")).not.toBe(await readFile(other, "utf8"));
+  });
+
+  test("accepts spaces around the PIN, and composed or decomposed accents", async () => {
+    await writeFile(path, "  pass\u00e9 123 ");
+    const hash = await openPin(path);
+    expect(await checkPin("passe\u0301 123", hash)).toBe(true);
+    expect(await checkPin(" pass\u00e9 123\t", hash)).toBe(true);
+    expect(await checkPin("pass\u00e9123", hash)).toBe(false);
+  });
+
+  test.each([
+    ["a short", "12345"],
+    ["an empty", "  \n"],
+  ])("is rejected with %s PIN, and the error does not repeat the PIN", async (_, text) => {
+    await writeFile(path, text);
+    const refused = await openPin(path).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(UsageFault);
+    expect(String(refused)).toContain("at least 6 characters");
+    expect(String(refused)).not.toContain("12345");
+    expect(await readFile(path, "utf8")).toBe(text);
+  });
+
+  test("is required to exist", async () => {
+    await expect(openPin(path)).rejects.toThrow(/WAYPOST_APPROVAL_PIN_FILE: .*cannot be read/);
+  });
+});
