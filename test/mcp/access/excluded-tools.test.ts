@@ -14,7 +14,7 @@ async function call(on: On, tool: string, args: Record<string, unknown>) {
   return (await on.callTool(tool, args)).structured;
 }
 
-function expectTakenAway(answer: { error?: unknown }, act: string): void {
+function expectExcluded(answer: { error?: unknown }, act: string): void {
   expect(answer.error).toMatchObject({
     code: "scope_missing",
     message:
@@ -33,7 +33,7 @@ describe("an excluded deletion", () => {
       await using assistant = await open(word);
       await assistant.plant("link", { path: "a" });
       const wanted = { operation: "delete", rows: [{ path: "a" }] };
-      expectTakenAway(await call(assistant, "plan_links", wanted), "delete_link");
+      expectExcluded(await call(assistant, "plan_links", wanted), "delete_link");
       expect(assistant.writes).toEqual([]);
     },
   );
@@ -49,8 +49,8 @@ describe("an excluded deletion", () => {
       selection: ["-delete_link"],
       beside: other.world,
     });
-    expectTakenAway(await call(assistant, "apply_plan", { plan_id: plan.id }), "delete_link");
-    expectTakenAway(await call(assistant, "plan_links", { undo: job.id }), "delete_link");
+    expectExcluded(await call(assistant, "apply_plan", { plan_id: plan.id }), "delete_link");
+    expectExcluded(await call(assistant, "plan_links", { undo: job.id }), "delete_link");
     const update = { operation: "update", rows: [{ path: "a", name: "A" }] };
     const { plan: harmless } = await call(assistant, "plan_links", update);
     expect((await call(assistant, "apply_plan", { plan_id: harmless.id })).job.state).toBe("done");
@@ -70,7 +70,7 @@ describe("an excluded registration of an app", () => {
         ["update_link", { id: "there", ios_app }],
         ["plan_links", { operation: "upsert", rows }],
       ] as const) {
-        expectTakenAway(await call(assistant, tool, args), "register_ios_app");
+        expectExcluded(await call(assistant, tool, args), "register_ios_app");
       }
       expect(assistant.writes).toEqual([]);
       // A link may still use an app that is already registered.
