@@ -50,6 +50,7 @@ async function act(tool: string, args: Args) {
   await assistant.press(url, "approve");
   return (await assistant.callTool(tool, args)).structured;
 }
+
 async function setClicks(id: string, clicks: number): Promise<void> {
   await assistant.world.store.write((db) =>
     db.updateTable("links").set({ clicks }).where("id", "=", id).execute(),
