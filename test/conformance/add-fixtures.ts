@@ -7,7 +7,7 @@ import type {
   ServerContext,
 } from "@modelcontextprotocol/server";
 import type { KeyContext } from "../../src/mcp/access/key-context.ts";
-import type { Asked, Given } from "./fixture.ts";
+import type { FixtureCall, Given } from "./fixture.ts";
 import { prompts } from "./prompts.ts";
 import { readFixture, resources, templates } from "./resources.ts";
 import { tools } from "./tools.ts";
@@ -41,7 +41,7 @@ export function addFixtures(server: Server, keyContext: KeyContext): Server {
   lengthen(server, "resources/templates/list", "resourceTemplates", templates);
 
   const call = readReal(server, "tools/call");
-  const makeAsked = (context: ServerContext): Asked => ({
+  const makeCall = (context: ServerContext): FixtureCall => ({
     context,
     keyContext,
     server,
@@ -49,10 +49,10 @@ export function addFixtures(server: Server, keyContext: KeyContext): Server {
     callTool: (name, given) => call({ name, arguments: given }, context) as Promise<CallToolResult>,
   });
   extend(server, "tools/call", ({ name, arguments: given = {} }, context) =>
-    tools.find((tool) => tool.name === name)?.run(given as Given, makeAsked(context)),
+    tools.find((tool) => tool.name === name)?.run(given as Given, makeCall(context)),
   );
   extend(server, "prompts/get", ({ name, arguments: given = {} }, context) =>
-    prompts.find((prompt) => prompt.name === name)?.write(given as Given, makeAsked(context)),
+    prompts.find((prompt) => prompt.name === name)?.write(given as Given, makeCall(context)),
   );
   extend(server, "resources/read", ({ uri }) => readFixture(String(uri)));
   addTaskFixtures(server, (method) => readReal(server, method));

@@ -13,7 +13,7 @@ import type { KeyContext } from "../../src/mcp/access/key-context.ts";
 export type Given = Readonly<Record<string, unknown>>;
 
 /** A request as it reached the real server, and what its key may see. */
-export type Asked = {
+export type FixtureCall = {
   readonly context: ServerContext;
   readonly keyContext: KeyContext;
   readonly server: Server;
@@ -21,18 +21,18 @@ export type Asked = {
   readonly callTool: (name: string, given: Given) => Promise<CallToolResult>;
 };
 
-type Made<Result> = Result | InputRequiredResult | Promise<Result | InputRequiredResult>;
+type FixtureResult<Result> = Result | InputRequiredResult | Promise<Result | InputRequiredResult>;
 
 export type FixtureTool = {
   readonly name: string;
   readonly inputSchema?: Tool["inputSchema"];
-  readonly run: (given: Given, asked: Asked) => Made<CallToolResult>;
+  readonly run: (given: Given, asked: FixtureCall) => FixtureResult<CallToolResult>;
 };
 
 export type FixturePrompt = {
   readonly name: string;
   readonly takes?: readonly string[];
-  readonly write: (given: Given, asked: Asked) => Made<GetPromptResult>;
+  readonly write: (given: Given, asked: FixtureCall) => FixtureResult<GetPromptResult>;
 };
 
 /** A picture of one pixel. */

@@ -8,7 +8,7 @@ import {
   type ElicitRequestFormParams,
   type InputRequiredResult,
 } from "@modelcontextprotocol/server";
-import { say, type Asked, type FixtureTool } from "./fixture.ts";
+import { say, type FixtureCall, type FixtureTool } from "./fixture.ts";
 
 /** The suite's tools that need input from the client. */
 
@@ -159,7 +159,7 @@ const remembering: readonly FixtureTool[] = [
 export const toolsThatAsk: readonly FixtureTool[] = [...pushing, ...answering, ...remembering];
 
 async function push(
-  { context }: Asked,
+  { context }: FixtureCall,
   message: string,
   requestedSchema: Form,
 ): Promise<CallToolResult> {
@@ -169,7 +169,7 @@ async function push(
 
 /** Returns the result once all questions are answered. */
 function askOnce(
-  { context }: Asked,
+  { context }: FixtureCall,
   inputRequests: Readonly<Record<string, InputRequest>>,
   requestState?: string,
 ): CallToolResult | InputRequiredResult {
@@ -181,7 +181,7 @@ function askOnce(
 
 type InputRequest = ReturnType<typeof inputRequired.elicit>;
 
-function confirmSealed(asked: Asked): CallToolResult | InputRequiredResult {
+function confirmSealed(asked: FixtureCall): CallToolResult | InputRequiredResult {
   if (readRound(asked) !== undefined) return say("state-ok");
   const confirm = inputRequired.elicit({
     message: "Please confirm",
@@ -199,7 +199,7 @@ function signRound(round: string): string {
   return `${round}.${createHmac("sha256", secret).update(round).digest("base64url")}`;
 }
 
-function readRound({ context }: Asked): string | undefined {
+function readRound({ context }: FixtureCall): string | undefined {
   const state = context.mcpReq.requestState();
   if (state === undefined) return undefined;
   const [round = ""] = typeof state === "string" ? state.split(".") : [];
@@ -210,7 +210,7 @@ function readRound({ context }: Asked): string | undefined {
   );
 }
 
-function readContent({ context }: Asked, name: string): Record<string, unknown> | undefined {
+function readContent({ context }: FixtureCall, name: string): Record<string, unknown> | undefined {
   return acceptedContent(context.mcpReq.inputResponses, name);
 }
 

@@ -9,7 +9,7 @@ import * as z from "zod";
 import { readCaller } from "../../src/mcp/protocol/caller.ts";
 import { refuseUndeclared } from "../../src/mcp/protocol/tasks.ts";
 import { canTakeTasks } from "../../src/mcp/results/job-task.ts";
-import { say, type Asked, type FixtureTool, type Given } from "./fixture.ts";
+import { say, type FixtureCall, type FixtureTool, type Given } from "./fixture.ts";
 
 /**
  * The suite's tools that return a task. Each plans and applies links with the server's own tools,
@@ -90,7 +90,7 @@ export function addTaskFixtures(
 }
 
 /** A job writes about ten links a second; twice the time makes sure that it becomes a task. */
-async function startJob({ callTool }: Asked, seconds: number, change?: Change) {
+async function startJob({ callTool }: FixtureCall, seconds: number, change?: Change) {
   const count = Math.max(1, seconds * 20);
   const label = randomUUID();
   const rows = Array.from({ length: count }, (_, index) => ({ path: `${label}-${index}` }));
@@ -107,7 +107,7 @@ const planned = z.object({
   structuredContent: z.object({ plan: z.object({ id: z.string() }) }),
 });
 
-async function startAsking(asked: Asked, names: readonly string[]) {
+async function startAsking(asked: FixtureCall, names: readonly string[]) {
   const result = await startJob(asked, 1);
   const requests = Object.fromEntries(names.map((name) => [name, askText()]));
   if (typeof result["taskId"] === "string") pendingInputs.set(result["taskId"], requests);
@@ -123,7 +123,7 @@ function askText() {
 }
 
 /** For tools that the suite says need a client with tasks. */
-function requireTasks({ server, context }: Asked): void {
+function requireTasks({ server, context }: FixtureCall): void {
   const { capabilities } = readCaller(server, context.mcpReq.envelope);
   if (!canTakeTasks(capabilities)) throw refuseUndeclared();
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import {
   browse,
   type Browsing,
-  type Shown,
+  type ConsoleResponse,
   callTool,
   readFormToken,
   signInAt,
@@ -174,7 +174,7 @@ function writeFields() {
 }
 
 /** Checks the size of a page with everything that a browser loads for it. */
-async function expectLight({ bytes, text, status }: Shown): Promise<void> {
+async function expectLight({ bytes, text, status }: ConsoleResponse): Promise<void> {
   expect(status).toBe(200);
   const weigh = async (pattern: RegExp, most = Number.POSITIVE_INFINITY) => {
     let sum = 0;

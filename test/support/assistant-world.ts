@@ -71,7 +71,7 @@ export type AssistantWorld = Pick<WatchedCarrier, "writes" | "countAsked" | "int
   /** Creates a link or app through the API, for the assistant to work with. */
   readonly plant: (kind: Plant, fields: Readonly<Record<string, unknown>>) => Promise<Planted>;
   /** Requests an approval page or a preview, like a browser. */
-  readonly visit: (url: string, form?: Form, headers?: Headed) => Promise<Page>;
+  readonly visit: (url: string, form?: Form, headers?: HeaderFields) => Promise<Page>;
   /** Answers requests to these pages. */
   readonly fetchPage: (request: Request) => Promise<Response>;
   readonly answerApi: ReturnType<typeof createService>["answer"];
@@ -143,7 +143,7 @@ type Plant = "link" | "ios_app" | "android_app";
 type Planted = { readonly id: string };
 export type Page = { readonly status: number; readonly html: string; readonly headers: Headers };
 type Form = Readonly<Record<string, string>> | string;
-type Headed = Readonly<Record<string, string>>;
+type HeaderFields = Readonly<Record<string, string>>;
 
 export type AssistantOptions = Connecting & {
   readonly mode?: Mode;

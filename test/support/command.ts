@@ -176,12 +176,12 @@ export async function createUsedFolder(): Promise<Folder> {
   return folder;
 }
 
-type Kept = { readonly name: string; readonly bytes: Buffer };
+type CompiledCode = { readonly name: string; readonly bytes: Buffer };
 
-let kept: Promise<Kept> | undefined;
+let kept: Promise<CompiledCode> | undefined;
 
 /** Compiles once for all tests of this process. */
-async function compile(): Promise<Kept> {
+async function compile(): Promise<CompiledCode> {
   await using folder = await createFolder();
   const initialize = {
     id: 1,

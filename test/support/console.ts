@@ -10,17 +10,21 @@ import { expect } from "vitest";
 
 /** Sends the HTTP requests of a browser: it keeps cookies, and sends Origin with forms. */
 export type Browsing = {
-  readonly open: (path: string, headers?: Headers) => Promise<Shown>;
+  readonly open: (path: string, headers?: Headers) => Promise<ConsoleResponse>;
   /** Fills in and sends the first form of the current page, with its hidden fields. */
-  readonly submit: (fields: Fields, headers?: Headers) => Promise<Shown>;
+  readonly submit: (fields: Fields, headers?: Headers) => Promise<ConsoleResponse>;
   /** Sends a form that is on no page. */
-  readonly post: (path: string, fields: Fields, headers?: Headers) => Promise<Shown>;
+  readonly post: (path: string, fields: Fields, headers?: Headers) => Promise<ConsoleResponse>;
   /** Like `post`, for a form in which several fields have the same name. */
-  readonly postForm: (path: string, form: URLSearchParams, headers?: Headers) => Promise<Shown>;
+  readonly postForm: (
+    path: string,
+    form: URLSearchParams,
+    headers?: Headers,
+  ) => Promise<ConsoleResponse>;
   readonly cookies: Map<string, string>;
 };
 
-export type Shown = {
+export type ConsoleResponse = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly text: string;
@@ -36,9 +40,9 @@ type Fields = Readonly<Record<string, string>>;
 /** Follows redirects, as a browser does. */
 export function browse(origin: string): Browsing {
   const cookies = new Map<string, string>();
-  let last: Shown = { status: 0, headers: {}, text: "", bytes: 0, path: "/" };
+  let last: ConsoleResponse = { status: 0, headers: {}, text: "", bytes: 0, path: "/" };
 
-  async function ask(path: string, headers: Headers, body?: string): Promise<Shown> {
+  async function ask(path: string, headers: Headers, body?: string): Promise<ConsoleResponse> {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
     const sent = { accept: "text/html", ...(cookie !== "" && { cookie }), ...headers };
     last = { ...(await send(new URL(path, origin), sent, body)), path };
@@ -90,7 +94,7 @@ function readMarkup(text: string): string {
 }
 
 /** Uses Node's own client, which can send any Host and Origin header. */
-function send(url: URL, headers: Headers, body?: string): Promise<Omit<Shown, "path">> {
+function send(url: URL, headers: Headers, body?: string): Promise<Omit<ConsoleResponse, "path">> {
   return new Promise((resolve, reject) => {
     const method = body === undefined ? "GET" : "POST";
     const sent = request(url, { method, headers, agent: false }, (response) => {

@@ -7,7 +7,7 @@ import { callOf, startRaw, type RawSession } from "./mcp-http.ts";
 
 export type Session = RawSession & {
   /** The address of a link in a tool's result, and what the result says about addresses. */
-  readonly askAddress: () => Promise<Told>;
+  readonly askAddress: () => Promise<AddressReport>;
   readonly listTools: () => Promise<void>;
   /** Returns the result of a tool call, also if it failed. */
   // Tests read results as freely as a client in any language would.
@@ -17,7 +17,7 @@ export type Session = RawSession & {
   readonly stop: (by?: "input" | "SIGKILL") => Promise<number | null>;
 };
 
-type Told = { readonly address: string; readonly notes: readonly string[] };
+type AddressReport = { readonly address: string; readonly notes: readonly string[] };
 
 type Starting = {
   readonly data: string;

@@ -45,9 +45,9 @@ export function makeId(): string {
   return createId(maker.clock, maker.random);
 }
 
-type Wanted = Parameters<typeof makeProject>[2] & Parameters<typeof makeProject>[3];
+type ProjectOptions = Parameters<typeof makeProject>[2] & Parameters<typeof makeProject>[3];
 
-export async function addProject(store: Store, wanted?: Wanted): Promise<string> {
+export async function addProject(store: Store, wanted?: ProjectOptions): Promise<string> {
   return (await store.write((db) => addProjectTo(db, wanted))).id;
 }
 
@@ -63,7 +63,7 @@ export const unset = {
   destinations: null,
 } as const;
 
-export function addProjectTo(db: Db, wanted: Wanted = {}) {
+export function addProjectTo(db: Db, wanted: ProjectOptions = {}) {
   const subdomain = `p-${randomBytes(6).toString("hex")}`;
   return makeProject(db, maker, { name: "Shop", subdomain, ...wanted }, wanted);
 }

@@ -278,8 +278,8 @@ export async function explainAccess(stage: Stage) {
 }
 
 /** Lists the tools of the result one by one. */
-export function readAccess({ kind, asks = [], ...told }: Told) {
-  const { granted = [], denied = [], unknown = [], refused = [] } = told;
+export function readAccess({ kind, asks = [], ...lists }: AccessResult) {
+  const { granted = [], denied = [], unknown = [], refused = [] } = lists;
   const whys = new Map(
     refused.flatMap(({ tools, ...why }) => tools.map((tool) => [tool, why] as const)),
   );
@@ -294,7 +294,7 @@ export function readAccess({ kind, asks = [], ...told }: Told) {
   return { kind, tools: described, granted, denied: names, unknown, asks };
 }
 
-type Told = {
+type AccessResult = {
   readonly kind: string;
   readonly granted?: readonly string[];
   readonly denied?: readonly Group[];

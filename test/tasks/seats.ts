@@ -6,7 +6,7 @@ import { openStdioSeat } from "./stdio-seat.ts";
 import type { Line, Setting, Task } from "./task.ts";
 
 /** A seat with the start state and setting of a task. */
-type Kept = {
+type UnchangedSeat = {
   readonly start: Task["start"];
   readonly setting: string;
   readonly seat: Seat;
@@ -14,7 +14,7 @@ type Kept = {
 
 /** Runs each task with a new project, or with one that an earlier task did not change. */
 export function createSeats(line: Line, readGround: () => Ground) {
-  const untouched: Kept[] = [];
+  const untouched: UnchangedSeat[] = [];
 
   const open = (setting: Setting) => {
     if (setting.isRemote) return openRemoteSeat(readGround(), line, setting);

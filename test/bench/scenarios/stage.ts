@@ -112,12 +112,12 @@ async function warm({ run, redirects, calls, creates, lists, extent }: Stage): P
   await run(redirects, calls, lists());
 }
 
-type Wanted = { readonly unloaded: Heard; readonly most?: Target; readonly times?: Target };
+type WaitTargets = { readonly unloaded: Heard; readonly most?: Target; readonly times?: Target };
 
 export function describeWaiting(
   what: string,
   heard: Heard,
-  { unloaded, most = {}, times = {} }: Wanted,
+  { unloaded, most = {}, times = {} }: WaitTargets,
 ): readonly Finding[] {
   const p99_ms = findP99(heard);
   return [

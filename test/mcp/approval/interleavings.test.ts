@@ -240,7 +240,7 @@ describe.each(scenes)('the action "%s"', (_, setUp, count) => {
 /** Runs rounds of simultaneous steps until the action succeeds or the rounds end. */
 async function play(scene: Scene, dice: Dice): Promise<{ acts: number; edits: number }> {
   const approved: string[] = [];
-  let shown = readShown(await scene.call());
+  let shown = readApprovalPage(await scene.call());
   let lastBefore = "first";
   let acts = 0;
   let edits = 0;
@@ -271,7 +271,7 @@ async function play(scene: Scene, dice: Dice): Promise<{ acts: number; edits: nu
             if (scene.readMet !== undefined) {
               expectApproved(approved, await scene.readMet(again));
             }
-          } else shown = readShown(again) ?? shown;
+          } else shown = readApprovalPage(again) ?? shown;
         }
       }),
     );
@@ -310,9 +310,9 @@ async function plantLink(path: string): Promise<Omit<Scene, "call"> & { readonly
   };
 }
 
-type Shown = { readonly url: string; readonly preview: string };
+type ApprovalPage = { readonly url: string; readonly preview: string };
 
-function readShown({ error }: Structured): Shown | undefined {
+function readApprovalPage({ error }: Structured): ApprovalPage | undefined {
   const { url, preview } = error?.approval ?? {};
   return url === undefined ? undefined : { url, preview };
 }

@@ -109,9 +109,9 @@ const change: Question = {
   ],
 };
 
-type Asked = { readonly pin?: string; readonly key_print?: string };
+type QuestionOptions = { readonly pin?: string; readonly key_print?: string };
 
-async function ask(preview: Question, { key_print = "a key", ...rest }: Asked = {}) {
+async function ask(preview: Question, { key_print = "a key", ...rest }: QuestionOptions = {}) {
   const json = JSON.stringify({ ...preview, asker });
   const wanted = { digest: `${Math.random()}`, preview: json, key_print, ...rest };
   const asked = await assistant.state.approvals.askPage(wanted);

@@ -128,7 +128,7 @@ function imagine(schema: object, name = ""): fc.Arbitrary<unknown> {
   const types = new Set([type].flat());
   const imagineFit = (): fc.Arbitrary<unknown> => {
     if (Array.isArray(members)) return fc.constantFrom<unknown>(...members);
-    if (types.has("object")) return imagineObject({ properties } as Wanted);
+    if (types.has("object")) return imagineObject({ properties } as InputSchema);
     if (type === "array") return fc.array(imagine(items as object), { maxLength: 3 });
     if (type === "integer") return fc.integer({ min: -1, max: 101 });
     return type === "boolean" ? fc.boolean() : scalar;
@@ -142,9 +142,9 @@ function imagine(schema: object, name = ""): fc.Arbitrary<unknown> {
   );
 }
 
-type Wanted = ListedTool["inputSchema"];
+type InputSchema = ListedTool["inputSchema"];
 
-function imagineObject({ properties = {}, required = [] }: Wanted): fc.Arbitrary<Args> {
+function imagineObject({ properties = {}, required = [] }: InputSchema): fc.Arbitrary<Args> {
   const names = Object.keys(properties);
   const build = (write: (name: string) => fc.Arbitrary<unknown>, least: readonly string[]) => {
     const members = Object.fromEntries(names.map((name) => [name, write(name)]));
@@ -179,7 +179,7 @@ function imagineCall(tools: readonly ListedTool[]): fc.Arbitrary<Call> {
 }
 
 /** Generates plans with one source and matching arguments, which chance would rarely combine. */
-function imaginePlan(link: Wanted): fc.Arbitrary<Call> {
+function imaginePlan(link: InputSchema): fc.Arbitrary<Call> {
   const { rows = anything, csv = anything, filters, changes } = plausible;
   const operation = fc.constantFrom("upsert", "update", "delete");
   const wild = fc.array(imagineObject(link), { minLength: 1, maxLength: 3 });
@@ -210,9 +210,12 @@ function enliven({ tool, args }: Call, pool: Pool): Args {
   return { ...args, ...Object.fromEntries(alive) };
 }
 
-type Shown = { readonly id?: string; readonly live_version?: { readonly id: string } | null };
+type ResultRecord = {
+  readonly id?: string;
+  readonly live_version?: { readonly id: string } | null;
+};
 
-function remember(structured: Record<string, Shown>, pool: Pool): void {
+function remember(structured: Record<string, ResultRecord>, pool: Pool): void {
   for (const [kind, { id, live_version }] of Object.entries(structured)) {
     if (id === undefined) continue;
     if (live_version) pool.set("template_version", [live_version.id]);

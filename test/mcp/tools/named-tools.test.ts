@@ -10,9 +10,13 @@ import { answering, openStage, ownerFacts } from "../../support/stage.ts";
 const { tools: all } = createToolbox({ mode: "full", selection: [] });
 const names = new Set(all.map(({ name }) => name));
 
-type Given = { readonly mode?: Mode; readonly selection?: string[]; readonly scopes?: Scope[] };
+type ToolSettings = {
+  readonly mode?: Mode;
+  readonly selection?: string[];
+  readonly scopes?: Scope[];
+};
 
-const configurations: readonly Given[] = [
+const configurations: readonly ToolSettings[] = [
   { mode: "read-only" },
   { selection: ["links"] },
   { selection: ["get_link"] },
