@@ -15,8 +15,7 @@ openForEach(
 const call = (tool: string, args?: Args) => callDone(assistant, tool, args);
 const fail = (tool: string, args?: Args) => callRefused(assistant, tool, args);
 
-const readLink = async (id: string) =>
-  (await assistant.callTool("get_link", { id })).structured.link;
+const readLink = async (id: string) => (await call("get_link", { id })).link;
 
 test("every write returns its change with the changed fields", async () => {
   const { link, change } = await call("create_link", { path: "spring", name: "Old" });
