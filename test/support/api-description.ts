@@ -21,7 +21,7 @@ export const createService: typeof plain.createService = (options) => {
 
 function checkEach(answer: AnswerApi): AnswerApi {
   return (request) => {
-    // Only callers within this process can ask only about the rate limit.
+    // `onlyBudget` exists only within this process, so the document does not describe it.
     if (request.onlyBudget === true) return answer(request);
     const { method, url, body } = request;
     let sent = typeof body === "string" ? body : "";

@@ -52,7 +52,7 @@ export type Assistant = {
   readonly call: (tool: string, args?: object) => Promise<Result>;
   /** Reads the text of a resource, which counts as a call. */
   readonly read: (uri: string) => Promise<string>;
-  /** Shows the user an address, who opens it and approves there. */
+  /** Shows the user an address. The user opens it and approves there. */
   readonly show: (url: string) => Promise<void>;
 };
 

@@ -237,7 +237,7 @@ describe("a call does not wait for the probes", () => {
     for (const release of stalled) release();
   });
 
-  test("and failed probes are repeated a minute later", async () => {
+  test("and probes that failed are repeated a minute later", async () => {
     let isDown = true;
     let now = Date.now();
     const clock = { now: () => now, monotonic: () => now };

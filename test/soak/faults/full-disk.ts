@@ -14,7 +14,7 @@ import { createLedger, type Ledger } from "../ledger.ts";
 /** A real disk of 96 MB that is filled and emptied. */
 export const fullDisk: Fault = {
   name: "full-disk",
-  what: "the disk is repeatedly full and emptied",
+  what: "the disk is repeatedly filled and emptied",
   engines: ["sqlite"],
   play: async ({ openSite, scale, chance }) => {
     if (!canMount()) return [note(notPlayed, "this user may not mount a disk here")];
