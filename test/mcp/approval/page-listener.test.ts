@@ -6,14 +6,14 @@ import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createPageListener, type PageListener } from "../../../src/mcp/approval/page-listener.ts";
 
-/** Over stdio, the page server listens only on loopback, and only while an approval waits. */
+/** Over stdio, the approval page is served only on loopback, and only while an approval waits. */
 
 const path = "/approve/";
 const minute = 60_000;
 let listener: PageListener;
 
 beforeEach(() => {
-  // Fake only the timers that the page server uses.
+  // Fake only the timers that the page listener uses.
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   listener = createPageListener((asked) =>
     Promise.resolve(new Response(new URL(asked.url).pathname)),
@@ -39,7 +39,7 @@ function visit(url: string): Promise<string | undefined> {
   });
 }
 
-describe("the page server", () => {
+describe("the page listener", () => {
   test("opens one loopback port for all approvals", async () => {
     const [first, second] = await Promise.all([
       listener.open(path, "first"),
@@ -135,7 +135,7 @@ async function listOtherAddresses(): Promise<readonly string[]> {
   return reached.map(([host = ""]) => host);
 }
 
-test("the page server listens on 127.0.0.1 and on no other IP address", async (context) => {
+test("the page listener listens on 127.0.0.1 and on no other IP address", async (context) => {
   const others = await listOtherAddresses();
   context.skip(others.length === 0, "this machine has no address but 127.0.0.1");
   const url = await listener.open(path, "first");
