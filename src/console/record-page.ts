@@ -165,8 +165,8 @@ export function showGone({ label, list }: Pick<RecordNaming, "label" | "list">):
   return showMissing(label, why, list);
 }
 
-/** The form that was sent, and what it shows again because it was not saved. */
-type SentForm = {
+/** The form at the address of the request, and what it shows again because it was not saved. */
+type FormState = {
   readonly form: RecordForm;
   readonly again?: RejectedForm;
   /** Why the record was not deleted. */
@@ -183,7 +183,7 @@ type RejectedForm = {
 async function show<Kind extends RecordKind>(
   kind: PagesWithForms<Kind>,
   visit: Visit,
-  sent: SentForm,
+  state: FormState,
 ): Promise<Reply> {
   const { account, params } = visit;
   const id = readParam(params, "id");
@@ -193,18 +193,18 @@ async function show<Kind extends RecordKind>(
   ]);
   const read = [main, ...others];
   const failed = read.find((each) => each?.kind === "failed");
-  if (failed?.kind === "failed") return showFailed(kind, visit, sent, failed.failure);
+  if (failed?.kind === "failed") return showFailed(kind, visit, state, failed.failure);
   if (main?.kind !== "done") return showGone(kind);
   const [view, ...forms] = await Promise.all([
     kind.view(visit, main.result),
     ...kind.forms.map((form, at) => {
       const own = read[at];
-      return own?.kind === "done" && renderRecordForm(kind, visit, sent, form, own.result);
+      return own?.kind === "done" && renderRecordForm(kind, visit, state, form, own.result);
     }),
   ]);
   if ("failure" in view) {
     const { failure } = view;
-    return failure === undefined ? showGone(kind) : showFailed(kind, visit, sent, failure);
+    return failure === undefined ? showGone(kind) : showFailed(kind, visit, state, failure);
   }
   return {
     kind: "page",
@@ -213,13 +213,13 @@ async function show<Kind extends RecordKind>(
     actions:
       account.mayUse(`delete_${kind.name}`) &&
       renderPost(visit, writeAddress(kind, visit, "/delete"), deleteButton),
-    fault: sent.fault,
+    fault: state.fault,
     body: html`<div class="columns">
       <div class="column">${view.above} ${forms}</div>
       <div class="column">${view.side}</div>
     </div>`,
     hasFrames: view.hasFrames ?? false,
-    ...(sent.again?.failure && { status: 422 }),
+    ...(state.again?.failure && { status: 422 }),
   };
 }
 
@@ -229,38 +229,39 @@ const deleteButton = html`<button class="grave">Delete…</button>`;
 async function showFailed(
   kind: RecordNaming,
   visit: Visit,
-  sent: SentForm,
+  state: FormState,
   why: CallError,
 ): Promise<Reply> {
-  const { form, again, fault } = sent;
+  const { form, again, fault } = state;
   const page = { kind: "page", title: kind.title, above: readBack(kind.list, visit) } as const;
   const isTyped = again !== undefined || visit.kept !== undefined;
   if (!isTyped || !visit.account.mayUse(form.tool)) {
     return { ...page, fault: fault ?? why.message, body: "", status: 503 };
   }
   const typed = readAgain(form.fields, visit, {}, again);
-  const shown = { form, again: { ...typed, failure: again?.failure ?? why } };
-  return { ...page, body: await renderRecordForm(kind, visit, shown, form, {}), status: 422 };
+  const failed = { form, again: { ...typed, failure: again?.failure ?? why } };
+  return { ...page, body: await renderRecordForm(kind, visit, failed, form, {}), status: 422 };
 }
 
 async function renderRecordForm(
   kind: RecordNaming,
   visit: Visit,
-  sent: SentForm,
+  state: FormState,
   form: RecordForm,
   record: JsonObject,
 ): Promise<Html> {
   const { account } = visit;
   const { fields, heading, tool, suffix, mark } = form;
-  const isSent = form === sent.form;
+  const isAddressed = form === state.form;
   const values = readValues(fields, record);
   const mayWrite = account.mayUse(tool);
   const card = (inside: Part) =>
     heading === undefined ? renderBox("Fields", { inside }) : renderCard(heading, { inside });
   if (!mayWrite && heading === undefined) return card(renderValues(fields, values));
-  const own = isSent ? visit : { kept: undefined };
-  const { typed, was, failure } = readAgain(fields, own, values, isSent ? sent.again : undefined);
-  const isTyped = isSent && (sent.again !== undefined || visit.kept !== undefined);
+  const own = isAddressed ? visit : { kept: undefined };
+  const again = isAddressed ? state.again : undefined;
+  const { typed, was, failure } = readAgain(fields, own, values, again);
+  const isTyped = again !== undefined || own.kept !== undefined;
   const rendered = await renderInputs(form, { account, values: typed, failure });
   const body = mayWrite
     ? html`${rendered}
@@ -367,7 +368,7 @@ type Creation<Result> = Inputs & {
   readonly usual?: Values;
   readonly preview?: (account: Account) => Html | undefined;
   /** Asks before something is created that is probably a mistake. */
-  readonly check?: (visit: Visit, form: Form, typed: Values) => Reply | undefined;
+  readonly check?: (visit: Visit, sent: Form, typed: Values) => Reply | undefined;
   /** `once` is unique to the form: however often it is sent, it creates one thing. */
   readonly run: (
     visit: Visit,
@@ -386,18 +387,18 @@ export function createNewPage<Result>(creation: Creation<Result>): Page {
     path: new RegExp(`^${address}$`),
     needs,
     show: (visit) => showNew(creation, visit, visit.kept),
-    submit: async (visit, form) => {
-      const typed = readTyped(fields, form);
-      const question = check?.(visit, form, typed);
+    submit: async (visit, sent) => {
+      const typed = readTyped(fields, sent);
+      const question = check?.(visit, sent, typed);
       if (question !== undefined) return question;
       const changed = listChanged(fields, blank, typed);
-      return act(visit, form, {
-        run: () => run(visit, typed, changed, form.read("once")),
+      return act(visit, sent, {
+        run: () => run(visit, typed, changed, sent.read("once")),
         done,
         failed: (failure) =>
           failure.code === madeBefore
             ? showMadeBefore(creation.label, creation.list, failure)
-            : showNew(creation, visit, form, failure),
+            : showNew(creation, visit, sent, failure),
       });
     },
   };
