@@ -369,7 +369,9 @@ type Creation<Result> = Inputs & {
   readonly preview?: (account: Account) => Html | undefined;
   /** Asks before something is created that is probably a mistake. */
   readonly check?: (visit: Visit, sent: Form, typed: Values) => Reply | undefined;
-  /** `once` is unique to the form: however often it is sent, it creates one thing. */
+  /** Whether the form has a field that is unique to it, so it creates one thing if sent twice. */
+  readonly makesOnlyOne?: boolean;
+  /** `once` is that field; empty if the form has none. */
   readonly run: (
     visit: Visit,
     typed: Values,
@@ -419,10 +421,7 @@ export function showMadeBefore(label: string, list: Above, { message }: CallErro
 }
 
 async function showNew(
-  creation: Pick<
-    Creation<never>,
-    "label" | "list" | "address" | "fields" | "render" | "mark" | "usual" | "preview" | "button"
-  >,
+  creation: Omit<Creation<never>, "needs" | "check" | "run" | "done">,
   visit: Visit,
   sent: Form | undefined,
   failure?: CallError,
@@ -432,8 +431,8 @@ async function showNew(
   const values = sent === undefined ? usual : readTyped(fields, sent);
   const marks = creation.mark?.(account, "new", false);
   const attributes = html`class="stack" ${marks} ${renderGuard(sent !== undefined)}`;
-  const body = html`${renderHidden("once", sent?.read("once") || randomUUID())}
-    ${await renderInputs(creation, { account, values, failure })}
+  const once = creation.makesOnlyOne && renderHidden("once", sent?.read("once") || randomUUID());
+  const body = html`${once} ${await renderInputs(creation, { account, values, failure })}
     <div class="buttons">
       <button class="main">${creation.button}</button>
       <a class="button quiet" href="${list.address}">Cancel</a>

@@ -113,6 +113,7 @@ const newKeyPage = createNewPage({
   button: "Create key",
   fields: [role, access, limits],
   usual: { role: "manager", access: "full" },
+  makesOnlyOne: true,
   run: async ({ account }, typed, _, once) => {
     const request = readRequest(typed);
     return "kind" in request ? request : account.admin.createKey({ ...request, once });

@@ -76,6 +76,7 @@ const newWebhookPage = createNewPage({
   button: "Create webhook",
   fields,
   usual: { event: webhookEvents.join("\n") },
+  makesOnlyOne: true,
   run: ({ account }, { url = "", event }, _, once) =>
     account.admin.createWebhook({ url: url.trim(), events: splitLines(event), once }),
   done: ({ secret, events }) => showSecret("secret", secret, list, [["Events", events.join(", ")]]),
