@@ -55,8 +55,8 @@ export function createConsole(options: ConsoleOptions): Console {
     fetch: async (request, address, incoming) => {
       const url = new URL(request.url);
       try {
-        const refusal = refuse(request, url, options);
-        if (refusal !== undefined) return await packPage(refusal, request);
+        const early = sendAssetOrRefuse(request, url, options);
+        if (early !== undefined) return await packPage(early, request);
         const place = readPlace({ request, address }, options.publicUrl);
         if (place === undefined) return respondText(403, "HTTPS required", insecure);
         const arrival = { request, url, address, incoming, options, sessions, place };
@@ -71,8 +71,12 @@ export function createConsole(options: ConsoleOptions): Console {
   };
 }
 
-/** The answer to a request that needs no session; undefined for all others. */
-function refuse(request: Request, url: URL, options: ConsoleOptions): Response | undefined {
+/** Sends style sheets and scripts, and refuses what no session allows; undefined for the rest. */
+function sendAssetOrRefuse(
+  request: Request,
+  url: URL,
+  options: ConsoleOptions,
+): Response | undefined {
   // Another site can make a name of its own point here, so unknown names are refused.
   if (!options.hostnames.includes(url.hostname)) {
     return respondText(403, "Wrong host name", explainHost(options.publicUrl));
@@ -85,7 +89,7 @@ function refuse(request: Request, url: URL, options: ConsoleOptions): Response |
     if (file === undefined) return respondText(404, "Not found", "This file does not exist.");
     return respondFile(file.type, file.body, file.headers);
   }
-  // An app's key opens no console: its caller gets an error, and not the sign-in page.
+  // A client key opens no console: its caller gets an error, and not the sign-in page.
   const header = request.headers.get("authorization") ?? "";
   if (!isClientToken(readShownKey(header) ?? header)) return undefined;
   const asks = [["www-authenticate", "Bearer"]] as const;

@@ -161,8 +161,9 @@ function keepPreviewsApart(keyContext: KeyContext): KeyContext {
 }
 
 async function explain(failure: ToldFailure, parts: Acting): Promise<ChangeResult<never>> {
-  const id = failure.code === "approval_required" ? failure.approval?.url : undefined;
-  const question = id === undefined ? undefined : await readQuestion(id, parts);
+  // The console's own `openPage` returns the id of the question in place of an address.
+  const questionId = failure.code === "approval_required" ? failure.approval?.url : undefined;
+  const question = questionId === undefined ? undefined : await readQuestion(questionId, parts);
   return question === undefined ? { kind: "failed", failure } : { kind: "asks", question };
 }
 

@@ -9,11 +9,12 @@ import { explainStoreFault } from "../process/explain-store-fault.ts";
 import type { HttpFetch } from "../http/http-server.ts";
 import { checkPin, openOwnPin } from "../data/pin-file.ts";
 
-/** The console of a process: the pages of `web`, upon the tools that assistants have. */
+/** The console of a process: its pages use the same tools as assistants. */
 
-/** Of so many keys what is known is kept from one page to the next. */
+/** The number of keys whose contexts are kept from one page to the next. */
 const mostKeys = 50;
-/** Undefined where the operator wants none. Nothing of it is loaded before it is asked. */
+
+/** Undefined if the operator turned the console off. The first request loads its code. */
 export function createConsolePages(parts: ConsoleParts): HttpFetch | undefined {
   const { config } = parts;
   if (!config.console) return undefined;
@@ -51,11 +52,12 @@ function createIdentify(
   readPin: () => Promise<string | undefined>,
 ): SignInOptions["identify"] {
   const { assistant, deployment } = parts;
-  // A person sits here and is asked here, whatever an assistant of the same key would be.
+  // A person confirms risky changes here even if assistants are in full mode.
   const requireApproval = createRequireApproval({
     mode: "guarded",
     readPin,
     openState: deployment.state.open,
+    // No address is opened: the console shows the question on its own page, by the id.
     openPage: (id) => Promise.resolve(id),
     isByHand: true,
   });
@@ -73,7 +75,7 @@ function createIdentify(
     if (oldest !== undefined) contexts.delete(oldest);
     await keyContext.readListening();
     await keyContext.renew();
-    // As before a list of tools: a remote server is asked what the key may do.
+    // As for a list of tools, a remote server is asked first what the key may do.
     await keyContext.exploreForList();
     return createAccount({ ...parts, keyContext, requireApproval, readPin, address });
   };
