@@ -32,7 +32,7 @@ import { answer, listWaiting, readAsked, readQuestion } from "./questions.ts";
 import { clock } from "../process/embedded.ts";
 import { readLinksFile } from "./read-links-file.ts";
 
-/** What a signed-in person can have done: the tools of their key, and the answers to questions. */
+/** Lets a signed-in person use the tools of their key, and answer questions. */
 export function createAccount(parts: Acting): Account {
   const { keyContext, toolbox } = parts;
   const { known } = keyContext;
@@ -71,7 +71,7 @@ export function createAccount(parts: Acting): Account {
   };
 }
 
-/** Only our own host knows the mark of a code's visit, and takes it off. */
+/** Marks visits by a QR code. Only our own host knows the mark, and removes it. */
 const ownPictures: Account["qr"] = {
   drawSvg: (address) => drawSvg(addScanMark(address)),
   drawPng: (address) => drawPng(addScanMark(address)),
@@ -90,7 +90,7 @@ async function carryOut<Result>(
   }
 }
 
-/** By the assistant's own tool: the same rules, and as much as it may hand over. */
+/** Plans with the tool that assistants have: the same rules, and the same limit of size. */
 async function planFile(
   { name, bytes, operation, skipsInvalid }: LinksFile,
   parts: Acting,
@@ -130,17 +130,17 @@ async function call<Result>(
     approveOverwrite: (_, { carryOut }) => carryOut(),
     person: { ...nobodyToAsk, client: consoleName },
     leaving: nobodyLeaves,
-    // A job has a page on which it is followed, so that no form waits for its end.
+    // A job has a page that shows its progress, so no form waits for its end.
     answerWithTask: () => undefined,
     tellProgress: () => undefined,
     report,
     watchCall,
   });
   const { structuredContent: content } = result;
-  const told = isJsonObject(content) ? content : {};
+  const body = isJsonObject(content) ? content : {};
   // The tools' output schemas declare what they return.
-  if (result.isError !== true) return { kind: "done", result: told as Result };
-  const { error } = told;
+  if (result.isError !== true) return { kind: "done", result: body as Result };
+  const { error } = body;
   if (!isFailure(error)) return fail("internal", "Something went wrong inside Waypost.");
   return explain(error, parts);
 }
@@ -151,7 +151,7 @@ async function read<Result>(calling: Promise<ChangeResult<Result>>): Promise<Cal
   return answer.kind === "asks" ? fail("internal", answer.question.title) : answer;
 }
 
-/** Typing makes many previews, which must not replace those that assistants have shown. */
+/** Typing makes many previews. They must not replace those that assistants have shown. */
 function keepPreviewsApart(keyContext: KeyContext): KeyContext {
   const openPreviews: KeyContext["openPreviews"] = async () => {
     const previews = await keyContext.openPreviews();
@@ -160,19 +160,19 @@ function keepPreviewsApart(keyContext: KeyContext): KeyContext {
   return { ...keyContext, openPreviews };
 }
 
-async function explain(failure: ToldFailure, parts: Acting): Promise<ChangeResult<never>> {
+async function explain(failure: ToolError, parts: Acting): Promise<ChangeResult<never>> {
   // The console's own `openPage` returns the id of the question in place of an address.
   const questionId = failure.code === "approval_required" ? failure.approval?.url : undefined;
   const question = questionId === undefined ? undefined : await readQuestion(questionId, parts);
   return question === undefined ? { kind: "failed", failure } : { kind: "asks", question };
 }
 
-type ToldFailure = CallError & {
+type ToolError = CallError & {
   readonly approval?: { readonly url?: string | undefined } | undefined;
 };
 
-/** As `answerFailure` writes each of them. */
-function isFailure(error: unknown): error is ToldFailure {
+/** Recognizes what `answerFailure` writes. */
+function isFailure(error: unknown): error is ToolError {
   return isJsonObject(error) && typeof error["message"] === "string";
 }
 

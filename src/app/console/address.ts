@@ -4,7 +4,7 @@ import { openGatewayToken } from "../process/gateway-token.ts";
 import type { LazyState } from "../process/lazy-state.ts";
 import { readApiKey } from "../data/secrets.ts";
 
-/** An address, for the person at this terminal, that signs in at the console once. */
+/** Makes an address that signs the person at this terminal in to the console once. */
 export async function makeConsoleAddress(
   config: Config,
   state: Pick<LazyState, "open">,

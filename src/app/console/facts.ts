@@ -24,7 +24,7 @@ export function describeConsole(acting: Acting): Pick<Account, "facts" | "connec
   const isInFolder = readDatabaseUrl(config) === undefined;
   const engine = isInFolder ? "SQLite" : "PostgreSQL";
   const store = isInFolder && isOperator(acting) ? shortenHome(data) : engine;
-  const told = [
+  const rows = [
     ["Link host", linkHost],
     ["Other hosts", others.length === 0 ? undefined : others.join(", ")],
     [isOwn ? "Database" : "Remote server", isOwn ? store : config.base_url],
@@ -38,7 +38,7 @@ export function describeConsole(acting: Acting): Pick<Account, "facts" | "connec
   const isByFolder = isOwn && isInFolder && isOwnKey(acting);
   const words = [program, ...(config.isDataNamed ? ["--data", data] : [])];
   return {
-    facts: told.flatMap(([name, text]) => (text === undefined ? [] : [[name, text] as const])),
+    facts: rows.flatMap(([name, text]) => (text === undefined ? [] : [[name, text] as const])),
     connection: {
       command: isByFolder ? words : undefined,
       mcp: addresses.mcp,

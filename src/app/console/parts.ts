@@ -34,7 +34,7 @@ export type ConsoleParts = Pick<PageOptions, "onDecided" | "onRefused"> & {
 export const consoleName = "Waypost console";
 
 export type Acting = ConsoleParts & {
-  /** From where the person asks, as far as it is known. */
+  /** The address of the person's browser, if it is known. */
   readonly address: string | undefined;
   readonly keyContext: KeyContext;
   readonly requireApproval: RequireApproval;
@@ -57,7 +57,7 @@ export function isOperator(acting: Acting): boolean {
   return keyContext.known.facts?.kind === "master" || isOwnKey(acting);
 }
 
-/** Whether it is the key that a process of the same settings takes by itself. */
+/** Whether it is the key that a process with the same settings would use. */
 export function isOwnKey(acting: Acting): boolean {
   const token = tryApiKey(acting);
   return token !== undefined && printKey(token) === acting.keyContext.key_print;
@@ -67,7 +67,7 @@ export function tryApiKey({ config }: Pick<Acting, "config">): string | undefine
   try {
     return readApiKey(config);
   } catch {
-    // A file that cannot be read holds no key of whom anything can be said.
+    // A key file that cannot be read has no key to compare with.
     return undefined;
   }
 }

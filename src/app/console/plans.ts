@@ -24,7 +24,7 @@ export async function readPlan(
 ): Promise<ShownPlan | undefined> {
   const { bulk, origin } = parts.keyContext;
   const plan = await bulk.findPlan(id, parts.keyContext);
-  // Where it was made for another deployment, nothing here is what it was made of.
+  // A plan that was made for another deployment is about links that do not exist here.
   if (plan?.origin !== origin) return undefined;
   const { jobs } = await parts.deployment.state.open();
   const job = await jobs.findOfPlan(plan.id);
@@ -56,7 +56,7 @@ export async function readPlan(
   };
 }
 
-/** Of what runs nothing is left to be asked. */
+/** Counts the rows that a person can still approve; while a job runs, there are none. */
 function countLeft({ counts }: Plan, job: Job | undefined): number {
   if (job === undefined) return countPlannedWrites(counts);
   const canGoOn = job.state === "interrupted" || job.state === "cancelled";

@@ -2,12 +2,12 @@ import { findEncoding } from "../../bulk/files/csv.ts";
 import { listItems } from "../../bulk/rows/read-rows.ts";
 import { isNestedTooDeep } from "../../contract/json.ts";
 
-/** A file of links that a person has handed over, as the arguments of a plan. */
+/** A file of links that a person has uploaded, as the arguments of a plan. */
 
 type ReadFile =
   | { readonly rows: readonly unknown[] }
   | { readonly csv: string }
-  /** Why it is neither. */
+  /** Why it cannot be read. */
   | { readonly fault: string };
 
 export function readLinksFile(name: string, bytes: Uint8Array): ReadFile {
@@ -36,7 +36,7 @@ function readJson(text: string): ReadFile {
   return rows === undefined ? { fault: "The file contains no list of links." } : { rows };
 }
 
-/** Undefined for what is no JSON; no JSON is undefined. */
+/** Returns undefined for invalid JSON; no valid JSON has this value. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -204,7 +204,7 @@ function renderPage<Key>(
 
 function listColumns(visit: Visit): readonly (RowColumn<ListedKey> | false)[] {
   const { account } = visit;
-  const tellUse = ({ is_own, last_used_at }: ListedKey) =>
+  const writeUse = ({ is_own, last_used_at }: ListedKey) =>
     is_own ? "now" : renderTime(last_used_at, account) || "never";
   return [
     {
@@ -214,10 +214,10 @@ function listColumns(visit: Visit): readonly (RowColumn<ListedKey> | false)[] {
           ${key.is_own && html`<span class="tag">this session</span>`}
           ${key.is_kept && html`<span class="tag">this machine</span>`}
           <span class="granted">${describeKeyAccess(key.role, key.scopes)}</span>
-          <span class="line soft early">Last used: ${tellUse(key)}</span>`,
+          <span class="line soft early">Last used: ${writeUse(key)}</span>`,
     },
     { name: "Created", look: "late soft when", cell: (key) => renderTime(key.created_at, account) },
-    { name: "Last used", look: "late soft when", cell: tellUse },
+    { name: "Last used", look: "late soft when", cell: writeUse },
     createRevokeColumn(visit, "/keys"),
   ];
 }
