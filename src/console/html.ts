@@ -17,7 +17,7 @@ function shorten(strings: TemplateStringsArray): TemplateStringsArray {
   return Object.assign(texts, { raw: strings.raw });
 }
 
-/** Markup that another room has written and escaped. */
+/** Marks markup as safe that other code has written and escaped. */
 export function trust(markup: string): Html {
   return raw(markup);
 }

@@ -92,7 +92,7 @@ function renderSearch(search: Search): Html {
         ${choice.options.map(([value, word]) => renderOption(value, word, choice.chosen))}
       </select>
     </div>
-    <button class="plain">Search</button>
+    <button>Search</button>
   </form>`;
 }
 
