@@ -32,7 +32,7 @@ import {
   showMissing,
 } from "./parts.ts";
 import { readParam, writeFrom } from "./read-address.ts";
-import type { ShownProblem, RecordKind, Records } from "./records.ts";
+import type { ChangedRecord, ShownProblem, RecordKind, Records } from "./records.ts";
 
 /** The pages of a kind of record: the form of a new one, one that exists, and its deletion. */
 export type RecordPages<Kind extends RecordKind> = {
@@ -112,7 +112,7 @@ export function createRecordPages<Kind extends RecordKind>(
   const kind: PagesWithForms<Kind> = { ...pages, forms: settings ? [main, settings] : [main] };
   const path = `${base}/(?<id>[^/]+)`;
   return [
-    createNewPage<{ readonly [kind: string]: { readonly id?: string } | undefined }>({
+    createNewPage<ChangedRecord>({
       ...main,
       ...creation,
       label: kind.label,

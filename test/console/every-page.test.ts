@@ -345,7 +345,11 @@ const countMoving = `[...document.querySelectorAll("*")].filter((element) => {
   return animationName !== "none" || !/^0s(, 0s)*$/.test(transitionDuration);
 }).length`;
 
-type Loaded = { readonly bytes: number; /** Where it is one. */ readonly script: number };
+type Loaded = {
+  readonly bytes: number;
+  /** The same number for a script, and 0 for other files. */
+  readonly script: number;
+};
 
 /** Everything the browser loads while the page opens. */
 async function weigh(page: Page, open: () => Promise<unknown>): Promise<readonly Loaded[]> {

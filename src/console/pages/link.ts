@@ -13,7 +13,7 @@ import { markDraft, renderLinkPreview, renderNewPreview, renderVisits } from "./
 import { gone, idPattern, linkList } from "./link-query.ts";
 import { renderLinkStats } from "./statistics.ts";
 
-/** A new link, and one link: its address, its fields, what its visitors see, and its history. */
+/** A new link, and one link: its address, its QR code, its fields and what its visitors see. */
 export const linkPages = createRecordPages({
   name: "link",
   label: "link",
@@ -108,8 +108,7 @@ function askToCreate(visit: Visit, form: Form, typed: Values): Reply {
   };
 }
 
-/** The QR code of a link's address: on the link's page, and as a file. */
-
+/** The QR code of a link's address, as a file. */
 export const linkQrPage: Page = {
   path: new RegExp(`^${idPattern}/qr\\.(?<ending>png|svg)$`),
   needs: "get_link",

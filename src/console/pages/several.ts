@@ -153,8 +153,7 @@ function renderWay({ name, title, fields }: ShownWay, isChosen: boolean): Html {
   </div>`;
 }
 
-/** The ways to change many links at once, as `plan_links` takes them. */
-
+/** A way to change many links at once, as `plan_links` takes it. */
 type Way = {
   readonly title: string;
   /** Their names begin with the name of the way: all ways are in one form. */

@@ -1,3 +1,4 @@
+import type { ConsoleDecision } from "../account.ts";
 import { renderQuestion } from "../act.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
@@ -43,9 +44,7 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
   };
 }
 
-const ends: Readonly<
-  Record<"approved" | "declined", { readonly title: string; readonly text: string }>
-> = {
+const ends: Readonly<Record<ConsoleDecision, { readonly title: string; readonly text: string }>> = {
   approved: {
     title: "Approved",
     text:
@@ -58,7 +57,7 @@ const ends: Readonly<
   },
 };
 
-function renderEnd(end: keyof typeof ends): Html {
+function renderEnd(end: ConsoleDecision): Html {
   const { title, text } = ends[end];
   const inside = html`<p role="status">${text}</p>
     ${start}`;
