@@ -15,6 +15,7 @@ import type { Owner } from "../owner.ts";
 import {
   appKinds,
   appMembers,
+  describeApp,
   isWhole,
   pickNamedApps,
   readIdentifier,
@@ -166,10 +167,6 @@ function settleApp(
   const unknown = `No ${label} has the ID ${text}`;
   const fault = isById ? unknown : describeUnregistered(missing, registered);
   return { ...settled, fault: { text: fault, isUnregistered: !isById } };
-}
-
-function describeApp(app: ProjectApp) {
-  return { name: app.name, identifier: readIdentifier(app) };
 }
 
 function joinFaults(faults: readonly NonNullable<SettledApp["fault"]>[]): string | undefined {

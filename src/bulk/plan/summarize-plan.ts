@@ -6,8 +6,8 @@ import {
   appKinds,
   appMembers,
   createProjectApps,
+  describeApp,
   findApp,
-  readIdentifier,
   type AppMember,
   type ProjectApps,
 } from "../select/project-apps.ts";
@@ -166,7 +166,7 @@ async function nameApps(
     const list = texts.size === 0 ? undefined : await apps.list(member);
     for (const text of texts) {
       const app = findApp(list?.rows ?? [], text);
-      named.set(text, app && { name: app.name, identifier: readIdentifier(app) });
+      named.set(text, app && describeApp(app));
     }
   }
   return named;

@@ -61,6 +61,11 @@ export function readIdentifier({ bundle_id, package_name }: ProjectApp): string 
   return bundle_id ?? package_name ?? undefined;
 }
 
+/** The name and the identifier of an app, by which people know it. */
+export function describeApp(app: ProjectApp) {
+  return { name: app.name, identifier: readIdentifier(app) };
+}
+
 /** By its id, or by its bundle id or package name. */
 export function findApp(apps: readonly ProjectApp[], text: string): ProjectApp | undefined {
   const id = normalizeId(text);

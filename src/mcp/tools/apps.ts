@@ -1,6 +1,7 @@
 import {
   appKinds,
   appMembers,
+  describeApp,
   findApp,
   isWhole,
   pickNamedApps,
@@ -112,7 +113,7 @@ function canRegister(member: AppMember, fields: JsonObject): boolean {
 function refuseUnregistered(member: AppMember, identifier: string, apps: readonly ProjectApp[]) {
   const { label, key } = appKinds[member];
   const needs = makerFacts[member];
-  const registered = apps.map((app) => ({ name: app.name, identifier: readIdentifier(app) }));
+  const registered = apps.map(describeApp);
   const missing = { label, identifier, needs };
   const message = describeUnregistered(missing, registered);
   const fix = adviseUnregistered(missing, registered);
