@@ -139,7 +139,8 @@ function createMemory(onLost: (clicks: number) => unknown) {
   return {
     add,
     collect: () => {
-      // Sorted, so that rows of one batch are near each other and fewer pages are written.
+      // Sorted for `countVisits`, and before `next` splits off batches, so that each batch writes
+      // fewer pages.
       collected = [...waiting.values()].toSorted(compareLinks);
       waiting = new Map();
     },

@@ -93,7 +93,10 @@ export type LinkVisits = {
   readonly kinds: readonly { readonly kind: VisitKind; readonly count: number }[];
 };
 
-/** Orders links for writing. A fixed order prevents deadlocks between two processes. */
+/**
+ * Orders links for writing. A fixed order prevents deadlocks between two processes. If links are
+ * sorted before they are split into batches, the rows of one batch are near each other.
+ */
 export function compareLinks(
   { linkId: one }: Pick<LinkVisits, "linkId">,
   { linkId: other }: Pick<LinkVisits, "linkId">,

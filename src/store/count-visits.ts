@@ -2,7 +2,6 @@ import { type RawBuilder, sql } from "kysely";
 import {
   type Dimension,
   type LinkVisits,
-  compareLinks,
   dayHours,
   findMonth,
   hourColumns,
@@ -13,13 +12,15 @@ import { findTally } from "./projects.ts";
 import type { Db, Tenant } from "./tables.ts";
 import { type NewEvent, queueEvents } from "./webhooks.ts";
 
-/** Adds visits to the counters, and clicks to the links, in the caller's transaction. */
+/**
+ * Adds visits to the counters, and clicks to the links, in the caller's transaction. `visits` must
+ * be in the order of `compareLinks`.
+ */
 export async function countVisits(
   db: Db,
-  unsorted: readonly LinkVisits[],
+  visits: readonly LinkVisits[],
   now: number,
 ): Promise<void> {
-  const visits = unsorted.toSorted(compareLinks);
   const projects = [...new Set(visits.map(({ projectId }) => projectId))].toSorted();
   for (const projectId of projects) {
     const tenant = { db, projectId };

@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { sql } from "kysely";
 import {
+  compareLinks,
   dayHours,
   describeVisit,
   hour_ms,
@@ -105,7 +106,7 @@ async function seedVisits(file: Access, { projectId }: Plot): Promise<void> {
     }
     const visits = [...kindsOf]
       .map(([linkId, kinds]) => ({ projectId, linkId, clicks: 0, kinds: [...kinds.values()] }))
-      .toSorted((one, other) => (one.linkId < other.linkId ? -1 : 1));
+      .toSorted(compareLinks);
     for (let start = 0; start < visits.length; start += linksAtOnce) {
       await file.write((db) => countVisits(db, visits.slice(start, start + linksAtOnce), 0));
     }
