@@ -133,13 +133,13 @@ function answerVisit(
   const { headers, method } = request;
   const { link, apps } = hosted;
   const visitor = parts.readVisitor(headers);
-  const { query, target: visited } = readVisited(hosted, target);
-  const address = site.visitedOrigin + visited;
+  const { query, target: visitedTarget } = readVisited(hosted, target);
+  const visited_address = site.visitedOrigin + visitedTarget;
   // Visitors under the second name pressed the Open button and do not have the app.
-  const decided = site.isSecond ? { ...link, enable_forced_redirect: true } : link;
-  const visit = decideVisit(decided, apps, visitor, {
+  const effectiveLink = site.isSecond ? { ...link, enable_forced_redirect: true } : link;
+  const visit = decideVisit(effectiveLink, apps, visitor, {
     link_in_referrer: site.project.link_in_referrer,
-    address,
+    address: visited_address,
     query,
     second_host: site.secondOrigin !== undefined,
   });
@@ -152,8 +152,8 @@ function answerVisit(
           visitor,
           visit,
           query,
-          address,
-          second_address: site.secondOrigin && site.secondOrigin + visited,
+          visited_address,
+          second_address: site.secondOrigin && site.secondOrigin + visitedTarget,
           languages: headers["accept-language"],
           collect: () => parts.collector.noteRequest({ request, site, hosted, query }),
           findClient: () => parts.findClient(request),

@@ -32,7 +32,7 @@ export type PageVisit = {
   /** The query for the destination, including the one that a short path stands for. */
   readonly query: string;
   /** The visited address, and the same under the second host name, both with that query. */
-  readonly address: string;
+  readonly visited_address: string;
   readonly second_address: string | undefined;
   /** The Accept-Language header. */
   readonly languages: string | undefined;
@@ -47,7 +47,7 @@ const most_ms = 25;
 
 /** Renders a preview page for a visitor who is not redirected at once. */
 export async function showPage(pages: PageParts, page: PageVisit): Promise<HostAnswer> {
-  const { site, hosted, visitor, visit, query, second_address } = page;
+  const { site, hosted, visitor, visit, query, visited_address, second_address } = page;
   const { link, apps } = hosted;
   const { social_title, social_description, social_image_url } = link;
   const path = link.path ?? "";
@@ -64,7 +64,7 @@ export async function showPage(pages: PageParts, page: PageVisit): Promise<HostA
     ...(site.project.link_in_referrer && { opened: addQuery(address, query) }),
     project: site.project,
     platform,
-    buttons: listPageButtons(visit, { platform, apps, address: page.address, second_address }),
+    buttons: listPageButtons(visit, { platform, apps, address: visited_address, second_address }),
     template,
     language: chooseLanguage(page.languages),
     within: visitor.within,
@@ -100,14 +100,14 @@ async function collect({ collect: note, site }: PageVisit, address: string) {
 /** The ways to continue on a phone, for visitors on a computer without a destination. */
 async function findPhoneWays(
   { drawForPage }: PageParts,
-  { site, hosted, visitor, visit, query, address, findClient }: PageVisit,
+  { site, hosted, visitor, visit, query, visited_address, findClient }: PageVisit,
   template: CompiledTemplate | undefined,
 ): Promise<PhoneWays | undefined> {
   if (visit.action !== "default_page" || visitor.platform !== "desktop") return undefined;
   if (template?.isStarter === false) return undefined;
   const { link, apps } = hosted;
   const { link_in_referrer } = site.project;
-  const stores = listPhoneStores(link, apps, { link_in_referrer, address });
+  const stores = listPhoneStores(link, apps, { link_in_referrer, address: visited_address });
   if (stores === undefined) return undefined;
   const pictured = { site, path: link.path ?? "", query, client: findClient() };
   return { stores, code: await drawForPage(pictured) };
