@@ -31,8 +31,8 @@ const mostApps = 1000;
 export type HostedLinks = ReturnType<typeof createHostedLinks>;
 
 /**
- * Finds links and caches them. A change to a project creates a new site object with another serial
- * number, so old entries are no longer found.
+ * Finds links and caches them. Every write to a project's links, apps or templates increases its
+ * `generation`, which gives the site another serial number. So old entries are no longer found.
  */
 export function createHostedLinks() {
   const links = createCache<HostedLink>(mostLinks);

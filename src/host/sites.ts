@@ -12,7 +12,10 @@ import { findOldestSubdomain, findSite, type SiteProject } from "../store/projec
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tables.ts";
 
-/** A project under one of its host names. A change to the project creates a new object. */
+/**
+ * A project under one of its host names. A change to its settings or to its `generation` creates a
+ * new object.
+ */
 export type Site = {
   /** Different for each site object. */
   readonly serial: number;
@@ -44,8 +47,8 @@ const mostSites = 1000;
 type CachedSite = { readonly site: Site | undefined; readonly row: string | undefined };
 
 /**
- * Finds sites and caches them until the project's links or settings change. Then the links found on
- * it are forgotten as well. Clicks change neither.
+ * Finds sites and caches them until the project's settings or its `generation` change. Then the
+ * links that were cached for the old site are no longer found. Clicks change neither.
  */
 export function createSites(options: SitesOptions) {
   const { store, clock } = options;
@@ -81,6 +84,7 @@ export function createSites(options: SitesOptions) {
 
   async function readSite(hostname: string, before: CachedSite | undefined): Promise<CachedSite> {
     const site = await findProject(hostname);
+    // Contains `generation`, which every write to the project's links, apps or templates increases.
     const row = site && JSON.stringify(site.project);
     return before !== undefined && row === before.row ? before : { site, row };
   }
