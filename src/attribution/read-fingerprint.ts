@@ -18,7 +18,7 @@ export function readFingerprint(fingerprint: Readonly<Record<string, unknown>>):
 
 /**
  * Returns an id for one app on one phone. Combines the id that iOS gives the phone for a vendor's
- * apps with the app's version and build. Returns undefined if the app does not send the first.
+ * apps with the app's version and build. Returns undefined if the app does not send the phone's id.
  */
 export function readInstance(fingerprint: Readonly<Record<string, unknown>>): string | undefined {
   const [phone = "", ...app] = ["idfv", "app_version", "app_build"].map((name) =>

@@ -182,7 +182,7 @@ const appFields = {
   android: Object.keys(androidApps.show.response.shape),
 } as const;
 
-/** The link's own destination, so that only the app can have problems. */
+/** A destination for the link, so that only the app can have problems. */
 const url = "https://destination.example";
 
 /**

@@ -125,7 +125,7 @@ async function makeCall<E extends Endpoint>(
   limits: CallDeadline,
 ): Promise<CallAnswer<E>> {
   // `Input` is an object of named fields. The response was read with this endpoint's schema, and
-  // `Answer` describes the result.
+  // `CallAnswer` describes the result.
   const call = beginCall(state, endpoint, input as JsonObject, limits);
   return (await perform(state, call)) as CallAnswer<E>;
 }

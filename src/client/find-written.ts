@@ -13,6 +13,7 @@ import { checkProject } from "../contract/rules/project-rules.ts";
 import { isBlank } from "../contract/text.ts";
 
 /** Checks on the server whether a call with an unknown outcome has written its data. */
+
 export type WriteFinding =
   | { readonly kind: "done"; readonly body: object | null }
   /** The current state differs from the request. */
@@ -40,8 +41,8 @@ type FoundRow = JsonObject & { readonly id: string };
 const { links, shortLinks, iosApps, androidApps } = contract;
 
 /**
- * A call counts as done only with proof: every sent field matches, and a created row is not older
- * than the call.
+ * Finds what a call has written. The call counts as done only with proof: every sent field matches,
+ * and a created row is not older than the call.
  */
 export async function findWritten(endpoint: Endpoint, look: WriteSearch): Promise<WriteFinding> {
   const kind = findKind(endpoint);

@@ -11,6 +11,7 @@ import { noteUnread, type UnreadPart } from "../contract/unread.ts";
  * Reads a successful response of any server. A resource needs only its id. Fields of a wrong type
  * are dropped, and count as unknown, not as empty. Unknown fields are kept.
  */
+
 export type ReadAnswer =
   | { readonly kind: "read"; readonly body: unknown }
   /** `found` describes the response, as the end of a sentence. */

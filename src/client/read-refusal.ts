@@ -5,6 +5,7 @@ import { humanize } from "../contract/text.ts";
 import { showHidden } from "../text/show-hidden.ts";
 
 /** Reads the message of an error response. */
+
 export type ServerRefusal = {
   readonly message: string;
   /** The single problems, if the server lists them. */

@@ -23,8 +23,8 @@ export type RequestTarget = {
 
 export type RequestOptions = {
   /**
-   * Without it, the write happens in any case. Only servers that check conditions reject it with
-   * 412.
+   * A server that checks conditions rejects the write with 412 if this one does not hold. Other
+   * servers write in any case.
    */
   readonly condition?: WriteCondition | undefined;
   /** Other writes go first. Only for Waypost's own service. */

@@ -4,7 +4,7 @@ import type { Feature, PricingPlan } from "./pricing-plans.ts";
 import type { Cause } from "./read-cause.ts";
 import { roles, type Role, type Scope } from "./scopes-and-roles.ts";
 
-/** Decides which endpoints a key may call. */
+/** Describes what Waypost knows about a key, and decides which endpoints the key may call. */
 
 /** The properties of a key that decide what it may call. */
 export type KeyFacts = {

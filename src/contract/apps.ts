@@ -69,7 +69,7 @@ export const androidApps = describeApps({
   approval_fields: ["package_name", "fingerprints", "custom_scheme"],
 });
 
-/** Keeps the literal types of a kind, which `AppKind` itself would widen. */
+/** Keeps the literal types of a kind, which `AppDescription` itself would widen. */
 type Exact<Kind> = { readonly [Name in keyof Kind]: Kind[Name] };
 
 type AppDescription = {

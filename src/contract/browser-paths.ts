@@ -2,16 +2,16 @@ import * as z from "zod";
 import { asRead } from "./endpoint-defaults.ts";
 import type { Endpoint } from "./endpoint.ts";
 
-/**
- * The endpoint that lists the paths that association files keep in the browser. Only Waypost has
- * it.
- */
 const paths = z.looseObject({
   paths: z.array(z.string()),
   /** False if the project has more such paths than the association files can list. */
   are_all: z.boolean(),
 });
 
+/**
+ * The endpoint that lists the paths that association files keep in the browser. Only Waypost has
+ * it.
+ */
 export const browserPaths = {
   index: {
     ...asRead,

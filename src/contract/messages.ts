@@ -1,6 +1,6 @@
 import type { Role } from "./scopes-and-roles.ts";
 
-/** Every message of the API. The client recognizes the causes of a 401 by these texts. */
+/** Every message of the API. `readCause` recognizes the causes of a 401 by their words. */
 export const messages = {
   no_second_project: (origin: string) =>
     `All links of this server open at ${origin}, so it can have only one project. For more ` +

@@ -1,4 +1,3 @@
-/** Parses the dates and times of filters. */
 const datePart = /(\d{4})-(\d{2})-(\d{2})/;
 const clockPart = /(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?/;
 const zonePart = /Z|UTC|[+-]\d{2}:?\d{2}/;
@@ -7,8 +6,8 @@ const timePattern = new RegExp(
 );
 
 /**
- * Returns milliseconds since 1970, or null. Without a zone the time is UTC. A date means its
- * midnight, so `lteq` a date excludes most of that day.
+ * Parses a date or time of a filter to milliseconds since 1970, or returns null. Without a zone the
+ * time is UTC. A date means its midnight, so `lteq` a date excludes most of that day.
  */
 export function parseTime(text: string): number | null {
   const match = timePattern.exec(text);

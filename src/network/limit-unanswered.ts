@@ -2,11 +2,12 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 /** Limits the unanswered requests of a connection, for clients that send many without waiting. */
+
 export type AnswerRequest = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** The most unanswered requests of one connection. */
 export const mostUnanswered = 100;
-/** The most held requests of all connections together. */
+/** The most held requests on all connections together. */
 export const mostHeld = 20_000;
 
 /** The requests that wait behind the first unanswered one of a connection. */

@@ -6,6 +6,7 @@ import type { Report } from "../contract/watch.ts";
 import { respondWithProblem, toProblem } from "./respond.ts";
 
 /** Limits how long a caller waits for a response, and converts every error to a response. */
+
 type DeadlineOptions = {
   readonly clock: Pick<Clock, "monotonic">;
   readonly setAlarm: SetAlarm;

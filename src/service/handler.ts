@@ -63,7 +63,7 @@ type CommonCall = {
   readonly via: Via | undefined;
   /** Adds a text to the `Warning` header of a successful response. */
   readonly warn: (text: string) => void;
-  /** Aborted once the caller got a 503. Nothing more may start. */
+  /** The waiting caller. Once the caller has left or got a 503, nothing more may start. */
   readonly signal: Waiter;
 };
 

@@ -10,7 +10,7 @@ import { requireFreeLink } from "./write-link.ts";
 /**
  * Restores deleted links and apps, for the API and the operator, within a transaction. Returns
  * undefined if the bin does not contain the resource. Destinations are not checked, because a
- * restored link only works as before. When an assistant undoes a deletion, it checks them first.
+ * restored link only works as before. The undo of an assistant checks them before it asks a person.
  */
 
 type ProjectLimits = Pick<ProjectSettings, "plan" | "max_links">;

@@ -6,6 +6,7 @@ import { readUnchanged } from "./sqlite-file.ts";
 import type { Engine, Sql } from "./sql.ts";
 
 /** Updates a database's tables to this version, and detects data of other versions. */
+
 export type Migration = {
   readonly name: string;
   readonly up: (db: Kysely<unknown>, engine: Engine) => Promise<void>;

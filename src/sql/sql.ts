@@ -1,11 +1,8 @@
 import type { Kysely } from "kysely";
 
-/**
- * The common interface to SQLite and PostgreSQL databases.
- *
- * A `WriteSignal` represents a waiting caller. If the caller leaves before the write starts, the
- * write is skipped.
- */
+/** The common interface to SQLite and PostgreSQL databases. */
+
+/** A waiting caller. If the caller leaves before the write starts, the write is skipped. */
 export type WriteSignal = {
   readonly hasLeft: () => boolean;
   /**

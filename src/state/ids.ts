@@ -1,6 +1,5 @@
 import type { Random } from "../contract/clock.ts";
 
-/** Creates ids for plans, jobs, exports and changes. */
 const idBytes = 16;
 
 /** Creates a random id that cannot be guessed. The prefix distinguishes it from other ids. */

@@ -1,7 +1,6 @@
 import { colours, visitColours, visitSizes } from "../look/tokens.ts";
 import type { TemplateSource } from "./page-input.ts";
 
-/** The starter template, which is also the default page of projects without a template. */
 const { accent, card, ground, ink, line, side, soft, well } = colours;
 const { "accent-start": start, "accent-end": end } = visitColours;
 const glows = ["glow-one", "glow-two", "glow-three", "shade"] as const;
@@ -301,7 +300,10 @@ function writeSizes(indent: string): string {
   return named.map(([name, size]) => `${indent}--${name}: ${size};`).join("\n");
 }
 
-/** It uses only what every template may use. */
+/**
+ * The starter template, which is also the default page of projects without a template. It uses only
+ * what every template may use.
+ */
 export const starter: TemplateSource = {
   body: `{% if platform == "ios" %}
   {% assign app = apps.ios.name %}

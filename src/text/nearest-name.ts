@@ -1,4 +1,5 @@
 /** Finds the known names that a wrong name may mean, for "did you mean …?". */
+
 const mostSuggested = 3;
 
 /**

@@ -142,8 +142,8 @@ function findDestination(
 }
 
 /**
- * The address as stored, with the visit's query added unless it is a store's. An address that
- * today's rules reject counts as missing, even if it was stored earlier.
+ * The stored address, safe for a header, with the visit's query added unless it is a store's. An
+ * address that today's rules reject counts as missing, even if it was stored earlier.
  */
 function readAddress(
   link: VisitedLink,
