@@ -1,4 +1,3 @@
-import type { Selectable } from "kysely";
 import { mostSkew_ms } from "../contract/clock-skew.ts";
 import type { Clock } from "../contract/clock.ts";
 import type { JsonObject } from "../contract/json.ts";
@@ -6,14 +5,12 @@ import { refuseNul } from "../sql/run-statements.ts";
 import type { Sql } from "../sql/sql.ts";
 import { insertNotice } from "./kept-values.ts";
 import { readRow, writeActions, type PlanRow } from "./plans.ts";
-import type { StateDb, StateTables } from "./tables.ts";
+import type { StateDb, StateTables, StoredJob } from "./tables.ts";
 
 /**
  * Runs jobs. Only one process runs a job, as long as it renews its lease. The status of each row is
  * written before and after its request.
  */
-
-type LeasedJob = Selectable<StateTables["jobs"]>;
 
 /** A job and the process that runs it. */
 export type Run = { readonly id: string; readonly runner: string };
@@ -102,7 +99,7 @@ export function createJobRuns(
  * clock was set back.
  */
 export function isLeased(
-  { runner, runs_until }: Pick<LeasedJob, "runner" | "runs_until">,
+  { runner, runs_until }: Pick<StoredJob, "runner" | "runs_until">,
   now: number,
 ): boolean {
   return runner !== null && now < runs_until && runs_until <= now + lease_ms + mostSkew_ms;
@@ -130,7 +127,7 @@ async function renewLease(
   db: StateDb,
   { id, runner }: Run,
   now: number,
-): Promise<Pick<LeasedJob, "plan_id" | "state"> | undefined> {
+): Promise<Pick<StoredJob, "plan_id" | "state"> | undefined> {
   return db
     .updateTable("jobs")
     .set({ runs_until: now + lease_ms, updated_at: now })
@@ -157,7 +154,7 @@ async function release(db: StateDb, { id, runner }: Run, released: Release): Pro
 /** Adds a note to the job's change in the history. */
 async function noteInHistory(
   db: StateDb,
-  { id, realm }: Pick<LeasedJob, "id" | "realm">,
+  { id, realm }: Pick<StoredJob, "id" | "realm">,
   note: string | null,
 ): Promise<void> {
   if (realm === null) return;
@@ -168,7 +165,7 @@ async function noteInHistory(
 /** Queues a webhook event. The job's counts are read later, when all sent rows have a result. */
 async function noteEnd(
   db: StateDb,
-  { id, realm, state }: Pick<LeasedJob, "id" | "realm" | "state">,
+  { id, realm, state }: Pick<StoredJob, "id" | "realm" | "state">,
   at: number,
 ): Promise<void> {
   if (realm === null) return;

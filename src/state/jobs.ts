@@ -1,15 +1,12 @@
-import type { Selectable } from "kysely";
 import type { ClockAndRandom } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
 import { insertChange, type ChangeAuthor } from "./history.ts";
 import { createPrefixedId } from "./ids.ts";
 import { countEnds, createJobRuns, isLeased, type JobRuns } from "./job-runs.ts";
 import { countPlannedWrites, readPlan, type Plan } from "./plans.ts";
-import type { StateDb, StateTables } from "./tables.ts";
+import type { StateDb, StateTables, StoredJob } from "./tables.ts";
 
 /** Stores jobs. A job is a plan that is being applied. */
-
-type StoredJob = Selectable<StateTables["jobs"]>;
 
 export type Job = Readonly<
   Pick<StoredJob, "id" | "plan_id" | "key_print" | "message" | "created_at" | "updated_at">

@@ -1,4 +1,4 @@
-import type { Generated, Kysely } from "kysely";
+import type { Generated, Kysely, Selectable } from "kysely";
 
 export type StateDb = Kysely<StateTables>;
 
@@ -113,3 +113,5 @@ export type StateTables = {
     size: number;
   };
 };
+
+export type StoredJob = Selectable<StateTables["jobs"]>;
