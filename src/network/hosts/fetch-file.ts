@@ -74,7 +74,7 @@ export function createFetchFile({ reach, setAlarm, port = 443 }: FetchOptions): 
     const { signal: ending, stop, isOver } = limitTime(signal, most_ms, setAlarm);
     try {
       const addresses = await findAddresses(asked, reach, ending);
-      return await getFromOne(addresses, { asked, ending });
+      return await getFromOne(addresses, asked, ending);
     } catch (error) {
       signal.throwIfAborted();
       return explainEnd(error, isOver());
@@ -86,12 +86,13 @@ export function createFetchFile({ reach, setAlarm, port = 443 }: FetchOptions): 
   /** Tries several addresses, because this machine may not reach all kinds of them. */
   async function getFromOne(
     addresses: readonly string[],
-    getting: FileFetch,
+    asked: FileRequest,
+    ending: AbortSignal,
   ): Promise<FetchedFile> {
     let failure: unknown;
     for (const address of addresses.slice(0, mostAddresses)) {
       try {
-        return { kind: "answered", ...(await get(address, getting)) };
+        return { kind: "answered", ...(await get(address, asked, ending)) };
       } catch (error) {
         // A missing route says less than any other error, so another error replaces it.
         if (failure === undefined || noWay.has(readErrorCode(failure))) failure = error;
@@ -101,7 +102,11 @@ export function createFetchFile({ reach, setAlarm, port = 443 }: FetchOptions): 
     throw failure;
   }
 
-  async function get(address: string, { asked, ending }: FileFetch): Promise<FileAnswer> {
+  async function get(
+    address: string,
+    asked: FileRequest,
+    ending: AbortSignal,
+  ): Promise<FileAnswer> {
     const { hostname, path, agent, most_bytes } = asked;
     const sent = request({
       hostname,
@@ -128,8 +133,6 @@ export function createFetchFile({ reach, setAlarm, port = 443 }: FetchOptions): 
     }
   }
 }
-
-type FileFetch = { readonly asked: FileRequest; readonly ending: AbortSignal };
 
 const noWay: ReadonlySet<string> = new Set(["EHOSTUNREACH", "ENETUNREACH", "EADDRNOTAVAIL"]);
 
