@@ -26,12 +26,12 @@ export type HostCheck = {
   readonly signal: AbortSignal;
 };
 
-export async function checkHost(asked: HostCheck): Promise<DomainReport> {
-  const { hostname, host } = new URL(asked.origin);
+export async function checkHost(check: HostCheck): Promise<DomainReport> {
+  const { hostname, host } = new URL(check.origin);
   const findings = isLoopbackHost(hostname)
     ? [describeLocal(hostname)]
-    : await lookAtHost(hostname, asked);
-  const all = [...findings, ...asked.expected.findings];
+    : await lookAtHost(hostname, check);
+  const all = [...findings, ...check.expected.findings];
   return { host, ok: all.every(({ severity }) => severity !== "error"), findings: all };
 }
 
@@ -44,13 +44,13 @@ function describeLocal(hostname: string): DomainFinding {
   );
 }
 
-async function lookAtHost(hostname: string, asked: HostCheck): Promise<readonly DomainFinding[]> {
-  const { origin, expected, now } = asked;
+async function lookAtHost(hostname: string, check: HostCheck): Promise<readonly DomainFinding[]> {
+  const { origin, expected, now } = check;
   const [ios, android, apple, google] = await Promise.all([
-    readFile("ios", hostname, asked),
-    readFile("android", hostname, asked),
-    asked.expected.hasApps("ios") ? ask(appleCache(hostname), asked) : undefined,
-    asked.expected.hasApps("android") ? ask(googleCache(hostname), asked) : undefined,
+    readFile("ios", hostname, check),
+    readFile("android", hostname, check),
+    check.expected.hasApps("ios") ? ask(appleCache(hostname), check) : undefined,
+    check.expected.hasApps("android") ? ask(googleCache(hostname), check) : undefined,
   ]);
   const caches = [
     ...(apple === undefined
@@ -95,18 +95,18 @@ type FileCheck = {
 async function readFile(
   system: AssociationSystem,
   hostname: string,
-  asked: HostCheck,
+  check: HostCheck,
 ): Promise<FileCheck> {
   const path = associationPaths[system];
-  const fetched = await ask({ hostname, path, agent: systems[system].agent }, asked);
+  const fetched = await ask({ hostname, path, agent: systems[system].agent }, check);
   if (fetched.kind !== "answered") return { fetched, findings: [], content: undefined };
   // The file may be refused only to this user agent.
   const isRefused = fetched.status >= 400;
-  const again = isRefused ? await ask({ hostname, path, agent: ownAgent }, asked) : undefined;
+  const again = isRefused ? await ask({ hostname, path, agent: ownAgent }, check) : undefined;
   const others = again?.kind === "answered" ? again.status : undefined;
   const { findings, content } = judgeAnswer(system, fetched, others);
   if (content === undefined) return { fetched, findings, content };
-  const judged = judgeFile(system, content, asked.expected.files[system]);
+  const judged = judgeFile(system, content, check.expected.files[system]);
   return { fetched, findings: [...findings, ...judged], content };
 }
 

@@ -29,19 +29,16 @@ type ListedHosts =
   { readonly origins: readonly [string, ...string[]] } | { readonly refused: CheckRefusal };
 
 /** The hosts of the key, starting with the one that its links use. */
-export async function listOwnHosts({ known, ...reading }: HostQuery): Promise<ListedHosts> {
-  const [first, ...others] = await listOwnOrigins(known, reading);
+export async function listOwnHosts({ known, ...access }: HostQuery): Promise<ListedHosts> {
+  const [first, ...others] = await listOwnOrigins(known, access);
   return first === undefined ? { refused: explainNone(known) } : { origins: [first, ...others] };
 }
 
 /** Chooses the host to check. By default, it is the one that the project's links use. */
-export async function chooseHost(
-  given: string | undefined,
-  reading: HostQuery,
-): Promise<ChosenHost> {
-  const listed = await listOwnHosts(reading);
+export async function chooseHost(given: string | undefined, query: HostQuery): Promise<ChosenHost> {
+  const listed = await listOwnHosts(query);
   if ("refused" in listed) return listed;
-  const { known } = reading;
+  const { known } = query;
   const { origins } = listed;
   const [first] = origins;
   // A master key has the domains of many projects, so there is no default.
@@ -53,11 +50,11 @@ export async function chooseHost(
   return { origin, others: origins.filter((one) => one !== origin).map(nameHost) };
 }
 
-export async function checkOwnHost(origin: string, look: DomainCheck): Promise<DomainReport> {
+export async function checkOwnHost(origin: string, check: DomainCheck): Promise<DomainReport> {
   // A remote server does not reveal the properties of its keys.
-  const isOwn = look.known.facts !== undefined;
-  const expected = await readProjectFiles({ ...look, isOwn });
-  return checkHost({ ...look, origin, expected, signal: toSignal(look.signal) });
+  const isOwn = check.known.facts !== undefined;
+  const expected = await readProjectFiles({ ...check, isOwn });
+  return checkHost({ ...check, origin, expected, signal: toSignal(check.signal) });
 }
 
 function explainNone({ facts }: KnownKey): CheckRefusal {
@@ -92,11 +89,11 @@ const { projects } = contract;
  */
 async function listOwnOrigins(
   known: Pick<KnownKey, "linkHost" | "otherLinkHosts">,
-  reading: Pick<ProjectAccess, "call" | "signal" | "mayRead">,
+  access: Pick<ProjectAccess, "call" | "signal" | "mayRead">,
 ): Promise<readonly string[]> {
   const origins = listLinkHosts(known);
   if (origins.length > 0) return [...new Set(origins)];
-  return reading.mayRead(projects.index) ? listVerifiedDomains(reading) : [];
+  return access.mayRead(projects.index) ? listVerifiedDomains(access) : [];
 }
 
 const mostPages = 20;

@@ -44,13 +44,13 @@ export type ProjectAccess = {
 
 const { links } = contract;
 
-export async function readProjectFiles(reading: ProjectAccess): Promise<Expected> {
-  const { isOwn } = reading;
+export async function readProjectFiles(access: ProjectAccess): Promise<Expected> {
+  const { isOwn } = access;
   const [ios, android] = await Promise.all([
-    readRows("ios_app", reading),
-    readRows("android_app", reading),
+    readRows("ios_app", access),
+    readRows("android_app", access),
   ]);
-  const browser = isOwn ? await readBrowserLinks(reading) : undefined;
+  const browser = isOwn ? await readBrowserLinks(access) : undefined;
   const paths = browser?.paths ?? [];
   const isWhole = browser !== undefined;
   const files = {
@@ -100,8 +100,8 @@ async function readRows(
   }
 }
 
-async function readBrowserLinks(reading: ProjectAccess): Promise<BrowserLinks | undefined> {
-  const { call, signal, mayRead } = reading;
+async function readBrowserLinks(access: ProjectAccess): Promise<BrowserLinks | undefined> {
+  const { call, signal, mayRead } = access;
   if (!mayRead(links.index)) return undefined;
   const filters = ["ios_app_bundle_id", "android_app_package_name"].map(
     (field) => ({ field, condition: "null", value: true }) as const,

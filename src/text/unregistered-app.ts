@@ -41,9 +41,9 @@ export function adviseUnregistered(
 
 /** Writes `"Acme Shop" (com.acme.shop)`. */
 export function writeNamedApp({ name, identifier }: NamedApp): string {
-  const listed = typeof identifier === "string" ? writeIdentifier(identifier) : undefined;
-  if (typeof name !== "string" || name.trim() === "") return listed ?? "an app without a name";
-  return listed === undefined ? quote(name) : `${quote(name)} (${listed})`;
+  const written = typeof identifier === "string" ? writeIdentifier(identifier) : undefined;
+  if (typeof name !== "string" || name.trim() === "") return written ?? "an app without a name";
+  return written === undefined ? quote(name) : `${quote(name)} (${written})`;
 }
 
 /** A remote server may accept any text as an identifier. */
