@@ -8,7 +8,7 @@ export type MetricSources = {
   /** Undefined for SQLite, which has no pool of connections. */
   readonly pool?: PoolCounts | undefined;
   readonly clicks?: ClickCounts | undefined;
-  readonly jobs: RunningJobCounts;
+  readonly jobs: JobRunCounts;
   readonly approvals: Readonly<Record<"asked" | "given" | "refused" | "expired", number>>;
   readonly connections: ConnectionCounts;
   /** The results of webhook deliveries in this process. */
@@ -19,7 +19,7 @@ export type MetricSources = {
 
 type PoolCounts = Readonly<Record<"open" | "idle" | "waiting", number>>;
 type ClickCounts = Readonly<Record<"counted" | "written" | "waiting" | "lost", number>>;
-type RunningJobCounts = {
+type JobRunCounts = {
   readonly running: number;
   readonly waiting: number;
   readonly ended: Readonly<Record<string, number>>;
