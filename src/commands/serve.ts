@@ -181,7 +181,7 @@ async function serveDeployment(deployment: Deployment, parts: ServeParts): Promi
   assistant.stop();
   // A client that listens to the server's notifications never ends its request by itself.
   mcp.endListening();
-  await closeHttpServer(server, { besides: deliverer?.close(), most_ms: finish_ms });
+  await closeHttpServer(server, { otherWork: deliverer?.close(), most_ms: finish_ms });
   // Until then calls may have come over connections that were still open.
   await mcp.close();
   await assistant.close(Math.max(0, endsAt - clock.monotonic()));

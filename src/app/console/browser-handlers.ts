@@ -6,7 +6,7 @@ import type { TrustedProxies } from "../../network/trusted-proxies.ts";
 import type { RequestHandlers } from "../http/http-server.ts";
 import type { Assistant } from "../process/assistant.ts";
 import { clock, random } from "../process/embedded.ts";
-import { tellOutages } from "../process/explain-store-fault.ts";
+import { warnOfOutages } from "../process/explain-store-fault.ts";
 import type { Log } from "../process/log.ts";
 import type { Watches } from "../process/watch-work.ts";
 import { createConsolePages } from "./console.ts";
@@ -38,7 +38,7 @@ export function createBrowserHandlers(parts: BrowserParts) {
       findCountry: parts.findCountry,
       clock,
       random,
-      report: tellOutages(report, parts.log.warn),
+      report: warnOfOutages(report, parts.log.warn),
     });
   return {
     console: createConsolePages(parts),

@@ -8,7 +8,7 @@ export type Addresses = {
   readonly url: string;
   readonly mcp: string;
   readonly api: string;
-  /** Where links live; of a remote deployment only what the operator says of it. */
+  /** The origin of links; null for a remote deployment if the operator does not set it. */
   readonly links: string | null;
 };
 
@@ -25,19 +25,19 @@ export function describeAddresses(config: Config, port: number): Addresses {
   };
 }
 
-/** Whether others can reach this server by nothing but plain http, as far as the settings say. */
+/** Whether, by the settings, other machines can reach this server only over plain http. */
 export function isOpenToOthers({ host, public_url }: Config): boolean {
   return !isLoopbackHost(host) && public_url?.startsWith("https:") !== true;
 }
 
-/** Under which the links of this data folder are, or will be once it is served. */
+/** Lists the origins of this data folder's links, whether it is served now or not. */
 export function listLinkOrigins({ link_origin, second_origin }: Config): readonly string[] {
   return [link_origin ?? writeLocalOrigin(), second_origin].filter(
     (origin) => origin !== undefined,
   );
 }
 
-/** Where the embedded service's links live. */
+/** Returns the origin of the embedded service's links. */
 export function describeLinkOrigin({ link_origin }: Config, port: number): string {
   return link_origin ?? writeLocalOrigin(port);
 }
@@ -49,8 +49,8 @@ export function hasLocalLinks(config: Config): boolean {
 }
 
 /**
- * The host names of this process, in addition to those of links. A page in a browser on this
- * machine can make any name of its own point here, and is refused by that name.
+ * Lists the host names of this process, in addition to those of links. A website can point a name
+ * of its own at this machine, and requests under such a name are refused.
  */
 export function listHostnames({ host }: Config, { url }: Addresses): readonly string[] {
   const { hostname } = new URL(url);

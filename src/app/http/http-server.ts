@@ -25,8 +25,8 @@ import { tlsAskPath, type AnswerTlsAsk } from "./answer-tls-ask.ts";
 import { respondJson } from "./respond-json.ts";
 
 /**
- * The one port of a data folder: Host header and path of a request decide which part answers it.
- * Slow and oversized senders are cut off by the limits below.
+ * The HTTP server of a data folder, with one port for all parts. The Host header and the path of a
+ * request decide which part answers it. The limits below cut off slow and oversized senders.
  */
 
 const serverLimits = {
@@ -40,21 +40,21 @@ const serverLimits = {
 
 const socketOptions = {
   noDelay: true,
-  // A client that is gone without a word is noticed, and does not count as one that listens.
+  // A client that vanishes without closing its connection no longer counts as one that listens.
   keepAlive: true,
   keepAliveInitialDelay: 60_000,
 } as const;
 
-/** What is still running when a stop is asked for may finish within this time. */
+/** Requests that are running when the server is stopped may finish within this time. */
 const finish_ms = 1500;
 const closeIdleEvery_ms = 20;
-/** What was sent by the stop is read within this time. */
+/** Requests that were sent before the stop are read within this time. */
 const quiet_ms = 100;
 
 export type HttpServer = Server & {
   /** They accept connections for this server at the loopback addresses. */
   readonly twins: readonly NetServer[];
-  /** Its connections over which nothing was asked: browsers open some. */
+  /** Its connections without a request so far: browsers open some in advance. */
   readonly unused: Set<Socket>;
   /** Answers each request. */
   answer: AnswerRequest;
@@ -71,13 +71,13 @@ export type HttpFetch = (
 export type AnswerProcess = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 export type RequestHandlers = {
-  /** The REST API; undefined where it is not for this process to answer. */
+  /** The REST API; undefined if this process does not serve it. */
   readonly api: AnswerHttp | undefined;
   /** Undefined in a process that speaks MCP over stdio. */
   readonly mcp: { readonly fetch: HttpFetch } | undefined;
   /** Observes each message of an MCP client. A stream that only listens is a GET, not a message. */
   readonly watchMcp?: WatchHttp | undefined;
-  /** What a person opens in a browser, by how its path begins: `/approve/`. */
+  /** The pages that a person opens, by the beginning of their paths, such as `/approve/`. */
   readonly pages: Readonly<Record<string, HttpFetch>>;
   /** The pages that a browser gets at all other paths; undefined if the console is off. */
   readonly console?: HttpFetch | undefined;
@@ -90,7 +90,7 @@ export type RequestHandlers = {
   readonly readUnready: ReadUnready;
   /** Undefined without a token for the metrics. */
   readonly answerScrape?: AnswerScrape | undefined;
-  /** Undefined in a process that no proxy is in front of. */
+  /** Undefined in a process that has no proxy in front of it. */
   readonly answerTlsAsk?: AnswerTlsAsk | undefined;
   /** The proxies whose headers with clients' addresses are trusted. */
   readonly trustedProxies: TrustedProxies | undefined;
@@ -99,10 +99,10 @@ export type RequestHandlers = {
   readonly answerProcess?: AnswerProcess | undefined;
 };
 
-/** Listens a moment before the store is open; until then it asks clients to come back. */
+/** Creates the server. Until it has its handlers, it asks clients to try again. */
 export function createHttpServer(): HttpServer {
   const unused = new Set<Socket>();
-  // As Node's own HTTP server: a client may end its side and still read the answer.
+  // Like Node's own HTTP server: a client may end its side and still read the response.
   const open = () => createNetServer({ ...socketOptions, allowHalfOpen: true });
   const twins = [open(), open()];
   const own = { unused, twins, answer: answerStarting };
@@ -121,7 +121,7 @@ export function createHttpServer(): HttpServer {
   return server;
 }
 
-/** Answers the port that is had in the end. */
+/** Returns the port, which the system chooses if the given one is 0. */
 export async function listenAt(
   server: NetServer,
   place: { readonly host: string; readonly port: number },
@@ -138,7 +138,7 @@ export function closeListener(server: NetServer): Promise<unknown> {
   return new Promise((resolve) => NetServer.prototype.close.call(server, resolve));
 }
 
-/** Listens no more, and waits for no client: those of a start that failed will come back. */
+/** Stops at once and waits for no client: after a start that failed, clients try again. */
 export function endHttpServer(server: HttpServer): void {
   for (const each of [server, ...server.twins]) each.close();
   server.closeAllConnections();
@@ -146,9 +146,9 @@ export function endHttpServer(server: HttpServer): void {
 
 const apiStart = `${apiPrefix}/`;
 
-type Closing = {
-  /** Ends what never ends by itself. */
-  readonly besides?: Promise<unknown> | undefined;
+type CloseOptions = {
+  /** Other work whose end is awaited as well. */
+  readonly otherWork?: Promise<unknown> | undefined;
   readonly most_ms?: number;
 };
 
@@ -159,29 +159,29 @@ type Closing = {
  */
 export async function closeHttpServer(
   server: HttpServer,
-  { besides, most_ms = finish_ms }: Closing = {},
+  { otherWork, most_ms = finish_ms }: CloseOptions = {},
 ): Promise<void> {
   let askedAt = performance.now();
   server.prependListener("request", (_request, response: ServerResponse) => {
     askedAt = performance.now();
     response.shouldKeepAlive = false;
   });
-  // HTTP's own would break idle connections at once, over which a request may be on its way.
+  // The close of an HTTP server ends idle connections at once, even if a request is on its way.
   const closed = Promise.all([server, ...server.twins].map(closeListener));
-  // A connection becomes idle when its last answer is out, and Node looks only once.
+  // A connection becomes idle after its last response, and Node closes idle ones only once.
   const closing = setInterval(() => {
     if (performance.now() - askedAt < quiet_ms) return;
     server.closeIdleConnections();
     for (const socket of server.unused) socket.destroy();
   }, closeIdleEvery_ms);
   const timer = setTimeout(() => server.closeAllConnections(), most_ms);
-  await besides;
+  await otherWork;
   await closed;
   clearInterval(closing);
   clearTimeout(timer);
 }
 
-/** From now on these answer, in place of `answerStarting`. */
+/** Sets the handlers that answer from now on, in place of `answerStarting`. */
 export function setRequestHandlers(server: HttpServer, handlers: RequestHandlers): void {
   server.answer = createListener(handlers, server.unused);
 }
@@ -227,7 +227,7 @@ function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
   function answerOwn(request: IncomingMessage, response: ServerResponse): void {
     if (handlers.answerProcess?.(request, response) === true) return;
     const { url = "" } = request;
-    // Most of what is asked here, and nothing else of ours begins so.
+    // Most requests are for the API, and no other path of ours begins like this.
     if (answerApi !== undefined && url.startsWith(apiStart)) {
       answerApi(request, response);
       return;
@@ -263,12 +263,12 @@ async function answerLlmsText(request: IncomingMessage, response: ServerResponse
   response.writeHead(200, headers).end(request.method === "HEAD" ? undefined : text);
 }
 
-/** A program takes JSON, or whatever there is; a person's browser says that it wants a page. */
+/** Whether a browser asks for a page. Programs accept JSON, or any type. */
 function wantsPage({ headers: { accept = "" } }: IncomingMessage, path: string): boolean {
   return accept.includes("text/html") || path.startsWith(assetPath);
 }
 
-/** What calls tools reads it as if it came so, and the answer says it. */
+/** Puts a valid request ID into the request, for tool calls, and into the response. */
 function nameRequest({ headers, rawHeaders }: IncomingMessage, response: ServerResponse): void {
   const given = headers[requestIdHeader]?.toString();
   const requestId = readRequestId(given);
@@ -281,7 +281,7 @@ function nameRequest({ headers, rawHeaders }: IncomingMessage, response: ServerR
   rawHeaders.push(requestIdHeader, requestId);
 }
 
-/** A name may end with the dot of the root, and is the same without it. */
+/** Reads the name in the Host header. A name with a dot at its end is the same without it. */
 function readHostname({ headers: { host = "" } }: IncomingMessage): string {
   return host.replace(/\.?(:\d+)?$/, "").toLowerCase();
 }

@@ -6,17 +6,17 @@ import { createTrust, type TrustedProxies } from "../../network/trusted-proxies.
 
 /** Whether requests come through a proxy that is not trusted. No address is kept for it. */
 export type ProxyWatch = {
-  /** Looks at the first request of a connection: all others of a proxy's are forwarded as it is. */
+  /** Looks at the first request of a connection. A proxy forwards the others in the same way. */
   readonly look: (request: Pick<IncomingMessage, "headers" | "socket">) => void;
-  /** Whether one was met within a day. */
+  /** Whether a request came through such a proxy within the last day. */
   readonly hasMet: () => boolean;
 };
 
-/** What a process that serves links says of those in front of it. */
+/** What the process that serves links reports about itself and the proxies in front of it. */
 export type ServedBy = {
   /** A stdio process leaves the port when `serve` asks for it. */
   readonly kind: "serve" | "stdio";
-  /** Whether `serve` has lately met a proxy that it does not trust. */
+  /** Whether a request lately came to `serve` through a proxy that it does not trust. */
   readonly hasMetProxy?: boolean;
 };
 
@@ -32,7 +32,7 @@ export function createProxyWatch(
     look: ({ headers, socket }) => {
       if (headers["x-forwarded-for"] === undefined) return;
       const peer = normalizeAddress(socket.remoteAddress ?? "");
-      // From the public internet anybody may come and write such a header without being a proxy.
+      // Anyone on the public internet can send this header without being a proxy.
       if (peer === undefined || isPublicAddress(peer) || trusts(peer, 0)) return;
       metAt = monotonic();
     },

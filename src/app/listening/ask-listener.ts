@@ -27,9 +27,9 @@ export type Statement = Listening & ServedBy;
 
 /** Where the links and pages of a data folder open now, in whichever process of it listens. */
 export type Listening = {
-  /** Of the pages for a person: approvals, previews. Without a slash at its end. */
+  /** The origin of the pages for a person, such as approvals, without a slash at its end. */
   readonly url: string;
-  /** With `{subdomain}` in it; null if the links are on a remote server. */
+  /** The origin of links, with `{subdomain}`; null if the links are on a remote server. */
   readonly links: string | null;
   /** Whether the settings' own port was taken, so that the next start may have another. */
   readonly isTemporary: boolean;
@@ -66,7 +66,7 @@ export async function askListener(
   try {
     const asked = request({ ...place, method: "POST", headers, agent: false, signal }).end();
     const [response]: IncomingMessage[] = await once(asked, "response");
-    // Waypost answers so while it starts.
+    // Waypost returns this status while it starts.
     if (response?.statusCode === 503) return "changing";
     let text = "";
     for await (const chunk of response?.setEncoding("utf8") ?? []) {

@@ -58,7 +58,7 @@ type ListenerState = FolderListenerOptions & {
 };
 
 const loopback = "127.0.0.1";
-/** After it was asked to leave the port, the process leaves it to `serve` for as long. */
+/** Also how long a process that has left the port to `serve` waits before it tries again. */
 const tryEvery_ms = 2000;
 const lookAgain_ms = 25;
 /** How long to wait for a process that is starting on the port, or leaving it. */

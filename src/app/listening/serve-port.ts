@@ -35,7 +35,7 @@ export async function claimPort(server: HttpServer, config: Config): Promise<num
   }
 }
 
-/** Whether the port may become free soon. */
+/** Asks the process that has the port to leave it. True if the port may become free soon. */
 async function askForPort(data: string, place: ListenerAddress): Promise<boolean> {
   const holder = await askListener("leave", place, data);
   return holder === "changing" || (typeof holder === "object" && holder.kind === "stdio");

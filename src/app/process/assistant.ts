@@ -65,16 +65,16 @@ export type Assistant = {
   readonly openPages: (
     options: Pick<PageOptions, "hostnames" | "onDecided" | "onRefused">,
   ) => Promise<ApprovalPages>;
-  /** What `preview_template` shows a person; to be had at `previewPath`. */
+  /** The pages that `preview_template` shows a person, at `previewPath`. */
   readonly openPreviewPages: (hostnames: readonly string[]) => PreviewPages;
   /** Reads which jobs earlier processes left unfinished, before any client is served. */
   readonly loadUnfinished: () => Promise<void>;
   /** Resumes the jobs that earlier processes left a short time ago. */
   readonly resumeRecent: () => void;
   readonly measure: () => { readonly jobs: JobMeasures; readonly decisions: Decisions };
-  /** Lets go of its jobs, and of those who wait for a person; nothing of it is over by that. */
+  /** Stops working on jobs and waiting for a person. Both can be continued later. */
   readonly stop: () => void;
-  /** Jobs whose rows are on the way have so much time. */
+  /** Rows of jobs that are being written may finish within this time. */
   readonly close: (most_ms?: number) => Promise<void>;
 };
 
@@ -93,7 +93,7 @@ type AssistantOptions = {
   readonly describeAddresses?: () => string | undefined;
   readonly report: LogError;
   readonly watchCall?: WatchCall | undefined;
-  /** Whether nothing may be made or written. */
+  /** Whether nothing may be created or written. */
   readonly isLook?: boolean;
 };
 
@@ -115,7 +115,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
     createServer: (keyContext, onCall) => createServer({ ...serving, keyContext }, onCall),
     createFastCalls: (keyContext) => createFastCalls({ ...serving, keyContext }),
     openPages: async (wanted) => {
-      // A PIN that cannot be read ends the start, and not the first approval.
+      // A PIN that cannot be read makes the start fail, and not the first approval.
       await readPin();
       return createApprovalPages({ ...wanted, openState, checkPin, clock, report });
     },
@@ -145,7 +145,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
   };
 }
 
-/** What each key sees, and how its calls travel. The signal ends the calls of all keys. */
+/** Prepares what each key sees and how its calls are sent. `life` ends the calls of all keys. */
 function prepareContexts(
   options: AssistantOptions,
   life: AbortSignal,
@@ -181,7 +181,7 @@ function prepareContexts(
       describeAddresses: options.describeAddresses,
       lookUp: createLookUp(deployment, key, report),
       probe: config.probe,
-      // Of a key that our own service knows nothing has to be learned.
+      // Our own service knows what its keys may do, so nothing has to be learned.
       openMemory: hasMemory && key !== undefined ? openMemory : undefined,
       timeZone,
       clock,
@@ -191,7 +191,7 @@ function prepareContexts(
     });
 }
 
-/** How a person is asked, and what is remembered of that. */
+/** Prepares how a person is asked, and what is recorded about it. */
 function prepareAsking(
   { config: { mode }, deployment, readListening, openPage = refuse }: AssistantOptions,
   readPin: () => Promise<string | undefined>,
@@ -259,7 +259,7 @@ export async function inspectTools({ key, ...options }: InspectOptions) {
   });
   const known = await readKnownKey(config, deployment, key);
   const keyContext = assistant.createKeyContext({ key, known }, nobodyListens);
-  // As it is now, and not as it was when it was learned.
+  // Shows the access of now, not the access that was learned earlier.
   await keyContext.explore(0);
   await assistant.close();
   return { toolbox, keyContext };
@@ -270,7 +270,7 @@ function refuse(): never {
   throw new Error("nothing listens here");
 }
 
-/** What is known of the configured key, or of any that a caller shows. */
+/** Returns what is known of the configured key, or of a key that a caller sends. */
 export async function readKnownKey(
   { base_url, link_origin }: Pick<Config, "base_url" | "link_origin">,
   { followKey, own }: Pick<Deployment, "followKey"> & Partial<Pick<Deployment, "own">>,
@@ -283,7 +283,7 @@ export async function readKnownKey(
   return known ?? { facts: undefined, linkHost, hasSecondHost: false };
 }
 
-/** A wrong choice is refused before anything is opened, or made for the first time. */
+/** Chooses the tools. It runs first, so that a wrong choice opens and creates nothing. */
 export function chooseTools({ mode, tools: selection }: Config): Toolbox {
   try {
     return createToolbox({ mode, selection });
@@ -302,16 +302,16 @@ const invalidKey: KnownKey = {
 };
 const clientKey: KnownKey = { ...invalidKey, refusal: messages.client_key_here };
 
-/** A remote server says by itself whether a key is valid; our own knows all of them. */
+/** Describes a key that our own service does not know. A remote server checks keys itself. */
 function describeRefused(own: Deployment["own"] | undefined, key: string): KnownKey | undefined {
   if (own === undefined) return undefined;
   return isClientToken(key) ? clientKey : invalidKey;
 }
 
 /**
- * As whose calls a job is resumed that an earlier process began. In front of a remote server all
- * calls have the one configured key. Our own service lets its process act for a key by the key's
- * id: each call checks whether the key still exists, and what it may do.
+ * Finds the owner of a job that an earlier process began. In front of a remote server, all calls
+ * have the configured key. Our own service lets its process act for a key by the key's ID: each
+ * call checks whether the key still exists, and what it may do.
  */
 function createFindOwner(
   { config, deployment, toolbox }: AssistantOptions,
@@ -327,7 +327,7 @@ function createFindOwner(
     if (key === undefined || isOther) return undefined;
     const known = await readKnownKey(config, deployment, key);
     const { access, call, linkHost } = createContext({ key, known }, nobodyListens);
-    // Which call has applied the plan is not written down.
+    // No record says which call applied the plan.
     const requestId = readRequestId(undefined);
     const owner = { key_print: job.key_print, key_id, origin, call, linkHost, requestId };
     // The job itself reports a key that no longer exists.

@@ -23,7 +23,7 @@ import {
   type Embedded,
   type EmbeddedOptions,
 } from "./embedded.ts";
-import { explainStoreFault, tellOutages } from "./explain-store-fault.ts";
+import { explainStoreFault, warnOfOutages } from "./explain-store-fault.ts";
 import { createLazyState, type LazyState } from "./lazy-state.ts";
 import { describeLinkOrigin } from "../http/addresses.ts";
 import { readDatabaseUrl } from "../data/secrets.ts";
@@ -33,7 +33,7 @@ import { watchClock } from "./watch-clock.ts";
 export type Deployment = {
   readonly origin: string;
   readonly send: Send;
-  /** What is known of a key without asking; of a remote deployment's keys nothing is. */
+  /** Reads what is known of a key without a request: nothing if the deployment is remote. */
   readonly followKey: Service["followKey"];
   /** What Waypost remembers; it is closed with the deployment. */
   readonly state: LazyState;
@@ -49,10 +49,10 @@ export type Deployment = {
   readonly close: () => Promise<void>;
 };
 
-/** `isLook` says whether our own store is to stay just as it is. */
+/** With `isLook`, our own store is not changed. */
 export type DeploymentOptions = EmbeddedOptions & {
   readonly config: Config;
-  /** Where the embedded service's links live now; omitted, at the port of the settings. */
+  /** Reads the origin of the embedded service's links. By default, its port is the settings'. */
   readonly readLinkOrigin?: () => string;
   readonly report: (error: unknown) => string;
   /** Whether a database that cannot be written is opened too, for commands that may only list. */
@@ -98,8 +98,8 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
   const stopWatching = isWatching
     ? await watchDatabase(config, store, { warn, report }).catch(closeAndThrow)
     : () => {};
-  // They wait until the store answers again.
-  const writing = { store, setAlarm, report: tellOutages(report, warn) };
+  // Clicks and visits wait until the store answers again.
+  const writing = { store, setAlarm, report: warnOfOutages(report, warn) };
   const clicks = createClicks({ ...writing, clock });
   const deferredVisits = createDeferredVisits(writing);
   // A mere look leaves no trace.
@@ -141,7 +141,7 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
   };
 }
 
-/** Throws where the database takes nothing from this process until the operator acts. */
+/** Watches the database's clock. Throws if the operator must first make it writable. */
 async function watchDatabase(
   config: Config,
   { db }: Pick<Embedded["store"], "db">,
@@ -154,7 +154,7 @@ async function watchDatabase(
   return watchClock(db as unknown as Kysely<unknown>, options);
 }
 
-/** Where all links share one host, only the links of one project open. */
+/** Warns if several projects share one link host, where only one project's links open. */
 async function warnOfSharedOrigin(
   { link_origin }: Config,
   db: Db,
@@ -188,7 +188,7 @@ function openRemote(origin: string, options: DeploymentOptions): Deployment {
 
 type OwnCaller = { readonly key: string; readonly known: KnownKey };
 
-/** Here a caller's token is one of our own API keys. */
+/** Identifies callers whose tokens are our own API keys. */
 export function identifyOwn({ followKey }: Pick<Deployment, "followKey">) {
   return async (token: string): Promise<OwnCaller | undefined> => {
     const known = await followKey(token)().catch(refuseForNow);

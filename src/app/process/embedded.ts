@@ -30,7 +30,7 @@ import { readDatabaseUrl, type DataPlace } from "../data/secrets.ts";
 /** The embedded store, ready to use: made on the first start. */
 export type Embedded = {
   readonly store: Store;
-  /** The state's tables, where they are in the store's own database; else that has a file. */
+  /** The state's tables if the store's database has them; otherwise the state has a file. */
   readonly stateTables: Sql<StateTables> | undefined;
   readonly keyFile: string;
   readonly isFirstStart: boolean;
@@ -49,7 +49,7 @@ export const random: Random = { bytes: randomBytes };
 export type EmbeddedOptions = {
   /** A mere look needs an existing store, and does not change it. */
   readonly isLook?: boolean | undefined;
-  /** Looks at all of a file first, however long that takes. */
+  /** Checks a whole file first, however long that takes. */
   readonly checksAll?: boolean | undefined;
 };
 

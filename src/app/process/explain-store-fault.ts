@@ -16,8 +16,8 @@ function isOutage({ status, message }: Problem): boolean {
 
 export type Warn = (facts: object, message: string) => unknown;
 
-/** A store that does not answer is no fault of ours, and comes back by itself. */
-export function tellOutages(report: (error: unknown) => unknown, warn: Warn = () => undefined) {
+/** Warns of a store that does not answer, because that is no bug and often ends by itself. */
+export function warnOfOutages(report: (error: unknown) => unknown, warn: Warn = () => undefined) {
   return (error: unknown): unknown => {
     if (explainStoreFault(error) === undefined) return report(error);
     const reason = error instanceof Error ? error.message : "";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { chmod, lstat, mkdir, open, readdir, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
-/** Exports as files, for a client on this machine: private, named by us, and gone in an hour. */
+/** Saves exports for a client on this machine, as private files that are removed in an hour. */
 
 const lasts_ms = 60 * 60_000;
 

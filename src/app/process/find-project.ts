@@ -2,7 +2,7 @@ import { UsageFault } from "../../config.ts";
 import { findProject, findProjectNamed, type StoredProject } from "../../store/projects.ts";
 import type { Db } from "../../store/tables.ts";
 
-/** A project by id or subdomain. Where there is only one, it need not be named. */
+/** Finds a project by ID or subdomain. If only one exists, the name may be omitted. */
 export async function requireProject(db: Db, name: string | undefined): Promise<StoredProject> {
   const found = name === undefined ? await findOnlyProject(db) : await findNamed(db, name);
   if (found !== undefined) return found;

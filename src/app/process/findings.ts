@@ -158,7 +158,7 @@ async function noteClock(db: Store["db"], note: Note): Promise<void> {
 /** Short outages end by themselves, and a server that starts first has to catch up. */
 const patience_ms = 5 * 60_000;
 /** `waypost webhooks list` shows the others. */
-const mostTold = 20;
+const mostFindings = 20;
 
 /** Reports webhooks of all projects that receive nothing. Without webhooks, nothing is noted. */
 async function noteWebhooks(
@@ -171,19 +171,20 @@ async function noteWebhooks(
   if (webhooks.length === 0) return;
   const about = "webhooks";
   const zone = readTimeZone(config);
+  const writeTime = (time: number) => writeLocalTime(time, zone);
   const recent = now - patience_ms;
   const due = await listDueWebhooks(db, recent, webhooks.length);
   const found = webhooks.flatMap((webhook) => {
     const overdue = due.find(({ id }) => id === webhook.id)?.since;
-    return listFindings(webhook, { overdue, recent, tell: (time) => writeLocalTime(time, zone) });
+    return listFindings(webhook, { overdue, recent, writeTime });
   });
-  for (const finding of found.slice(0, mostTold)) note({ about, ...finding });
-  const more = found.length - mostTold;
+  for (const finding of found.slice(0, mostFindings)) note({ about, ...finding });
+  const more = found.length - mostFindings;
   if (more > 0) note({ about, said: `and ${more} more; waypost webhooks list shows all` });
   if (found.length > 0) return;
   const waiting = webhooks.reduce((sum, each) => sum + each.waiting, 0);
   const count = webhooks.length === 1 ? "1 webhook" : `${webhooks.length} webhooks`;
-  note({ about, said: `${count}, no failed deliveries; ${tellWaiting(waiting)}` });
+  note({ about, said: `${count}, no failed deliveries; ${describeWaiting(waiting)}` });
 }
 
 type OverdueEvents = {
@@ -191,12 +192,12 @@ type OverdueEvents = {
   readonly overdue: number | undefined;
   /** What happened since that time may still end well by itself. */
   readonly recent: number;
-  readonly tell: (time: number) => string;
+  readonly writeTime: (time: number) => string;
 };
 
 function listFindings(
   webhook: Webhook,
-  { overdue, recent, tell }: OverdueEvents,
+  { overdue, recent, writeTime }: OverdueEvents,
 ): readonly Omit<Finding, "about">[] {
   const { id, url, waiting, dead, failing_since, last_at, last_fault } = webhook;
   // The full address may be a secret of the receiver.
@@ -205,14 +206,14 @@ function listFindings(
   if (overdue !== undefined && Math.max(overdue, last_at ?? 0) <= recent) {
     const since = waiting === 1 ? "since" : "the oldest since";
     const fault =
-      `No server delivers to ${name}: ${tellWaiting(waiting)}, ${since} ${tell(overdue)}. ` +
-      "Start waypost serve, which delivers them";
+      `No server delivers to ${name}: ${describeWaiting(waiting)}, ` +
+      `${since} ${writeTime(overdue)}. Start waypost serve, which delivers them`;
     found.push({ fault });
   } else if (failing_since !== null) {
     const fix = findFix(last_fault);
     const line =
-      `${name} has accepted no events since ${tell(failing_since)} ` +
-      `(${last_fault ?? "no answer"}); ${tellWaiting(waiting)}. ` +
+      `${name} has accepted no events since ${writeTime(failing_since)} ` +
+      `(${last_fault ?? "no answer"}); ${describeWaiting(waiting)}. ` +
       `Check ${fix === undefined ? "the receiver" : "its address"}, ` +
       `then run waypost webhooks test ${id}${fix === undefined ? "" : `. ${fix}`}`;
     found.push(failing_since <= recent ? { fault: line } : { said: line });
@@ -228,6 +229,6 @@ function listFindings(
   return found;
 }
 
-function tellWaiting(waiting: number): string {
+function describeWaiting(waiting: number): string {
   return waiting === 1 ? "1 event is waiting" : `${waiting} events are waiting`;
 }

@@ -12,21 +12,21 @@ import { removeEndedFiles } from "./export-files.ts";
 import { readDatabaseUrl, type DataPlace } from "../data/secrets.ts";
 
 /**
- * Opened when it is first needed: most sessions destroy nothing, and leave no file behind. It is
- * where the store is: in the folder, or in a database.
+ * The state, which is opened when it is first needed: most sessions need none, and leave no file
+ * behind. It is where the store is: in the folder, or in a database.
  */
 export type LazyState = {
   /** Whether something may be in it: its file exists, whichever process made it. */
   readonly exists: () => boolean;
   readonly open: () => Promise<State>;
-  /** Whether what is open has the tables of this version; what was never needed is not opened. */
+  /** Whether its tables are those of this version. True if the state is not open. */
   readonly isCurrent: () => Promise<boolean>;
   /** Undefined where nothing is open. */
   readonly peek: () => State | undefined;
   readonly close: () => Promise<void>;
 };
 
-/** What is kept for a while goes soon after its end, and at the latest with the next start. */
+/** Expired values are removed soon, and at the latest after the next start. */
 const removeEvery_ms = 60_000;
 
 type LazyOptions = {
@@ -34,7 +34,7 @@ type LazyOptions = {
   readonly tables?: Sql<StateTables> | undefined;
   /** A mere look makes no file and no tables. */
   readonly isLook?: boolean | undefined;
-  /** Looks at all of its file first, however long that takes. */
+  /** Checks its whole file first, however long that takes. */
   readonly checksAll?: boolean | undefined;
 };
 
@@ -91,7 +91,7 @@ export function createLazyState(place: DataPlace, options: LazyOptions = {}): La
   };
 }
 
-/** What was approved of, and what jobs have done, would be forgotten without a word. */
+/** Throws if the file was emptied: approvals and records of jobs would be lost unnoticed. */
 function requireNotEmptied(file: string): void {
   if (!isEmptied(file)) return;
   throw new StoreUnusable(

@@ -14,8 +14,8 @@ export type Log = {
 };
 
 /**
- * JSON lines on stderr. Written at once, so that the last one before an end is not lost. Opened by
- * the first line, for most sessions have nothing to say.
+ * Writes JSON lines to stderr, each at once, so that the last one before an end is not lost. The
+ * first line opens the log, because most sessions log nothing.
  */
 export function createLog({ log }: Pick<Config, "log">): Log {
   const open = once(() => pino({ level: log, base: null }, destination({ dest: 2, sync: true })));
@@ -37,7 +37,7 @@ export function createReport(log: Log): Report {
   };
 }
 
-/** Name, text and place, and never what the request carried. */
+/** Describes the error's name, text and place, and never the content of a request. */
 function describe(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -34,7 +34,7 @@ export function openClient({ origin, send, own }: Deployment, parts: ClientParts
   };
 }
 
-/** Repeats a call at once and counts no budget: a person waits for the answer of a command. */
+/** Opens a client that repeats calls at once and counts no budget: a person waits for it. */
 export function openProbe({ origin, send, own }: Deployment, key: string | undefined): Client {
   const target = { origin, key, checksConditions: own !== undefined };
   return createClient({ target, send, clock, random, sleep: () => Promise.resolve() });

@@ -11,7 +11,7 @@ import type { Assistant } from "./assistant.ts";
 import type { Deployment } from "./deployment.ts";
 import { readGivenSecret } from "../data/secrets.ts";
 
-/** What is measured, and shown to callers with the token; undefined where none is set. */
+/** Opens the metrics, for callers with the token. Undefined if no token is set. */
 export async function openMetrics(config: Config) {
   const token = readGivenSecret(config, "metrics_token");
   if (token === undefined) return undefined;
@@ -70,7 +70,7 @@ function countCommits(own: Deployment["own"], opened: State | undefined): Metric
   };
 }
 
-/** Undefined where the store does not tell in time. */
+/** Undefined if the store does not answer in time. */
 async function countEvents({ db }: Pick<Store, "db">): Promise<MetricSources["events"]> {
   const late = setTimeout(countWithin_ms, undefined, { ref: false });
   return Promise.race([late, listWebhooks(db).then(sumEvents, () => undefined)]);

@@ -10,14 +10,14 @@ export function readTimeZone(config: Pick<Config, "time_zone" | "machine_zone">)
 }
 
 const machineLink = "/etc/localtime";
-/** The form of most names; of others, such as EST5EDT, it is asked what they mean here. */
+/** The form of most names. The meaning of others, such as EST5EDT, is left to Intl. */
 const usualName = /^(?!Etc\/)[A-Z]\w+(?:\/[A-Z][\w+-]*)+$/;
 /** One of them is in summer. */
 const halfYears = [Date.UTC(2026, 0), Date.UTC(2026, 6)] as const;
 
 /**
- * To ask Intl for the name takes longer than all else that is done before a client is answered, so
- * that it is read where the runtime has it from itself; the clocks are those of Date.
+ * Finds the zone, if possible without Intl, which takes longer than the rest of a start. The name
+ * is read where the runtime reads it as well, and the offsets are those of Date.
  */
 function findMachineZone(setting: string | undefined): TimeZone {
   // As in every program, a colon before a name or a path means nothing.
@@ -25,10 +25,10 @@ function findMachineZone(setting: string | undefined): TimeZone {
   const isPath = given.startsWith("/");
   const found = isPath ? readLink(given) : given;
   const name = found !== undefined && usualName.test(found) ? found : undefined;
-  // Of a path that is set, Date takes the offset and no summer.
+  // For a path in the setting, Date knows the offset, but no summer time.
   const isOdd = isPath && setting !== undefined;
   if (isOdd && name !== undefined && isTimeZone(name)) return openTimeZone(name);
-  // Where it does not know the name, or finds no file, its clocks show UTC all year.
+  // If Date does not know the name or finds no file, it uses UTC all year.
   const isUtc = halfYears.every((time) => readMachineOffset(time) === 0);
   if (isUtc && name === undefined) return utc;
   return { name: isUtc || name === undefined ? askName() : name, readOffset: readMachineOffset };

@@ -35,7 +35,7 @@ export async function watchClock(
   return () => clearInterval(timer);
 }
 
-/** Of two machines that are no further off, none differs by too much from the other. */
+/** Two machines whose clocks are within this limit never differ by too much. */
 const most_ms = mostSkew_ms / 2;
 
 /** What is wrong with this machine's clock. */
@@ -50,7 +50,7 @@ export async function findClockFault(db: Kysely<unknown>): Promise<string | unde
   );
 }
 
-/** By how much it is surely ahead: the time that the answer was on its way may be either's. */
+/** Returns by how much this clock is surely ahead, however long the answer took. */
 async function compareClocks(db: Kysely<unknown>): Promise<number> {
   const before = clock.now();
   const { rows } = await selectTime.execute(db);
