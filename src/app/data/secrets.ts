@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { UsageFault, type Config } from "../../config.ts";
 import { databaseUrlRule, isAddress, isDatabaseUrl } from "../../network/database-url.ts";
 import { isPlainPath } from "../../text/quote-word.ts";
-import { findOwnerKeyFile } from "./data-folder.ts";
+import { findOwnerKeyFile, readCode } from "./data-folder.ts";
 
 /** Where secrets come from: a variable, a file that a variable names, or a file of our own. */
 
@@ -72,7 +72,7 @@ function nameFile(path: string, name: string): string {
 }
 
 function explainUnread(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const code = readCode(error);
   if (code === "ENOENT") return "does not exist";
   if (code === "EACCES") return "cannot be read by this user; change its permissions";
   return code === "EISDIR" ? "is a folder; use the name of a file" : "cannot be read";

@@ -3,32 +3,33 @@ import { UsageFault } from "../../config.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { isJsonObject } from "../../contract/json.ts";
 import { readFamily } from "../../network/ip-address.ts";
+import { readCode } from "../data/data-folder.ts";
 import { readCountry } from "./read-country.ts";
 
 /** A file with the countries of addresses, in MaxMind's format (.mmdb). */
 type CountryFile = {
-  /** What it calls itself: `GeoLite2-Country`. */
+  /** The type in its metadata, such as `GeoLite2-Country`. */
   readonly kind: string;
   readonly madeAt: Date;
   readonly find: (address: string) => string | undefined;
 };
 
-type Following = {
+type FollowOptions = {
   readonly clock: Pick<Clock, "monotonic">;
   readonly warn: (facts: object, message: string) => unknown;
 };
 
-/** A stat now and then costs nothing, and operators replace the file once a week. */
+/** Operators replace the file about once a week, and looking for a new one costs little. */
 const lookEvery_ms = 60_000;
-/** A file with countries shows one soon. Another file is not read to its end. */
+/** A file with countries has one among its first networks. No file is searched further. */
 const mostNetworks = 2000;
 
 /** Finds countries in the file, which is read again within a minute after it was replaced. */
 export async function followCountryFile(
   path: string,
-  { clock, warn }: Following,
+  { clock, warn }: FollowOptions,
 ): Promise<CountryFile["find"]> {
-  // Read first: what is replaced meanwhile is noticed then.
+  // Read first, so that a file that is replaced meanwhile is noticed later.
   let mark = await readMark(path);
   let file = await openCountryFile(path);
   let looksAt = clock.monotonic() + lookEvery_ms;
@@ -59,13 +60,13 @@ export async function openCountryFile(path: string): Promise<CountryFile> {
   const reader = await openReader(path);
   const { databaseType: kind, buildEpoch: madeAt, ipVersion } = reader.metadata;
   const lookUp = (address: string) => {
-    // The library would read the first quarter of such an address as one of IPv4.
+    // The library would look up the first quarter of an IPv6 address as an IPv4 address.
     if (ipVersion === 4 && readFamily(address) === "ipv6") return { prefix: 0 };
     try {
       const [record, prefix] = reader.getWithPrefixLength(address);
       return { country: readRecord(record), prefix };
     } catch {
-      // A damaged part of the file: of these addresses it tells nothing.
+      // This part of the file is damaged, so the address has no country.
       return { prefix: 128 };
     }
   };
@@ -81,7 +82,7 @@ export async function openCountryFile(path: string): Promise<CountryFile> {
   throw refuse(path, `(${kind}) has no countries; use a country or city database`);
 }
 
-/** An address of IPv4, by its number. */
+/** Writes the IPv4 address with this number. */
 function writeAddress(at: number): string {
   return [24, 16, 8, 0].map((shift) => Math.floor(at / 2 ** shift) % 256).join(".");
 }
@@ -96,11 +97,11 @@ async function openReader(path: string) {
 }
 
 function explain(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const code = readCode(error);
   if (code === "ENOENT") return "does not exist; use an existing file, or leave the setting unset";
   if (code === "EACCES" || code === "EPERM") return "cannot be read; change its permissions";
   if (code === "EISDIR") return "is a folder; use a file in it, such as GeoLite2-Country.mmdb";
-  if (typeof code === "string" && /^E[A-Z]+$/.test(code)) return `cannot be read (${code})`;
+  if (/^E[A-Z]+$/.test(code)) return `cannot be read (${code})`;
   return "is not a country database; unpack the download and use the .mmdb file in it";
 }
 
@@ -109,21 +110,22 @@ function refuse(path: string, fault: string, cause?: unknown): UsageFault {
 }
 
 /**
- * The country of MaxMind's and DB-IP's records has a code within; IPinfo's and others' code stands
- * beside a name, or alone. What a network is registered as is not where it is used.
+ * Finds the country code: inside the country in records of MaxMind and DB-IP; as the country, or
+ * next to it, in records of IPinfo and others. The country where a network is registered does not
+ * count, because the network may be used in another one.
  */
 function readRecord(record: unknown): string | undefined {
   if (!isJsonObject(record)) return undefined;
   const { country, country_code: code } = record;
-  const told = [isJsonObject(country) ? country["iso_code"] : country, code];
-  for (const each of told) {
+  const candidates = [isJsonObject(country) ? country["iso_code"] : country, code];
+  for (const each of candidates) {
     const read = typeof each === "string" ? readCountry(each) : undefined;
     if (read !== undefined) return read;
   }
   return undefined;
 }
 
-/** Changes when another file takes the name; empty without a file. */
+/** Returns a text that changes when the file is replaced; empty without a file. */
 async function readMark(path: string): Promise<string> {
   try {
     const { ino, size, mtimeMs } = await stat(path);
