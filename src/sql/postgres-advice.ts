@@ -1,7 +1,7 @@
 import { sql, type Kysely } from "kysely";
 import { StoreBusy, StoreUnusable } from "./faults.ts";
 import { inOwnSchema, readEngine } from "./open-kysely.ts";
-import { findCause, readCode } from "./postgres-faults.ts";
+import { findCause, isLost, readCode } from "./postgres-faults.ts";
 
 /** Explains how to fix a PostgreSQL server or role that Waypost cannot use. */
 
@@ -139,10 +139,12 @@ export function explainOpening(error: unknown, url: string): string {
     );
   }
   // The driver's own errors have no code.
-  const advice = listAdvice(url)[readCode(error) || message];
+  const specific = listAdvice(url)[readCode(error) || message];
+  const advice = specific ?? (isLost(error) ? tryAgain : undefined);
   return advice === undefined ? message : `${message}. ${advice}`;
 }
 
+const tryAgain = "Check that PostgreSQL is running there, and try again";
 const nameRoot =
   "Add sslmode=verify-full&sslrootcert=FILE to the address. FILE is the root certificate of the " +
   "server, which its provider offers";

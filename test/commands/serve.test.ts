@@ -24,6 +24,19 @@ test("serve exits with 1 when its database is down, so that it can be restarted"
   expect(refused.stderr).toContain("Start PostgreSQL there, or correct the host and the port");
 });
 
+test("serve says what to do when PostgreSQL ends the connection while it starts", async () => {
+  await using folder = await createFolder();
+  const server = createServer((socket) => socket.on("data", () => socket.resetAndDestroy()));
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  const env = { WAYPOST_DATABASE_URL: `postgres://waypost@127.0.0.1:${address.port}/waypost` };
+  const refused = await run(["serve", "--data", folder.path, "--port", "0"], { env });
+  server.close();
+  expect(refused).toMatchObject({ code: 1, stdout: "" });
+  expect(refused.stderr).toContain("Check that PostgreSQL is running there, and try again");
+});
+
 describe("the first start of waypost serve", () => {
   test("creates a project and its owner's key, and prints the next steps", async () => {
     await using folder = await createFolder();

@@ -161,10 +161,14 @@ function readGroup(letter: string, query: URLSearchParams): JsonObject {
   const group: Record<string, unknown> = {};
   for (const [key, value] of query) {
     const [, first, name = "", list] = /^(\w)\[([^[\]]+)\](\[\d*\])?$/.exec(key) ?? [];
-    // A filter without a value has no effect, whatever its name.
-    if (first !== letter || value.trim() === "" || isInternal(name)) continue;
+    if (first !== letter || isInternal(name)) continue;
     const before = group[name];
-    group[name] = list === undefined ? value : [...(Array.isArray(before) ? before : []), value];
+    if (list === undefined) group[name] = value;
+    else if (value.trim() !== "") group[name] = [...(Array.isArray(before) ? before : []), value];
+  }
+  // The last value counts. A filter without a value has no effect, whatever its name.
+  for (const [name, value] of Object.entries(group)) {
+    if (typeof value === "string" && value.trim() === "") delete group[name];
   }
   return group;
 }
