@@ -9,20 +9,20 @@ import {
 import { markNames, type MarkName } from "./marks.ts";
 
 /**
- * Chooses the visit that an install followed, by comparing the browser's phone with the app's. A
- * stranger's link would be worse than no match. So an install that fits visits of two links gets no
- * match, and the confidence is at most `medium`.
+ * Chooses the visit that led to an install, by comparing the browser's phone with the app's.
+ * Opening the wrong link would be worse than finding no match. So an install that fits visits of
+ * two links gets no match, and the confidence is at most `medium`.
  */
 
 /** A visit to compare with an install. */
 export type CandidateVisit = SeenPhone & {
   /** The visited link. Visits of the same link have the same value. */
-  readonly leadsTo: string;
+  readonly linkId: string;
 };
 
 export type ChosenVisit<One extends CandidateVisit> = {
   readonly visit: One;
-  /** Other visits of the same link that fit as well. */
+  /** Other visits of the same link that also fit. */
   readonly others: readonly One[];
   readonly confidence: "medium" | "low";
   /** From 0 to 100. */
@@ -59,11 +59,11 @@ export function chooseVisit<One extends CandidateVisit>(
   if (best === undefined) return undefined;
   const { visit, score, alike } = best;
   const { marks } = install;
-  if (others.some((other) => other.visit.leadsTo !== visit.leadsTo)) return undefined;
+  if (others.some((other) => other.visit.linkId !== visit.linkId)) return undefined;
   const isWhole = areAllKnown(alike) && !markNames.some((name) => differ(marks, visit.marks, name));
-  // The IP address also has visits from other people's phones.
+  // Visits of other links from the same IP address suggest that several people use it.
   const isCrowded = visits.some(
-    (other) => other.leadsTo !== visit.leadsTo && isSamePlace(install, other),
+    (other) => other.linkId !== visit.linkId && isSamePlace(install, other),
   );
   if (isCrowded && !isWhole) return undefined;
   const isLikely = isWhole && !isCrowded && !isFromShared(install);
@@ -78,11 +78,13 @@ export function chooseVisit<One extends CandidateVisit>(
 type RatedVisit<One extends CandidateVisit> = {
   readonly visit: One;
   readonly score: number;
-  /** The properties that are known and equal for both. */
+  /** The properties that both phones have with the same value. */
   readonly alike: readonly MarkName[];
 };
 
-/** Rates a visit. Returns nothing for a different phone, or if there is too little to compare. */
+/**
+ * Rates a visit. Returns an empty list for a different phone, or if there is too little to compare.
+ */
 function rate<One extends CandidateVisit>(
   install: SeenPhone,
   visit: One,

@@ -45,7 +45,10 @@ function readSize(value: unknown): number {
 
 const mostPoints = 20_000;
 
-/** Parses `iPhone15,2`. Browsers report only the first word. A simulator reports its computer. */
+/**
+ * Parses `iPhone15,2`. Browsers report only the first word. A simulator reports the model of its
+ * computer.
+ */
 function readDevice(model: string): Marks {
   const [, device] = /^(iPhone|iPad|iPod)/.exec(model) ?? [];
   return device === undefined ? {} : { device: device.toLowerCase() };

@@ -7,7 +7,7 @@ import {
   opensLinks,
   type AssociationSystem,
 } from "../visit/association-files.ts";
-import type { Expected } from "./expected.ts";
+import type { ExpectedFiles } from "./expected.ts";
 import { describe, systems, type DomainFinding, type DomainReport } from "./finding.ts";
 import { judgeAnswer, judgeAppleCache, judgeGoogleCache, judgeUnreached } from "./judge-answer.ts";
 import { judgeFile } from "./judge-file.ts";
@@ -20,7 +20,7 @@ import { judgeFile } from "./judge-file.ts";
 export type HostCheck = {
   /** The origin of the links. Association files are always requested over https. */
   readonly origin: string;
-  readonly expected: Expected;
+  readonly expected: ExpectedFiles;
   readonly fetchFile: FetchFile;
   readonly now: number;
   readonly signal: AbortSignal;
@@ -30,7 +30,7 @@ export async function checkHost(check: HostCheck): Promise<DomainReport> {
   const { hostname, host } = new URL(check.origin);
   const findings = isLoopbackHost(hostname)
     ? [describeLocal(hostname)]
-    : await lookAtHost(hostname, check);
+    : await inspectHost(hostname, check);
   const all = [...findings, ...check.expected.findings];
   return { host, ok: all.every(({ severity }) => severity !== "error"), findings: all };
 }
@@ -44,13 +44,13 @@ function describeLocal(hostname: string): DomainFinding {
   );
 }
 
-async function lookAtHost(hostname: string, check: HostCheck): Promise<readonly DomainFinding[]> {
+async function inspectHost(hostname: string, check: HostCheck): Promise<readonly DomainFinding[]> {
   const { origin, expected, now } = check;
   const [ios, android, apple, google] = await Promise.all([
     readFile("ios", hostname, check),
     readFile("android", hostname, check),
-    check.expected.hasApps("ios") ? ask(appleCache(hostname), check) : undefined,
-    check.expected.hasApps("android") ? ask(googleCache(hostname), check) : undefined,
+    check.expected.hasApps("ios") ? requestFile(appleCache(hostname), check) : undefined,
+    check.expected.hasApps("android") ? requestFile(googleCache(hostname), check) : undefined,
   ]);
   const caches = [
     ...(apple === undefined
@@ -98,11 +98,13 @@ async function readFile(
   check: HostCheck,
 ): Promise<FileCheck> {
   const path = associationPaths[system];
-  const fetched = await ask({ hostname, path, agent: systems[system].agent }, check);
+  const fetched = await requestFile({ hostname, path, agent: systems[system].agent }, check);
   if (fetched.kind !== "answered") return { fetched, findings: [], content: undefined };
-  // The file may be refused only to this user agent.
+  // A second request shows whether only the user agent of Apple or Google is refused.
   const isRefused = fetched.status >= 400;
-  const again = isRefused ? await ask({ hostname, path, agent: ownAgent }, check) : undefined;
+  const again = isRefused
+    ? await requestFile({ hostname, path, agent: ownAgent }, check)
+    : undefined;
   const others = again?.kind === "answered" ? again.status : undefined;
   const { findings, content } = judgeAnswer(system, fetched, others);
   if (content === undefined) return { fetched, findings, content };
@@ -114,7 +116,7 @@ const ownAgent = "waypost";
 
 type FileAddress = { readonly hostname: string; readonly path: string; readonly agent: string };
 
-function ask(file: FileAddress, { fetchFile, signal }: HostCheck): Promise<FetchedFile> {
+function requestFile(file: FileAddress, { fetchFile, signal }: HostCheck): Promise<FetchedFile> {
   return fetchFile({ ...file, most_bytes: mostFile_bytes }, signal);
 }
 
@@ -132,7 +134,7 @@ function googleCache(host: string): FileAddress {
   return { hostname, path: `/v1/statements:list?${String(query)}`, agent: ownAgent };
 }
 
-/** Reports a fault that both files have only once. */
+/** Reports a fault once, even if both files have it. */
 function joinUnreached(
   hostname: string,
   fetched: readonly FetchedFile[],

@@ -28,14 +28,17 @@ type HostQuery = Pick<DomainCheck, "known" | "call" | "signal" | "mayRead">;
 type ListedHosts =
   { readonly origins: readonly [string, ...string[]] } | { readonly refused: CheckRefusal };
 
-/** The hosts of the key, starting with the one that its links use. */
+/** The hosts of the key, starting with the one that the project's links use. */
 export async function listOwnHosts({ known, ...access }: HostQuery): Promise<ListedHosts> {
   const [first, ...others] = await listOwnOrigins(known, access);
   return first === undefined ? { refused: explainNone(known) } : { origins: [first, ...others] };
 }
 
 /** Chooses the host to check. By default, it is the one that the project's links use. */
-export async function chooseHost(given: string | undefined, query: HostQuery): Promise<ChosenHost> {
+export async function chooseHost(
+  requested: string | undefined,
+  query: HostQuery,
+): Promise<ChosenHost> {
   const listed = await listOwnHosts(query);
   if ("refused" in listed) return listed;
   const { known } = query;
@@ -43,15 +46,16 @@ export async function chooseHost(given: string | undefined, query: HostQuery): P
   const [first] = origins;
   // A master key has the domains of many projects, so there is no default.
   const isClear = known.linkHost !== undefined || origins.length === 1;
-  const origin = given === undefined ? first : findOwnOrigin(given, origins);
-  if (origin === undefined || (given === undefined && !isClear)) {
-    return { refused: explainForeign(origins, given !== undefined) };
+  const origin = requested === undefined ? first : findOwnOrigin(requested, origins);
+  if (origin === undefined || (requested === undefined && !isClear)) {
+    return { refused: explainForeign(origins, requested !== undefined) };
   }
   return { origin, others: origins.filter((one) => one !== origin).map(nameHost) };
 }
 
 export async function checkOwnHost(origin: string, check: DomainCheck): Promise<DomainReport> {
-  // A remote server does not reveal the properties of its keys.
+  // A remote server does not return the properties of its keys, so a key with properties is our
+  // own.
   const isOwn = check.known.facts !== undefined;
   const expected = await readProjectFiles({ ...check, isOwn });
   return checkHost({ ...check, origin, expected, signal: toSignal(check.signal) });
@@ -84,8 +88,8 @@ function nameHost(origin: string): string {
 const { projects } = contract;
 
 /**
- * The hosts that may be checked, main one first: those of the key's own project, or for a master
- * key the verified domains of all projects. No other host gets a request.
+ * The hosts that may be checked, starting with the project's main host. For a master key, these are
+ * the verified domains of all projects. No other host gets a request.
  */
 async function listOwnOrigins(
   known: Pick<KnownKey, "linkHost" | "otherLinkHosts">,
@@ -104,9 +108,9 @@ async function listVerifiedDomains({
 }: Pick<ProjectAccess, "call" | "signal">): Promise<readonly string[]> {
   const origins: string[] = [];
   for (let page = 1; page <= mostPages; page += 1) {
-    const asked = { page, limit: paging.max_limit };
-    // Only this call may show that the key of a remote server is not a master key.
-    const answer = await readIfAllowed(() => call(projects.index, asked, signal));
+    const query = { page, limit: paging.max_limit };
+    // On a remote server, this call may be the first to show that the key is not a master key.
+    const answer = await readIfAllowed(() => call(projects.index, query, signal));
     if (answer === undefined) break;
     for (const { custom_domain, custom_domain_verified } of answer.projects) {
       const origin = custom_domain_verified ? readOrigin(custom_domain ?? "") : undefined;
@@ -123,13 +127,13 @@ function readOrigin(domain: string): string | undefined {
   return host === undefined || host.port !== "" ? undefined : host.origin;
 }
 
-/** The origin with the given host, in any spelling. */
-function findOwnOrigin(given: string, origins: readonly string[]): string | undefined {
-  const meant = readHost(given);
-  if (meant === undefined) return undefined;
+/** Finds the origin of the requested host, in any spelling. */
+function findOwnOrigin(requested: string, origins: readonly string[]): string | undefined {
+  const url = readHost(requested);
+  if (url === undefined) return undefined;
   return origins.find((origin) => {
     const own = new URL(origin);
-    return own.hostname === meant.hostname && (meant.port === "" || meant.port === own.port);
+    return own.hostname === url.hostname && (url.port === "" || url.port === own.port);
   });
 }
 

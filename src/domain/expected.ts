@@ -26,11 +26,11 @@ import { describe, listNames, systems, type DomainFinding } from "./finding.ts";
 import type { ExpectedFile } from "./judge-file.ts";
 
 /** The expected content of the association files, as far as the key can read the apps and links. */
-export type Expected = {
+export type ExpectedFiles = {
   readonly files: Readonly<Partial<Record<AssociationSystem, ExpectedFile>>>;
   /** Problems of the project itself. */
   readonly findings: readonly DomainFinding[];
-  /** False if it is known that the project has no such app. */
+  /** False if the project certainly has no app of this system. */
   readonly hasApps: (system: AssociationSystem) => boolean;
 };
 
@@ -44,7 +44,7 @@ export type ProjectAccess = {
 
 const { links } = contract;
 
-export async function readProjectFiles(access: ProjectAccess): Promise<Expected> {
+export async function readProjectFiles(access: ProjectAccess): Promise<ExpectedFiles> {
   const { isOwn } = access;
   const [ios, android] = await Promise.all([
     readRows("ios_app", access),
@@ -63,7 +63,7 @@ export async function readProjectFiles(access: ProjectAccess): Promise<Expected>
   };
   const hasApps = (system: AssociationSystem) => named[system]?.fit.length !== 0;
   const withApps = bothSystems.filter(hasApps);
-  // If the apps cannot be read, nothing is known that would leave paths out.
+  // If the apps cannot be read, all paths are assumed to fit.
   const listed = withApps.map((system) => [system, files[system]?.paths ?? paths.length] as const);
   return {
     files,
@@ -73,7 +73,7 @@ export async function readProjectFiles(access: ProjectAccess): Promise<Expected>
       ),
       ...(withApps.length > 0 ? [] : [noApps]),
       ...describeUnfit(named.ios?.unfit, named.android?.unfit),
-      // A remote server may treat too many apps in another way.
+      // A remote server may handle too many apps differently.
       ...bothSystems.flatMap((system) =>
         isOwn ? describeAppsLeftOut(system, named[system]?.fit ?? [], files[system]) : [],
       ),
@@ -85,7 +85,7 @@ export async function readProjectFiles(access: ProjectAccess): Promise<Expected>
 
 const bothSystems = ["ios", "android"] as const;
 
-/** Undefined if not all of them could be read. */
+/** Undefined if not all apps could be read. */
 async function readRows(
   member: AppMember,
   { call, signal, mayRead }: ProjectAccess,
@@ -121,7 +121,7 @@ async function readBrowserLinks(access: ProjectAccess): Promise<BrowserLinks | u
 
 type NamesByFit = { readonly fit: readonly string[]; readonly unfit: readonly string[] };
 
-/** The apps that a file can list, and the others. */
+/** Separates the apps that a file can list from those that it cannot. */
 function nameAll<App extends IosAppFields & AndroidAppFields>(
   apps: readonly App[] | undefined,
   describeEntry: (app: App) => object | undefined,
@@ -183,14 +183,17 @@ function describeUnfit(
 
 /** Links without an app. */
 type BrowserLinks = {
-  /** Their paths that belong in the files. */
+  /** The paths that the files should list. */
   readonly paths: readonly string[];
-  /** Whether these are all of their paths. */
+  /** Whether `paths` contains every path of these links. */
   readonly areAll: boolean;
   readonly count: number;
 };
 
-/** Reports apps that the file has no room for. `names` are all verifiable apps in its order. */
+/**
+ * Reports apps that the file has no room for. `names` contains all verifiable apps in the order of
+ * the file.
+ */
 function describeAppsLeftOut(
   system: AssociationSystem,
   names: readonly string[],
@@ -228,7 +231,7 @@ function describePathsLeftOut(
   return [describe("warning", "browser_links_left_out", message, fix)];
 }
 
-/** One number if both systems agree, otherwise one for each. */
+/** One number if both systems agree, otherwise one number for each. */
 function describeCounts(listed: ListedPathCounts): string {
   const counts = new Set(listed.map(([, count]) => count));
   if (counts.size === 1) return [...counts].join("");

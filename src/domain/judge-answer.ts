@@ -13,7 +13,6 @@ type JudgedAnswer = {
   readonly content: unknown;
 };
 
-/** An unreachable host affects both of its files. */
 export function judgeUnreached(
   host: string,
   fetched: Exclude<FetchedFile, { readonly kind: "answered" }>,
@@ -87,7 +86,7 @@ function explainTls(host: string, code: string): readonly [message: string, fix:
   return [`The TLS connection to ${quote(host)} failed.`, fix];
 }
 
-/** `others` is the status for another user agent, if that was tried. */
+/** `others` is the status of a request with another user agent, if one was sent. */
 export function judgeAnswer(
   system: AssociationSystem,
   answer: FileAnswer,
@@ -172,7 +171,10 @@ function readContent(system: AssociationSystem, answer: FileAnswer): JudgedAnswe
   }
 }
 
-/** A host's file as Apple or Google has cached it. Phones read this copy and not the host's. */
+/**
+ * The copy of a host's file that Apple or Google has cached. Phones read this copy instead of the
+ * host's own file.
+ */
 type CachedCopy = {
   readonly fetched: FetchedFile;
   /** The file that the host itself serves, if it could be read. */
@@ -191,14 +193,14 @@ export function judgeAppleCache({
   const content = status === 200 ? readJson(fetched) : undefined;
   const named = readNamedApps("ios", content);
   if (named === undefined) return [describeUnknown("ios")];
-  const wanted = expected && readExpected("ios", expected);
-  const lacking = wanted && [
-    ...listMissing(wanted.apps, named.apps),
-    ...listMissing(wanted.clips, named.clips),
+  const expectedApps = expected && readExpected("ios", expected);
+  const missing = expectedApps && [
+    ...listMissing(expectedApps.apps, named.apps),
+    ...listMissing(expectedApps.clips, named.clips),
   ];
   const current = findCurrent("ios", served, expected);
   const isOther = current !== undefined && current !== JSON.stringify(content);
-  return lacking?.length || isOther ? [describeStale("ios", lacking ?? [])] : [];
+  return missing?.length || isOther ? [describeStale("ios", missing ?? [])] : [];
 }
 
 /** Apple's response has a header with the reason. */
@@ -233,12 +235,12 @@ export function judgeGoogleCache({
       ),
     ];
   }
-  const wanted = expected && readExpected("android", expected);
+  const expectedApps = expected && readExpected("android", expected);
   const current = findCurrent("android", served, expected);
   const known = current === undefined ? undefined : readNamedApps("android", JSON.parse(current));
-  const lacking = listMissing(wanted?.apps ?? new Set(), answer.apps);
+  const missing = listMissing(expectedApps?.apps ?? new Set(), answer.apps);
   const isOther = known !== undefined && listMissing(answer.apps, known.apps).length > 0;
-  return lacking.length > 0 || isOther ? [describeStale("android", lacking)] : [];
+  return missing.length > 0 || isOther ? [describeStale("android", missing)] : [];
 }
 
 /** The file that should be cached. For a remote server, this is the file that it serves. */
@@ -251,9 +253,9 @@ function findCurrent(
   return readNamedApps(system, served) && JSON.stringify(served);
 }
 
-function describeStale(system: AssociationSystem, lacking: readonly string[]): DomainFinding {
+function describeStale(system: AssociationSystem, missing: readonly string[]): DomainFinding {
   const { reader } = systems[system];
-  const apps = lacking.length === 0 ? "" : `, without ${listNames(lacking)}`;
+  const apps = missing.length === 0 ? "" : `, without ${listNames(missing)}`;
   return describe(
     "warning",
     `${system}_cache_stale`,

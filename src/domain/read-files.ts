@@ -30,7 +30,7 @@ function readIosFile(content: unknown): NamedApps | undefined {
   if (data === undefined) return undefined;
   const details = data.applinks?.details ?? [];
   return {
-    apps: new Set(details.flatMap(({ appID, appIDs = [] }) => [...appIDs, ...listGiven(appID)])),
+    apps: new Set(details.flatMap(({ appID, appIDs = [] }) => [...appIDs, ...toList(appID)])),
     clips: new Set(data.appclips?.apps),
   };
 }
@@ -97,6 +97,6 @@ function writeSigned(packageName: string, print: string): string {
   return `${packageName} ${print.toUpperCase()}`;
 }
 
-function listGiven(name: string | undefined): readonly string[] {
+function toList(name: string | undefined): readonly string[] {
   return name === undefined ? [] : [name];
 }

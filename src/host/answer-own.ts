@@ -27,11 +27,11 @@ type OwnRequest = {
   readonly findClient: () => string;
 };
 
-export async function answerOwn(parts: OwnParts, asked: OwnRequest): Promise<HostAnswer> {
-  return (await answerFile(parts, asked)) ?? answerElse(asked);
+export async function answerOwn(parts: OwnParts, request: OwnRequest): Promise<HostAnswer> {
+  return (await answerFile(parts, request)) ?? answerUnknown(request);
 }
 
-/** No link can have the paths of these files. */
+/** Answers the paths of files, which no link can have. */
 async function answerFile(
   { links, answerQr, answerAssociationFile }: OwnParts,
   { site, path, target, headers, findClient }: OwnRequest,
@@ -54,8 +54,8 @@ const associationFiles = new Map(
 const cachedForDay = { "cache-control": "public, max-age=86400" };
 
 const plainFiles: ReadonlyMap<string, HostAnswer> = new Map([
-  // Link previews of other services must read the tags. The pages themselves tell search engines
-  // not to index them.
+  // Other services must be able to read the pages for link previews. A noindex header on each page
+  // keeps it out of search engines.
   ["robots.txt", makeAnswer(200, { ...asText, ...cachedForDay }, "User-agent: *\nAllow: /\n")],
   ["favicon.ico", makeAnswer(204, cachedForDay)],
 ]);
@@ -65,9 +65,10 @@ const plainFiles: ReadonlyMap<string, HostAnswer> = new Map([
  * name. Deleted and unknown links look the same. The page is not cached, so a link that is created
  * meanwhile works at once.
  */
-async function answerElse({ site, path, headers }: OwnRequest): Promise<HostAnswer> {
+async function answerUnknown({ site, path, headers }: OwnRequest): Promise<HostAnswer> {
   const field = path === "" ? "home_url" : "not_found_url";
-  // Programs that request such files would take the page behind the redirect for the file.
+  // A program that requests a reserved path would mistake the page behind the redirect for the
+  // file.
   const to = isReservedPath(path) ? undefined : readPage(site, field);
   if (to !== undefined) return makeAnswer(302, { location: to, ...redirectHeaders });
   const { makeQuietPage } = await import("./quiet-page.ts");
@@ -76,8 +77,8 @@ async function answerElse({ site, path, headers }: OwnRequest): Promise<HostAnsw
 }
 
 /**
- * An address that today's rules reject counts as missing, even if it was stored earlier, because
- * the project's host name may have changed.
+ * The project's page for this case, if its address is still valid. The rules or the project's host
+ * names may have changed since the address was saved.
  */
 function readPage(site: Site, field: "home_url" | "not_found_url"): string | undefined {
   const address = site.project[field];

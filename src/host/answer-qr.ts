@@ -9,18 +9,18 @@ import { makeAnswer, type HostAnswer } from "./http-answer.ts";
 import { createClientLimit } from "./limit-clients.ts";
 import type { Site } from "./sites.ts";
 
-/** Increase this number if the encoder draws other pictures, so that caches reload them. */
-const drawing = 3;
+/** Increase this number when the encoder's output changes, so that caches reload the pictures. */
+const drawingVersion = 3;
 
 /** A large picture takes 200 kB, a usual one 5 kB. */
 const mostBytes = 8 * 1024 * 1024;
 
 /**
- * Strangers can invent any number of queries, and a picture takes as long as hundreds of visits. So
- * the length of queries and the number of new pictures per client address are limited.
+ * Anyone can request pictures for any query, and a picture takes as long as hundreds of visits. So
+ * the query's length and the number of new pictures per client address are limited.
  */
 const mostQuery_characters = 500;
-const drawn = { window_ms: 1000, findMost: () => 10 } as const;
+const drawLimit = { window_ms: 1000, findMost: () => 10 } as const;
 
 /** The content of a picture, and the client that requests it. */
 type QrRequest = {
@@ -31,18 +31,24 @@ type QrRequest = {
   readonly client: string;
 };
 
-/** Pictures of links' addresses; undefined if the address is too long for a QR code. */
+/**
+ * Draws the addresses of links as QR codes. Returns undefined if an address is too long for a QR
+ * code.
+ */
 export type QrPictures = {
-  /** Answers a request for a picture, with its query except `format`. */
+  /** Answers a request for a picture. The QR code contains the request's query without `format`. */
   readonly answer: (
-    pictured: QrRequest,
+    request: QrRequest,
     ifNoneMatch: string | undefined,
   ) => Promise<HostAnswer | undefined>;
-  /** An SVG for a page, with the visit's query if the client's limit allows it. */
+  /**
+   * Draws an SVG for a page. The QR code contains the visit's query if the client's limit allows
+   * it.
+   */
   readonly drawForPage: DrawForPage;
 };
 
-export type DrawForPage = (pictured: QrRequest) => Promise<string | undefined>;
+export type DrawForPage = (request: QrRequest) => Promise<string | undefined>;
 
 type QrPicture = string | Uint8Array;
 type DrawQr<Drawn = QrPicture> = (address: string) => Promise<Drawn | undefined>;
@@ -55,7 +61,7 @@ export function createQrPictures(
   draws: Readonly<{ png: DrawQr; svg: DrawQr<string> }> = drawers,
 ): QrPictures {
   const pictures = createCache<QrPicture>(mostBytes, ({ length }) => length);
-  const limit = createClientLimit(clock, drawn);
+  const limit = createClientLimit(clock, drawLimit);
 
   async function read(name: string, draw: DrawQr, address: string): Promise<QrPicture | undefined> {
     const picture = pictures.find(name) ?? (await draw(address));
@@ -100,7 +106,7 @@ export function createQrPictures(
 }
 
 function nameDrawing(type: string, address: string): string {
-  return `${drawing} ${type} ${address}`;
+  return `${drawingVersion} ${type} ${address}`;
 }
 
 const drawers = { png: drawPng, svg: drawSvg } as const;

@@ -8,7 +8,7 @@ import {
 import { answerFile, makeTag, type CachedFile } from "./cached-file.ts";
 import type { Site } from "./sites.ts";
 
-/** More apps than fit into a file, however short their names are. */
+/** More apps than fit into a file, even with the shortest names. */
 const mostApps = 5000;
 
 export type AnswerAssociationFile = ReturnType<typeof createAssociationFiles>;

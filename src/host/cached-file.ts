@@ -30,7 +30,7 @@ export async function answerFile(
 }
 
 const safetyHeaders = {
-  // Browsers need the style to show a picture on its own.
+  // Browsers need inline styles to show a picture in its own tab.
   "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
   "x-content-type-options": "nosniff",
   "x-robots-tag": "noindex",

@@ -8,22 +8,22 @@ import { readAgent, readInAppBrowser, readPlatform } from "../visit/read-platfor
 export type IncomingVisitor = Required<Visitor> & {
   /** Whether a person will see the destination. */
   readonly isPerson: boolean;
-  /** The app whose in-app browser it is, if that does not open other apps. */
+  /** The app whose in-app browser sent the request, if that browser cannot open other apps. */
   readonly within: string | undefined;
 };
 
 const mostAgents = 2000;
-/** Longer texts are classified each time, because a part of a text keeps all of it in memory. */
+/** Longer headers are not cached, because a shortened string keeps the whole header in memory. */
 const mostCachedLength = 400;
 
-/** Browsers start their header with one of these; programs use their own names. */
+/** Browsers start their User-Agent header with one of these words. Programs use their own names. */
 const browserPattern = /^(?:Mozilla|Opera)\//;
-/** Programs that people run but isbot takes for bots. */
+/** Programs that people run, but that isbot classifies as bots. */
 const toolPattern = /^(?:curl|wget|httpie|postmanruntime|insomnia|bruno)\b/i;
 
 /**
- * Words in the names of apps for people that isbot takes for bots. They are ignored on phones,
- * because a bot that claims to be a phone also has other words.
+ * Words in names of ordinary apps for which isbot classifies them as bots. They are ignored on
+ * phones, because bots that imitate a phone also contain other words.
  */
 const misleadingWords = ["|", " News", "Feed"];
 

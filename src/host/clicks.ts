@@ -13,12 +13,12 @@ import { createFlusher } from "../store/flusher.ts";
 import { OutcomeUnknown, type Store } from "../store/store.ts";
 
 /**
- * Counts visits in memory and writes them to the database together, because a durable write per
- * visit would cost more than the rest of it. A killed process loses the last second.
+ * Counts visits in memory and writes them to the database together, because a write per visit would
+ * take longer than answering it. If the process is killed, the visits of the last second are lost.
  */
 export type Clicks = {
   readonly note: (linkId: string, kind: VisitKind) => void;
-  /** The same for the opens and installs that apps report. */
+  /** Counts an open or install that an app reports. */
   readonly noteVisit: (visit: CountedVisit) => void;
   /**
    * Resolves when the visits of a link, or of all links of a project, are in the database. If a
@@ -26,12 +26,13 @@ export type Clicks = {
    */
   readonly flush: (projectId: string, linkId?: string) => Awaitable<void>;
   readonly measure: () => ClickMeasures;
-  /** Writes what is left in memory. */
+  /** Writes the remaining visits. */
   readonly close: () => Promise<void>;
 };
 
 /**
- * Clicks since the start. Lost ones may have been written, if the result of a commit is unknown.
+ * Clicks since the process started. A click is also `lost` if it may have been written, because the
+ * commit's result is unknown.
  */
 type ClickMeasures = Readonly<Record<"counted" | "written" | "waiting" | "lost", number>>;
 
@@ -44,18 +45,18 @@ type ClicksOptions = {
 };
 
 const flushInterval_ms = 1000;
-/** While writes fail, visits of more links than this are lost, so that memory does not fill up. */
+/** While writes fail, visits of further links are lost, so that the memory does not fill up. */
 const mostLinks = 100_000;
-/** Strangers can invent any number of referring hosts. */
+/** A limit, because anyone can invent referring hosts. */
 const mostKindsOfLink = 200;
-/** Links per transaction, because other writers wait for it. */
+/** Links per transaction. A larger transaction would delay other writers. */
 const linksAtOnce = 1000;
 
 export function createClicks({ store, clock, setAlarm, report }: ClicksOptions): Clicks {
   const measured = { counted: 0, written: 0, lost: 0 };
   const memory = createMemory((clicks) => (measured.lost += clicks));
   let isFailing = false;
-  /** A write that a reader waits for is urgent; others let other writers go first. */
+  /** The number of readers that wait for a write. If there are none, other writers go first. */
   let readers = 0;
 
   async function write(): Promise<void> {
@@ -64,7 +65,7 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
       for (let some = memory.next(); some.length > 0; some = memory.next()) await writeSome(some);
       isFailing = false;
     } catch (error) {
-      // One report is enough.
+      // Only the first of several failures is reported.
       if (!isFailing) report(error);
       isFailing = true;
       memory.putBack();
@@ -114,13 +115,15 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
   };
 }
 
-/** The visits of a link, by the key of their kind. */
+/** A link's unwritten visits, grouped by the key of their kind. */
 type WaitingLink = Pick<LinkVisits, "projectId" | "linkId"> & {
   clicks: number;
   readonly kinds: Map<string, { readonly kind: VisitKind; count: number }>;
 };
 
-/** Visits that are not in the database. Some of them are collected for the running write. */
+/**
+ * Visits that are not in the database yet. `collected` contains the visits of the running write.
+ */
 function createMemory(onLost: (clicks: number) => unknown) {
   let waiting = new Map<string, WaitingLink>();
   let collected: readonly WaitingLink[] = [];
@@ -139,8 +142,8 @@ function createMemory(onLost: (clicks: number) => unknown) {
   return {
     add,
     collect: () => {
-      // Sorted for `countVisits`, and before `next` splits off batches, so that each batch writes
-      // fewer pages.
+      // Sorted before `next` splits them into batches, so that each batch writes fewer pages.
+      // `countVisits` needs the same order.
       collected = [...waiting.values()].toSorted(compareLinks);
       waiting = new Map();
     },
@@ -165,9 +168,9 @@ function createMemory(onLost: (clicks: number) => unknown) {
 }
 
 function addKind({ kinds }: WaitingLink, kind: VisitKind, count: number): void {
-  const isKept = kinds.size < mostKindsOfLink || kinds.has(kind.key);
-  const kept = isKept || kind.referrer === undefined ? kind : withOtherReferrer(kind);
-  const known = kinds.get(kept.key);
-  if (known === undefined) kinds.set(kept.key, { kind: kept, count });
+  const hasRoom = kinds.size < mostKindsOfLink || kinds.has(kind.key);
+  const counted = hasRoom || kind.referrer === undefined ? kind : withOtherReferrer(kind);
+  const known = kinds.get(counted.key);
+  if (known === undefined) kinds.set(counted.key, { kind: counted, count });
   else known.count += count;
 }

@@ -22,8 +22,8 @@ import type { HostedLink } from "./hosted-links.ts";
 import type { Site } from "./sites.ts";
 
 /**
- * Records visits that an install may follow, for links with deferred deep linking. A visit gets an
- * id. First the page's request describes it, then the page's script describes the phone.
+ * Records visits for deferred deep linking, so that later installs can be matched to them. The page
+ * request records a visit under an id. The page's script then adds the properties of the phone.
  */
 export type VisitCollector = {
   /**
@@ -52,36 +52,40 @@ export type CollectorOptions = {
   readonly report: (error: unknown) => unknown;
 };
 
-/** The id of a visit and its time. */
-type NamedVisit = { readonly id: string; readonly visitedAt: number; readonly seal: Seal };
+type VisitIdentity = { readonly id: string; readonly visitedAt: number; readonly seal: Seal };
 
-/** Apps need few parameters, but strangers could send thousands of characters. */
+/**
+ * Longer queries are cut. Apps need few parameters, but anyone could send thousands of characters.
+ */
 const mostQuery_characters = 2000;
 
-/** The empty text represents all shared and unknown addresses. */
-const notedVisits = {
+/**
+ * Visits per minute and client address. All shared and unknown addresses count together, as the
+ * empty text.
+ */
+const visitLimit = {
   window_ms: 60_000,
   findMost: (client: string) => (client === "" ? 6000 : 120),
 } as const;
 
-/** A script's message is far smaller. */
+/** The limit of a script's message. Real messages are far smaller. */
 const mostBytes = 4096;
 
 export function createVisitCollector(options: CollectorOptions): VisitCollector {
   const { store, clock, random, deferredVisits, report } = options;
   const trusts = createTrust(options.trustedProxies);
-  const limit = createClientLimit(clock, notedVisits);
+  const limit = createClientLimit(clock, visitLimit);
 
   async function note(
     visited: VisitedPage,
-    named: NamedVisit,
+    named: VisitIdentity,
     reported: Marks | undefined,
   ): Promise<void> {
     const { request, site, hosted, query } = visited;
     const { headers } = request;
     const address = findOwnAddress(findClientAddress(request, trusts), headers);
     const place = findClientPlace(address);
-    // People behind one shared address must not use up each other's limit.
+    // Visitors behind one shared address must not use up each other's limit.
     if (!limit.takes(place === undefined || place.isShared ? "" : place.group)) return;
     const requested = readRequest(readAgent(headers), headers["accept-language"]);
     const marks = joinMarks(reported ?? {}, requested);
@@ -117,7 +121,7 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
         if (isRead) note(visited, { id, visitedAt, seal: by.seal }, undefined).catch(report);
         return id;
       } catch (error) {
-        // The page is more important than the visit.
+        // The visitor sees the page even if the visit cannot be recorded.
         report(error);
         return undefined;
       }
@@ -141,7 +145,10 @@ function isOpen(visitedAt: number, now: number): boolean {
   return ends_at > now && ends_at <= findLatestEnd(now);
 }
 
-/** Pages of other sites cannot send JSON here: browsers ask first, and get no permission. */
+/**
+ * Pages of other sites cannot send JSON here. Browsers first send a CORS preflight request, which
+ * is rejected.
+ */
 export function isScriptMessage({ method, headers }: IncomingMessage): boolean {
   if (method !== "POST") return false;
   const type = headers["content-type"] ?? "";
@@ -182,7 +189,7 @@ function nameVisit({ seal, linkId }: SealedLink, visitedAt: number, random: Rand
   return begin + prove(seal, linkId, begin);
 }
 
-/** Undefined if we did not make the id for this link. */
+/** Returns undefined unless this server made the id for this link. */
 function readVisitTime({ seal, linkId }: SealedLink, id: string): number | undefined {
   const [, time = "", bytes = "", proof = ""] = name.exec(id) ?? [];
   const isOurs = isSameSecret(proof, prove(seal, linkId, time + bytes));

@@ -3,11 +3,11 @@ import { createFlusher } from "../store/flusher.ts";
 import { writeVisits, type RecordedVisit } from "../store/installs.ts";
 import type { Store } from "../store/store.ts";
 
-/** Writes visits that an install may follow, several at a time. */
+/** Writes the visits of deferred deep linking in batches. */
 export type DeferredVisits = {
-  /** Resolves when the visit was written or could not be. */
+  /** Resolves when the write has succeeded or failed. */
   readonly note: (noted: RecordedVisit) => Promise<void>;
-  /** Writes what is left in memory. */
+  /** Writes the remaining visits. */
   readonly close: () => Promise<void>;
 };
 
@@ -18,9 +18,9 @@ type DeferredVisitsOptions = {
   readonly report: (error: unknown) => unknown;
 };
 
-/** Pages report their visits at once, so visits within this time share a write. */
+/** Visits within this time are written together. */
 const moment_ms = 50;
-/** Beyond this number visits are dropped, so that failing writes do not fill the memory. */
+/** Beyond this number, visits are dropped, so that failing writes do not fill the memory. */
 const mostGathered = 2000;
 
 export function createDeferredVisits({
@@ -39,7 +39,7 @@ export function createDeferredVisits({
       await store.write((db) => writeVisits(db, batch));
       isFailing = false;
     } catch (error) {
-      // The visits are lost; one report is enough.
+      // The visits are lost. Only the first of several failures is reported.
       if (!isFailing) report(error);
       isFailing = true;
     }

@@ -15,12 +15,12 @@ type CachedTemplate = { readonly template: CompiledTemplate | undefined };
 /** A compiled template can be many times larger than its text. */
 const mostTemplates = 100;
 
-/** Undefined means the default design. */
+/** The finder returns undefined if the project uses the default design. */
 export function createTemplateFinder(makePage: MakePage): TemplateFinder {
-  // A published version never changes.
+  // Cached by version, because a published version never changes.
   const compiled = createCache<CachedTemplate>(mostTemplates);
 
-  /** Checks the cache again, because another visitor may have had it compiled meanwhile. */
+  /** Checks the cache again, because another request may have compiled the template meanwhile. */
   function compile(live: LiveTemplate, pages: LinkPageModule): CachedTemplate {
     const known = compiled.find(live.id) ?? { template: tryCompile(live, pages) };
     compiled.set(live.id, known);
@@ -37,7 +37,7 @@ export function createTemplateFinder(makePage: MakePage): TemplateFinder {
   };
 }
 
-/** A version that today's rules reject must not break the project's pages. */
+/** If the current rules reject a published version, the project's pages use the default design. */
 function tryCompile(
   source: TemplateSource,
   { compileTemplate, TemplateRefused }: LinkPageModule,

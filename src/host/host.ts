@@ -56,7 +56,7 @@ export function createHost(options: HostOptions): LinkHost {
         void response.writeHead(status, headers).end(body);
       const fail = (error: unknown) => send(answerError(error, options.report));
       try {
-        // Most answers are available at once.
+        // Most answers are available synchronously.
         const answered = andThen(sites.find(hostname), (site) => {
           if (site === undefined && !sites.isLinkHost(hostname)) return otherwise();
           return andThen(answerRequest(parts, request, site), send);
@@ -93,12 +93,11 @@ function createParts(options: HostOptions) {
   };
 }
 
-/** A request to a project's host. */
 type HostedRequest = {
   readonly request: IncomingMessage;
   readonly site: Site;
   readonly path: string;
-  /** Path and query, including the first slash. */
+  /** Path and query, including the leading slash. */
   readonly target: string;
   /** Whether the visitor scanned the link's QR code. */
   readonly isScanned: boolean;
@@ -135,7 +134,7 @@ function answerVisit(
   const visitor = parts.readVisitor(headers);
   const { query, target: visitedTarget } = readVisited(hosted, target);
   const visited_address = site.visitedOrigin + visitedTarget;
-  // Visitors under the second name pressed the Open button and do not have the app.
+  // Visitors under the second host name pressed the Open button and do not have the app.
   const effectiveLink = site.isSecond ? { ...link, enable_forced_redirect: true } : link;
   const visit = decideVisit(effectiveLink, apps, visitor, {
     link_in_referrer: site.project.link_in_referrer,
@@ -175,19 +174,22 @@ function redirectTo(address: string): HostAnswer {
   return { status: 302, headers: ["location", address, ...ownHeaders], body: "" };
 }
 
-/** The query for the destination, and the link's path with it, as an app reads them. */
+/** The query for the destination, and the path and query for an app. */
 function readVisited(
   { query: own, link }: HostedLink,
   target: string,
 ): { readonly query: string; readonly target: string } {
   const joined = joinQueries(own, readQuery(target));
   const query = joined.length > limits.web_address_characters ? own : joined;
-  // A short path with a query counts as its link with that query.
+  // A short path that represents a query becomes the link's own path.
   const path = own === "" ? dropQuery(target) : `/${encodePath(link.path ?? "")}`;
   return { query, target: query === "" ? path : `${path}?${query}` };
 }
 
-/** The script of a preview page reports to the page's own address, which identifies the link. */
+/**
+ * Records the report of a preview page's script. The request's address is that of the page, so it
+ * identifies the link.
+ */
 async function answerMessage(
   { readVisitor, collector }: HostParts,
   { request, site, target }: HostedRequest,
@@ -196,18 +198,20 @@ async function answerMessage(
   const visitor = readVisitor(request.headers);
   if (hosted === undefined || !isCollected({ site, hosted, visitor })) return methodNotAllowed;
   const { query } = readVisited(hosted, target);
-  return (await collector.noteScript({ request, site, hosted, query })) ? noted : methodNotAllowed;
+  return (await collector.noteScript({ request, site, hosted, query }))
+    ? reportAccepted
+    : methodNotAllowed;
 }
 
-/** Undefined if the link host does not serve such an address. */
+/** Returns undefined if the link host does not serve addresses of this form. */
 function readTarget(url: string): Pick<HostedRequest, "path" | "target" | "isScanned"> | undefined {
-  // Addresses with a host are requests to a proxy, which this is not.
+  // An address with a host is a request to a proxy, which this server is not.
   if (!/^\/[\x21-\x7e]*$/.test(url)) return undefined;
   const asked = url.split("#", 1)[0] ?? url;
   const unscanned = asked.includes(scanMark) ? dropScanMark(asked) : asked;
   const target = dropPasteMark(unscanned);
   const written = dropQuery(target);
-  // A text that cannot be decoded contains a percent sign, and no link's path does.
+  // Text that cannot be decoded contains a percent sign, so it matches no link.
   const path = decodePath(written) ?? written.slice(1);
   return { path, target, isScanned: unscanned !== asked };
 }
@@ -219,7 +223,7 @@ function answerError(error: unknown, report: HostOptions["report"]): HostAnswer 
 }
 
 const asPlainText = { ...asText, "cache-control": "no-store" } as const;
-const noted = makeAnswer(204, { "cache-control": "no-store" });
+const reportAccepted = makeAnswer(204, { "cache-control": "no-store" });
 /** Closes the connection, so that the body need not be read. */
 const methodNotAllowed = makeAnswer(
   405,

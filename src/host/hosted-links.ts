@@ -15,9 +15,9 @@ export type LinkPlace = { readonly site: Site; readonly path: string };
 /** A link with its apps. */
 export type HostedLink = {
   readonly link: Link;
-  /** The query that the visited short path stands for, if any. */
+  /** The query that the visited short path represents, if any. */
   readonly query: string;
-  /** Which of its addresses was visited. */
+  /** Which of the link's addresses was visited. */
   readonly source: Extract<VisitSource, "address" | "short">;
   readonly apps: {
     readonly ios_app: IosApp | undefined;
@@ -31,8 +31,9 @@ const mostApps = 1000;
 export type HostedLinks = ReturnType<typeof createHostedLinks>;
 
 /**
- * Finds links and caches them. Every write to a project's links, apps or templates increases its
- * `generation`, which gives the site another serial number. So old entries are no longer found.
+ * Finds links and caches them. Every write to a project's links, apps or templates increases the
+ * project's `generation`. Then the site gets a new serial number, so old entries are no longer
+ * found.
  */
 export function createHostedLinks() {
   const links = createCache<HostedLink>(mostLinks);
@@ -50,7 +51,7 @@ export function createHostedLinks() {
     };
     const source = path === link.path ? "address" : "short";
     const hosted = { link, query, source, apps } as const;
-    // Copied, because a part of the request's address keeps all of it in memory.
+    // Copied, because a part of the request's address would keep the whole address in memory.
     links.set(Buffer.from(key).toString(), hosted);
     return hosted;
   }

@@ -9,7 +9,8 @@ export type HostAnswer = {
 export type HostHeaders = Readonly<Record<string, string>>;
 
 /**
- * The headers of pages without a link's content. Not cached, because a link may be created soon.
+ * The headers of pages that show no link. They are not cached, because the link may be created
+ * soon.
  */
 export const quietHeaders = {
   "content-type": "text/html; charset=utf-8",
@@ -24,7 +25,10 @@ export const asText = {
   "x-content-type-options": "nosniff",
 } as const;
 
-/** For visits: the link may change before the next one, and other devices get other answers. */
+/**
+ * For answers to visits. The link may change before the next visit, and the answer depends on the
+ * device.
+ */
 export const uncached = { "cache-control": "private, no-store", vary: "user-agent" } as const;
 
 export const redirectHeaders = {

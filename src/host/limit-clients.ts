@@ -4,12 +4,12 @@ import { findClientAddress } from "../network/client-address.ts";
 import { findAddressGroup } from "../network/ip-address.ts";
 import { createTrust, type TrustedProxies } from "../network/trusted-proxies.ts";
 
-/** Beyond this number all clients are forgotten, so that no one can fill the memory. */
+/** Beyond this number, all counts are reset, so that no one can fill the memory. */
 const mostClients = 20_000;
 
 type ClientLimit = {
   readonly window_ms: number;
-  /** How often a client may do it within a window. */
+  /** How many actions a client may do within a window. */
   readonly findMost: (client: string) => number;
 };
 
@@ -37,7 +37,7 @@ export function createClientLimit(
 
 export type FindClient = (request: IncomingMessage) => string;
 
-/** The address for limits. Behind an untrusted proxy, it is the proxy's. */
+/** The client's address, for rate limits. Behind an untrusted proxy, it is the proxy's address. */
 export function createClientFinder(trustedProxies: TrustedProxies | undefined): FindClient {
   const trusts = createTrust(trustedProxies);
   return (request) => {

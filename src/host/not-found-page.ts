@@ -4,7 +4,7 @@ import { makeAnswer, quietHeaders } from "./http-answer.ts";
 
 /**
  * The page for unknown and suspended projects. It is identical for both, so that it does not reveal
- * which one it is.
+ * which projects exist.
  */
 
 const { ground, ink, soft } = colours;

@@ -6,7 +6,7 @@ import { createCache } from "../store/cache.ts";
 import type { Platform } from "../visit/decide-visit.ts";
 import type { Site } from "./sites.ts";
 
-/** Two capital letters of the country of a request, if known. */
+/** Returns the country code of a request in capital letters, if known. */
 type CountryFinder = (request: IncomingMessage) => string | undefined;
 
 export type KindOptions = {
@@ -24,7 +24,7 @@ type KindRequest = {
 /** The longest host name that DNS allows. */
 const longestHost = 253;
 const mostKinds = 5000;
-/** Longer Referer headers are parsed for each visit. */
+/** Longer Referer headers are not cached. */
 const mostCachedLength = 300;
 
 /**
@@ -34,7 +34,7 @@ const mostCachedLength = 300;
 export function createKindReader({
   clock,
   findCountry,
-}: KindOptions): (seen: KindRequest) => VisitKind {
+}: KindOptions): (request: KindRequest) => VisitKind {
   const kinds = createCache<VisitKind>(mostKinds);
 
   return ({ request, site, platform, source }) => {
@@ -42,7 +42,7 @@ export function createKindReader({
     const at = clock.now();
     const hour = Math.floor(at / hour_ms);
     const country = findCountry?.(request);
-    // Different kinds have different keys, because only the last part can contain spaces.
+    // No two requests share a key by accident, because only the last part can contain spaces.
     const key = `${hour} ${platform} ${source} ${site.serial} ${country} ${referer}`;
     const known = kinds.find(key);
     if (known !== undefined) return known;

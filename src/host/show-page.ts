@@ -3,9 +3,9 @@ import { addQuery } from "../contract/rules/address-query.ts";
 import { writeAddress } from "../contract/rules/link-address.ts";
 import { addPasteMark } from "../contract/rules/paste-mark.ts";
 import type { CompiledTemplate, PageInput } from "../template/link-page.ts";
-import type { PhoneWays } from "../template/page-input.ts";
+import type { PhoneSection } from "../template/page-input.ts";
 import type { MakePage } from "../template/page-time-slice.ts";
-import { namesDevice, type Platform, type VisitDecision } from "../visit/decide-visit.ts";
+import { hasDeviceScript, type Platform, type VisitDecision } from "../visit/decide-visit.ts";
 import { listPageButtons, listPhoneStores } from "../visit/page-buttons.ts";
 import type { DrawForPage } from "./answer-qr.ts";
 import type { IncomingVisitor } from "./classify-visitor.ts";
@@ -14,7 +14,7 @@ import { makeAnswer, uncached, type HostAnswer } from "./http-answer.ts";
 import type { HostedLink } from "./hosted-links.ts";
 import type { Site } from "./sites.ts";
 
-/** What pages are made with. */
+/** The functions that `showPage` needs. */
 export type PageParts = {
   readonly createNonce: () => string;
   readonly findTemplate: TemplateFinder;
@@ -29,20 +29,20 @@ export type PageVisit = {
   readonly hosted: HostedLink;
   readonly visitor: IncomingVisitor;
   readonly visit: VisitDecision;
-  /** The query for the destination, including the one that a short path stands for. */
+  /** The query for the destination, including the query that a short path represents. */
   readonly query: string;
-  /** The visited address, and the same under the second host name, both with that query. */
+  /** Both addresses include this query. `second_address` has the second host name. */
   readonly visited_address: string;
   readonly second_address: string | undefined;
   /** The Accept-Language header. */
   readonly languages: string | undefined;
   /** Records a visit that an install may follow, and returns its id. */
   readonly collect: () => Promise<string | undefined>;
-  /** Returns the visitor's address. */
+  /** Returns the visitor's IP address. */
   readonly findClient: () => string;
 };
 
-/** Other visitors wait while a page is made, so a template that takes longer is not used. */
+/** Other visitors wait while a page is rendered, so a template that takes longer is not used. */
 const most_ms = 25;
 
 /** Renders a preview page for a visitor who is not redirected at once. */
@@ -54,7 +54,7 @@ export async function showPage(pages: PageParts, page: PageVisit): Promise<HostA
   const address = writeAddress(site.origin, path);
   const platform: Platform = visitor.bot ? "desktop" : visitor.platform;
   const template = await pages.findTemplate(site);
-  // Loaded when the first page is shown, to keep the start fast.
+  // Imported for the first page, so that the process starts faster.
   const { renderLinkPage } = await import("../template/link-page.ts");
   const { chooseLanguage } = await import("../template/choose-language.ts");
   const input: PageInput = {
@@ -68,7 +68,7 @@ export async function showPage(pages: PageParts, page: PageVisit): Promise<HostA
     template,
     language: chooseLanguage(page.languages),
     within: visitor.within,
-    phone: await findPhoneWays(pages, page, template),
+    phone: await findPhoneSection(pages, page, template),
     ...(isCollected(page) && (await collect(page, addQuery(address, query)))),
     nonce: pages.createNonce(),
     time: { monotonic: pages.monotonic, most_ms },
@@ -84,10 +84,10 @@ export function isCollected({
   visitor,
 }: Pick<PageVisit, "site" | "hosted" | "visitor">): boolean {
   if (!visitor.isPerson || isSecond) return false;
-  return namesDevice({ link, apps, project, platform: visitor.platform });
+  return hasDeviceScript({ link, apps, project, platform: visitor.platform });
 }
 
-/** Records the visit. The copied address contains its id, so it works once. */
+/** Records the visit. The copied address contains the visit's id, so it can be used only once. */
 async function collect({ collect: note, site }: PageVisit, address: string) {
   const visit = await note();
   if (visit === undefined) return {};
@@ -97,12 +97,12 @@ async function collect({ collect: note, site }: PageVisit, address: string) {
   };
 }
 
-/** The ways to continue on a phone, for visitors on a computer without a destination. */
-async function findPhoneWays(
+/** The QR code and stores for visitors on a computer, if the link has no desktop destination. */
+async function findPhoneSection(
   { drawForPage }: PageParts,
   { site, hosted, visitor, visit, query, visited_address, findClient }: PageVisit,
   template: CompiledTemplate | undefined,
-): Promise<PhoneWays | undefined> {
+): Promise<PhoneSection | undefined> {
   if (visit.action !== "default_page" || visitor.platform !== "desktop") return undefined;
   if (template?.isStarter === false) return undefined;
   const { link, apps } = hosted;

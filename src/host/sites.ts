@@ -21,22 +21,22 @@ export type Site = {
   readonly serial: number;
   readonly project: SiteProject;
   readonly tenant: Tenant;
-  /** The origin of its links' addresses. */
+  /** The origin of the project's links. */
   readonly origin: string;
-  /** The visited origin. A project with a custom domain also has its subdomain. */
+  /** The visited origin. A project with a custom domain is also served at its subdomain. */
   readonly visitedOrigin: string;
-  /** The origin of the same links that only the Open button uses, if it exists. */
+  /** A second origin of the same links, which only the Open button uses. */
   readonly secondOrigin: string | undefined;
-  /** Whether the visited name is the second one. */
+  /** Whether the visitor uses the second origin. */
   readonly isSecond: boolean;
-  /** The host names of these origins. */
+  /** The host names of all these origins. */
   readonly hostnames: readonly string[];
 };
 
 export type SitesOptions = {
   readonly store: Store;
   readonly clock: Pick<Clock, "monotonic">;
-  /** Contains `{subdomain}`, or is the only origin, which then belongs to the oldest project. */
+  /** Contains `{subdomain}`. Otherwise, it belongs to the oldest project. */
   readonly linkOrigin: string;
   readonly secondOrigin?: string | undefined;
 };

@@ -191,7 +191,7 @@ function readVisit(row: DeferredVisitTable): StoredVisit {
   const { link_id, address, is_shared } = row;
   return {
     row,
-    leadsTo: link_id,
+    linkId: link_id,
     // The link host wrote this column as JSON of hashes.
     marks: JSON.parse(row.marks) as Marks,
     address: address === null ? undefined : { group: address, isShared: is_shared === 1 },

@@ -11,11 +11,11 @@ import { androidAppStore, iosAppStore } from "../store/apps.ts";
 import { findLink, findLinkAt } from "../store/links.ts";
 import { findTemplate, type TemplateTexts } from "../store/page-templates.ts";
 import type { Tenant } from "../store/tables.ts";
-import { longestPiece_ms } from "../template/check-queue.ts";
+import { pageTimeLimit_ms } from "../template/check-queue.ts";
 import type { PageLink } from "../template/page-input.ts";
 import {
   decideVisit,
-  namesDevice,
+  hasDeviceScript,
   type Platform,
   type VisitedLink,
   type VisitOptions,
@@ -65,14 +65,14 @@ export async function previewPage(call: PagePreviewCall): Promise<PreviewReply> 
         : undefined,
     nonce: Buffer.from(services.random.bytes(16)).toString("base64url"),
     forPreview: true,
-    hasIdleScript: namesDevice({ link, apps, project, platform }),
+    hasIdleScript: hasDeviceScript({ link, apps, project, platform }),
   };
   const { monotonic } = services.clock;
-  const page = await services.waitInQueue(call, async (take) => {
-    await requireValidTemplate(text, { take, monotonic });
+  const page = await services.waitInQueue(call, async (runQueued) => {
+    await requireValidTemplate(text, { runQueued, monotonic });
     const compile = () => template.compileTemplate(text);
-    const time = { monotonic, most_ms: longestPiece_ms };
-    return take(() => template.renderLinkPage({ ...input, time, template: compile() }));
+    const time = { monotonic, most_ms: pageTimeLimit_ms };
+    return runQueued(() => template.renderLinkPage({ ...input, time, template: compile() }));
   });
   return { body: page.html, headers: page.headers };
 }

@@ -1,17 +1,17 @@
 import type { Waiter } from "../contract/clock.ts";
 import { overloaded } from "../contract/problem.ts";
-import type { RunInTurn } from "../template/check-queue.ts";
+import type { RunQueued } from "../template/check-queue.ts";
 
-/** A call that needs a template checked, and whether its client still waits. */
+/** A request with a template to check. `hasLeft` returns whether its client has disconnected. */
 type QueuedCall = {
   readonly caller: { readonly project: { readonly id: string } };
   readonly signal: Pick<Waiter, "hasLeft">;
 };
 
-/** Runs the work of a call after all earlier calls. */
+/** Runs the work of a request after all earlier requests of its project. */
 export type WaitInQueue = <Result>(
   call: QueuedCall,
-  work: (takeOwnTurn: RunInTurn) => Promise<Result>,
+  work: (runQueued: RunQueued) => Promise<Result>,
 ) => Promise<Result>;
 
 type Queue = {
@@ -32,7 +32,7 @@ const mostQueuedCalls = 120;
  * so one project's many calls do not delay the others. A project's calls are answered one by one,
  * so that not all of them time out. If the client has left, the call is skipped.
  */
-export function createTemplateQueue(runInTurn: RunInTurn): WaitInQueue {
+export function createTemplateQueue(runQueued: RunQueued): WaitInQueue {
   const queues = new Map<string, Queue>();
   return ({ caller, signal }, work) => {
     const { id } = caller.project;
@@ -43,7 +43,7 @@ export function createTemplateQueue(runInTurn: RunInTurn): WaitInQueue {
     const result = queue.end.then(() => {
       requireActive(signal);
       return work((piece) =>
-        runInTurn(() => {
+        runQueued(() => {
           requireActive(signal);
           return piece();
         }),

@@ -14,7 +14,7 @@ import { judgeBy, restoreDestinations } from "../contract/rules/destinations.ts"
 import { isStorable } from "../contract/text.ts";
 import { findTemplate, type TemplateTexts } from "../store/page-templates.ts";
 import type { Tenant } from "../store/tables.ts";
-import type { RunInTurn } from "../template/check-queue.ts";
+import type { RunQueued } from "../template/check-queue.ts";
 import type { CheckTiming } from "../template/check-template.ts";
 import { createLocator } from "../template/line-and-column.ts";
 import { readTenant, writeTenant, type WriteCall } from "./handler.ts";
@@ -43,11 +43,11 @@ export async function changeDraft(
     const known = await findTemplate(readTenant(call));
     const checked = applyFields(known, fields, purpose);
     const { waitInQueue, clock } = call.services;
-    await waitInQueue(call, async (take) => {
-      await requireValidTemplate(checked, { take, monotonic: clock.monotonic });
+    await waitInQueue(call, async (runQueued) => {
+      await requireValidTemplate(checked, { runQueued, monotonic: clock.monotonic });
       // An unchanged body may contain URLs that are no longer allowed.
       const kept = purpose === "save" ? known?.body : known?.live_version?.body;
-      if (checked.body !== kept) await requireDestinations(call, checked.body, take);
+      if (checked.body !== kept) await requireDestinations(call, checked.body, runQueued);
     });
     const changed = await writeTenant(call, async (tenant): Promise<DraftChange | undefined> => {
       const before = await findTemplate(tenant);
@@ -93,12 +93,12 @@ function requireAbsent({ tags, mustBeAbsent }: Precondition): void {
 async function requireDestinations(
   { caller }: WriteCall,
   body: string,
-  take: RunInTurn,
+  runQueued: RunQueued,
 ): Promise<void> {
   const destinations = restoreDestinations(caller.project.destinations);
   if (destinations === undefined) return;
   const { findForeignAddresses } = await import("../template/find-foreign-addresses.ts");
-  const problems = await take(() => findForeignAddresses(body, judgeBy(destinations)));
+  const problems = await runQueued(() => findForeignAddresses(body, judgeBy(destinations)));
   if (problems.length > 0) throw templateRefused(problems);
 }
 
@@ -118,16 +118,16 @@ function applyFields(
 /** Reports all problems of a template at once, each with its position. */
 export async function requireValidTemplate(
   text: TemplateTexts,
-  { take, monotonic }: CheckTiming,
+  { runQueued, monotonic }: CheckTiming,
 ): Promise<void> {
-  const storageFaults = await take(() => [
+  const storageFaults = await runQueued(() => [
     ...findStorageFaults("body", text.body),
     ...findStorageFaults("css", text.css),
   ]);
   // The parsers are large, and most calls do not need them.
   const { checkTemplate } = await import("../template/check-template.ts");
   const read = { body: readChecked("body", text.body), css: readChecked("css", text.css) };
-  const problems = await checkTemplate(read, { take, monotonic });
+  const problems = await checkTemplate(read, { runQueued, monotonic });
   if (storageFaults.length === 0 && problems.length === 0) return;
   // The message gives no position for storage faults, but the list of problems does.
   const clauses = storageFaults.map(({ field, message }) => ({ field, message }));

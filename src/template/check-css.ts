@@ -9,11 +9,11 @@ import { listWords } from "./split-words.ts";
  * properties and functions are used.
  */
 
-/** Limits, because parsing each fault takes long. */
+/** Bounds the parsing time: the parser recovers slowly from each fault. */
 const limits = { depth: 16, tokens: 16_000, blocks: 1500, parseFaults: 200 } as const;
 
-class EnoughFaults extends Error {
-  override readonly name = "EnoughFaults";
+class TooManyFaults extends Error {
+  override readonly name = "TooManyFaults";
 }
 
 export function checkCss(source: string, report: ReportFault): void {
@@ -87,17 +87,15 @@ function findTokenFault(type: number, text: string): string | undefined {
     const isClosed = text.length > 1 && text.endsWith(text.charAt(0));
     return isClosed ? undefined : "This string is never closed.";
   }
-  // Checked here as well, because the parser may drop it with the text around it.
+  // At-rules are also checked here, because the parser may drop one with the text around it.
   if (type === tokenTypes.AtKeyword && !text.includes("\\")) return findAtRuleFault(text.slice(1));
-  // An escape outside of a string is another way to write a name, which no page needs.
+  // Escapes could disguise a forbidden name, so only strings may contain them.
   return text.includes("\\") ? "Backslashes are only allowed in strings." : undefined;
 }
 
 type CssReports = {
   readonly report: ReportFault;
-  /**
-   * For text that the parser cannot read. Silent where its token was reported, which is clearer.
-   */
+  /** Reports text that the parser cannot read, unless a fault was already reported there. */
   readonly reportUnread: ReportFault;
 };
 
@@ -110,13 +108,13 @@ function checkTree(source: string, to: CssReports): void {
       onParseError: ({ message, offset }) => {
         to.reportUnread(offset, `CSS syntax error: ${message}.`);
         faults += 1;
-        if (faults >= limits.parseFaults) throw new EnoughFaults("enough");
+        if (faults >= limits.parseFaults) throw new TooManyFaults("enough");
       },
     });
     walk(tree, (node) => checkNode(node, 0, to));
   } catch (error) {
-    const isEnough = error instanceof EnoughFaults;
-    to.report(0, isEnough ? "The CSS has too many errors. Fix the ones above first." : noCss);
+    const hasTooMany = error instanceof TooManyFaults;
+    to.report(0, hasTooMany ? "The CSS has too many errors. Fix the ones above first." : noCss);
   }
 }
 
@@ -127,8 +125,8 @@ function checkNode(node: CssNode, base: number, to: CssReports): void {
   const offset = base + (node.loc?.start.offset ?? 0);
   const fault = findNodeFault(node);
   if (fault !== undefined) to.report(offset, fault);
-  // The parser keeps unknown selectors in brackets as raw text, so this is checked as a value. A
-  // lone semicolon comes from two in a row.
+  // The parser returns unknown selectors in brackets as raw text, which is checked as a value. A
+  // raw semicolon comes from two in a row and is harmless.
   if (node.type === "Raw" && node.value !== ";") checkRaw(node.value, offset, to);
 }
 
@@ -177,7 +175,7 @@ const atRuleReasons: Readonly<Record<string, string>> = {
   charset: "pages are always UTF-8",
 };
 
-/** Whole families of properties by their start, and the rest by name. */
+/** Prefixes of property families. `properties` lists the other allowed properties. */
 const propertyFamilies = new RegExp(
   `^(?:${[
     ...listWords(

@@ -6,11 +6,12 @@ import type { ReportFault } from "./page-input.ts";
 import { listWords } from "./split-words.ts";
 
 /**
- * Checks the HTML of a template as its author wrote it. Liquid is masked, so that tags keep their
- * places. The rendered HTML is checked as well, in `check-rendered.ts`.
+ * Checks the HTML of a template as its author wrote it. Liquid is masked with filler of the same
+ * length, so that offsets stay the same. The rendered HTML is checked as well, in
+ * `check-rendered.ts`.
  */
 
-/** Stands for Liquid output: a private character, which is removed from the text around it. */
+/** Masks Liquid output. This private-use character is first removed from the HTML itself. */
 export const unknown = "\ue000";
 
 export const unseenButtons = "{% store_buttons %} would not be visible here.";
@@ -63,7 +64,7 @@ function ignore(): void {}
 /** Elements whose content is not HTML. */
 const rawElements = listWords("script style textarea title xmp iframe noscript");
 
-/** Faults that a browser would repair, but hardly as the author meant. */
+/** Faults that browsers repair, but rarely as the author intended. */
 const faults: Readonly<Partial<Record<ErrorCodes, string>>> = {
   "eof-in-tag": "The last tag has no closing >.",
   "eof-in-comment": "The last comment has no closing -->.",
@@ -71,7 +72,7 @@ const faults: Readonly<Partial<Record<ErrorCodes, string>>> = {
     "This tag has the same attribute twice. Put any condition inside the attribute's value.",
 };
 
-/** Replaces every piece of Liquid with as many other characters. Line breaks stay. */
+/** Replaces every piece of Liquid with filler of the same length, and keeps line breaks. */
 export function maskLiquid(source: string, liquid: readonly Piece[]): string {
   const parts: string[] = [];
   let end = 0;

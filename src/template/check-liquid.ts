@@ -5,9 +5,8 @@ import type { TemplateFault, ReportFault } from "./page-input.ts";
 import { findVariableFault } from "./liquid-variables.ts";
 
 /**
- * Checks the Liquid of a template piece by piece, to find all faults, because liquidjs stops at the
- * first one. Also measures how expensive a page can become, counting each piece as often as the
- * loops around it run.
+ * Checks the Liquid of a template piece by piece, because liquidjs stops at the first fault. Also
+ * limits the cost of a page, where each round of a loop is counted.
  */
 
 /** A part of the source that is not HTML. A whole comment is one piece. */
@@ -18,7 +17,7 @@ export type Piece = {
 };
 
 export type Pieces = {
-  /** In the order of the source, without overlaps. */
+  /** Sorted by position, without overlaps. */
   readonly pieces: readonly Piece[];
   /** Whether the template is small enough to be parsed as a whole. */
   readonly isReadable: boolean;
@@ -27,9 +26,9 @@ export type Pieces = {
 const limits = {
   pieceLength: 1000,
   depth: 20,
-  /** Tags and outputs of one page, each as often as it runs. */
+  /** Tags and outputs that one page may run, counting each round of a loop. */
   steps: 500,
-  /** Characters of the source, each piece as often as it runs. */
+  /** Source characters that one page may run, counting each round of a loop. */
   characters: 96 * 1024,
 } as const;
 
@@ -53,17 +52,17 @@ type LiquidCheck = {
   readonly source: string;
   readonly report: ReportFault;
   readonly open: OpenBlock[];
-  /** Names that the template defines itself. */
+  /** Variables that the template itself defines. */
   readonly locals: ReadonlySet<string>;
   steps: number;
   characters: number;
-  /** Whether the page would be too expensive. Then no further piece is parsed. */
+  /** Whether the page exceeds its limits. Then no further pieces are parsed. */
   isOver: boolean;
   hasButtons: boolean;
   readonly pieces: Piece[];
 };
 
-/** Reports every fault, and returns the pieces with their places. */
+/** Reports every fault, and returns the pieces with their positions. */
 export function checkLiquid(source: string, report: ReportFault): Pieces {
   const { tokens, isWhole } = readTokens(source, report);
   const check: LiquidCheck = {
@@ -89,7 +88,7 @@ export function checkLiquid(source: string, report: ReportFault): Pieces {
 
 function checkButtons(check: LiquidCheck, isWhole: boolean): void {
   const [first, ...more] = check.pieces.filter(({ kind }) => kind === "store_buttons");
-  // An unreadable part may have contained them.
+  // An unreadable part may contain the store buttons.
   if (isWhole && !check.hasButtons) check.report(first?.begin ?? 0, needsButtons);
   for (const { begin } of more) check.report(begin, "{% store_buttons %} can appear only once.");
 }
@@ -115,7 +114,10 @@ function addPiece(token: TopLevelToken, { open, pieces }: LiquidCheck): void {
   }
 }
 
-/** Splits the source as liquidjs does. Nothing follows a piece that never ends. */
+/**
+ * Splits the source as liquidjs does. Reading continues after a tag without a name, but ends at an
+ * unclosed piece.
+ */
 function readTokens(
   source: string,
   report: ReportFault,
@@ -135,7 +137,7 @@ function readTokens(
       const isOpen = tokenizer.p >= tokenizer.N && !source.endsWith(end);
       report(begin, isOpen ? `This ${isOutput ? "{{" : "{%"} has no closing ${end}.` : noName);
     }
-    // After {% raw %} liquidjs would not read anything before {% endraw %}.
+    // Otherwise, liquidjs would skip everything up to {% endraw %}.
     const last = tokens.at(-1);
     if (last !== undefined && isTag(last) && last.name === "raw" && last.begin === begin) {
       tokenizer = new Tokenizer(source, operators, undefined, [last.end, source.length]);
@@ -167,7 +169,7 @@ function checkToken(token: TopLevelToken, check: LiquidCheck): void {
   }
 }
 
-/** Counts a piece as often as it runs, until the limit is exceeded. */
+/** Adds a piece to the page's cost, until a limit is exceeded. */
 function measure(token: TopLevelToken, check: LiquidCheck): void {
   if (check.isOver) return;
   const rounds = check.open.reduce((product, block) => product * block.rounds, 1);
@@ -185,7 +187,7 @@ function findExcess({ open, steps, characters }: LiquidCheck): string | undefine
   }
   if (steps <= limits.steps && characters <= limits.characters) return undefined;
   const most = `${limits.steps} tags and outputs and ${limits.characters} characters`;
-  return `The template is too long. Counting each turn of a loop, it can have at most ${most}.`;
+  return `The template is too long. Counting each round of a loop, it can have at most ${most}.`;
 }
 
 function checkTag(token: TagToken, check: LiquidCheck): void {
@@ -245,7 +247,7 @@ function checkNoArguments({ name, args, begin }: TagToken, { report }: LiquidChe
   if (args.trim() !== "") report(begin, `{% ${name} %} takes no arguments.`);
 }
 
-/** The tags around a piece that make it a template of its own. */
+/** The tags to put around a piece, so that liquidjs can parse it on its own. */
 function wrapPiece(token: TopLevelToken): readonly [before: string, after: string] {
   const name = isTag(token) ? token.name : "";
   if (Object.hasOwn(blocks, name)) return ["", `{% end${name} %}`];
@@ -253,7 +255,7 @@ function wrapPiece(token: TopLevelToken): readonly [before: string, after: strin
   return name === "when" ? ["{% case 1 %}", "{% endcase %}"] : ["", ""];
 }
 
-/** Parses one piece alone. Returns how often it runs if it is a loop. */
+/** Parses one piece on its own. Returns the number of rounds if it is a loop, otherwise 1. */
 function checkPiece(token: TopLevelToken, { source, report, locals, isOver }: LiquidCheck): number {
   if (isOver) return 1;
   const [before, after] = wrapPiece(token);

@@ -1,22 +1,25 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
 
-/** Runs a piece of heavy work when it is its turn. */
-export type RunInTurn = <Result>(work: () => Result) => Promise<Result>;
+/** Adds heavy work to the queue, and resolves with its result. */
+export type RunQueued = <Result>(work: () => Result) => Promise<Result>;
 
-/** How long one page may take in a check or preview, where only its own caller waits for it. */
-export const longestPiece_ms = 100;
+/**
+ * The time limit for rendering a page in a check or preview. It is higher than for visitors,
+ * because only the caller waits.
+ */
+export const pageTimeLimit_ms = 100;
 
-type TurnTiming = {
+type QueueTiming = {
   /** A clock in milliseconds that never jumps. */
   readonly monotonic: () => number;
   readonly sleep?: (milliseconds: number) => Promise<unknown>;
 };
 
 /**
- * Runs checks one after the other. After each one, the event loop is free for as long as it took.
- * So other requests wait for hardly more than one check, no matter how many are queued.
+ * Runs checks one after the other. After each check, the queue pauses for as long as the check
+ * took, so that other requests are answered in between.
  */
-export function createCheckQueue({ monotonic, sleep = pause }: TurnTiming): RunInTurn {
+export function createCheckQueue({ monotonic, sleep = pause }: QueueTiming): RunQueued {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
     let took_ms = 0;
@@ -34,7 +37,7 @@ export function createCheckQueue({ monotonic, sleep = pause }: TurnTiming): RunI
   };
 }
 
-/** Timers wait for at least a millisecond, which is longer than a short check took. */
+/** Timers wait for at least a millisecond, which would be too long after a short check. */
 function pause(milliseconds: number): Promise<unknown> {
   return milliseconds < 1 ? setImmediate() : setTimeout(milliseconds);
 }

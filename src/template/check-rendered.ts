@@ -1,6 +1,6 @@
 import { TypeGuards, type Template } from "liquidjs";
 import { unseenButtons } from "./check-html.ts";
-import { longestPiece_ms } from "./check-queue.ts";
+import { pageTimeLimit_ms } from "./check-queue.ts";
 import { cleanHtml, HtmlTooLarge, mark } from "./clean-html.ts";
 import {
   explainLiquid,
@@ -11,7 +11,7 @@ import {
 } from "./liquid.ts";
 import type { TemplateFault, PageSubject } from "./page-input.ts";
 import { sampleButtons } from "./sample-links.ts";
-import { asDesigned, renderButtons } from "./store-buttons.ts";
+import { templateForm, renderButtons } from "./store-buttons.ts";
 import { visitParts } from "./liquid-shape.ts";
 import { buildVariables } from "./liquid-variables.ts";
 
@@ -26,7 +26,7 @@ export function prepareRenderedCheck(
   body: string,
   monotonic: TimeLimit["monotonic"],
 ): CheckRendered | TemplateFault {
-  const time = { monotonic, most_ms: longestPiece_ms };
+  const time = { monotonic, most_ms: pageTimeLimit_ms };
   try {
     const templates = parseLiquid(body);
     const trace = traceWrites(templates);
@@ -45,8 +45,12 @@ function findFaults(
   trace.restart();
   try {
     const made = renderLiquid(templates, buildVariables(subject), time);
-    const { faults, hasInserted } = cleanHtml(made, renderButtons(sampleButtons, asDesigned), true);
-    // The removed parts may have contained the buttons.
+    const { faults, hasInserted } = cleanHtml(
+      made,
+      renderButtons(sampleButtons, templateForm),
+      true,
+    );
+    // If parts were removed, they may have contained the buttons.
     const at = hasInserted || faults.length > 0 ? -1 : made.indexOf(mark);
     const found = at < 0 ? faults : [...faults, { offset: at, message: unseenButtons }];
     return found.map(({ offset, message }) => ({ offset: trace.locate(offset), message }));
@@ -54,7 +58,7 @@ function findFaults(
     if (error instanceof HtmlTooLarge) {
       return [{ offset: trace.locate(error.offset), message: error.message }];
     }
-    // liquidjs wraps errors during rendering and adds their place.
+    // liquidjs wraps errors during rendering and adds their position.
     const { offset } = explainLiquid(error);
     const isWrapped = error instanceof Error && "originalError" in error;
     const cause: unknown = isWrapped ? error.originalError : error;
@@ -68,12 +72,12 @@ function findFaults(
 type Trace = {
   /** The offset in the source for an offset in the last output. */
   readonly locate: (offset: number) => number;
-  /** Forgets the last output. */
+  /** Starts the record of a new output. */
   readonly restart: () => void;
 };
 
 type OutputPart = {
-  /** The length of the output before it. */
+  /** Where the part starts in the output. */
   readonly at: number;
   readonly begin: number;
   /** The length of the source that is copied unchanged. */
@@ -113,7 +117,7 @@ function readSource({ token }: Template): Pick<OutputPart, "begin" | "length"> |
   const isButtons = TypeGuards.isTagToken(token) && token.name === "store_buttons";
   if (isButtons || TypeGuards.isOutputToken(token)) return { begin: token.begin, length: 1 };
   if (!TypeGuards.isHTMLToken(token)) return undefined;
-  // White space that {%- and -%} remove is not written.
+  // The output does not contain white space that {%- and -%} remove.
   const begin = token.begin + token.trimLeft;
   return { begin, length: token.end - token.trimRight - begin };
 }

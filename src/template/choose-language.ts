@@ -1,6 +1,6 @@
 import { pageTexts, type PageLanguage } from "./page-texts.ts";
 
-/** Browsers send only a few languages; longer lists are invented. */
+/** Browsers send only a few languages, so longer lists are cut. */
 const mostRanges = 20;
 const mostCharacters = 500;
 
@@ -24,17 +24,15 @@ export function chooseLanguage(accepted: string | undefined): PageLanguage {
   return "en";
 }
 
-/**
- * The attributes of a page in this language. Names of apps and projects set their own direction.
- */
+/** The attributes of a page's `<html>` element. */
 export function describeLanguage(language: PageLanguage): string {
   return `lang="${language}" dir="${pageTexts[language].dir}"`;
 }
 
 function readRange(range: string): { readonly tag: string; readonly quality: number } {
   const [tag = "", ...parameters] = range.toLowerCase().split(";");
-  const given = parameters.map((parameter) => /^\s*q\s*=\s*(\S*)\s*$/.exec(parameter)?.[1]);
-  const quality = given.find((text) => text !== undefined) ?? "1";
+  const qualities = parameters.map((parameter) => /^\s*q\s*=\s*(\S*)\s*$/.exec(parameter)?.[1]);
+  const quality = qualities.find((text) => text !== undefined) ?? "1";
   return {
     tag: tag.trim(),
     quality: /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(quality) ? Number(quality) : 0,
@@ -44,7 +42,7 @@ function readRange(range: string): { readonly tag: string; readonly quality: num
 /** The supported languages by lower-case tag, with older tags that some browsers send. */
 const languages: ReadonlyMap<string, PageLanguage> = new Map([
   ...Object.keys(pageTexts).map(
-    // The keys are the languages.
+    // `Object.keys` returns plain strings.
     (language) => [language.toLowerCase(), language as PageLanguage] as const,
   ),
   ["iw", "he"],
@@ -53,9 +51,7 @@ const languages: ReadonlyMap<string, PageLanguage> = new Map([
   ["zh-sg", "zh-Hans"],
 ]);
 
-/**
- * Readers of traditional Chinese are better served by their next choice than by simplified Chinese.
- */
+/** Readers of traditional Chinese get their next language instead of simplified Chinese. */
 const otherScript = /^zh-(?:hant|tw|hk|mo)(?:-|$)/;
 
 function findLanguage(tag: string): PageLanguage | undefined {

@@ -19,24 +19,27 @@ export type CleanHtml = {
   readonly hasPictures: boolean;
   /** Whether the inserted markup is in the result, and not lost in a comment or a removed tag. */
   readonly hasInserted: boolean;
-  /** The removed parts with their offsets, which are 0 unless places were requested. */
+  /** The removed parts with their offsets, which are 0 unless `hasPlaces` is set. */
   readonly faults: readonly TemplateFault[];
 };
 
 /**
- * Marks the place of our own markup in a template's output. It is half of a surrogate pair: valid
- * text never contains it, and HTML reads a reference to it (`&#xdc00;`) as U+FFFD.
+ * Marks where our own markup is inserted. No template can produce this half of a surrogate pair:
+ * valid text does not contain it, and HTML parses `&#xdc00;` as U+FFFD.
  */
 export const mark = "\udc00";
 
 /**
  * Without limits, the parser takes minutes and all memory for pages that keep reopening an element
- * (`<p><b id=1></p><p><b id=2></p>…`). With them, it takes time in proportion to the length.
+ * (`<p><b id=1></p><p><b id=2></p>…`). With limits, the time is proportional to the length.
  */
 export const pageLimits = {
   depth: 64,
   elements: 1500,
-  /** For the input. The output is longer, because it is escaped and contains our own markup. */
+  /**
+   * The length of the input. The output is longer, because it is escaped and contains our own
+   * markup.
+   */
   characters: 128 * 1024,
   written: 256 * 1024,
 } as const;
@@ -55,7 +58,10 @@ export class HtmlTooLarge extends Error {
 type Node = DefaultTreeAdapterMap["node"];
 type Element = DefaultTreeAdapterMap["element"];
 
-/** Replaces the mark with `inserted`, unchanged. Recording the places of faults takes longer. */
+/**
+ * Puts `inserted` unchanged in the place of the mark. Recording the positions of faults makes
+ * parsing slower.
+ */
 export function cleanHtml(html: string, inserted: string, hasPlaces = false): CleanHtml {
   const output: CleanOutput = { parts: [], faults: [], inserted, length: 0, hasPictures: false };
   for (const node of parseBounded(html, hasPlaces)) write(node, output);

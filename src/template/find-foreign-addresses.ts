@@ -33,13 +33,14 @@ export function findForeignAddresses(
     masked,
     pieces,
     judge,
-    // Otherwise `link` could be another variable. Liquid accepts white space that this pattern does
-    // not know, so any other characters count as white space.
+    // The template must not assign `link` itself. Liquid accepts unusual white space, so the
+    // pattern accepts any separator.
     hasOwnAddresses: !/\b(?:assign|for)[^\w-]+link\b/.test(body),
     report: (offset, message) => faults.push({ offset, message }),
   };
   /**
-   * The end of the last markup. A later < that starts no element could become one through Liquid.
+   * The end of the last tag or comment. Any other `<` is reported, because Liquid could turn it
+   * into a tag.
    */
   let end = 0;
   const checkBetween = (start: number) => {
@@ -77,7 +78,6 @@ export function findForeignAddresses(
 
 type AddressSearch = {
   readonly body: string;
-  /** The body with its Liquid masked. */
   readonly masked: string;
   readonly pieces: readonly Piece[];
   readonly judge: JudgeAddress;
@@ -102,7 +102,7 @@ function checkTag(search: AddressSearch, { attrs, location }: Token.TagToken): v
   for (const { name, value } of attrs) {
     const place = location?.attrs?.[name];
     if (place === undefined) {
-      // The first of two equal attributes counts, and the second one is rejected by another check.
+      // Only the first of two equal attributes has a position. Another check rejects the second.
       report(start, needsWhole);
       continue;
     }
@@ -136,7 +136,7 @@ function checkAddress(
     const isOwn =
       isAlone && others.length === 0 && ownAddress.test(body.slice(piece?.begin, piece?.end));
     if (isOwn && hasOwnAddresses) return;
-    // An `if` leaves white space, and another address could follow it.
+    // White space can be a masked `if`, and another address could follow it.
     const [fixed] = /\s/.test(value) ? [] : (beginning.exec(value) ?? []);
     if (fixed === undefined || fixed.includes(unknown)) return void report(begin, needsHost);
     address = fixed;

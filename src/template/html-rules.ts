@@ -1,9 +1,6 @@
 import { listWords } from "./split-words.ts";
 
-/**
- * The HTML that a template may have. Only listed elements and attributes are allowed, so a
- * forgotten one is missing but never harmful.
- */
+/** The HTML that a template may contain. This is an allowlist, so an omission is never harmful. */
 
 const elements = listWords(
   "a abbr address article aside b bdi bdo blockquote br caption cite code col colgroup dd del",
@@ -37,7 +34,7 @@ const ownAttributes = new Map<string, readonly string[]>(
   }),
 );
 
-/** The reasons for elements that authors often want. */
+/** Explanations for elements that authors often try to use. */
 const elementReasons = new Map(
   Object.entries({
     script: "pages cannot run scripts",
@@ -55,7 +52,7 @@ const elementReasons = new Map(
   }).flatMap(([names, reason]) => names.split(" ").map((name) => [name, reason] as const)),
 );
 
-/** The fault of an element, as a sentence, or undefined. */
+/** Explains in a sentence why an element is not allowed. Undefined if it is. */
 export function findElementFault(name: string): string | undefined {
   if (elements.has(name)) return undefined;
   const shown = /^[a-z][a-z0-9-]{0,30}$/.test(name) ? `<${name}>` : "This element";
@@ -63,7 +60,7 @@ export function findElementFault(name: string): string | undefined {
   return `${shown} is not allowed${reason === undefined ? "" : `: ${reason}`}.`;
 }
 
-/** Why an attribute is not allowed on an element, as a sentence, or undefined. */
+/** Explains in a sentence why an element cannot have an attribute. Undefined if it can. */
 export function findAttributeFault(element: string, name: string): string | undefined {
   if (globalAttributes.has(name) || /^(?:aria|data)-[a-z0-9-]+$/.test(name)) return undefined;
   if (ownAttributes.get(element)?.includes(name) === true) return undefined;
@@ -73,10 +70,10 @@ export function findAttributeFault(element: string, name: string): string | unde
   return `${shown} is not allowed on <${element}>.`;
 }
 
-/** An image that is contained in its address. */
+/** A `data:` address of an image. */
 export const pictureData = /^data:image\/(?:png|jpeg|gif|webp|avif|svg\+xml)[;,]/i;
 
-/** The fault of an attribute's value, as a sentence, or undefined. */
+/** Explains in a sentence why a value is not allowed. Undefined if it is. */
 export function findValueFault(name: string, value: string): string | undefined {
   switch (name) {
     case "href":
@@ -106,12 +103,12 @@ export function isWebAddress(value: string): boolean {
 }
 
 /**
- * Limits the parts of a host name to 63 characters, because parsing takes time with the square of
- * their length.
+ * Limits the labels of a host name to 63 characters, because the parsing time grows with the square
+ * of their length.
  */
 const webAddress = /^https?:\/\/[^\s\\/?#.]{0,63}(?:\.[^\s\\/?#.]{0,63})*(?:[/?#][^\s\\]*)?$/i;
 
-/** Node's `URL.canParse` rejects some host names once V8 has optimized it. */
+/** Does not use `URL.canParse`, because it rejects some host names once V8 has optimized it. */
 function isUrl(value: string): boolean {
   try {
     return new URL(value).host !== "";

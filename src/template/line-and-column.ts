@@ -15,7 +15,7 @@ export function createLocator(source: string): (offset: number) => TextPosition 
   };
 }
 
-/** Turns offsets of faults into lines and columns. */
+/** Converts the offsets of faults to lines and columns. */
 export function placeFaults(
   field: TemplateProblem["field"],
   source: string,

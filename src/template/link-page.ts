@@ -10,29 +10,32 @@ import type {
   PageButton,
   PageIosApp,
   PageSubject,
-  PhoneWays,
+  PhoneSection,
   TemplateSource,
 } from "./page-input.ts";
 import { ownStyle, pageStyle } from "./page-style.ts";
 import { type PageLanguage, type PageTexts, pageTexts } from "./page-texts.ts";
 import { starter } from "./starter-template.ts";
-import { asDesigned, fillText, renderButtons } from "./store-buttons.ts";
+import { templateForm, fillText, renderButtons } from "./store-buttons.ts";
 import { isFilled, readVisibleTitle } from "./visible-title.ts";
 import { escapeText } from "../text/escape-html.ts";
 
 export type { TemplateSource } from "./page-input.ts";
 
 /**
- * Renders a link's preview page, for the link host and for previews: from plain data to the whole
- * document with its headers. The page loads only the images of the template. It runs no script,
- * except the one that describes the device for deferred links.
+ * Renders a link's preview page as a whole document with headers, for the link host and for
+ * previews. The page loads only the template's images. Its only script describes the device for
+ * deferred deep linking.
  */
 
 /** A parsed template that can be rendered many times. */
 export type CompiledTemplate = {
   readonly templates: Template[];
   readonly css: string;
-  /** Whether the body is the starter's. Then the page also gets the additions of our own design. */
+  /**
+   * Whether the body is the starter template's. Then the page also gets the extras of our own
+   * design.
+   */
   readonly isStarter: boolean;
 };
 
@@ -40,14 +43,11 @@ export type PageInput = PageSubject & {
   readonly buttons: readonly PageButton[];
   /** Undefined if the project has no template. */
   readonly template: CompiledTemplate | undefined;
-  /**
-   * The language of our own design. A project's template stays in the language that it was written
-   * in.
-   */
+  /** The language of our own design. A project's template is not translated. */
   readonly language: PageLanguage;
-  /** The app whose in-app browser shows the page, if it does not open other apps. */
+  /** The app whose in-app browser shows the page, if that browser cannot open other apps. */
   readonly within?: string | undefined;
-  readonly phone?: PhoneWays | undefined;
+  readonly phone?: PhoneSection | undefined;
   /** New for every page, to allow our own inline styles and scripts. */
   readonly nonce: string;
   readonly forPreview?: boolean;
@@ -55,9 +55,9 @@ export type PageInput = PageSubject & {
   readonly collectedVisit?: string | undefined;
   /** Whether a preview includes the script in a form that sends nothing. */
   readonly hasIdleScript?: boolean;
-  /** The address that the App Store button copies, if the project wants that. */
+  /** The address that the App Store button copies, if the project's setting is on. */
   readonly copied?: string | undefined;
-  /** A template that takes longer is not used. Undefined means that only its steps are limited. */
+  /** Templates that take longer are not used. Undefined if only the steps are limited. */
   readonly time: TimeLimit | undefined;
 };
 
@@ -82,7 +82,7 @@ export function compileTemplate(source: TemplateSource): CompiledTemplate {
   return { templates: parseLiquid(body), css, isStarter: body === starter.body };
 }
 
-/** Without a body, the starter's body is used with its own CSS, followed by the given CSS. */
+/** For an empty body, returns the starter template with the CSS added at the end. */
 export function fillBody({ body, css }: TemplateSource): TemplateSource {
   if (body !== "") return { body, css };
   return css === "" || css === starter.css
@@ -131,28 +131,28 @@ type PageBody = {
   readonly isOurs: boolean;
 };
 
-/** A page is never missing: if its template fails, it gets the default design. */
+/** If the template fails, visitors see the default design. */
 function renderTemplate(input: PageInput): PageBody {
   compiledStarter ??= compileTemplate(starter);
   for (const template of [input.template, compiledStarter]) {
     const body = template && tryRender(template, input);
     if (body !== undefined) return body;
   }
-  return { css: "", body: renderOwnWays(input), hasPictures: false, isOurs: true };
+  return { css: "", body: renderActions(input), hasPictures: false, isOurs: true };
 }
 
 function tryRender(
   { templates, css, isStarter: isOurs }: CompiledTemplate,
   input: PageInput,
 ): PageBody | undefined {
-  const ways = isOurs ? renderOwnWays(input) : renderButtons(input.buttons, asDesigned);
+  const actions = isOurs ? renderActions(input) : renderButtons(input.buttons, templateForm);
   try {
     const made = renderLiquid(templates, buildVariables(input), input.time);
-    const { html: body, hasPictures, hasInserted } = cleanHtml(made, ways);
+    const { html: body, hasPictures, hasInserted } = cleanHtml(made, actions);
     // A page without its buttons would be useless.
     return hasInserted ? { css, body, hasPictures, isOurs } : undefined;
   } catch {
-    // Only the template can be the cause.
+    // Only a faulty template can throw here.
     return undefined;
   }
 }
@@ -173,31 +173,31 @@ function describePolicy(
   ].join("; ");
 }
 
-type PageWays = {
+type ActionsInput = {
   readonly platform: "ios" | "android" | "desktop";
   readonly buttons: readonly PageButton[];
   readonly language: PageLanguage;
   readonly within?: string | undefined;
-  readonly phone?: PhoneWays | undefined;
+  readonly phone?: PhoneSection | undefined;
 };
 
-/** The buttons of our own design with the parts around them, in the visitor's language. */
-function renderOwnWays(ways: PageWays): string {
-  const { buttons, language, phone } = ways;
+/** The buttons, QR code and hints of our own design, in the visitor's language. */
+function renderActions(actions: ActionsInput): string {
+  const { buttons, language, phone } = actions;
   const texts: PageTexts = pageTexts[language];
   const form = { texts, isolates: true } as const;
   const first = "secondary" as const;
   return [
-    renderLeaving(ways, texts),
+    renderLeaving(actions, texts),
     renderButtons(buttons, form),
     renderCode(phone, texts),
-    // Next to the QR code, none of the stores is the main choice.
+    // Next to the QR code, no store button is the primary one.
     renderButtons(phone?.stores ?? [], { ...form, first }),
   ].join("");
 }
 
-/** In some in-app browsers, the button that opens another app does nothing. */
-function renderLeaving({ platform, buttons, within }: PageWays, texts: PageTexts): string {
+/** Explains how to leave an in-app browser, where the Open button may do nothing. */
+function renderLeaving({ platform, buttons, within }: ActionsInput, texts: PageTexts): string {
   if (within === undefined || buttons.every(({ kind }) => kind !== "open")) return "";
   const menu = platform === "android" && within !== "WeChat" ? "⋮" : "⋯";
   const how = fillText(texts.leave_how, {
@@ -207,7 +207,7 @@ function renderLeaving({ platform, buttons, within }: PageWays, texts: PageTexts
   return `<div class="leave"><strong>${escapeText(texts.leave)}</strong><p>${how}</p></div>`;
 }
 
-function renderCode(phone: PhoneWays | undefined, texts: PageTexts): string {
+function renderCode(phone: PhoneSection | undefined, texts: PageTexts): string {
   if (phone?.code === undefined) return "";
   const picture = `role="img" aria-label="${escapeText(texts.qr_code)}">${phone.code}`;
   const caption = `<figcaption>${escapeText(texts.scan)}</figcaption>`;
@@ -297,9 +297,8 @@ function writeTag(kind: "name" | "property", name: string, content: string | nul
 }
 
 /**
- * The script of a preview page. It reports what the phone looks like, so that the link can be found
- * for an app that is installed next. It posts to the page's own address without cookies, and
- * nothing waits for it.
+ * The script of a preview page. It reports properties of the phone, so that an app installed after
+ * the visit can be matched to the link. It sends no cookies, and nothing waits for the response.
  */
 function renderScript(
   { visit, copied }: { readonly visit: string | undefined; readonly copied: string | undefined },

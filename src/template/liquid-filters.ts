@@ -2,22 +2,21 @@ import type { FilterImplOptions } from "liquidjs";
 import { listWords } from "./split-words.ts";
 
 /**
- * The filters for templates. They are our own, because each one must return short values, so that
- * chains of them cannot grow, and none may evaluate expressions or read files or the clock.
+ * The filters for templates, in place of those of liquidjs. Each filter returns a short value, so
+ * that chains cannot grow. None evaluates expressions, or reads files or the clock.
  */
 
-/** Longer texts are cut. All addresses of links are shorter. */
+/** Longer texts are cut. The addresses of links are always shorter. */
 const longestText = 8192;
-/** The longest list. */
 export const longestList = 50;
 
-/** Adds to the cost of a page, and throws if that is too high. */
+/** Adds to the cost of a page, and throws if the total is too high. */
 export type AddCost = (cost: number) => void;
 
 type Value = unknown;
 type FilterHandler = (value: Value, ...args: readonly Value[]) => Value;
 
-/** The filters for liquidjs. Each use costs as much as the lengths of its input and output. */
+/** The filters for liquidjs. Each use adds the lengths of its input and output to the cost. */
 export function listFilters(
   readAddCost: (context: object) => AddCost,
 ): Readonly<Record<string, FilterImplOptions>> {
@@ -35,7 +34,7 @@ export function listFilters(
   );
 }
 
-/** A value as text on the page. Objects have no text. */
+/** Converts a value to text. An object becomes empty text. */
 export function readText(value: Value): string {
   if (typeof value === "string") return cut(value);
   if (typeof value === "number" || typeof value === "boolean") return String(value);
@@ -61,7 +60,8 @@ export function measure(value: Value): number {
 }
 
 /**
- * The cost of searching for a text, in steps. In the worst case it is compared at every position.
+ * The cost of searching for a text, in steps. In the worst case, the search text is compared at
+ * every position.
  */
 export function measureSearch(value: Value, search: Value): number {
   return 1 + (measure(value) * measure(search)) / 4096;
@@ -90,12 +90,12 @@ function onNumbers(handle: (one: number, other: number) => number): FilterHandle
   };
 }
 
-/** Replaces a limited number of times, and stops where the text would be cut anyway. */
+/** Replaces up to `times` occurrences, but stops where the text would be cut anyway. */
 function replaceTexts(text: string, search: string, by: string, times: number): string {
   if (search === "") return text;
   let result = "";
   let start = 0;
-  for (let turn = 0; turn < times && result.length <= longestText; turn += 1) {
+  for (let count = 0; count < times && result.length <= longestText; count += 1) {
     const at = text.indexOf(search, start);
     if (at < 0) break;
     result += text.slice(start, at) + by;

@@ -3,14 +3,13 @@ import { filterNames, longestList } from "./liquid-filters.ts";
 import type { TemplateFault, ReportFault } from "./page-input.ts";
 
 /**
- * Finds what liquidjs parses but templates may not contain. What passes here takes time only in
- * proportion to its length.
+ * Finds syntax that liquidjs accepts but templates may not contain. Rendering all other syntax
+ * takes time proportional to its length.
  */
 
-/** The largest number of a range. */
+/** The largest bound of a range. */
 const longestRange = 1000;
 
-/** All faults in the shape of a parsed template. */
 export function findShapeFaults(templates: readonly Template[]): readonly TemplateFault[] {
   const faults: TemplateFault[] = [];
   const report = (offset: number, message: string) => faults.push({ offset, message });
@@ -26,7 +25,7 @@ export function findShapeFaults(templates: readonly Template[]): readonly Templa
   return faults;
 }
 
-/** How often a loop runs at most, by the length of its range or list. */
+/** The most rounds that a loop can run, from the length of its range or list. */
 export function countRounds(templates: readonly Template[]): number {
   let rounds = longestList;
   visitParts(templates, (part) => {
@@ -36,12 +35,12 @@ export function countRounds(templates: readonly Template[]): number {
   return rounds;
 }
 
-/** A variable with its place in the source. */
+/** A variable with its position in the source. */
 type NamedVariable = { readonly offset: number; readonly segments: readonly unknown[] };
 
 /**
- * All named variables with the parts of their names; computed parts are undefined. liquidjs can
- * list them as well, but takes seconds for a thousand.
+ * Lists all named variables with the parts of their names. Computed parts are undefined. The
+ * function of liquidjs takes seconds for a thousand variables.
  */
 export function listVariables(templates: readonly Template[]): readonly NamedVariable[] {
   const found: NamedVariable[] = [];
@@ -57,27 +56,27 @@ export function listVariables(templates: readonly Template[]): readonly NamedVar
 export function visitParts(value: object, visit: (part: object) => void): void {
   visit(value);
   for (const name in value) {
-    // The parts of a parsed template contain only one another.
+    // TypeScript does not know that the members are also parts of the template.
     const part: unknown = sourceParts.has(name) ? undefined : value[name as keyof typeof value];
     if (typeof part === "object" && part !== null) visitParts(part, visit);
   }
 }
 
-/** Members that refer to the source. The part itself already contains what was read from it. */
+/** Members that refer to the source text, which is already parsed. */
 const sourceParts: ReadonlySet<string> = new Set(["token", "tokenizer", "liquid"]);
 
 type Range = { readonly lhs: object; readonly rhs: object; readonly begin: number };
 
-/** The range of a `for`. The visit reaches the `for` before its range. */
+/** The range of a `for`. `visitParts` visits the `for` before its range. */
 function readLoopedRange(part: object): Range | undefined {
   const collection = "collection" in part ? part.collection : undefined;
   return TypeGuards.isRangeToken(collection) ? collection : undefined;
 }
 
 /**
- * liquidjs turns every range into a list. As an operand, it costs much and counts nowhere. In a
- * variable, it is longer than any other list. Beyond 2^53, where adding one changes nothing, it
- * would grow until the memory is full.
+ * liquidjs turns every range into a list. Outside of a `for`, the length of that list is not
+ * counted. Beyond 2^53, adding one changes nothing, so the list would grow until the memory is
+ * full.
  */
 function checkRange(range: Range, looped: ReadonlySet<object>, report: ReportFault): void {
   const isSmall = [range.lhs, range.rhs].every((bound) => {
@@ -101,7 +100,7 @@ type PropertyAccess = {
   readonly begin: number;
 };
 
-/** A computed name is searched in every scope, and may be as long as any list. */
+/** Rejects computed names. liquidjs looks them up in every scope, and they can be very long. */
 function checkRoot({ variable, props, begin }: PropertyAccess, report: ReportFault): void {
   const isNamed = variable !== undefined || TypeGuards.isWordToken(props[0]);
   if (!isNamed) report(begin, "A variable must start with a name.");
@@ -109,13 +108,13 @@ function checkRoot({ variable, props, begin }: PropertyAccess, report: ReportFau
 
 function checkFilter(name: string, filter: object, report: ReportFault): void {
   const token: unknown = "token" in filter ? filter.token : undefined;
-  // liquidjs adds escaping to every output, which has no place in the source.
+  // liquidjs adds an escape filter to every output, which has no position in the source.
   if (!hasPlace(token) || token.begin === token.end) return;
   if (filterNames.includes(name)) return;
   report(token.begin, `The filter ${name} does not exist. Use one of: ${filterNames.join(", ")}.`);
 }
 
-/** In `a b`, liquidjs uses the first value and ignores the rest. */
+/** Reports missing operators and values. In `a b`, liquidjs would ignore `b`. */
 function checkOperands(postfix: readonly unknown[], report: ReportFault): void {
   let values = 0;
   for (const token of postfix) {

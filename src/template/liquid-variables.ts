@@ -30,7 +30,7 @@ const variables = {
 
 type Documented = { readonly [name: string]: string | Documented };
 
-/** The values for one page: exactly the documented ones. */
+/** The values of all documented variables for one page. */
 export function buildVariables(subject: PageSubject): object {
   const { link, apps, platform, project } = subject;
   return {
@@ -50,21 +50,21 @@ function pick<Name extends string>(
 ): object {
   return Object.fromEntries(
     Object.keys(names).map((name) => {
-      // The names are the documented ones, and `values` has each of them.
+      // `Object.keys` returns plain strings.
       const value = values[name as Name];
       return [name, value === null ? null : cut(value)];
     }),
   );
 }
 
-/** Properties of texts and lists. */
+/** Properties that Liquid adds to texts and lists. */
 const textProperties = new Set(["size", "first", "last"]);
 
-/** The fault of a variable, as a sentence, or undefined. */
+/** Explains in a sentence why a variable does not exist. Undefined if it does. */
 export function findVariableFault(segments: readonly unknown[]): string | undefined {
   let place: string | Documented = variables;
   for (const [index, segment] of segments.entries()) {
-    // A computed part is looked up during rendering.
+    // A computed part is known only during rendering.
     if (typeof segment !== "string") return undefined;
     if (typeof place === "string") {
       return textProperties.has(segment) ? undefined : describe(segments, index);

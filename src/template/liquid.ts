@@ -6,25 +6,23 @@ import { findShapeFaults, hasPlace } from "./liquid-shape.ts";
 import type { TemplateFault } from "./page-input.ts";
 
 /**
- * Liquid for templates: the language of liquidjs with only the tags and filters that are listed. No
- * tag reads a file, no filter evaluates an expression, and every output is escaped.
+ * Liquid for templates, with only the listed tags and filters of liquidjs. No tag reads a file, no
+ * filter evaluates an expression, and every output is escaped.
  *
- * Templates run in this process, where nothing could stop them, so their cost is limited three
- * times. Each template is measured before it gets here (`check-liquid.ts`). Shapes on which
- * liquidjs would take forever are rejected. And a running template counts steps: each piece, each
- * value by its length, and each filter and search.
+ * Templates run in this process and cannot be interrupted, so their cost is limited in three ways.
+ * `check-liquid.ts` measures each template first. `findShapeFaults` rejects syntax on
+ * which liquidjs would hang. While a template renders, steps are counted: each piece, value, filter
+ * and search.
  */
 
 export const tagNames: readonly string[] =
   "assign break case comment continue for if store_buttons unless".split(" ");
 
-/** The limits of one page: steps of liquidjs, and the length of texts. */
+/** The limits of one page. */
 const mostSteps = 10_000;
-/** The escaped output. */
+/** Of the escaped output. */
 const mostCharacters = 128 * 1024;
-/**
- * Pages with fewer steps are never measured by the clock, so they are the same on every machine.
- */
+/** Pages with fewer steps never reach the clock, so their result is the same on every machine. */
 const stepsPerClockCheck = 256;
 
 /** Thrown if a template exceeds the limits of one page. */
@@ -32,7 +30,7 @@ export class LiquidStopped extends Error {
   override readonly name = "LiquidStopped";
 }
 
-/** Thrown if a template has a shape that liquidjs would accept but pages may not have. */
+/** Thrown for syntax that liquidjs accepts but templates may not contain. */
 class LiquidRefused extends Error {
   override readonly name = "LiquidRefused";
   readonly offset: number;
@@ -47,9 +45,12 @@ export const engine = createEngine();
 
 type ParsedTemplate = { readonly templates: Template[]; readonly faults: readonly TemplateFault[] };
 
-/** Parses a template and finds the faults in its shape. Throws if it cannot be parsed. */
+/**
+ * Parses a template and finds syntax that templates may not contain. Throws if liquidjs cannot
+ * parse it.
+ */
 export function readLiquid(source: string): ParsedTemplate {
-  // Otherwise half a surrogate pair could be mistaken for the mark of the buttons.
+  // Removes halves of surrogate pairs, because one of them marks the place of the buttons.
   const templates = engine.parse(source.toWellFormed());
   return { templates, faults: findShapeFaults(templates) };
 }
@@ -61,14 +62,14 @@ export function parseLiquid(source: string): Template[] {
   return templates;
 }
 
-/** The message of liquidjs about a template that it cannot parse or render, with its place. */
+/** The error message of liquidjs, with its position in the template. */
 export function explainLiquid(error: unknown): TemplateFault {
   if (error instanceof LiquidRefused) return { offset: error.offset, message: error.message };
   if (!(error instanceof Error)) return { offset: 0, message: "Liquid cannot parse this." };
   const token: unknown = "token" in error ? error.token : undefined;
-  const said = error.message.replace(/, line:\d+, col:\d+$/, "").slice(0, 200);
+  const message = error.message.replace(/, line:\d+, col:\d+$/, "").slice(0, 200);
   const offset = hasPlace(token) ? token.begin : 0;
-  return { offset, message: `Liquid error: ${said}.` };
+  return { offset, message: `Liquid error: ${message}.` };
 }
 
 /** The time limit of a page, and its clock. */
@@ -90,8 +91,8 @@ export function renderLiquid(
     time,
   );
   const addCharacters = createCostLimit(mostCharacters, "The page is too long.");
-  // `Limiter` has private members, so no other object can have its type. Only `check` is used,
-  // before every step.
+  // `Limiter` has private members, so the type needs a cast. liquidjs calls only `check`, before
+  // every step.
   const renderLimit = { use: () => undefined, check: () => addSteps(1) } as unknown as Limiter;
   const own = { renderLimit, liquid: engine };
   const context = new Context(variables, engine.options, { sync: true }, own);
@@ -127,12 +128,12 @@ function createCostLimit(most: number, message: string, time?: TimeLimit): AddCo
 /** The properties of `forloop` that templates may read. liquidjs would call any method. */
 const loopNames = new Set(["first", "index", "index0", "last", "length", "rindex", "rindex0"]);
 
-/** Counts the values that are read. All values that are not in the source pass through here. */
+/** Counts the values that a template reads. liquidjs reads all variables with `readProperty`. */
 function countReadValues(context: Context, addSteps: AddCost): void {
   const read = context.readProperty.bind(context);
   context.readProperty = (holder, key) => {
     const isName = typeof key === "string" || typeof key === "number";
-    // A list as a name would first be joined.
+    // liquidjs would join a list to use it as a name.
     if (!isName || (holder instanceof Drop && !loopNames.has(String(key)))) {
       addSteps(1);
       return undefined;
@@ -145,11 +146,11 @@ function countReadValues(context: Context, addSteps: AddCost): void {
 
 function createEngine(): Liquid {
   const engine = new Liquid({
-    // `findShapeFaults` rejects unknown filters, and reports more than the first one.
+    // `findShapeFaults` reports all unknown filters, not only the first one.
     strictFilters: false,
     lenientIf: true,
     ownPropertyOnly: true,
-    // No templates can be included, and the file system cannot be reached.
+    // Without templates here, none can be included from the file system.
     templates: {},
     locale: "en",
     operators: {

@@ -6,7 +6,7 @@ export type PageLink = {
   readonly social_title: string | null;
   readonly social_description: string | null;
   readonly social_image_url: string | null;
-  /** The link's whole address. */
+  /** The link's full address. */
   readonly address: string;
 };
 
@@ -22,15 +22,15 @@ export type PageIosApp = PageApp & {
 /** A button of the page. The caller decides which buttons exist and what they open. */
 export type PageButton = {
   readonly kind: "open" | "app_store" | "play_store" | "continue";
-  /** The display name of the app that it opens, if known. */
+  /** The display name of the app that the button opens, if known. */
   readonly app: string | null;
   readonly href: string;
 };
 
-/** How a visitor on a computer can continue on a phone. */
-export type PhoneWays = {
+/** The part of the page with which a visitor on a computer can continue on a phone. */
+export type PhoneSection = {
   readonly stores: readonly PageButton[];
-  /** The link's QR code as an SVG; undefined if its address is too long for one. */
+  /** The link's QR code as an SVG; undefined if the link's address is too long. */
   readonly code: string | undefined;
 };
 
@@ -56,7 +56,7 @@ export type ReportFault = (offset: number, message: string) => void;
 
 export type TemplateProblem = {
   readonly field: "body" | "css";
-  /** Both count from 1. */
+  /** `line` and `column` count from 1. */
   readonly line: number;
   readonly column: number;
   readonly message: string;

@@ -27,10 +27,7 @@ font-weight:600;font-size:1.0625rem;line-height:1.25;text-align:center;text-deco
 }
 `.replaceAll("\n", "");
 
-/**
- * Additional styles of the default design, which a published template does not get. The colors are
- * those of the starter template.
- */
+/** Styles that only the default design gets. The colors are those of the starter template. */
 export const ownStyle = `
 :where(.store-button){padding-inline:1.125rem}
 :where(.store-button-primary){background:var(--ink,#14151a)}

@@ -5,16 +5,16 @@
 
 export type PageTexts = {
   readonly dir: "ltr" | "rtl";
-  /** With the app's name. Without a name, `open_app` is used. */
+  /** Contains the app's name. If the name is unknown, `open_app` is used. */
   readonly open: string;
   readonly open_app: string;
   readonly app_store: string;
   readonly play_store: string;
   readonly continue: string;
-  /** The caption of a QR code, and its description for screen readers. */
+  /** `scan` is the caption of the QR code. `qr_code` describes it for screen readers. */
   readonly scan: string;
   readonly qr_code: string;
-  /** For visitors in an in-app browser, with the app's name and the symbol of its menu. */
+  /** A hint in in-app browsers. `leave_how` contains the app's name and the symbol of its menu. */
   readonly leave: string;
   readonly leave_how: string;
   readonly not_found: string;

@@ -1,14 +1,14 @@
 import { setImmediate as waitForLoop } from "node:timers/promises";
 
-/** A usual page takes a fraction of this time, the worst one several times as much. */
+/** A typical page takes a fraction of this time, and the slowest one several times as much. */
 const slice_ms = 10;
 
 /** Renders a visitor's page, or compiles its template. */
 export type MakePage = <Page>(make: () => Page) => Promise<Page>;
 
 /**
- * Runs at once until the pages of this turn of the event loop have used up their time. Then it
- * waits for the next turn, so that other requests are answered.
+ * Limits the time that pages take in one iteration of the event loop. Further pages wait for the
+ * next iteration, so that other requests are answered in between.
  */
 export function createPageMaker(monotonic: () => number): MakePage {
   let used_ms = 0;

@@ -1,6 +1,6 @@
 import type { PageButton, PageLink, PageSubject } from "./page-input.ts";
 
-/** The link of a preview if no other one is requested. */
+/** The link that previews show by default. */
 export const sampleLink: PageLink = {
   url: "https://www.example.com/spring",
   path: "spring",
@@ -33,7 +33,7 @@ const bareLink: PageLink = {
   address: "https://links.example.com/a",
 };
 
-/** Sample links with all fields and without any, to try a template with. */
+/** Sample links for template checks: with all fields, and with none. */
 export const samples: readonly PageSubject[] = [
   { link: sampleLink, apps: sampleApps, project, platform: "ios" },
   { link: sampleLink, apps: sampleApps, project, platform: "android" },

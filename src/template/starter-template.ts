@@ -291,8 +291,8 @@ ${writeGlows(1, "    ")}
 }
 `;
 
-function writeGlows(look: 0 | 1, indent: string): string {
-  return glows.map((name) => `${indent}--${name}: ${visitColours[name][look]};`).join("\n");
+function writeGlows(theme: 0 | 1, indent: string): string {
+  return glows.map((name) => `${indent}--${name}: ${visitColours[name][theme]};`).join("\n");
 }
 
 function writeSizes(indent: string): string {
@@ -302,7 +302,7 @@ function writeSizes(indent: string): string {
 
 /**
  * The starter template, which is also the default page of projects without a template. It uses only
- * what every template may use.
+ * features that every template may use.
  */
 export const starter: TemplateSource = {
   body: `{% if platform == "ios" %}

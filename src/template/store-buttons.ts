@@ -11,8 +11,8 @@ export type ButtonForm = {
   readonly first?: Rank;
 };
 
-/** The form for which published templates were designed. */
-export const asDesigned: ButtonForm = { texts: pageTexts.en, isolates: false };
+/** The form of the buttons in published templates. */
+export const templateForm: ButtonForm = { texts: pageTexts.en, isolates: false };
 
 type Rank = "primary" | "secondary";
 
@@ -43,7 +43,7 @@ function renderLabel({ kind, app }: PageButton, { texts, isolates }: ButtonForm)
   return fillText(texts.open, { app: `<bdi>${escapeText(name)}</bdi>` });
 }
 
-/** The stores allow no longer names, and a button has no room for them. */
+/** The limit of the stores for app names. Longer names would not fit on a button. */
 const mostLetters = 30;
 
 /** Replaces the placeholders of a text with markup. */
@@ -55,7 +55,7 @@ function writeClasses(kind: PageButton["kind"], rank: Rank): string {
   return `store-button store-button-${rank} store-button-${kind.replace("_", "-")}`;
 }
 
-/** The last check of a button's address: it must not run code in the page. */
+/** Checks a button's address once more, because it must not run code in the page. */
 function isSafe(href: string): boolean {
   const [, scheme] = /^([a-z][a-z0-9+.-]*):[\x21-\x7e]+$/i.exec(href) ?? [];
   const runs = ["javascript", "data", "vbscript", "blob", "file", "filesystem", "about"];

@@ -17,8 +17,8 @@ export const associationPaths: Readonly<Record<AssociationSystem, string>> = {
 };
 
 /**
- * Apple reads no more than this. Google rejects too large files but does not publish its limit, so
- * the same one applies.
+ * The limit of Apple. Google also rejects large files, but does not publish its limit, so both
+ * files have the same one.
  */
 export const mostFile_bytes = 128 * 1024;
 
@@ -32,7 +32,7 @@ export type AssociationFile = {
 /** The first matching pattern decides. Apple and Google use the same form of patterns. */
 type Component = { readonly "/": string; readonly exclude?: true };
 
-/** The host's own paths open in the browser, all others in the app. */
+/** The host's own paths and `browserPaths` open in the browser, and all other paths in the app. */
 function listComponents(browserPaths: readonly string[]): readonly Component[] {
   return [
     ...reservedFolders.map((folder) => ({ "/": `/${folder}/*`, exclude: true }) as const),
@@ -72,7 +72,7 @@ export function writeAndroidFile(
   });
 }
 
-/** The permission to open links in Google's form of the file. */
+/** Google's name for the permission to open links. */
 export const opensLinks = "delegate_permission/common.handle_all_urls";
 
 type AndroidEntry = NonNullable<ReturnType<typeof describeAndroidEntry>>;
@@ -94,8 +94,8 @@ function writeStatement(
 }
 
 /**
- * Apps come before excluded paths, because an app that is missing here cannot open links at all. Of
- * too many apps, those registered first are kept.
+ * If the file is too large, excluded paths are omitted first, because a missing app cannot open
+ * links at all. The latest apps are omitted next.
  */
 function writeWithinLimit<App>(
   apps: readonly App[],
@@ -112,18 +112,18 @@ function writeWithinLimit<App>(
 }
 
 /** The largest count that fits, by binary search. Zero always fits. */
-function findMost(most: number, will: (count: number) => boolean): number {
-  if (will(most)) return most;
+function findMost(most: number, fits: (count: number) => boolean): number {
+  if (fits(most)) return most;
   let [good, bad] = [0, most];
   while (bad - good > 1) {
     const middle = Math.floor((good + bad) / 2);
-    if (will(middle)) good = middle;
+    if (fits(middle)) good = middle;
     else bad = middle;
   }
   return good;
 }
 
-/** An iOS app by its app ID, and its App Clip; undefined if it cannot be verified. */
+/** The IDs of an iOS app and its App Clip. Undefined if iOS cannot verify the app. */
 export function describeIosEntry(
   app: IosAppFields,
 ): { readonly appID: string; readonly clipID: string | undefined } | undefined {
@@ -133,7 +133,9 @@ export function describeIosEntry(
   return { appID: `${team_id}.${bundle_id}`, clipID };
 }
 
-/** An Android app by its package name and certificates; undefined if it cannot be verified. */
+/**
+ * The package name and certificates of an Android app. Undefined if Android cannot verify the app.
+ */
 export function describeAndroidEntry(
   app: AndroidAppFields,
 ): { readonly package_name: string; readonly fingerprints: readonly string[] } | undefined {

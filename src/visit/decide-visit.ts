@@ -14,7 +14,7 @@ import { isBlank } from "../contract/text.ts";
 
 /**
  * Decides what a visitor of a link sees. The link host acts on the decision, and `explain_link`
- * describes it. A visitor who has the app is rarely here, because the system opens the app without
+ * describes it. Visitors with the app rarely appear here, because the system opens the app without
  * a request to us. See docs/visitors.md.
  */
 
@@ -31,7 +31,7 @@ export type VisitedApps = {
   readonly android_app?: AndroidAppFields | undefined;
 };
 
-/** The systems that apps are for. */
+/** The platforms that have apps. */
 export type Mobile = "ios" | "android";
 export type Platform = Mobile | "desktop";
 
@@ -43,13 +43,13 @@ export type Visitor = {
 
 export type VisitOptions = {
   /**
-   * Whether Google Play passes the link's address to the app, in place of the link's referrer.
+   * Whether Google Play passes the link's address to the app, instead of the link's referrer.
    * Undefined if the project's setting is unknown.
    */
   readonly link_in_referrer?: boolean | undefined;
   /** The visited address with its query, if known. */
   readonly address?: string | undefined;
-  /** The part of the query that the destination gets, as it was written. */
+  /** The part of the query that the destination gets, unchanged. */
   readonly query?: string;
   /** Whether the same links have a second host name for the Open button. */
   readonly second_host?: boolean;
@@ -142,8 +142,8 @@ function findDestination(
 }
 
 /**
- * The stored address, safe for a header, with the visit's query added unless it is a store's. An
- * address that today's rules reject counts as missing, even if it was stored earlier.
+ * A stored address, safe for a header. The visit's query is added, except to a store's address.
+ * Addresses that the current rules reject are ignored.
  */
 function readAddress(
   link: VisitedLink,
@@ -188,7 +188,7 @@ function buildPlayAddress(
 
 /**
  * The public Android SDK reads `_url` since version 1.0.2. React Native's SDK contains 1.0.0, which
- * reads `url`. So the address is sent twice if the result has a length that works everywhere.
+ * reads `url`. Both are sent if the result is short enough to work everywhere.
  */
 const mostTwice_characters = 2048;
 
@@ -216,7 +216,7 @@ function readPackageName(app: AndroidAppFields): string | undefined {
   return problems.some(({ field }) => field === "package_name") ? undefined : values.package_name;
 }
 
-/** A scheme that the rules reject could run code in the page, so it counts as missing. */
+/** A scheme that the rules reject could run code in the page, so it is ignored. */
 function readScheme(app: CheckedValues<{ readonly custom_scheme: string | null }>): string | null {
   const isRefused = app.problems.some(({ field }) => field === "custom_scheme");
   return isRefused ? null : app.values.custom_scheme;
@@ -244,7 +244,7 @@ type DeviceVisit = {
  * Whether a preview page has the script that describes the device, so that an install can be
  * matched. Deferred deep linking needs the Pro plan, and only iPhones need the script.
  */
-export function namesDevice({ link, apps, project, platform }: DeviceVisit): boolean {
+export function hasDeviceScript({ link, apps, project, platform }: DeviceVisit): boolean {
   if (platform !== "ios" || apps.ios_app === undefined || link.enable_forced_redirect === true) {
     return false;
   }

@@ -16,13 +16,13 @@ type InstallOutcome = {
 };
 
 export type InstallOptions = VisitOptions & {
-  /** Undefined if it is unknown. */
+  /** Undefined if unknown. */
   readonly plan?: "free" | "pro" | undefined;
   /** Whether the App Store button copies the link's address. */
   readonly clipboard?: boolean | undefined;
 };
 
-/** Explains in-app browsers and installs, in addition to what visitors see. */
+/** Explains what happens in in-app browsers and after an install. */
 export function explainInstalls(
   link: VisitedLink,
   apps: VisitedApps,
@@ -41,7 +41,6 @@ export function explainInstalls(
   };
 }
 
-/** Which visitors see a page follows from the visits outside of in-app browsers. */
 function explainInside(explained: ExplainedLink): string {
   const [ios, android] = [describeInside(explained, "ios"), describeInside(explained, "android")];
   const ways = ios === android ? `${ios}.` : `on iOS ${ios}; on Android ${android}.`;

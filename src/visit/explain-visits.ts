@@ -13,7 +13,7 @@ import {
 import { readExplainedLink, systemNames, type ExplainedLink } from "./explained-link.ts";
 import { findLinkProblems, linkProblem } from "./find-link-problems.ts";
 
-/** Explains a link to assistants, saved or not: what visitors see and what is wrong with it. */
+/** Explains a saved or unsaved link to assistants: what visitors see, and what is wrong with it. */
 
 const outcome = z.looseObject({
   action: z.enum(["open_app", "preview_page", "redirect", "default_page"]),
@@ -109,7 +109,7 @@ function describeVisit(explained: ExplainedLink, platform: Platform): VisitOutco
       const why = `The preview page has ${button} and ${way}.`;
       return { action, ...(next && { to: next.to }), why };
     }
-    // Pages with only tags are for bots, which are not described.
+    // Only bots see `tags_page`, and bots are not described.
     case "default_page":
     case "tags_page": {
       const why = `${system} visitors have no destination, so they see the project's default page.`;

@@ -3,7 +3,7 @@ import { checkLink } from "../contract/rules/link-rules.ts";
 import { isBlank } from "../contract/text.ts";
 import type { Mobile, VisitedApps, VisitedLink, VisitOptions } from "./decide-visit.ts";
 
-/** A link to explain, with what is known of its apps and which fields the API would reject. */
+/** A link to explain, with its known apps and the fields that the API would reject. */
 export type ExplainedLink = {
   readonly link: VisitedLink;
   readonly apps: VisitedApps;
@@ -31,7 +31,7 @@ export function readExplainedLink(
   const android_app = apps.android_app ?? readDraft(android, android?.package_name);
   const ios_app_id = link.ios_app_id ?? ios?.id ?? null;
   const android_app_id = link.android_app_id ?? android?.id ?? null;
-  // The path of a saved link was accepted by its server, so our rules do not matter.
+  // The path of a saved link was accepted by its server, so our rules are not applied.
   const faults = isSaved(link)
     ? checkLink({ ...link, path: undefined }, "update").problems
     : checkLink(link, "create").problems;

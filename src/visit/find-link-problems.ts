@@ -17,7 +17,7 @@ import {
 } from "./decide-visit.ts";
 import { systemNames, type ExplainedLink } from "./explained-link.ts";
 
-/** Finds missing and contradictory fields of a link, each with a way to fix it. */
+/** Finds missing and contradictory fields of a link, and how to fix them. */
 
 export const linkProblem = z.looseObject({
   field: z.string().optional(),
@@ -25,7 +25,7 @@ export const linkProblem = z.looseObject({
   fix: z.string().optional(),
 });
 
-/** The kind of a problem, for counting. Readers need only its message. */
+/** Identifies the kind of a problem, for counting. Users see only the message. */
 export type LinkFault =
   | "invalid_field"
   | "app_invalid"
@@ -70,7 +70,7 @@ export function findLinkProblems(explained: ExplainedLink): readonly LinkProblem
   ];
 }
 
-/** The problems that the API would report, in its words. */
+/** The problems that the API would report, with the same messages. */
 function findRuleFaults(explained: ExplainedLink): readonly LinkProblem[] {
   const { provider_token, campaign_token } = explained.link;
   const isOneMissing = isBlank(provider_token) !== isBlank(campaign_token);
@@ -101,7 +101,7 @@ function findUnknownApp(explained: ExplainedLink, platform: Mobile): readonly Li
   return [describe("app_unknown", field, message, fix)];
 }
 
-/** The fields of an app have no effect on an app that is already registered. */
+/** The app fields of a link have no effect on an app that is already registered. */
 function findIgnoredAppFields(explained: ExplainedLink, platform: Mobile): readonly LinkProblem[] {
   if (explained.appSources[platform] !== "record") return [];
   const ignored = platform === "ios" ? listIosChanges(explained) : listAndroidChanges(explained);
@@ -125,7 +125,10 @@ function listAndroidChanges({ link, apps }: ExplainedLink): readonly string[] {
   return draft === "" || draft === record ? [] : ["fingerprints"];
 }
 
-/** Visitors without a destination, or with another one than a link with an app suggests. */
+/**
+ * Reports visitors without a destination, or without the App Store that a link with an app
+ * suggests.
+ */
 function findMissingDestination(
   explained: ExplainedLink,
   platform: Mobile,

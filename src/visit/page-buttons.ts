@@ -12,12 +12,12 @@ import {
 } from "./decide-visit.ts";
 
 /**
- * The buttons of a preview page, for the link host and for previews: the decision of `decideVisit`
- * as addresses for a browser.
+ * The buttons of a preview page, which the link host and previews show. They turn the decision of
+ * `decideVisit` into addresses for a browser.
  */
 export type VisitButton = {
   readonly kind: "open" | "app_store" | "play_store" | "continue";
-  /** The display name of the app that it opens, if known. */
+  /** The display name of the app that the button opens, if known. */
   readonly app: string | null;
   readonly href: string;
 };
@@ -25,7 +25,7 @@ export type VisitButton = {
 export type PageButtonOptions = {
   readonly platform: Platform;
   readonly apps: VisitedApps;
-  /** The whole visited address. */
+  /** The full visited address. */
   readonly address: string;
   /** The same address under the second host name, if it exists. */
   readonly second_address?: string | undefined;
@@ -49,8 +49,8 @@ export function listPageButtons(
 }
 
 /**
- * The store pages for phones, for visitors on a computer without a destination. Undefined if phones
- * have no destination either.
+ * The store buttons for visitors on a computer without a destination. Undefined if phones have no
+ * destination either.
  */
 export function listPhoneStores(
   link: VisitedLink,
@@ -70,7 +70,7 @@ export function listPhoneStores(
 
 const phones = ["ios", "android"] as const;
 
-/** A fallback may be the address of a store. */
+/** A fallback address may also be a store's. */
 export function findButtonKind({ to, reason }: Destination): Exclude<VisitButton["kind"], "open"> {
   const isStore = reason === "app_store" || reason === "play_store";
   return isStore ? reason : (readStore(to)?.kind ?? "continue");

@@ -1,6 +1,6 @@
 import type { Platform } from "./decide-visit.ts";
 
-/** Browsers send shorter texts, and searching longer ones would slow down every visit. */
+/** Browsers send shorter headers. Searching longer ones would slow down every visit. */
 const agent_characters = 512;
 
 /** The User-Agent header, shortened. */
@@ -9,8 +9,8 @@ export function readAgent(headers: { readonly "user-agent"?: string | undefined 
 }
 
 /**
- * The system of a browser. Safari on an iPad sends the headers of a Mac, so it counts as desktop.
- * Other browsers on an iPad do so too, but their names exist only on iOS.
+ * The system of a browser. Safari on an iPad sends the headers of a Mac, so it is treated as a
+ * desktop. Other browsers on an iPad also do, but their names exist only on iOS.
  */
 export function readPlatform(agent: string): Platform {
   // The last Windows phones claimed to be every other system.
@@ -27,7 +27,7 @@ export function readInAppBrowser(agent: string): string | undefined {
   return browsers.find(({ pattern }) => pattern.test(agent))?.name;
 }
 
-/** The first match counts, because Meta's other apps also name Facebook's browser. */
+/** The first match is used, because Meta's other apps also name Facebook's browser. */
 const browsers: readonly { readonly name: string; readonly pattern: RegExp }[] = [
   { name: "Instagram", pattern: /\bInstagram\b/ },
   { name: "Threads", pattern: /\bBarcelona \d/ },

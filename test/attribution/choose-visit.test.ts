@@ -36,7 +36,7 @@ type VisitDetails = {
   readonly languages?: string;
   readonly script?: object | undefined;
   readonly address?: SeenPhone["address"];
-  readonly leadsTo?: string;
+  readonly linkId?: string;
 };
 
 function visit({
@@ -44,10 +44,10 @@ function visit({
   languages = "de-DE,de;q=0.9",
   ...told
 }: VisitDetails = {}) {
-  const { script = { ...screen, language: "de-DE" }, leadsTo = "spring" } = told;
+  const { script = { ...screen, language: "de-DE" }, linkId = "spring" } = told;
   const marks = joinMarks(readFingerprint({ ...script }), readRequest(agent, languages));
   const address = "address" in told ? told.address : home;
-  return { marks, address, leadsTo } satisfies CandidateVisit;
+  return { marks, address, linkId } satisfies CandidateVisit;
 }
 
 function install(
@@ -61,7 +61,7 @@ const choose = (seen: SeenPhone, ...visits: readonly CandidateVisit[]) => choose
 const otherPhone = { ...screen, screen_width: 430, screen_height: 932, language: "de" };
 const others = (count: number, more: VisitDetails = {}) =>
   Array.from({ length: count }, (_, at) =>
-    visit({ script: { ...otherPhone, screen_width: 300 + at }, leadsTo: `${at}`, ...more }),
+    visit({ script: { ...otherPhone, screen_width: 300 + at }, linkId: `${at}`, ...more }),
   );
 const level = (seen: SeenPhone, ...visits: readonly CandidateVisit[]) =>
   choose(seen, ...visits)?.confidence;
@@ -171,13 +171,13 @@ describe("the address of an install", () => {
     expect(level(install(), visit({ script: {} }), ...others(1))).toBeUndefined();
     const office = { group: "203.0.113.9", isShared: false } as const;
     expect(level(install(), visit(), ...others(9, { address: office }))).toBe("medium");
-    expect(level(install(), visit(), ...others(9, { leadsTo: "spring" }))).toBe("medium");
+    expect(level(install(), visit(), ...others(9, { linkId: "spring" }))).toBe("medium");
   });
 });
 
 describe("two visits", () => {
   test("by identical phones match neither, unless both are to the same link", () => {
-    expect(level(install(), visit(), visit({ leadsTo: "summer" }))).toBeUndefined();
+    expect(level(install(), visit(), visit({ linkId: "summer" }))).toBeUndefined();
     expect(level(install(), visit(), visit())).toBe("medium");
   });
 
@@ -187,7 +187,7 @@ describe("two visits", () => {
     ["in Chrome, which reports no version either", visit({ agent: agents.chrome26 })],
     ["without a script", visit({ script: {} })],
   ])("to two links match neither, even if one is more similar: %s", (_, other) => {
-    const summer = visit({ leadsTo: "summer" });
+    const summer = visit({ linkId: "summer" });
     expect(choose(install(), other, summer)).toBeUndefined();
     expect(choose(install(), summer, other)).toBeUndefined();
   });

@@ -60,7 +60,7 @@ async function play(made: Made): Promise<readonly Answered[]> {
 
 async function addLinks(visits: readonly MadeVisit[]): Promise<void> {
   const { ios_app_id: id } = (await host.world.call("GET", `/links/${host.link.id}`)).body;
-  for (const path of new Set(visits.map(({ leadsTo }) => leadsTo))) {
+  for (const path of new Set(visits.map(({ linkId }) => linkId))) {
     await host.add("link", { path, ios_app: { id }, ios_deferred_deep_linking_enabled: true });
   }
 }
@@ -93,7 +93,7 @@ async function visitPages(visits: readonly MadeVisit[], now: number): Promise<vo
     const { agent, language, script } = visit.told;
     const headers = { "accept-language": language };
     const given = { from: writeAddress(visit.address), agent, headers };
-    const path = `/${visit.leadsTo}?visit=${number}`;
+    const path = `/${visit.linkId}?visit=${number}`;
     if (script === undefined) await host.open(path, given);
     else expect((await host.visitPage(path, given, script)).status).toBe(204);
   });
@@ -134,8 +134,8 @@ function writeAddress(address: MadeVisit["address"]): string {
 /** An install is matched rightly if it gets a link that its phone visited. */
 function isRight({ install, here }: Answered, { link }: Read): boolean {
   const path = link?.["path"];
-  const isOwn = here.some(({ phone, leadsTo }) => phone === install.phone && leadsTo === path);
-  return isOwn || install.leadsTo === path;
+  const isOwn = here.some(({ phone, linkId }) => phone === install.phone && linkId === path);
+  return isOwn || install.linkId === path;
 }
 
 function judge(answered: readonly Answered[]) {

@@ -61,8 +61,8 @@ function play(made: Omit<Made, "count">): Counts {
   return counts;
 }
 
-function isSameLink(visit: MadeVisit | undefined, { leadsTo }: MadeInstall): boolean {
-  return visit !== undefined && visit.leadsTo === leadsTo;
+function isSameLink(visit: MadeVisit | undefined, { linkId }: MadeInstall): boolean {
+  return visit !== undefined && visit.linkId === linkId;
 }
 
 /** Within how many hours all phones at an address install, and the visits without an install. */

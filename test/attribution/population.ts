@@ -26,7 +26,7 @@ export type MadeInstall = {
   /** What its app sends. */
   readonly fingerprint: object;
   /** The link of its own visit; undefined if it had none. */
-  readonly leadsTo: string | undefined;
+  readonly linkId: string | undefined;
 };
 
 export type Population = {
@@ -107,12 +107,12 @@ export function makePopulation(made: Made): Population {
     for (const phone of phones) {
       const at = begin + chance() * spell_ms;
       const isOrganic = chance() < 0.3;
-      const leadsTo = `link-${Math.floor(chance() ** 2 * 200)}`;
+      const linkId = `link-${Math.floor(chance() ** 2 * 200)}`;
       if (!isOrganic) {
-        visits.push(makeVisit(phone, leadsTo, at - (0.3 + chance() * 8) * minute_ms));
+        visits.push(makeVisit(phone, linkId, at - (0.3 + chance() * 8) * minute_ms));
       }
-      const own = isOrganic ? undefined : leadsTo;
-      installs.push({ at, phone: phone.id, ...seeInstall(phone), leadsTo: own });
+      const own = isOrganic ? undefined : linkId;
+      installs.push({ at, phone: phone.id, ...seeInstall(phone), linkId: own });
       // Another phone there visits a link and installs nothing.
       if (chance() >= idle) continue;
       const other = pick(phones, chance);
@@ -127,11 +127,8 @@ export function makePopulation(made: Made): Population {
 }
 
 /** Whether its own visit is unlike all others from its address. */
-export function hasClearVisit(
-  { phone, leadsTo }: MadeInstall,
-  here: readonly MadeVisit[],
-): boolean {
-  const own = here.findLast((visit) => visit.phone === phone && visit.leadsTo === leadsTo);
+export function hasClearVisit({ phone, linkId }: MadeInstall, here: readonly MadeVisit[]): boolean {
+  const own = here.findLast((visit) => visit.phone === phone && visit.linkId === linkId);
   const look = JSON.stringify(own?.marks);
   return (
     own !== undefined && here.every((one) => one === own || JSON.stringify(one.marks) !== look)
@@ -155,11 +152,11 @@ function makeHouse({ house, most }: House, chance: Chance, count: () => number):
   }));
 }
 
-function makeVisit(phone: Phone, leadsTo: string, at: number): MadeVisit {
+function makeVisit(phone: Phone, linkId: string, at: number): MadeVisit {
   const script = phone.runsScript ? describeScreen(phone) : undefined;
   const told = { agent: writeAgent(phone), language: phone.language, script };
   const marks = joinMarks(readFingerprint({ ...script }), readRequest(told.agent, told.language));
-  return { at, phone: phone.id, leadsTo, marks, address: phone.address, told };
+  return { at, phone: phone.id, linkId, marks, address: phone.address, told };
 }
 
 function seeInstall(phone: Phone): Pick<MadeInstall, "seen" | "fingerprint"> {

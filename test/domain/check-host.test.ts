@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { checkHost } from "../../src/domain/check-host.ts";
-import type { Expected } from "../../src/domain/expected.ts";
+import type { ExpectedFiles } from "../../src/domain/expected.ts";
 import type { FetchedFile } from "../../src/network/hosts/fetch-file.ts";
 
 /** Findings about an unreachable host; test/mcp/tools/check-domain.test.ts has more. */
 
 const now = Date.UTC(2026, 0, 15);
-const nothingRead: Expected = { files: {}, findings: [], hasApps: () => false };
+const nothingRead: ExpectedFiles = { files: {}, findings: [], hasApps: () => false };
 
 async function check(origin: string, fetched: FetchedFile) {
   const report = await checkHost({

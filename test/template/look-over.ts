@@ -1,10 +1,10 @@
-import type { RunInTurn } from "../../src/template/check-queue.ts";
+import type { RunQueued } from "../../src/template/check-queue.ts";
 import { checkTemplate } from "../../src/template/check-template.ts";
 import type { TemplateSource } from "../../src/template/page-input.ts";
 
-const atOnce: RunInTurn = (work) => Promise.resolve().then(work);
+const atOnce: RunQueued = (work) => Promise.resolve().then(work);
 
 /** All problems of a template, with a clock that does not advance. */
-export function lookOver(source: TemplateSource, take: RunInTurn = atOnce) {
-  return checkTemplate(source, { take, monotonic: () => 0 });
+export function lookOver(source: TemplateSource, runQueued: RunQueued = atOnce) {
+  return checkTemplate(source, { runQueued, monotonic: () => 0 });
 }

@@ -106,7 +106,7 @@ describe("every problem of a template is reported", () => {
   test("in a body that is too large", async () => {
     const loop = "{% for i in (1..1000) %}{{ i }}{% endfor %}\n<script></script>\n{% x %}";
     expect(await checkBody(loop)).toEqual([
-      expect.stringContaining("1:25 The template is too long. Counting each turn of a loop"),
+      expect.stringContaining("1:25 The template is too long. Counting each round of a loop"),
       expect.stringContaining("2:1 <script> is not allowed"),
       expect.stringContaining("3:1 The tag x does not exist"),
     ]);
