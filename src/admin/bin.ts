@@ -35,7 +35,7 @@ export const binEndpoints = {
   android_app: contract.androidApps,
 } as const;
 
-/** The field that identifies one of this kind. */
+/** The field that identifies an item of this kind. */
 export function nameIdentifier(kind: BinKind): string {
   return findKind(binEndpoints[kind].index).key ?? "";
 }
@@ -79,7 +79,7 @@ export async function listDeleted(
 const mostSearched = 10_000;
 const searchedAtOnce = 1000;
 
-/** Reads the entries one by one, because the bin has no index for searches. */
+/** Reads all recent entries, because the bin has no search index. */
 async function searchBin(
   tenant: Tenant,
   now: number,
@@ -113,7 +113,7 @@ function readNames(kind: BinKind, row: JsonObject): Pick<DeletedItem, "name" | "
   };
 }
 
-/** Undefined if it is no longer in the bin. */
+/** Undefined if the item is no longer in the bin. */
 export async function findDeleted(
   tenant: Tenant,
   kind: BinKind,
@@ -126,7 +126,7 @@ export async function findDeleted(
   return { name: name || identifier, row: deleted.row };
 }
 
-/** Permanently deletes what was in the bin at that time. */
+/** Permanently deletes what was in the bin at the time `upTo`. */
 export async function emptyProjectBin(
   operator: Operator,
   project_id: string,
@@ -142,7 +142,7 @@ export async function emptyProjectBin(
   );
 }
 
-/** If attaching an app to its links takes longer, the next `serve` continues. */
+/** If attaching an app to its links takes longer, the next start of `serve` continues. */
 const longestChore_ms = 60_000;
 
 type RestoredEntry = {
@@ -197,8 +197,8 @@ const restoreKind: Readonly<Record<BinKind, RestoreKind>> = {
 };
 
 async function restoreApp<App extends IosApp | AndroidApp>(
-  ...given: Parameters<typeof restoreDeletedApp<App>>
+  ...args: Parameters<typeof restoreDeletedApp<App>>
 ) {
-  const done = await restoreDeletedApp(...given);
+  const done = await restoreDeletedApp(...args);
   return done && { restored: done.app, chore: done.chore };
 }

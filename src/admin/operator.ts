@@ -65,15 +65,15 @@ export type AdminAct = {
   readonly realm: string;
   readonly kind: string;
   readonly name: string | null;
-  /** How to reverse it, if undo cannot. */
+  /** How to reverse the action, if it cannot be undone. */
   readonly note?: string;
 };
 
 type CreateRequest<Made> = {
   readonly act: AdminAct;
-  /** Set for a form, which creates only one thing however often it is sent. */
+  /** Set for a form, so that sending it twice creates only one thing. */
   readonly once?: OnceForm | undefined;
-  /** Asked only if the operator has set a PIN. Omitted if no PIN is needed. */
+  /** The approval that is required if the operator has set a PIN. Omitted if none is needed. */
   readonly question?: { readonly args: JsonObject; readonly preview: AdminPreview };
   readonly make: (db: Db, id: string | undefined) => Promise<Made>;
   /** The data for the history. */
@@ -83,7 +83,7 @@ type CreateRequest<Made> = {
 type OnceForm = {
   /** Distinguishes the form from all other forms of the same key. */
   readonly form: readonly string[];
-  /** The answer to a repeated form. Secrets are shown only once. */
+  /** The error for a repeated form, because secrets are shown only once. */
   readonly madeBefore: string;
 };
 
@@ -118,9 +118,9 @@ type Removal = {
   /** The data for the history. */
   readonly record: JsonObject;
   readonly preview: () => Promise<AdminPreview> | AdminPreview;
-  /** False if it no longer exists. */
+  /** Returns false if the target no longer exists. */
   readonly remove: (db: Db) => Promise<boolean>;
-  /** The error in that case. */
+  /** The error if the target no longer exists. */
   readonly missing: () => Error;
 };
 
@@ -164,9 +164,12 @@ function deriveId(words: readonly string[]): string {
 }
 
 type JournalEntry = AdminAct & {
-  /** Null if it is not known in advance. */
+  /** Null if the id is not known in advance. */
   readonly id: string | null;
-  /** Restores from the bin. That undoes the deletion if this was the target's last change. */
+  /**
+   * Whether this restores from the bin. Then the deletion is marked as undone, if it was the
+   * target's last change.
+   */
   readonly isRestore?: boolean;
 };
 
@@ -177,7 +180,7 @@ type JournalResult = Pick<Effect, "before" | "after"> & {
 
 type Recorder = Pick<Operator, "openHistory" | "report" | "key_print" | "client">;
 
-/** Writes the history's row before the action, so that no action is missing there. */
+/** Writes the row in the history before the action, so that the history contains every action. */
 export async function journal<Result>(
   { openHistory, report, key_print, client }: Recorder,
   { id, name, isRestore = false, ...act }: JournalEntry,

@@ -77,7 +77,7 @@ const described = {
     "with waypost projects update.",
 } as const;
 
-/** Only this setting stops working links, so only it needs approval. */
+/** Suspension is the only setting that makes existing links fail, so only it needs approval. */
 async function approveSuspension(
   { person }: Operator,
   { id, name, subdomain, links_count }: StoredProject,

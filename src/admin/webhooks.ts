@@ -108,7 +108,7 @@ function describeAct(tool: "webhooks create" | "webhooks revoke", realm: string)
   return { tool, realm, kind: "webhook", name: null, note };
 }
 
-/** Never includes the whole address, which may be a secret of the receiver. */
+/** Never includes the whole address, which may contain a secret. */
 function describeReceiver({ url, events }: Pick<Webhook, "url" | "events">) {
   return { host: new URL(url).host, events };
 }
@@ -125,7 +125,7 @@ export type WebhookTest = {
   readonly delivered: boolean;
   /** Why the receiver did not accept the message. */
   readonly fault: string | null;
-  /** How to fix that, if known. */
+  /** How to fix the fault, if known. */
   readonly next?: string;
 };
 

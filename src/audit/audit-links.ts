@@ -19,13 +19,13 @@ import { findLinkProblems, type LinkFault } from "../visit/find-link-problems.ts
 import {
   createFindings,
   type AuditFinding,
-  type FoundProblem,
+  type AuditProblem,
   type AuditSearch,
   type AuditWindow,
 } from "./findings.ts";
 
 /**
- * Audits all links and apps of a project. Each link is checked once and then forgotten, except for
+ * Audits all links and apps of a project. Each link is checked once and then discarded, except for
  * the data that the searches for duplicates and loops need.
  */
 
@@ -37,7 +37,7 @@ type LinkAudit = {
 export type AuditEnd = {
   readonly findings: readonly AuditFinding[];
   readonly checked: number;
-  /** Links that could not be judged, because a required field could not be read. */
+  /** Links that could not be checked, because a required field could not be read. */
   readonly unjudged: number;
 };
 
@@ -106,9 +106,9 @@ function listLinkFaults(
   link: ReadLink,
   { gone, ...apps }: OwnApps,
   visits: AuditedVisits,
-): readonly FoundProblem[] {
-  const found: FoundProblem[] = [];
-  const note = (rest: Omit<FoundProblem, "id" | "link">) =>
+): readonly AuditProblem[] {
+  const found: AuditProblem[] = [];
+  const note = (rest: Omit<AuditProblem, "id" | "link">) =>
     found.push({ ...rest, id: link.id, link });
   for (const field of gone) note({ code: "deleted_app", field });
   const explained = readExplainedLink(link, apps, visits);
@@ -153,7 +153,7 @@ type AuditedVisits = Pick<VisitOptions, "link_in_referrer" | "second_host">;
 function listAppFaults(
   { ios, android }: AuditedApps,
   visits: AuditedVisits,
-): readonly FoundProblem[] {
+): readonly AuditProblem[] {
   return [
     ...[...(ios?.values() ?? [])].flatMap((app) => listFaults("ios", app, visits)),
     ...[...(android?.values() ?? [])].flatMap((app) => listFaults("android", app, visits)),
@@ -164,7 +164,7 @@ function listFaults(
   platform: "ios" | "android",
   app: Read<IosApp> | Read<AndroidApp>,
   visits: AuditedVisits,
-): readonly FoundProblem[] {
+): readonly AuditProblem[] {
   // A missing field is unknown, not empty.
   if (appFields[platform].some((field) => app[field] === undefined)) return [];
   const { id } = app;
@@ -182,7 +182,9 @@ const appFields = {
   android: Object.keys(androidApps.show.response.shape),
 } as const;
 
-/** A destination for the link, so that only the app can have problems. */
+/**
+ * The destination of the link with which apps are checked, so that only the app can have problems.
+ */
 const url = "https://destination.example";
 
 /**
@@ -194,7 +196,7 @@ function createDuplicateSearch(): AuditSearch {
   const sets = new Map<string, string[]>();
   return {
     add: (link) => {
-      const parts = leading.map((field) => link[field] ?? "");
+      const parts = destinationFields.map((field) => link[field] ?? "");
       if (parts.every((part) => isBlank(part) || part === false)) return;
       const key = digestOf([fold((link.name ?? "").trim()), ...parts]);
       const set = sets.get(key);
@@ -209,8 +211,8 @@ function createDuplicateSearch(): AuditSearch {
   };
 }
 
-/** The fields that decide where visitors of a link arrive. */
-const leading = [
+/** The fields that decide where a link's visitors end up. */
+const destinationFields = [
   "url",
   "ios_fallback_url",
   "android_fallback_url",
@@ -225,22 +227,22 @@ const leading = [
 
 /**
  * Finds links that redirect in a loop, directly or through other links of the project, and links
- * that redirect into a loop. Only links to the project's own addresses can do so, so only they are
- * kept.
+ * that redirect into a loop. Only links that redirect to the project's own addresses can do so, so
+ * only they are stored.
  */
 function createLoopSearch(linkHost: string | undefined): AuditSearch {
-  const kept: RedirectingLink[] = [];
+  const candidates: RedirectingLink[] = [];
   return {
     add: (link, apps) => {
       if (!addressFields.some((field) => isOwnLinkAddress(link[field] ?? "", linkHost))) return;
       const next = platforms.map((platform) => readNext(link, apps, platform, linkHost));
       const paths = [link.path, link.shortened_path].flatMap((path) => path ?? []);
-      kept.push({ id: link.id, paths: paths.map(normalizeForSearch), next });
+      candidates.push({ id: link.id, paths: paths.map(normalizeForSearch), next });
     },
     list: () => {
-      const byPath = new Map(kept.flatMap((link) => link.paths.map((path) => [path, link])));
-      const lost = platforms.map((_, place) => findLost(kept, place, byPath));
-      const found = kept.filter((link) => lost.some((links) => links.has(link)));
+      const byPath = new Map(candidates.flatMap((link) => link.paths.map((path) => [path, link])));
+      const lost = platforms.map((_, place) => findLost(candidates, place, byPath));
+      const found = candidates.filter((link) => lost.some((links) => links.has(link)));
       return found.map(({ id }) => ({ code: "loop", id }));
     },
   };
@@ -266,7 +268,7 @@ function readNext(
   return isOwnLinkAddress(to, linkHost) ? normalizeForSearch(new URL(to).pathname) : undefined;
 }
 
-/** Follows each link only once, because many links share parts of their way. */
+/** Follows each link only once, because many links share a part of their redirects. */
 function findLost(
   links: readonly RedirectingLink[],
   place: number,

@@ -16,7 +16,7 @@ export type FindingGroup = {
   readonly fix?: Fix;
 };
 
-/** A call that changes nothing until a person has approved it. */
+/** The tool call for a fix. It changes nothing until a person approves it. */
 type Fix = { readonly tool: string; readonly arguments: JsonObject };
 
 /** A fix, and how many of the links it covers. */
@@ -56,7 +56,7 @@ type FindingKind = {
   readonly fix?: (finding: FilteredFinding) => CoveringFix | undefined;
 };
 
-/** Worst first. */
+/** The worst kinds come first. */
 const kinds: Readonly<Record<FindingCode, FindingKind>> = {
   loop: {
     message:
@@ -152,9 +152,7 @@ const withoutIosApp = { field: "ios_app_bundle_id", condition: "null", value: tr
 /** As much text as an assistant can copy without mistakes. */
 const mostCharacters = 1800;
 
-/**
- * For the first links only, because each name changes differently and no rule can describe that.
- */
+/** Fixes only the first links, because each name needs its own new value. */
 function planNames({ first }: FilteredFinding): CoveringFix | undefined {
   const rows = first.map(({ id, name }) => ({ id, name: dropHidden(name ?? "") }));
   const isFit = (count: number) => JSON.stringify(rows.slice(0, count)).length <= mostCharacters;
@@ -164,8 +162,8 @@ function planNames({ first }: FilteredFinding): CoveringFix | undefined {
 }
 
 /**
- * The same change for all links. If not all of them were kept, a filter selects them and perhaps
- * others that already have the right value.
+ * Plans the same change for all links. If the finding does not contain all of them, a filter
+ * selects them, and possibly others that already have the right value.
  */
 function planChanges(
   finding: FilteredFinding,
@@ -176,7 +174,7 @@ function planChanges(
   return covers === 0 ? undefined : { ...planUpdate({ filters, changes }), covers };
 }
 
-/** If not all links were kept, they are selected by the start of the field. */
+/** If the finding does not contain all links, the start of the field selects them. */
 function planHttps(finding: FilteredFinding): CoveringFix | undefined {
   const { field } = finding;
   if (field === undefined) return undefined;
@@ -189,7 +187,10 @@ function planHttps(finding: FilteredFinding): CoveringFix | undefined {
 
 type NamedLinks = { readonly filters: readonly FilterInput[]; readonly covers: number };
 
-/** Selects the links by their paths, or by a common filter if not all of them were kept. */
+/**
+ * Selects the links by their paths, or by a common filter if the finding does not contain all of
+ * them.
+ */
 function nameAll(
   { first, count, among }: FilteredFinding,
   wider: FilterInput | undefined,

@@ -3,8 +3,8 @@ import type { VisitedApps } from "../visit/decide-visit.ts";
 import type { LinkFault } from "../visit/find-link-problems.ts";
 
 /**
- * Collects the findings of an audit. It counts each kind of finding, and keeps only the ids that
- * the request's window selects.
+ * Collects the findings of an audit. It counts each kind of finding, and stores only the ids in the
+ * requested window.
  */
 
 export type FindingCode =
@@ -24,21 +24,21 @@ export type AuditFinding = {
 };
 
 type Detail = {
-  /** The message of the rule. */
+  /** The message of the violated rule. */
   readonly rule?: string;
   /** How many groups of duplicates there are. */
   readonly sets?: number;
 };
 
-/** Which ids of each finding to keep. */
+/** Which ids of each finding to return. */
 export type AuditWindow = { readonly from: number; readonly limit: number };
 
 export type AuditFindings = {
-  readonly note: (found: FoundProblem) => void;
+  readonly note: (found: AuditProblem) => void;
   readonly list: () => readonly AuditFinding[];
 };
 
-export type FoundProblem = {
+export type AuditProblem = {
   readonly code: FindingCode;
   readonly field?: string | undefined;
   readonly id: string;
@@ -49,7 +49,7 @@ export type FoundProblem = {
 /** A search that needs to compare several links. */
 export type AuditSearch = {
   readonly add: (link: ReadLink, apps: VisitedApps) => void;
-  readonly list: () => readonly FoundProblem[];
+  readonly list: () => readonly AuditProblem[];
 };
 
 type FindingTally = Omit<AuditFinding, "ids" | "first" | "count"> & {

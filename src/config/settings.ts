@@ -39,11 +39,11 @@ export type Setting = {
   readonly unset?: string;
   /** Whether the console shows only that it is set. */
   readonly secret?: true;
-  /** Sentences. The CLI shows them without their backticks. */
+  /** Full sentences. The CLI shows them without backticks. */
   readonly help: string;
   /** More sentences for the reference, in Markdown. */
   readonly docs?: string;
-  /** Its messages follow the name of the setting: "must be on or off". */
+  /** The messages of the schema follow the name of the setting: "must be on or off". */
   readonly schema: z.ZodType;
 };
 
@@ -74,7 +74,7 @@ function readAs<Value>(read: (text: string) => Value | undefined, message: strin
   });
 }
 
-/** A user name or password would be sent with every request, and shown with the address. */
+/** Rejects user names and passwords, because they would be sent with every request and shown. */
 const plainText = z.string().refine((text) => !hasLogin(text), {
   error: "must not contain a user name or password",
   abort: true,
@@ -455,7 +455,7 @@ type SettingsShape = { [Name in SettingName]: (typeof settings)[Name]["schema"] 
 
 const schemas = Object.entries(settings).map(([name, { schema }]) => [name, schema]);
 
-// Object.fromEntries loses which name has which schema.
+// `Object.fromEntries` loses the type of each schema.
 export const settingsSchema = z.object(Object.fromEntries(schemas) as SettingsShape);
 
 /** The name of a setting in messages: `--port (WAYPOST_PORT)`. */

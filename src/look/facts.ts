@@ -1,4 +1,4 @@
-/** The CSS of the facts that a person reads before approving, with comparisons of old and new. */
+/** The CSS of approval questions: their facts, and comparisons of old and new values. */
 export const facts = `
 .question { max-width: 48rem; }
 .question dl { margin: 0; }

@@ -2,7 +2,7 @@
  * The design tokens of all our pages: colors, font sizes, spacing and corners, each defined once.
  */
 
-/** Each for light and for dark mode. */
+/** Each color has one value for light mode and one for dark mode. */
 export const colours = {
   ground: ["#ffffff", "#0f1217"],
   side: ["#f6f8fa", "#14181f"],
@@ -29,7 +29,7 @@ export const colours = {
   "new-mark": ["#a9dcb8", "#28583a"],
   /** The logo has the same colors in both modes. */
   brand: ["#4b45d6", "#4b45d6"],
-  /** The colors of drawn phones and screens: their frames and backgrounds. */
+  /** The frames and backgrounds of the phones and screens that our pages draw. */
   device: ["#14161b", "#14161b"],
   "device-ink": ["#c3c8d2", "#c3c8d2"],
   day: ["#ffffff", "#ffffff"],
@@ -46,7 +46,10 @@ export const visitColours = {
   "accent-end": ["#22a6e8", "#22a6e8"],
 } as const;
 
-/** The sizes of the preview page, which are larger, for thumbs and for reading at a distance. */
+/**
+ * The sizes of the preview page. They are larger, because visitors use their thumbs and read at a
+ * distance.
+ */
 export const visitSizes = {
   radius: "2rem",
   "radius-inner": "1.25rem",
@@ -89,7 +92,7 @@ export const tokens = `
 }
 `;
 
-/** For pages whose frame sets light or dark mode. */
+/** For pages in a frame that sets light or dark mode. */
 export const themedTokens = `
 :root[data-theme="light"] { color-scheme: light; ${writeColours(0)} }
 :root[data-theme="dark"] { color-scheme: dark; ${writeColours(1)} }
@@ -101,7 +104,7 @@ function writeSizes(): string {
     .join(" ");
 }
 
-function writeColours(look: 0 | 1): string {
-  const named = Object.entries(colours).map(([name, pair]) => `--${name}: ${pair[look]};`);
-  return [...named, `--shade: ${shades[look]};`].join(" ");
+function writeColours(theme: 0 | 1): string {
+  const named = Object.entries(colours).map(([name, pair]) => `--${name}: ${pair[theme]};`);
+  return [...named, `--shade: ${shades[theme]};`].join(" ");
 }

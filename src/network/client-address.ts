@@ -21,19 +21,20 @@ const forwarding = [
   "x-real-ip",
 ];
 
-/** Whether a proxy has forwarded a request. It may not be trusted. */
+/** Whether a proxy has forwarded a request. The proxy may be untrusted. */
 export function isForwarded(headers: Headers): boolean {
   return forwarding.some((name) => headers.has(name));
 }
 
-/** The same for a message of Node's own HTTP server. */
+/** Like `isForwarded`, for a request of Node's HTTP server. */
 export function isForwardedMessage({ headers }: Pick<ArrivedRequest, "headers">): boolean {
   return forwarding.some((name) => headers[name] !== undefined);
 }
 
 /**
- * Each proxy appends the address of its caller, so the list is read from the right, as long as the
- * author of each entry is trusted. Any client can write the entries further left.
+ * Finds the client's address. Each proxy appends the address of its own client to the list. So the
+ * list is read from the right, as long as the author of each entry is trusted. Anyone can forge the
+ * entries further left.
  */
 export function findClientAddress(
   { headers, socket }: ArrivedRequest,
@@ -51,9 +52,9 @@ export function findClientAddress(
 }
 
 /**
- * Returns the address only if it is the client's own. Behind an untrusted proxy it is the proxy's,
- * which all clients share. Such a proxy is recognized by any header that it adds, unless the list
- * of addresses contains the found one.
+ * Returns the address only if it is the client's own. Behind an untrusted proxy, the address
+ * belongs to the proxy, and all its clients share it. Such a proxy adds a header, but no
+ * `X-Forwarded-For` entry equal to this address.
  */
 export function findOwnAddress(
   address: string | undefined,

@@ -8,21 +8,21 @@ export function isDatabaseUrl(text: string): boolean {
   if (!/^postgres(ql)?:\/\/[^/?#]*\/[^/?#@]+(\?[^#@]*)?$/.test(text)) return false;
   try {
     const { username, password, pathname } = new URL(text);
-    // The driver decodes these parts, and its error shows what it cannot decode.
+    // The driver decodes these parts, and its error would show what it cannot decode.
     for (const part of [username, password, pathname]) decodeURIComponent(part);
-    // A user name has no colon, so this is the start of a password.
+    // A user name has no colon, so text with one contains the start of a password.
     return !decodeURIComponent(username).includes(":");
   } catch {
     return false;
   }
 }
 
-/** The rule in the words after a setting's name. It does not repeat the value. */
+/** The error message, which follows the name of a setting. It does not contain the value. */
 export const databaseUrlRule =
   "must be postgres://user:password@host:5432/database; percent-encode the password's special " +
   "characters (/ as %2F, @ as %40, ? as %3F, # as %23, % as %25)";
 
-/** Whether a text that should name a file or folder may contain a password. */
+/** Whether a path is in fact an address, which may contain a password. */
 export function isAddress(text: string): boolean {
   return /:\/\//.test(text);
 }

@@ -10,7 +10,7 @@ export function normalizeAddress(text: string): string | undefined {
   const version = isIP(plain);
   if (version === 0) return undefined;
   if (version === 4) return plain;
-  // A zone is only meaningful on the machine that wrote it.
+  // A zone is only meaningful on its own machine.
   const [address = ""] = plain.split("%");
   const written = new SocketAddress({ address, family: "ipv6" }).address;
   return mapped.exec(written)?.[1] ?? written;
@@ -38,7 +38,7 @@ export function findAddressGroup(address: string): string {
   return [...first, ...zeros, ...last].slice(0, 4).join(":");
 }
 
-/** Whether a host name always means this machine. */
+/** Whether a host name always refers to this machine. */
 export function isLoopbackHost(hostname: string): boolean {
   const name = hostname.toLowerCase().replace(/\.$/, "");
   if (name === "localhost" || name.endsWith(".localhost")) return true;
@@ -63,7 +63,7 @@ export const loopbackNetworks: readonly Network[] = [
   { address: "::1", prefix: 128 },
 ];
 
-/** Reads our own lists, such as `10.0.0.0/8 fd00::/8`. */
+/** Parses constant lists, such as `10.0.0.0/8 fd00::/8`. */
 export function listNetworks(...lists: readonly string[]): readonly Network[] {
   return lists
     .join(" ")

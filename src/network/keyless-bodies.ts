@@ -47,7 +47,7 @@ export function createKeylessReader(monotonic: () => number): ReadKeyless {
       };
       unfinished.add(reading);
       if (unfinished.size > mostUnfinished) {
-        // A body that has fully arrived is read by then, and needs no place.
+        // By then, a body that has fully arrived is already read.
         setImmediate(() => makeRoom(reading));
       }
       readAtMost(message, mostKeylessBytes)

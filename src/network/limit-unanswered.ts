@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** Limits the unanswered requests of a connection, for clients that send many without waiting. */
+/**
+ * Limits the unanswered requests of a connection, because clients can send many without waiting.
+ */
 
 export type AnswerRequest = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -10,7 +12,7 @@ export const mostUnanswered = 100;
 /** The most held requests on all connections together. */
 export const mostHeld = 20_000;
 
-/** The requests that wait behind the first unanswered one of a connection. */
+/** The requests that wait behind the first unanswered request of a connection. */
 type Pipeline = {
   /** The number of responses behind the current one, for started and held requests. */
   waiting: number;
@@ -22,9 +24,9 @@ type Pipeline = {
 
 /**
  * Stops reading a connection with too many unanswered requests until some are answered. Node parses
- * a chunk to its end, which can contain thousands of requests, so those above the limit are held.
- * They start in portions, one per turn of the event loop, and never after the connection has
- * closed. If too many would be held, the connection is closed.
+ * each chunk to its end, and a chunk can contain thousands of requests. Requests above the limit
+ * are held. They start in portions, one portion per iteration of the event loop, and never after
+ * the connection has closed. If too many would be held, the connection is closed.
  */
 export function limitUnanswered(answer: AnswerRequest): AnswerRequest {
   const pipelines = new WeakMap<Socket, Pipeline>();
@@ -65,7 +67,7 @@ export function limitUnanswered(answer: AnswerRequest): AnswerRequest {
     const { socket } = request;
     // Node parses the rest of a chunk even after its connection was closed.
     if (socket.destroyed) return;
-    // If this response already has the connection, no other request is unanswered.
+    // The first response in line has the socket, so no other request is unanswered.
     if (response.socket !== null) return answer(request, response);
     const pipeline = pipelines.get(socket) ?? openPipeline(socket);
     pipeline.waiting += 1;

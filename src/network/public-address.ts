@@ -2,8 +2,8 @@ import { matchNetworks, normalizeAddress, readFamily, listNetworks } from "./ip-
 
 /**
  * Whether an address is on the public internet, so that a request to it cannot reach private
- * networks. The lists are IANA's special-purpose registries (RFC 6890). Unknown addresses do not
- * count as public.
+ * networks. The lists are IANA's special-purpose registries (RFC 6890). All other addresses are
+ * treated as private.
  */
 export function isPublicAddress(text: string): boolean {
   const address = normalizeAddress(text);

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from "node:http";
 
-/** The parts of Node's own message that are used if a `Request` was made of it. */
+/** The parts of Node's request that are used to read its body. */
 export type Incoming = Pick<IncomingMessage, "headers" | "rawHeaders" | "iterator" | "socket">;
 
-/** A message with a body. If Node's own message exists, its `Request` must not be read. */
+/** A request with a body. If a `Request` was made from Node's request, only Node's may be read. */
 export type WithBody = Request | Incoming;
 
-/** After this many bytes, waits for `until` before it reads more; stops if that is false. */
+/** Reading waits for `until` after this many bytes, and stops if the result is false. */
 export type Pause = { readonly after: number; readonly until: () => Promise<boolean> };
 
 /** Reads a body up to a size; undefined if it is larger. */
@@ -38,8 +38,8 @@ export function readLength(message: WithBody): string | null | undefined {
 }
 
 /**
- * Reads Node's own message, because the stream of a `Request` is expensive, and would hold the
- * bytes until the answer. If reading stops early, the connection stays open for the answer.
+ * Reads Node's request directly, because the stream of a `Request` is slow and keeps the bytes in
+ * memory until the response. If reading stops early, the connection stays open for the response.
  */
 function openBody(message: WithBody): AsyncIterable<Uint8Array> | [] {
   return isOfNode(message) ? message.iterator({ destroyOnReturn: false }) : (message.body ?? []);

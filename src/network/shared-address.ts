@@ -15,7 +15,7 @@ export function findClientPlace(text: string | undefined): ClientPlace | undefin
 export type ClientPlace = {
   readonly group: string;
   /**
-   * Whether many strangers have this address at the same time: private networks, carrier NAT (RFC
+   * Whether many people use this address at the same time: private networks, carrier NAT (RFC
    * 6598), and the exit addresses of carriers and iCloud Private Relay.
    */
   readonly isShared: boolean;

@@ -1,13 +1,16 @@
 import { matchNetworks, type Network } from "./ip-address.ts";
 import { readNetworks, writeNetworks } from "./read-networks.ts";
 
-/** The proxies whose statements about their clients are trusted. */
+/** The proxies whose `X-Forwarded-For` header is trusted. */
 
 export type TrustedProxies =
   /** This many proxies in a row. */
   { readonly hops: number } | { readonly networks: readonly Network[] };
 
-/** Whether the machine at this address is trusted. Hop 0 is the one connected to us. */
+/**
+ * Whether the machine at this address is trusted. Hop 0 is the machine that is connected to this
+ * process.
+ */
 export type Trusts = (address: string, hop: number) => boolean;
 
 /** Reads `1`, or networks such as `10.0.0.0/8, fd00::/8, loopback`. Undefined if it is neither. */

@@ -20,16 +20,16 @@ const datePattern = /^\d{4}-\d{2}-\d{2}$/;
 
 /** Parses a period. A date means a whole day, so `to` is the last day of the period. */
 export function readPeriod(
-  given: { readonly from?: string | undefined; readonly to?: string | undefined },
+  bounds: { readonly from?: string | undefined; readonly to?: string | undefined },
   zone: TimeZone,
   now: number,
 ): Period | PeriodFault {
-  const to = given.to ?? writeDate(now, zone);
+  const to = bounds.to ?? writeDate(now, zone);
   const isToDate = datePattern.test(to);
   const last = parseLocalTime(to, zone);
   if (last === null) return "to";
   const end = isToDate ? startDay(moveDate(to, 1), zone) : last;
-  const from = given.from ?? moveDate(writeDate(end - 1, zone), 1 - usualDays);
+  const from = bounds.from ?? moveDate(writeDate(end - 1, zone), 1 - usualDays);
   const start = parseLocalTime(from, zone);
   if (start === null) return "from";
   if (start >= end) return "order";

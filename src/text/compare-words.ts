@@ -9,9 +9,12 @@ export type ComparedWords = {
   readonly after: readonly TextPart[];
 };
 
-/** Comparing takes time with the square of the changes, so very different texts are shown whole. */
+/**
+ * Limits the time, which grows with the square of the changes. Very different texts are shown
+ * whole.
+ */
 const mostEdits = 200;
-/** With less than this in common, marks at every other word would be unreadable. */
+/** With less text in common, marks at every other word would be unreadable. */
 const leastCommon = 1 / 4;
 
 export function compareWords(before: string, after: string): ComparedWords {

@@ -2,7 +2,7 @@ import { structuredPatch } from "diff";
 
 /** Compares two texts line by line, with a few unchanged lines around each change. */
 
-/** One changed place. Lines count from 1 in each text. */
+/** One changed section. Lines count from 1 in each text. */
 export type Hunk = {
   readonly old_start: number;
   readonly new_start: number;
@@ -12,16 +12,19 @@ export type Hunk = {
 export type DiffLine = { readonly kind: "removed" | "added" | "kept"; readonly text: string };
 
 const contextLines = 3;
-/** Comparing takes time with the square of the changes, so very different texts are shown whole. */
+/**
+ * Limits the time, which grows with the square of the changes. Very different texts are shown
+ * whole.
+ */
 const mostEdits = 1000;
-/** With less than this in common, a few shared lines would make the diff hard to read. */
+/** With fewer lines in common, a few shared lines would make the diff hard to read. */
 const leastCommon = 1 / 4;
 
 const kinds: Readonly<Record<string, DiffLine["kind"]>> = { "-": "removed", "+": "added" };
 
 export function diffLines(before: string, after: string): readonly Hunk[] {
-  const [old, fresh] = [splitLines(before), splitLines(after)];
-  const [oldText, newText] = [joinLines(old), joinLines(fresh)];
+  const [old, current] = [splitLines(before), splitLines(after)];
+  const [oldText, newText] = [joinLines(old), joinLines(current)];
   const options = { context: contextLines, maxEditLength: mostEdits };
   const patch = structuredPatch("", "", oldText, newText, undefined, undefined, options);
   const hunks = patch?.hunks.map(({ oldStart, newStart, lines }) => ({
@@ -31,12 +34,12 @@ export function diffLines(before: string, after: string): readonly Hunk[] {
   }));
   const removed = countLines(hunks ?? [], "removed");
   const common = hunks === undefined ? 0 : old.length - removed;
-  if (hunks !== undefined && common >= leastCommon * Math.max(old.length, fresh.length)) {
+  if (hunks !== undefined && common >= leastCommon * Math.max(old.length, current.length)) {
     return hunks;
   }
   const lines = [
     ...old.map((text) => ({ kind: "removed", text }) as const),
-    ...fresh.map((text) => ({ kind: "added", text }) as const),
+    ...current.map((text) => ({ kind: "added", text }) as const),
   ];
   return [{ old_start: 1, new_start: 1, lines }];
 }

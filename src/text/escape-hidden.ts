@@ -10,11 +10,11 @@ export function escapeHidden(text: string): string {
 }
 
 export function unescapeHidden(text: string): string {
-  return text.replace(escaped, (given, digits: string) => {
+  return text.replace(escaped, (match, digits: string) => {
     const code = Number.parseInt(digits, 16);
-    if (code > 0x10ffff) return given;
+    if (code > 0x10ffff) return match;
     const character = String.fromCodePoint(code);
-    return character === "\\" || isHidden(character) ? character : given;
+    return character === "\\" || isHidden(character) ? character : match;
   });
 }
 

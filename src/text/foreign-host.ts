@@ -1,12 +1,14 @@
 import { quote } from "./show-hidden.ts";
 
 /**
- * Explains that an address is not on the project's link host. The same path on the link host may
- * have been meant, which only a person can confirm.
+ * Explains that an address is not on the project's link host. The user may have meant the same path
+ * on the link host, but only the user can confirm that.
  */
 export function describeForeignHost(
   host: string,
-  /** The link host, the address with the same path there, and the link at that address. */
+  /**
+   * The link host, the address of the same path on it, and the name of the link at that address.
+   */
   ours: { readonly host: string; readonly place: string; readonly there?: string } | undefined,
 ): string {
   if (ours === undefined) return `Waypost does not know whether ${quote(host)} is the link host`;

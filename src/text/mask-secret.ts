@@ -10,11 +10,11 @@ export function maskSecret(secret: Uint8Array): string {
   return Buffer.concat([mask, combine(mask, secret)]).toString("base64url");
 }
 
-export function isMasked(given: string, secret: Uint8Array): boolean {
-  const bytes = Buffer.from(given, "base64url");
+export function isMasked(masked: string, secret: Uint8Array): boolean {
+  const bytes = Buffer.from(masked, "base64url");
   const { length } = secret;
   // Decoders skip characters that do not belong to the alphabet.
-  if (bytes.length !== 2 * length || bytes.toString("base64url") !== given) return false;
+  if (bytes.length !== 2 * length || bytes.toString("base64url") !== masked) return false;
   return isSameSecret(combine(bytes.subarray(0, length), bytes.subarray(length)), secret);
 }
 

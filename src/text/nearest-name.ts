@@ -1,4 +1,4 @@
-/** Finds the known names that a wrong name may mean, for "did you mean …?". */
+/** Suggests known names for an unknown name, for "did you mean …?". */
 
 const mostSuggested = 3;
 
@@ -30,7 +30,7 @@ function isPartOf(some: readonly string[], all: readonly string[]): boolean {
 
 /** `socialTitle` and `social-title` are two words. */
 function listWords(name: string): readonly string[] {
-  const parted = name.slice(0, longest).replace(/([a-z\d])([A-Z])/g, "$1_$2");
+  const parted = name.slice(0, mostCharacters).replace(/([a-z\d])([A-Z])/g, "$1_$2");
   return parted
     .toLowerCase()
     .split(/[-_\s.]+/)
@@ -48,13 +48,13 @@ export function findNearest(name: string, known: Iterable<string>): string | und
   return nearest;
 }
 
-/** A name from outside may be a megabyte long. */
-const longest = 64;
+/** An untrusted name may be a megabyte long. */
+const mostCharacters = 64;
 
 /** `iosFallbackUrl`, `ios-fallback-url` and `ios_fallback_url` are the same name. */
 function normalize(name: string): string {
   return name
-    .slice(0, longest)
+    .slice(0, mostCharacters)
     .replace(/[-_\s.]+/g, "")
     .toLowerCase();
 }

@@ -7,12 +7,12 @@ import { randomBytes } from "node:crypto";
 export const requestIdHeader = "x-request-id";
 
 const plainId = /^[\w.:-]{8,64}$/;
-/** The ids of this process: one random text with a counter. Random ids would cost far more. */
+/** Ids consist of one random text per process and a counter. Random ids would take far longer. */
 const own = randomBytes(9).toString("base64url");
 let count = 0;
 
-export function readRequestId(given: string | null | undefined): string {
-  if (given !== undefined && given !== null && plainId.test(given)) return given;
+export function readRequestId(header: string | null | undefined): string {
+  if (header !== undefined && header !== null && plainId.test(header)) return header;
   count += 1;
   return `${own}-${count.toString(36)}`;
 }

@@ -63,10 +63,13 @@ const scripts = [
 ] as const;
 
 const east = "Han";
-/** Cyrillic and Greek letters that look like Latin ones. A word of only these is no accident. */
+/**
+ * Cyrillic and Greek letters that look like Latin ones. A word of only these letters is probably
+ * deceptive.
+ */
 const lookalikes = /^[аеорсухіјѕһԁԛԝгвкмтнӏοανρυικχωε\d-]+$/u;
 
-/** Warns if a part of a host name looks like another one. */
+/** Warns if a label of a host name could be mistaken for another name. */
 function findDeception(label: string): readonly string[] {
   const found = scripts.filter(([, pattern]) => pattern.test(label)).map(([name]) => name);
   const shown = JSON.stringify(showHidden(label));

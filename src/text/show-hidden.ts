@@ -1,6 +1,6 @@
 /**
- * Makes text from outside safe to read: characters that are invisible, or that change the order of
- * what people read, are shown by their number.
+ * Makes untrusted text safe to read. Invisible characters, and characters that change the reading
+ * order, are shown by their code.
  */
 
 /**
@@ -12,12 +12,12 @@ const hiddenRanges = [
   String.raw`\u2800`,
   // A joiner of combining marks, and fillers of Hangul and Khmer.
   String.raw`\u034f\u115f\u1160\u3164\uffa0\u17b4\u17b5`,
-  // Variation selectors, which can hide a message of their own.
+  // Variation selectors, which can encode a hidden message.
   String.raw`\ufe00-\ufe0f\u{e0100}-\u{e01ef}`,
 ];
 const hidden = new RegExp(`[${hiddenRanges.join("")}]`, "gu");
 
-/** Most texts match this, which is faster than testing all of Unicode. */
+/** Matches most texts, and is faster than testing all of Unicode. */
 const plain = /^[\x20-\x7e]*$/;
 
 const symbol = String.raw`\p{Extended_Pictographic}`;
@@ -62,12 +62,12 @@ function isShown(text: string): boolean {
   return plain.test(text) || text.search(hidden) < 0;
 }
 
-/** No answer of the API is nested deeper, but a remote server may add deeper data. */
+/** No response of the API is nested deeper, but a remote server may add deeper data. */
 const mostLevels = 32;
 
 /** Like `showHidden`, for every text and member name inside a value. */
 export function showHiddenIn(value: unknown): unknown {
-  // Most values hide nothing, and checking is cheaper than copying.
+  // Most values have no hidden characters, and checking is cheaper than copying.
   return isShownIn(value, mostLevels) ? value : copyShown(value, mostLevels);
 }
 
@@ -90,17 +90,21 @@ function copyShown(value: unknown, levels: number): unknown {
   );
 }
 
-/** Quotes a text from outside in one of our sentences: on one line, shortened, nothing hidden. */
+/**
+ * Quotes untrusted text within a sentence: on one line, shortened, and without hidden characters.
+ */
 export function quote(text: string, most = 80): string {
   return quoteLine(showHidden(text), most);
 }
 
-/** A name from outside in one of our sentences, without quotation marks. */
+/** Like `quote`, without quotation marks. */
 export function showName(name: string): string {
   return quote(name).slice(1, -1);
 }
 
-/** Like `quote`, for a stored sentence: hidden characters are replaced later, when it is shown. */
+/**
+ * Like `quote`, for stored sentences. Hidden characters are replaced when the sentence is shown.
+ */
 export function quoteLine(text: string, most = 60): string {
   const line = text.replace(/\s+/g, " ");
   return JSON.stringify(line.length > most ? `${line.slice(0, most).toWellFormed()}…` : line);

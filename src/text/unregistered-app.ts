@@ -14,7 +14,6 @@ type UnregisteredApp = {
   readonly needs: string;
 };
 
-/** The list of apps shows the others. */
 const mostListed = 5;
 
 export function describeUnregistered(
@@ -34,7 +33,7 @@ export function adviseUnregistered(
   { identifier, needs }: UnregisteredApp,
   registered: readonly NamedApp[],
 ): string {
-  const meant = findMeant(identifier, registered);
+  const meant = findSimilar(identifier, registered);
   const hint = meant === undefined ? "" : `did you mean ${writeNamedApp(meant)}? `;
   return `${hint}A new app needs its exact ${needs} from the developer: do not guess`;
 }
@@ -51,13 +50,13 @@ function writeIdentifier(identifier: string): string {
   return /^[\w.-]{1,80}$/.test(identifier) ? identifier : quote(identifier);
 }
 
-function findMeant(wanted: string, registered: readonly NamedApp[]): NamedApp | undefined {
-  const called = new Map<string, NamedApp>();
+function findSimilar(identifier: string, registered: readonly NamedApp[]): NamedApp | undefined {
+  const byName = new Map<string, NamedApp>();
   for (const app of registered) {
     for (const text of [app.name, app.identifier]) {
-      if (typeof text === "string") called.set(text, app);
+      if (typeof text === "string") byName.set(text, app);
     }
   }
-  const nearest = findNearest(wanted, called.keys());
-  return nearest === undefined ? undefined : called.get(nearest);
+  const nearest = findNearest(identifier, byName.keys());
+  return nearest === undefined ? undefined : byName.get(nearest);
 }

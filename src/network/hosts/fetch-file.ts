@@ -22,7 +22,7 @@ export type FetchedFile =
   | ({ readonly kind: "answered" } & FileAnswer)
   /** The name does not exist, or its address is not public. */
   | { readonly kind: "not_public" }
-  /** This machine has no route to any of its addresses. */
+  /** This machine has no route to any address of the host. */
   | { readonly kind: "unreachable" }
   | { readonly kind: "refused" | "timed_out" | "unreadable" }
   /** The connection cannot be trusted. The code is Node's. */
@@ -34,14 +34,14 @@ export type FileAnswer = {
   readonly headers: ReadonlyMap<string, string>;
   /** The content up to the requested size. */
   readonly body: Buffer;
-  /** Whether the file is longer. */
+  /** Whether the file is longer than the requested size. */
   readonly isCut: boolean;
   /** When the host's certificate expires, in milliseconds since 1970. */
   readonly certifiedUntil: number;
 };
 
 export type FileRequest = {
-  /** Without a port, which is always that of https. */
+  /** Without a port: requests always use the port of https. */
   readonly hostname: string;
   readonly path: string;
   /** The User-Agent header. */
@@ -49,9 +49,9 @@ export type FileRequest = {
   readonly most_bytes: number;
 };
 
-export type FetchFile = (asked: FileRequest, signal: AbortSignal) => Promise<FetchedFile>;
+export type FetchFile = (file: FileRequest, signal: AbortSignal) => Promise<FetchedFile>;
 
-/** The dependencies that checks of hosts get. */
+/** The dependencies of host checks. */
 export type PublicFiles = {
   readonly fetchFile: FetchFile;
   /** False if the key has reached its hourly limit of checked hosts. */
@@ -70,11 +70,11 @@ const most_ms = 10_000;
 const mostAddresses = 4;
 
 export function createFetchFile({ reach, setAlarm, port = 443 }: FetchOptions): FetchFile {
-  return async (asked, signal) => {
+  return async (file, signal) => {
     const { signal: ending, stop, isOver } = limitTime(signal, most_ms, setAlarm);
     try {
-      const addresses = await findAddresses(asked, reach, ending);
-      return await getFromOne(addresses, asked, ending);
+      const addresses = await findAddresses(file, reach, ending);
+      return await getFromOne(addresses, file, ending);
     } catch (error) {
       signal.throwIfAborted();
       return explainEnd(error, isOver());
@@ -83,36 +83,32 @@ export function createFetchFile({ reach, setAlarm, port = 443 }: FetchOptions): 
     }
   };
 
-  /** Tries several addresses, because this machine may not reach all kinds of them. */
+  /** Tries several addresses, because this machine may lack IPv4 or IPv6. */
   async function getFromOne(
     addresses: readonly string[],
-    asked: FileRequest,
+    file: FileRequest,
     ending: AbortSignal,
   ): Promise<FetchedFile> {
     let failure: unknown;
     for (const address of addresses.slice(0, mostAddresses)) {
       try {
-        return { kind: "answered", ...(await get(address, asked, ending)) };
+        return { kind: "answered", ...(await get(address, file, ending)) };
       } catch (error) {
-        // A missing route says less than any other error, so another error replaces it.
-        if (failure === undefined || noWay.has(readErrorCode(failure))) failure = error;
+        // Any other error is more helpful than a missing route, so it replaces one.
+        if (failure === undefined || noRoute.has(readErrorCode(failure))) failure = error;
         if (!unreached.has(readErrorCode(error))) break;
       }
     }
     throw failure;
   }
 
-  async function get(
-    address: string,
-    asked: FileRequest,
-    ending: AbortSignal,
-  ): Promise<FileAnswer> {
-    const { hostname, path, agent, most_bytes } = asked;
+  async function get(address: string, file: FileRequest, ending: AbortSignal): Promise<FileAnswer> {
+    const { hostname, path, agent, most_bytes } = file;
     const sent = request({
       hostname,
       port,
       path,
-      // One connection for one file, to the address that was checked.
+      // Opens a new connection to the checked address.
       agent: false,
       lookup: answerAlways(address),
       headers: { "user-agent": agent, accept: "*/*", "accept-encoding": "identity" },
@@ -134,10 +130,10 @@ export function createFetchFile({ reach, setAlarm, port = 443 }: FetchOptions): 
   }
 }
 
-const noWay: ReadonlySet<string> = new Set(["EHOSTUNREACH", "ENETUNREACH", "EADDRNOTAVAIL"]);
+const noRoute: ReadonlySet<string> = new Set(["EHOSTUNREACH", "ENETUNREACH", "EADDRNOTAVAIL"]);
 
 /** After these errors, another address of the host may work. */
-const unreached: ReadonlySet<string> = new Set([...noWay, "ECONNREFUSED", "ETIMEDOUT"]);
+const unreached: ReadonlySet<string> = new Set([...noRoute, "ECONNREFUSED", "ETIMEDOUT"]);
 
 async function readBeginning(
   response: IncomingMessage,
@@ -160,7 +156,7 @@ function readHeaders({ headersDistinct }: IncomingMessage): ReadonlyMap<string, 
 }
 
 function readCertificateEnd({ socket }: IncomingMessage): number {
-  // A request over https has no other socket.
+  // A request over https always has a TLS socket.
   return Date.parse((socket as TLSSocket).getPeerCertificate().valid_to);
 }
 
@@ -169,7 +165,7 @@ function explainEnd(error: unknown, isOver: boolean): FetchedFile {
   if (error instanceof HostNotAllowed) return { kind: "not_public" };
   const code = readErrorCode(error);
   if (isOver || code === "ETIMEDOUT") return { kind: "timed_out" };
-  if (noWay.has(code)) return { kind: "unreachable" };
+  if (noRoute.has(code)) return { kind: "unreachable" };
   if (isCertificateFault(code) || code === "EPROTO") return { kind: "untrusted", code };
   return { kind: code === "ECONNREFUSED" ? "refused" : "unreadable" };
 }

@@ -3,12 +3,12 @@ import type { LookupFunction } from "node:net";
 import { Agent } from "undici";
 
 /**
- * Connects to hosts that strangers name, without reaching private networks. A name is looked up
- * once, every address must be allowed, and the connection uses one of these addresses. A second
+ * Connects to hosts that untrusted users name, without reaching private networks. A name is looked
+ * up once, every address must be allowed, and the connection uses one of these addresses. A second
  * lookup could return other addresses and bypass the check.
  */
 
-/** How addresses are found, and which ones are allowed. */
+/** How host names are resolved, and which addresses are allowed. */
 export type Reach = {
   /** Returns every address of a host name. */
   readonly resolve: (hostname: string) => Promise<readonly string[]>;
@@ -18,7 +18,7 @@ export type Reach = {
   readonly authorities?: readonly string[];
 };
 
-/** Thrown if a host may not be reached. The message is the end of a sentence for people. */
+/** Thrown if a host may not be reached. The message completes a sentence for users. */
 export class HostNotAllowed extends Error {
   override readonly name = "HostNotAllowed";
 }
@@ -38,20 +38,20 @@ export async function findAddresses(
   const found = resolve(literal).catch(() => []);
   const [address, ...others] = await orAborted(found, signal);
   // One private address among public ones could bypass the check. The error is the same for unknown
-  // hosts, so that strangers cannot find out which names a private network has.
+  // hosts, so that it does not reveal the names in a private network.
   const isAllowed = address !== undefined && [address, ...others].every(isPublic);
   if (!isAllowed) throw new HostNotAllowed(noPublicHost);
   return [address, ...others];
 }
 
-/** A host may have many addresses. */
+/** Limits the attempts, because a host may have many addresses. */
 const mostTried = 4;
 /** After this time the next address is tried as well. The last one has all the remaining time. */
 const tried_ms = 1000;
 
 /**
- * Connects only to these addresses, one after the other, because this machine may not reach all
- * kinds of them. The caller must destroy the agent.
+ * Creates an agent that connects only to these addresses. It tries several, because this machine
+ * may lack IPv4 or IPv6. The caller must destroy the agent.
  */
 export function openPinned(
   addresses: readonly string[],
@@ -68,14 +68,14 @@ export function openPinned(
   });
 }
 
-/** Looks up a name as the machine does. */
+/** Looks up a name with the machine's resolver. */
 export async function resolveHost(hostname: string): Promise<readonly string[]> {
   const found = await lookup(hostname, { all: true, verbatim: true });
   return found.map(({ address }) => address);
 }
 
 /**
- * Explains why no answer came. Never uses the error's own text, which may come from the other
+ * Explains why a request failed. Never uses the error's own text, which may come from the other
  * server.
  */
 export function describeEnd(error: unknown, signal: AbortSignal): string {
@@ -95,7 +95,10 @@ export function isCertificateFault(code: string): boolean {
   return /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_/.test(code) || otherFaults.has(code);
 }
 
-/** Certificate errors with other names. Node uses the last one for errors without a name. */
+/**
+ * Certificate errors that do not match the pattern above. `UNSPECIFIED` is Node's code for errors
+ * without a name.
+ */
 const otherFaults: ReadonlySet<string> = new Set([
   "INVALID_CA",
   "INVALID_PURPOSE",
@@ -115,8 +118,9 @@ function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise
 }
 
 /**
- * Answers lookups with known addresses, in a later turn of the event loop. If the connection failed
- * in the same turn, `node:https` would not listen yet, and the error would end the process.
+ * Answers lookups with known addresses, but never synchronously. If a connection failed
+ * synchronously, `node:https` would have no error listener yet, and the error would end the
+ * process.
  */
 export function answerAlways(...addresses: readonly string[]): LookupFunction {
   const known = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
