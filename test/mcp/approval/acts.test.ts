@@ -68,7 +68,7 @@ const writeBody = (title: string) =>
   `<h1>${title}</h1>\n<p>All shoes, {{ link.name }}</p>\n{% store_buttons %}\n`;
 const css = "h1 { color: teal; font-size: 40px }\np { margin: 0 }";
 
-async function plantLink(fields: Args = {}) {
+async function createLink(fields: Args = {}) {
   const link = await assistant.plant("link", {
     path: "spring sale/ü",
     name: "Spring sale",
@@ -80,7 +80,7 @@ async function plantLink(fields: Args = {}) {
 }
 
 /** Creates links of a campaign, each with a different number of clicks. */
-async function plantMany(count: number): Promise<readonly string[]> {
+async function createLinks(count: number): Promise<readonly string[]> {
   const paths = Array.from({ length: count }, (_, row) => `spring/${row + 1}`);
   const rows = paths.map((path, row) => ({
     path,
@@ -111,12 +111,12 @@ async function askForPlan(rows: readonly Args[], more?: Args): Promise<string> {
 const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<string>]>> = {
   "delete a link": [
     'Delete the link "Spring sale"',
-    async () => ask("delete_link", { id: (await plantLink()).id }),
+    async () => ask("delete_link", { id: (await createLink()).id }),
   ],
   "point a link at another host": [
     "seconds ago by this key. Before that: web address",
     async () => {
-      const { id } = await plantLink();
+      const { id } = await createLink();
       await act("update_link", { id, url: "https://example.com/summer?utm_source=mail" });
       assistant.advance(20_000);
       return ask("update_link", { id, url: "https://\u0430pple.com/spring?utm_source=mail" });
@@ -127,7 +127,7 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
     async () => {
       await assistant.plant("ios_app", iosApp);
       await assistant.plant("android_app", androidApp);
-      const { id } = await plantLink({ ios_app: { bundle_id: iosApp.bundle_id } });
+      const { id } = await createLink({ ios_app: { bundle_id: iosApp.bundle_id } });
       return ask("update_link", {
         id,
         name: "Summer sale",
@@ -156,7 +156,7 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
     "Links that open this app",
     async () => {
       const { id } = await assistant.plant("ios_app", iosApp);
-      await plantLink({ ios_app: { bundle_id: iosApp.bundle_id } });
+      await createLink({ ios_app: { bundle_id: iosApp.bundle_id } });
       return ask("update_ios_app", { id, team_id: "NEWTEAM123", app_store_id: "123456789" });
     },
   ],
@@ -178,7 +178,7 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
   "overwrite a link for the 21st time": [
     "up to 100 more overwrites",
     async () => {
-      const { id } = await plantLink();
+      const { id } = await createLink();
       for (let done = 0; done < 20; done += 1) {
         await act("update_link", { id, name: `Name ${done}` });
       }
@@ -188,14 +188,14 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
   "point many links at another host": [
     'Point 24 links to "example.org/new"',
     async () => {
-      const paths = await plantMany(24);
+      const paths = await createLinks(24);
       return askForPlan(paths.map((path) => ({ path, url: "https://example.org/new" })));
     },
   ],
   "change many links at once": [
     "Links 101 to 104 of 104",
     async () => {
-      const paths = await plantMany(104);
+      const paths = await createLinks(104);
       const rows = paths.map((path, row) => ({
         path,
         url: row < 101 ? `https://example.com/new/${row}` : `https://\u0430pple.com/new/${row}`,
@@ -206,7 +206,7 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
   "a plan with changes of every kind": [
     "and register 1 app",
     async () => {
-      await plantMany(3);
+      await createLinks(3);
       const rows = [
         { path: "spring/1", url: "https://shop.example.net/1", name: "A new name" },
         { path: "spring/2", enable_forced_redirect: true, social_title: "Summer" },
@@ -223,7 +223,7 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
   "delete many links": [
     "Delete 12 links",
     async () => {
-      await plantMany(12);
+      await createLinks(12);
       return askForPlan([], {
         operation: "delete",
         filters: [{ field: "path", condition: "start", value: "spring/" }],
@@ -233,7 +233,7 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
   "undo a job": [
     "Undo a job",
     async () => {
-      const paths = await plantMany(3);
+      const paths = await createLinks(3);
       const rows = paths.map((path) => ({ path, url: "https://example.org/new" }));
       const { job } = await act("apply_plan", { plan_id: await plan(rows) });
       return askForPlan([], { undo: job.id });
@@ -242,7 +242,7 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
   "undo that replaces a later change": [
     'Undo the change of the link "Summer sale"',
     async () => {
-      const { id } = await plantLink();
+      const { id } = await createLink();
       const { change } = await act("update_link", { id, name: "Summer sale", path: "summer" });
       await act("update_link", { id, name: "Autumn sale" });
       assistant.advance(60_000);
@@ -253,7 +253,7 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
     'Undo the registration of the iOS app "Example Shop"',
     async () => {
       const { change } = await act("register_ios_app", iosApp);
-      await plantLink({ ios_app: { bundle_id: iosApp.bundle_id } });
+      await createLink({ ios_app: { bundle_id: iosApp.bundle_id } });
       return ask("undo", { change_id: change.id });
     },
   ],

@@ -13,11 +13,10 @@ import { openForEach } from "../../support/open-for.ts";
 import type { RawCall, RawResult } from "../../support/mcp-http.ts";
 
 /** The capabilities of a client that can open the approval page for the user. */
-
-const opens = { elicitation: { url: {} } };
+const opensPages = { elicitation: { url: {} } };
 const agree: Reply = { action: "accept" };
-const look_ms = 250;
-const patience_ms = 50_000;
+const page_check_ms = 250;
+const longest_wait_ms = 50_000;
 
 let assistant: AssistantWorld;
 let id: string;
@@ -35,7 +34,7 @@ afterEach(() => {
 });
 
 /** Connects a client whose user takes a second to answer whether to open the page. */
-function connect(era: Era, answer: Elicit = () => agree, capabilities: object = opens) {
+function connect(era: Era, answer: Elicit = () => agree, capabilities: object = opensPages) {
   const elicit: Elicit = (message, address) => {
     pages.push(address.url ?? "no page");
     assistant.advance(1000);
@@ -44,7 +43,7 @@ function connect(era: Era, answer: Elicit = () => agree, capabilities: object = 
   return assistant.connect({ era, capabilities: { ...capabilities }, elicit });
 }
 
-function remove({ callTool }: AssistantClient): Promise<ToolResult> {
+function deleteLink({ callTool }: AssistantClient): Promise<ToolResult> {
   return callTool("delete_link", { id });
 }
 
@@ -55,7 +54,7 @@ function remove({ callTool }: AssistantClient): Promise<ToolResult> {
 async function decide(decision: "approve" | "decline"): Promise<void> {
   await assistant.untilAsleep();
   await assistant.press(pages.at(-1) ?? "", decision);
-  assistant.advance(look_ms);
+  assistant.advance(page_check_ms);
 }
 
 async function expectUntouched(): Promise<void> {
@@ -68,14 +67,14 @@ async function rename(name: string): Promise<void> {
   expect(reply.status).toBe(200);
 }
 
-describe.each(eras)("with a %s client that opens URLs", (era) => {
-  test("a call waits for the page and continues after the approval", async () => {
+describe.each(eras)("with a %s client that opensPages URLs", (era) => {
+  test("a call waits for the approval page and continues after the approval", async () => {
     const asked: unknown[] = [];
     const client = await connect(era, (message, { url = "", elicitationId }) => {
       asked.push(message.split("\n")[0], new URL(url).pathname, elicitationId);
       return agree;
     });
-    const call = remove(client);
+    const call = deleteLink(client);
     await assistant.untilAsleep();
     await expectUntouched();
 
@@ -90,13 +89,13 @@ describe.each(eras)("with a %s client that opens URLs", (era) => {
     expect(client.completed).toEqual(named === undefined ? [] : [named]);
   });
 
-  test("declining on the page ends the call, and the next call asks again", async () => {
+  test("declining on the approval page ends the call, and the next call asks again", async () => {
     const client = await connect(era);
-    const call = remove(client);
+    const call = deleteLink(client);
     await decide("decline");
     expect((await call).structured.error).toMatchObject({ code: "approval_declined" });
 
-    const next = remove(client);
+    const next = deleteLink(client);
     await assistant.untilAsleep();
     expect(new Set(pages).size).toBe(2);
     await decide("decline");
@@ -106,11 +105,11 @@ describe.each(eras)("with a %s client that opens URLs", (era) => {
 
   test("another process can serve the approval page", async () => {
     const client = await connect(era);
-    const call = remove(client);
+    const call = deleteLink(client);
     await assistant.untilAsleep();
     await using other = await createAssistantWorld({ beside: assistant.world });
     await other.press(pages[0] ?? "", "approve");
-    assistant.advance(look_ms);
+    assistant.advance(page_check_ms);
     expect((await call).structured.deleted.id).toBe(id);
   });
 
@@ -119,12 +118,12 @@ describe.each(eras)("with a %s client that opens URLs", (era) => {
       await assistant.press(url, "approve");
       return agree;
     });
-    expect((await remove(client)).structured.deleted.id).toBe(id);
+    expect((await deleteLink(client)).structured.deleted.id).toBe(id);
   });
 
-  test("a target that changed needs a new approval on a new page", async () => {
+  test("a changed target needs a new approval on a new page", async () => {
     const client = await connect(era);
-    const call = remove(client);
+    const call = deleteLink(client);
     await assistant.untilAsleep();
     await rename("Summer");
     await decide("approve");
@@ -136,9 +135,9 @@ describe.each(eras)("with a %s client that opens URLs", (era) => {
     expect(assistant.writes).toHaveLength(1);
   });
 
-  test("two calls that wait for one page perform the action only once", async () => {
+  test("two calls that wait for the same page perform the action only once", async () => {
     const client = await connect(era);
-    const calls = [remove(client), remove(client)];
+    const calls = [deleteLink(client), deleteLink(client)];
     // Both calls share one check of the page.
     await assistant.untilAsleep();
     expect(new Set(pages).size).toBe(1);
@@ -152,7 +151,7 @@ describe.each(eras)("with a %s client that opens URLs", (era) => {
     expect(new Set(pages).size).toBe(1);
   });
 
-  test("an approval outlives a cancelled call and is used by the next one", async () => {
+  test("an approval outlives a cancelled call and is used by the next call", async () => {
     const client = await connect(era);
     const leaving = new AbortController();
     const call = client.callTool("delete_link", { id }, {}, { signal: leaving.signal });
@@ -162,19 +161,19 @@ describe.each(eras)("with a %s client that opens URLs", (era) => {
     await assistant.untilAsleep(0);
 
     await assistant.press(pages[0] ?? "", "approve");
-    assistant.advance(look_ms);
+    assistant.advance(page_check_ms);
     await expectUntouched();
     // Repeating the same call uses the approval.
-    expect((await remove(client)).structured.deleted.id).toBe(id);
+    expect((await deleteLink(client)).structured.deleted.id).toBe(id);
     expect(pages).toHaveLength(1);
   });
 
   test.each<[string, Reply, string]>([
-    ["does not want the page opened", { action: "decline" }, "approval_declined"],
-    ["closes the question", { action: "cancel" }, "approval_required"],
+    ["declines to open the page", { action: "decline" }, "approval_declined"],
+    ["closes the prompt", { action: "cancel" }, "approval_required"],
   ])("a user who %s does not approve the call", async (_, reply, code) => {
     const client = await connect(era, () => reply);
-    const { error } = (await remove(client)).structured;
+    const { error } = (await deleteLink(client)).structured;
     expect(error.code).toBe(code);
     // A user who closed the prompt can still open the page.
     expect(error.approval?.url).toBe(code === "approval_required" ? pages[0] : undefined);
@@ -183,7 +182,7 @@ describe.each(eras)("with a %s client that opens URLs", (era) => {
 
   test("a ticked approval box is ignored if the client showed no form", async () => {
     const client = await connect(era, () => ({ action: "accept", content: { approve: true } }));
-    const call = remove(client);
+    const call = deleteLink(client);
     await assistant.untilAsleep();
     await expectUntouched();
     await decide("decline");
@@ -195,7 +194,7 @@ describe.each(eras)("with a %s client that opens URLs", (era) => {
     const both = { elicitation: { form: {}, url: {} } };
     const ticked: Reply = { action: "accept", content: { approve: true } };
     const client = await connect(era, () => ticked, both);
-    expect((await remove(client)).structured.deleted.id).toBe(id);
+    expect((await deleteLink(client)).structured.deleted.id).toBe(id);
     expect(pages).toEqual(["no page"]);
   });
 
@@ -215,12 +214,12 @@ describe.each(eras)("with a %s client that opens URLs", (era) => {
 });
 
 describe("an unanswered approval page", () => {
-  test("keeps a modern client's call waiting until the approval expires", async () => {
+  test("keeps a 2026-07-28 client's call waiting until the approval expires", async () => {
     const client = await connect("modern");
-    const call = remove(client);
+    const call = deleteLink(client);
     for (let round = 0; round < 6; round += 1) {
       await assistant.untilAsleep();
-      assistant.advance(patience_ms);
+      assistant.advance(longest_wait_ms);
     }
     const { error } = (await call).structured;
     expect(error.code).toBe("approval_required");
@@ -233,13 +232,13 @@ describe("an unanswered approval page", () => {
     "makes a %s client's call return, and the next call waits for the same page",
     async (era) => {
       const client = await connect(era);
-      const first = remove(client);
+      const first = deleteLink(client);
       await assistant.untilAsleep();
-      assistant.advance(patience_ms);
+      assistant.advance(longest_wait_ms);
       const { error } = (await first).structured;
       expect(error).toMatchObject({ code: "approval_required", approval: { url: pages[0] } });
 
-      const second = remove(client);
+      const second = deleteLink(client);
       await decide("approve");
       expect((await second).structured.deleted.id).toBe(id);
       expect(pages).toHaveLength(1);
@@ -250,7 +249,7 @@ describe("an unanswered approval page", () => {
 test("the 21st waiting call of a key returns the page's URL at once", async () => {
   const other = await assistant.plant("link", { path: "summer" });
   const open = async (asked: string, key = assistant.world.key) => {
-    const call = { name: "delete_link", arguments: { id: asked }, key, capabilities: opens };
+    const call = { name: "delete_link", arguments: { id: asked }, key, capabilities: opensPages };
     const { requestState, inputRequests } = await assistant.callRaw(call);
     const agreed = { approval_page: agree };
     const { url } = inputRequests.approval_page.params;
@@ -273,11 +272,11 @@ test("the 21st waiting call of a key returns the page's URL at once", async () =
   const patient = others.wait();
   await assistant.untilAsleep();
   await assistant.press(others.url, "approve");
-  assistant.advance(look_ms);
+  assistant.advance(page_check_ms);
   expect((await patient).structuredContent.deleted.id).toBe(other.id);
 
   await assistant.press(page.url, "approve");
-  assistant.advance(look_ms);
+  assistant.advance(page_check_ms);
   const results = (await Promise.all(calls)).map((result) => result.structuredContent);
   expect(results.filter(({ deleted }) => deleted !== undefined)).toHaveLength(1);
   const codes = results.flatMap(({ error }) => error?.code ?? []);
@@ -287,7 +286,7 @@ test("the 21st waiting call of a key returns the page's URL at once", async () =
   const last = next.wait();
   await assistant.untilAsleep();
   await assistant.press(next.url, "decline");
-  assistant.advance(look_ms);
+  assistant.advance(page_check_ms);
   expect((await last).structuredContent.error.code).toBe("approval_declined");
 });
 
@@ -306,11 +305,11 @@ test.each(eras)("a %s client cannot approve without typing the PIN on the page",
   await locked.untilAsleep();
   expect(asked).toEqual([expect.stringContaining("/approve/")]);
   await locked.press(asked[0] ?? "", "approve", "135791");
-  locked.advance(look_ms);
+  locked.advance(page_check_ms);
   await locked.untilAsleep();
   await expectUntouched();
   await locked.press(asked[0] ?? "", "approve", "246810");
-  locked.advance(look_ms);
+  locked.advance(page_check_ms);
   expect((await call).structured.deleted.id).toBe(id);
 });
 
@@ -325,9 +324,9 @@ function call(extra: Partial<RawCall> = {}): Promise<RawResult> {
 }
 
 describe("a raw 2026-07-28 client", () => {
-  const byPage = { capabilities: opens };
+  const byPage = { capabilities: opensPages };
 
-  test("is asked to open the page and receives a sealed state", async () => {
+  test("is asked to open the approval page and receives a sealed state", async () => {
     expect(await call(byPage)).toMatchObject({
       resultType: "input_required",
       requestState: expect.any(String),
@@ -356,7 +355,7 @@ describe("a raw 2026-07-28 client", () => {
     await expectUntouched();
   });
 
-  test("that answers a page request like a form does not approve", async () => {
+  test("that answers a page request with a ticked form does not approve", async () => {
     const { requestState } = await call(byPage);
     const ticked = { action: "accept", content: { approve: true } };
     const result = await call({ inputResponses: { approval: ticked }, requestState });
@@ -364,7 +363,7 @@ describe("a raw 2026-07-28 client", () => {
     await expectUntouched();
   });
 
-  test("that answers a form request like a page is shown the form again", async () => {
+  test("that accepts a form without its content gets the form again", async () => {
     const { requestState } = await call();
     const again = await call({ inputResponses: { approval_page: agree }, requestState });
     expect(again.inputRequests.approval.params.mode).toBe("form");
@@ -379,7 +378,7 @@ describe("a raw 2026-07-28 client", () => {
       requestState,
     });
     await assistant.untilAsleep();
-    assistant.advance(patience_ms);
+    assistant.advance(longest_wait_ms);
     const { inputRequests, ...patient } = await waiting;
     expect(patient).toMatchObject({ resultType: "input_required", requestState });
     expect(inputRequests).toBeUndefined();

@@ -8,59 +8,63 @@ import { openForEach } from "../../support/open-for.ts";
  */
 
 type Args = Readonly<Record<string, unknown>>;
-type Written = { readonly status: number; readonly body: Structured };
+type ApiReply = { readonly status: number; readonly body: Structured };
 // oxlint-disable-next-line typescript/no-explicit-any
 type Structured = any;
 
 /** A tool call on a new record, and a change of the same record by another client. */
 type Scene = {
   readonly args: Args;
-  readonly edit: () => Promise<Written>;
+  readonly edit: () => Promise<ApiReply>;
   /** Reads the current target. */
-  readonly read: () => Promise<Written>;
+  readonly read: () => Promise<ApiReply>;
 };
 
 let assistant: AssistantWorld;
 
-const request: AssistantWorld["world"]["call"] = (...asked) => assistant.world.call(...asked);
+const request: AssistantWorld["world"]["call"] = (...args) => assistant.world.call(...args);
 
 async function call(tool: string, args: Args): Promise<Structured> {
   const key = tool.endsWith("_project") ? assistant.world.master : assistant.world.key;
   return (await (await assistant.connect({ key })).callTool(tool, args)).structured;
 }
 
-const there = "https://example.com/spring";
+const springUrl = "https://example.com/spring";
 const otherHost = "https://other.example/";
-const meanwhile = "meanwhile";
+const changedName = "changedName";
 const print = Array.from({ length: 32 }, () => "AB").join(":");
 
-function plantLink(args: Args) {
+function prepareLink(args: Args) {
   return async (): Promise<Scene> => {
-    const { id } = await assistant.plant("link", { path: "spring", name: "Spring", url: there });
-    return sceneOf(`/links/${id}`, { ...("path" in args ? {} : { id }), ...args });
+    const { id } = await assistant.plant("link", {
+      path: "spring",
+      name: "Spring",
+      url: springUrl,
+    });
+    return createScene(`/links/${id}`, { ...("path" in args ? {} : { id }), ...args });
   };
 }
 
-function plantApp(kind: "ios_app" | "android_app", args: Args) {
+function prepareApp(kind: "ios_app" | "android_app", args: Args) {
   return async (): Promise<Scene> => {
     const ios = { bundle_id: "com.example.app", team_id: "ABCDE12345", name: "App" };
     const android = { package_name: "com.example.app", fingerprints: [print], name: "App" };
     const { id } = await assistant.plant(kind, kind === "ios_app" ? ios : android);
-    return sceneOf(`/${kind}s/${id}`, { id, ...args }, kind);
+    return createScene(`/${kind}s/${id}`, { id, ...args }, kind);
   };
 }
 
-function plantProject(args: Args) {
+function prepareProject(args: Args) {
   return async (): Promise<Scene> => {
     const { id } = await assistant.world.addProject({ name: "Shop", subdomain: "shop" });
     const { master: key } = assistant.world;
-    return sceneOf(`/projects/${id}`, { id, ...args }, "project", key);
+    return createScene(`/projects/${id}`, { id, ...args }, "project", key);
   };
 }
 
 /** Prepares a change by another client that renames the target. */
-function sceneOf(path: string, args: Args, wrapper = "", key = assistant.world.key): Scene {
-  const name = { name: meanwhile };
+function createScene(path: string, args: Args, wrapper = "", key = assistant.world.key): Scene {
+  const name = { name: changedName };
   const body = wrapper === "" ? name : { [wrapper]: name };
   return {
     args,
@@ -72,7 +76,7 @@ function sceneOf(path: string, args: Args, wrapper = "", key = assistant.world.k
 const page = (text: string) => ({ body: `<p>${text}</p>{% store_buttons %}`, css: "" });
 
 /** Creates a live page and a different draft. The other client saves or publishes a draft. */
-function plantTemplate(edited: "save" | "publish", args: Args = {}, restores = false) {
+function prepareTemplate(edited: "save" | "publish", args: Args = {}, restores = false) {
   return async (): Promise<Scene> => {
     const { body } = await request("POST", "/page_template/publish", { body: page("live") });
     await request("PATCH", "/page_template", { body: page("draft") });
@@ -80,7 +84,7 @@ function plantTemplate(edited: "save" | "publish", args: Args = {}, restores = f
       edited === "save" ? ["PATCH", "/page_template"] : ["POST", "/page_template/publish"];
     return {
       args: restores ? { id: body.live_version.id } : args,
-      edit: () => request(method ?? "", path ?? "", { body: page(meanwhile) }),
+      edit: () => request(method ?? "", path ?? "", { body: page(changedName) }),
       // A PATCH without fields returns the draft.
       read: () => request("PATCH", "/page_template", { body: {} }),
     };
@@ -88,163 +92,162 @@ function plantTemplate(edited: "save" | "publish", args: Args = {}, restores = f
 }
 
 /** Prepares a template that only the other client creates. */
-async function plantNothing(): Promise<Scene> {
+async function prepareNoTemplate(): Promise<Scene> {
   return {
     args: page("mine"),
-    edit: () => request("PATCH", "/page_template", { body: page(meanwhile) }),
+    edit: () => request("PATCH", "/page_template", { body: page(changedName) }),
     read: () => request("PATCH", "/page_template", { body: {} }),
   };
 }
 
 /** Prepares the undo of a new link. */
-async function plantUndo(): Promise<Scene> {
-  const { link, change } = await call("create_link", { path: "spring", url: there });
-  return sceneOf(`/links/${link.id}`, { change_id: change.id });
+async function prepareUndo(): Promise<Scene> {
+  const { link, change } = await call("create_link", { path: "spring", url: springUrl });
+  return createScene(`/links/${link.id}`, { change_id: change.id });
 }
 
 type Row = readonly [string, () => Promise<Scene>];
 
-const asked: readonly Row[] = [
-  ["update_link", plantLink({ url: otherHost })],
-  ["upsert_link", plantLink({ path: "spring", url: otherHost })],
-  ["delete_link", plantLink({})],
-  ["update_ios_app", plantApp("ios_app", { team_id: "OTHER12345" })],
-  ["update_android_app", plantApp("android_app", { package_name: "com.other" })],
-  ["delete_ios_app", plantApp("ios_app", {})],
-  ["delete_android_app", plantApp("android_app", {})],
-  ["update_project", plantProject({ subdomain: "other" })],
-  ["delete_project", plantProject({})],
-  ["publish_template", plantTemplate("save")],
-  ["publish_template", plantTemplate("publish", page("chosen"))],
-  ["publish_template", plantNothing],
-  ["unpublish_template", plantTemplate("publish")],
-  ["unpublish_template", plantTemplate("save")],
-  ["restore_template_version", plantTemplate("save", {}, true)],
-  ["undo", plantUndo],
+const withApproval: readonly Row[] = [
+  ["update_link", prepareLink({ url: otherHost })],
+  ["upsert_link", prepareLink({ path: "spring", url: otherHost })],
+  ["delete_link", prepareLink({})],
+  ["update_ios_app", prepareApp("ios_app", { team_id: "OTHER12345" })],
+  ["update_android_app", prepareApp("android_app", { package_name: "com.other" })],
+  ["delete_ios_app", prepareApp("ios_app", {})],
+  ["delete_android_app", prepareApp("android_app", {})],
+  ["update_project", prepareProject({ subdomain: "other" })],
+  ["delete_project", prepareProject({})],
+  ["publish_template", prepareTemplate("save")],
+  ["publish_template", prepareTemplate("publish", page("chosen"))],
+  ["publish_template", prepareNoTemplate],
+  ["unpublish_template", prepareTemplate("publish")],
+  ["unpublish_template", prepareTemplate("save")],
+  ["restore_template_version", prepareTemplate("save", {}, true)],
+  ["undo", prepareUndo],
 ];
 
-const unasked: readonly Row[] = [
-  ["update_link", plantLink({ name: "mine" })],
-  ["upsert_link", plantLink({ path: "spring", name: "mine" })],
-  ["update_ios_app", plantApp("ios_app", { name: "mine" })],
-  ["update_android_app", plantApp("android_app", { name: "mine" })],
-  ["update_project", plantProject({ name: "mine" })],
+const withoutApproval: readonly Row[] = [
+  ["update_link", prepareLink({ name: "mine" })],
+  ["upsert_link", prepareLink({ path: "spring", name: "mine" })],
+  ["update_ios_app", prepareApp("ios_app", { name: "mine" })],
+  ["update_android_app", prepareApp("android_app", { name: "mine" })],
+  ["update_project", prepareProject({ name: "mine" })],
 ];
 
 describe.each([
-  ["our own service", false, "write"],
-  ["our own service", false, "approved"],
-  ["a remote server", true, "approved"],
-] as const)(
-  'if the target changes on %s (remote: %s) at the moment "%s",',
-  (_, isRemote, moment) => {
-    openForEach(
-      () => createAssistantWorld({ isRemote }),
-      (opened) => (assistant = opened),
-    );
+  ["on our own service during the write", false, "write"],
+  ["on our own service after the approval", false, "approved"],
+  ["on a remote server after the approval", true, "approved"],
+] as const)("if the target changes %s,", (_, isRemote, moment) => {
+  openForEach(
+    () => createAssistantWorld({ isRemote }),
+    (opened) => (assistant = opened),
+  );
 
-    test.each(asked)(
-      "%s shows the changed target and asks for approval again",
-      async (tool, plant) => {
-        const { args, edit, read } = await plant();
-        const first = await ask(tool, args);
-        await assistant.press(first.url, "approve");
-        const changed = interruptOnce(moment, edit, read);
-        const again = await ask(tool, args);
-        expect(again.url).not.toBe(first.url);
-        expect((await read()).body).toEqual(changed());
+  test.each(withApproval)(
+    "%s shows the changed target and asks for approval again",
+    async (tool, plant) => {
+      const { args, edit, read } = await plant();
+      const first = await ask(tool, args);
+      await assistant.press(first.url, "approve");
+      const changed = interruptOnce(moment, edit, read);
+      const again = await ask(tool, args);
+      expect(again.url).not.toBe(first.url);
+      expect((await read()).body).toEqual(changed());
 
-        await assistant.press(again.url, "approve");
-        expect((await call(tool, args)).error).toBeUndefined();
-        expect(await read()).not.toMatchObject({ status: 200, body: changed() });
-      },
-    );
-  },
-);
+      await assistant.press(again.url, "approve");
+      expect((await call(tool, args)).error).toBeUndefined();
+      expect(await read()).not.toMatchObject({ status: 200, body: changed() });
+    },
+  );
+});
 
-describe("a write that needs no approval", () => {
+describe("a write without an approval", () => {
   openForEach(createAssistantWorld, (opened) => (assistant = opened));
 
-  test.each(unasked)(
+  test.each(withoutApproval)(
     "by %s is repeated with the new values if the target changed",
     async (tool, plant) => {
       const { args, edit, read } = await plant();
       interruptOnce("write", edit, read);
       const { change } = await call(tool, args);
-      expect(change.fields).toEqual({ name: { from: meanwhile, to: "mine" } });
+      expect(change.fields).toEqual({ name: { from: changedName, to: "mine" } });
     },
   );
 
   test("by save_template is repeated with the new values if the draft changed", async () => {
-    const { args, edit, read } = await plantTemplate("save", page("mine"))();
+    const { args, edit, read } = await prepareTemplate("save", page("mine"))();
     interruptOnce("write", edit, read);
     const { change } = await call("save_template", args);
     // The history has the replaced text. The result only reports that the text changed.
     expect(change.fields.body).toBe("changed");
     await assistant.callTool("undo", { change_id: change.id });
-    expect((await read()).body.body).toBe(page(meanwhile).body);
+    expect((await read()).body.body).toBe(page(changedName).body);
   });
 
-  test("needs approval if it would now replace a destination", async () => {
+  test("by update_link needs an approval if another client just set a destination", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
-    const { read } = sceneOf(`/links/${id}`, {});
+    const { read } = createScene(`/links/${id}`, {});
     const edit = () => request("PATCH", `/links/${id}`, { body: { url: otherHost } });
     const changed = interruptOnce("write", edit, read);
-    expect((await ask("update_link", { id, url: there })).preview).toContain(otherHost);
+    expect((await ask("update_link", { id, url: springUrl })).preview).toContain(otherHost);
     expect((await read()).body).toEqual(changed());
   });
 
-  test("needs approval if another link now exists at the path", async () => {
+  test("by upsert_link needs an approval if another client just created the link", async () => {
     const changed = interruptOnce("write", createMeanwhile, readAtPath);
-    const { preview } = await ask("upsert_link", { path: "spring", url: there });
+    const { preview } = await ask("upsert_link", { path: "spring", url: springUrl });
     expect(preview).toContain(otherHost);
     expect((await readAtPath()).body).toEqual(changed());
   });
 });
 
 describe.each([
-  ["our own service", false, "write", "the link changed just now"],
-  ["a remote server", true, "approved", "name changed after the plan was made"],
-] as const)(
-  "a plan on %s (remote: %s) with a link changed at the moment: %s",
-  (_, isRemote, moment, why) => {
-    openForEach(
-      () => createAssistantWorld({ isRemote }),
-      (opened) => (assistant = opened),
-    );
+  ["on our own service during the write", false, "write", "the link changed just now"],
+  [
+    "on a remote server after the approval",
+    true,
+    "approved",
+    "name changed after the plan was made",
+  ],
+] as const)("if a link of a plan changes %s,", (_, isRemote, moment, why) => {
+  openForEach(
+    () => createAssistantWorld({ isRemote }),
+    (opened) => (assistant = opened),
+  );
 
-    test.each([
-      ["update", { url: otherHost }],
-      ["upsert", { url: otherHost }],
-      ["delete", {}],
-    ])("does not %s the changed link", async (operation, fields) => {
-      const { edit, read } = await plantLink({})();
-      const plan_id = await plan(operation, { path: "spring", ...fields });
-      const { url } = await ask("apply_plan", { plan_id });
-      await assistant.press(url, "approve");
-      const changed = interruptOnce(moment, edit, read);
-      await expectRejected(plan_id, why);
-      expect((await read()).body).toEqual(changed());
-    });
-  },
-);
+  test.each([
+    ["update", { url: otherHost }],
+    ["upsert", { url: otherHost }],
+    ["delete", {}],
+  ])("apply_plan does not %s the changed link", async (operation, fields) => {
+    const { edit, read } = await prepareLink({})();
+    const plan_id = await plan(operation, { path: "spring", ...fields });
+    const { url } = await ask("apply_plan", { plan_id });
+    await assistant.press(url, "approve");
+    const changed = interruptOnce(moment, edit, read);
+    await expectRejected(plan_id, why);
+    expect((await read()).body).toEqual(changed());
+  });
+});
 
 describe("a plan of new links", () => {
   openForEach(createAssistantWorld, (opened) => (assistant = opened));
 
-  test("does not overwrite a link that was created in the meantime", async () => {
-    const plan_id = await plan("upsert", { path: "spring", url: there });
+  test("does not overwrite a link that another client created after the plan", async () => {
+    const plan_id = await plan("upsert", { path: "spring", url: springUrl });
     const changed = interruptOnce("write", createMeanwhile, readAtPath);
     await expectRejected(plan_id, "the link changed just now");
     expect((await readAtPath()).body).toEqual(changed());
   });
 });
 
-async function createMeanwhile(): Promise<Written> {
+async function createMeanwhile(): Promise<ApiReply> {
   return request("POST", "/links", { body: { path: "spring", url: otherHost } });
 }
 
-async function readAtPath(): Promise<Written> {
+async function readAtPath(): Promise<ApiReply> {
   return request("GET", "/links", { query: "q[path_eq]=spring" });
 }
 
@@ -263,7 +266,7 @@ function interruptOnce(
   edit: Scene["edit"],
   read: Scene["read"],
 ): () => Structured {
-  let after: Written | undefined;
+  let after: ApiReply | undefined;
   assistant.interrupt(moment, async () => {
     expect((await edit()).status).toBeLessThan(300);
     after = await read();

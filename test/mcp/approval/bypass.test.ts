@@ -62,7 +62,7 @@ describe("the digest of an approval request", () => {
 });
 
 /** A manipulation of an approved call before the call is sent. */
-type Twist = {
+type Manipulation = {
   readonly name: string;
   readonly change: (sealed: string) => Promise<Partial<Sent>> | Partial<Sent>;
 };
@@ -129,10 +129,13 @@ describe("a sealed approval", () => {
     expect(reply.status).toBe(200);
   }
 
-  const twists: readonly Twist[] = [
+  const manipulations: readonly Manipulation[] = [
     { name: "for another target", change: () => ({ args: { id: other } }) },
     { name: "for the target's path", change: () => ({ args: { id: "spring" } }) },
-    { name: "for its UUID in capitals", change: () => ({ args: { id: link.toUpperCase() } }) },
+    {
+      name: "for the target's UUID in capitals",
+      change: () => ({ args: { id: link.toUpperCase() } }),
+    },
     { name: "with another tool", change: () => ({ tool: "delete_ios_app", args: { id: app } }) },
     { name: "with another key", change: () => ({ key: otherKey }) },
     {
@@ -150,23 +153,23 @@ describe("a sealed approval", () => {
       },
     },
     {
-      name: "with the clock set to before it was made",
+      name: "with the clock set to before its creation",
       change: () => {
         assistant.setClock(-minute);
         return {};
       },
     },
   ];
-  const twist = fc.oneof(
-    fc.constantFrom(...twists),
-    fc.integer({ min: 0, max: 1e9 }).map((seed): Twist => ({
+  const manipulation = fc.oneof(
+    fc.constantFrom(...manipulations),
+    fc.integer({ min: 0, max: 1e9 }).map((seed): Manipulation => ({
       name: `forged (${seed})`,
       change: (sealed) => {
         const [forged] = fc.sample(forge(sealed), { seed, numRuns: 1 });
         return { sealed: forged === sealed ? flip(sealed, 0, 0) : forged };
       },
     })),
-    fc.option(fc.string(), { nil: undefined }).map((made): Twist => ({
+    fc.option(fc.string(), { nil: undefined }).map((made): Manipulation => ({
       name: `made up: ${String(made)}`,
       change: () => ({ sealed: made }),
     })),
@@ -174,7 +177,7 @@ describe("a sealed approval", () => {
 
   test("approves only the action that it was created for", async () => {
     await fc.assert(
-      fc.asyncProperty(twist, async ({ change }) => {
+      fc.asyncProperty(manipulation, async ({ change }) => {
         const sealed = await obtain();
         const sent = { sealed, tool: "delete_link", args: { id: link }, key: assistant.world.key };
         const result = await use({ ...sent, ...(await change(sealed)) });
@@ -188,7 +191,7 @@ describe("a sealed approval", () => {
     expect(await recall(assistant)).toEqual(rows);
   });
 
-  test("becomes invalid after an answer for a changed target", async () => {
+  test("stays invalid after it was used while the target was changed", async () => {
     const sealed = await obtain();
     const sent = { sealed, tool: "delete_link", args: { id: link }, key: assistant.world.key };
     await rename("Changed");
@@ -332,7 +335,7 @@ describe("an approval page", () => {
     );
   });
 
-  test("accepts the first of two opposite answers", async () => {
+  test("accepts only the first of two opposite answers", async () => {
     for (let round = 0; round < 10; round += 1) {
       const { id } = await assistant.plant("link", {});
       const call = () => assistant.callTool("delete_link", { id });

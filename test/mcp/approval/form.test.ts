@@ -14,7 +14,7 @@ import type { RawCall, RawResult } from "../../support/mcp-http.ts";
 
 const yes = { action: "accept", content: { approve: true } } as const;
 
-/** Fails while the form is shown, as a client whose window closes. */
+/** Fails while the form is shown, like a client whose window closes. */
 const fail: Elicit = () => {
   think(yes);
   return Promise.reject(new Error("the window is gone"));
@@ -59,7 +59,7 @@ function answer(requestState: unknown, extra: Partial<RawCall> = {}): Promise<Ra
 }
 
 /** Returns a function that puts the deleted link back into the store. */
-async function keepLink(): Promise<() => Promise<void>> {
+async function createRestore(): Promise<() => Promise<void>> {
   const { db, write } = assistant.world.store;
   const row = await db.selectFrom("links").selectAll().where("id", "=", id).executeTakeFirst();
   if (row === undefined) throw new Error("the link is missing");
@@ -70,9 +70,9 @@ async function keepLink(): Promise<() => Promise<void>> {
 
 describe.each(eras)("with a %s client", (era) => {
   const declines: readonly (readonly [string, ReturnType<Elicit>])[] = [
-    ["a form that was sent without its tick", { action: "accept", content: { approve: false } }],
+    ["an accepted form without a tick", { action: "accept", content: { approve: false } }],
     ["a declined form", { action: "decline" }],
-    ["a form that was closed", { action: "cancel" }],
+    ["a closed form", { action: "cancel" }],
   ];
 
   test.each(declines)("%s declines the call", async (_, reply) => {
@@ -86,7 +86,7 @@ describe.each(eras)("with a %s client", (era) => {
     await expectUntouched();
   });
 
-  test("after a form without the tick, the error explains how to approve", async () => {
+  test("the error after an accepted form without a tick explains how to approve", async () => {
     const reply = { action: "accept", content: { approve: false } } as const;
     const { callTool } = await assistant.connect({ era, elicit: async () => think(reply) });
     const { error } = (await callTool("delete_link", { id })).structured;
@@ -97,7 +97,7 @@ describe.each(eras)("with a %s client", (era) => {
     );
   });
 
-  test("a target that changed needs a new answer", async () => {
+  test("a target that changes during the question needs a new answer", async () => {
     const asked: string[] = [];
     const elicit: Elicit = async (message) => {
       if (asked.push(message) === 1) await rename("Summer");
@@ -143,7 +143,7 @@ describe.each(eras)("with a %s client", (era) => {
     expect(questions).toBe(1);
   });
 
-  test("an answer that comes too late is requested again", async () => {
+  test("a form that is answered after its approval expired is shown again", async () => {
     let questions = 0;
     const elicit: Elicit = () => {
       questions += 1;
@@ -180,7 +180,7 @@ describe.each(eras)("with a %s client", (era) => {
 
   test.each([
     ["forms", { elicitation: {} }],
-    ["forms and pages", { elicitation: { form: {}, url: {} } }],
+    ["forms and URLs", { elicitation: { form: {}, url: {} } }],
   ])("a client that declares %s is asked with a form", async (_, capabilities) => {
     const { callTool } = await assistant.connect({ era, capabilities, elicit: () => yes });
     expect((await callTool("delete_link", { id })).structured.deleted.id).toBe(id);
@@ -230,7 +230,7 @@ describe.each(legacyEras)("a %s client with forms", (era) => {
     await expectUntouched();
   });
 
-  test("cannot send an answer before it is asked", async () => {
+  test("cannot approve in the call itself, before the form", async () => {
     const { callTool } = await assistant.connect({
       era,
       elicit: () => think({ action: "decline" }),
@@ -242,8 +242,8 @@ describe.each(legacyEras)("a %s client with forms", (era) => {
   });
 });
 
-describe("a modern client", () => {
-  test("is asked with a form of one checkbox before anything changes", async () => {
+describe("a 2026-07-28 client", () => {
+  test("gets a form with one checkbox before anything changes", async () => {
     const asked = await call();
     expect(asked).toMatchObject({
       resultType: "input_required",
@@ -311,7 +311,7 @@ describe("a modern client", () => {
   test("cannot use one answer twice", async () => {
     const { requestState } = await call();
     // Restore the identical link, so that only the used approval can block the second call.
-    const restore = await keepLink();
+    const restore = await createRestore();
     expect((await answer(requestState)).structuredContent.deleted.id).toBe(id);
     await restore();
 

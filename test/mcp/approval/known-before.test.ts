@@ -5,8 +5,8 @@ import { openForEach } from "../../support/open-for.ts";
 
 /** Users are not asked to approve calls that are already known to fail. */
 
-const there = "https://example.com/spring";
-const other = "https://other.example/spring";
+const springUrl = "https://example.com/spring";
+const otherUrl = "https://otherUrl.example/spring";
 const iosApp = { bundle_id: "com.example.shop", team_id: "ABCDE12345" };
 const print = Array.from({ length: 32 }, () => "AB").join(":");
 const androidApp = { package_name: "com.example.shop", fingerprints: [print] };
@@ -15,7 +15,7 @@ const unknownId = "00000000-0000-4000-8000-000000000000";
 let assistant: AssistantWorld;
 
 /** Expects the tool to return the API's error message instead of asking for approval. */
-async function expectRefused(
+async function expectRejected(
   tool: string,
   args: Args,
   message: string,
@@ -31,7 +31,7 @@ async function connect(key: string): Promise<void> {
   assistant = { ...assistant, ...(await assistant.connect({ key })) };
 }
 
-async function expectAsked(tool: string, args: Args = {}) {
+async function expectApprovalRequired(tool: string, args: Args = {}) {
   const { code, approval } = await callRefused(assistant, tool, args);
   expect(code).toBe("approval_required");
   return approval;
@@ -42,9 +42,9 @@ async function readApiError(method: string, path: string, body: unknown): Promis
 }
 
 describe.each([
-  ["in this process", false],
-  ["of a remote server", true],
-])("before a key of the service %s asks for approval,", (_, isRemote) => {
+  ["our own service", false],
+  ["a remote server", true],
+])("on %s, without asking for approval,", (_, isRemote) => {
   openForEach(
     () => createAssistantWorld({ isRemote }),
     async (opened) => {
@@ -54,73 +54,73 @@ describe.each([
     },
   );
 
-  test("register_ios_app reports every problem, including a bundle ID in use", async () => {
+  test("register_ios_app reports every problem, such as a bundle ID in use", async () => {
     const args = { bundle_id: "com.example.shop", team_id: "X", clip_bundle_id: "a b" };
     const message =
       "Bundle has already been taken, Team is the wrong length (should be 10 characters), and " +
       "Clip bundle is invalid";
     expect(await readApiError("POST", "/ios_apps", { ios_app: args })).toBe(message);
-    const { problems } = await expectRefused("register_ios_app", args, message);
+    const { problems } = await expectRejected("register_ios_app", args, message);
     expect(problems.map(({ field }: { field: string }) => field)).toEqual([
       "bundle_id",
       "team_id",
       "clip_bundle_id",
     ]);
-    await expectRefused("register_ios_app", iosApp, "Bundle has already been taken");
+    await expectRejected("register_ios_app", iosApp, "Bundle has already been taken");
   });
 
-  test("register_android_app reports every problem, including a package name in use", async () => {
+  test("register_android_app reports every problem, such as a package name in use", async () => {
     const args = { package_name: "com.example.shop", fingerprints: ["AB:CD", "nothing"] };
     const message = "Package name has already been taken and Fingerprints is invalid";
     expect(await readApiError("POST", "/android_apps", { android_app: args })).toBe(message);
-    await expectRefused("register_android_app", args, message);
-    await expectRefused("register_android_app", androidApp, "Package name has already been taken");
+    await expectRejected("register_android_app", args, message);
+    await expectRejected("register_android_app", androidApp, "Package name has already been taken");
   });
 
-  test("update_ios_app and update_android_app report invalid and used names", async () => {
+  test("update_ios_app and update_android_app report invalid names and names in use", async () => {
     const { id } = await assistant.plant("ios_app", { ...iosApp, bundle_id: "com.example.b" });
     const taken = { id, bundle_id: "com.example.shop", team_id: "X" };
     const message =
       "Bundle has already been taken and Team is the wrong length (should be 10 characters)";
-    await expectRefused("update_ios_app", taken, message);
+    await expectRejected("update_ios_app", taken, message);
     const android = { ...androidApp, package_name: "com.example.b" };
     const { id: androidId } = await assistant.plant("android_app", android);
-    await expectRefused(
+    await expectRejected(
       "update_android_app",
       { id: androidId, package_name: "com.example.shop" },
       "Package name has already been taken",
     );
     const kept = { id, bundle_id: "com.example.b", team_id: "ABCDE54321" };
-    await expectAsked("update_ios_app", kept);
+    await expectApprovalRequired("update_ios_app", kept);
   });
 
   test("a path that another link uses, even as its short path, is rejected", async () => {
     await assistant.plant("link", { path: "taken" });
     const short = await assistant.plant("link", { path: "long", options: { shorten: true } });
     const { shortened_path } = (await assistant.world.call("GET", `/links/${short.id}`)).body;
-    const { id } = await assistant.plant("link", { path: "spring", url: there });
+    const { id } = await assistant.plant("link", { path: "spring", url: springUrl });
     const message = "Path has already been taken";
-    await expectRefused("update_link", { id, url: other, path: "/taken" }, message);
-    await expectRefused("update_link", { id, url: other, path: shortened_path }, message);
+    await expectRejected("update_link", { id, url: otherUrl, path: "/taken" }, message);
+    await expectRejected("update_link", { id, url: otherUrl, path: shortened_path }, message);
     const android_app = { package_name: "com.example.new", fingerprints: [print] };
-    await expectRefused("create_link", { path: "taken", android_app }, message);
-    await expectRefused("upsert_link", { path: shortened_path, android_app }, message);
-    await expectAsked("update_link", { id, url: other, path: "spring" });
+    await expectRejected("create_link", { path: "taken", android_app }, message);
+    await expectRejected("upsert_link", { path: shortened_path, android_app }, message);
+    await expectApprovalRequired("update_link", { id, url: otherUrl, path: "spring" });
   });
 
   test("an app that does not exist is rejected", async () => {
-    const { id } = await assistant.plant("link", { path: "spring", url: there });
+    const { id } = await assistant.plant("link", { path: "spring", url: springUrl });
     const apps = { ios_app: { id: unknownId }, android_app: { id: unknownId } };
     const message = "iOS app not found and Android app not found";
     expect(await readApiError("PATCH", `/links/${id}`, apps)).toBe(message);
-    await expectRefused("update_link", { id, url: other, ...apps }, message);
-    await expectRefused("upsert_link", { path: "spring", url: other, ...apps }, message);
+    await expectRejected("update_link", { id, url: otherUrl, ...apps }, message);
+    await expectRejected("upsert_link", { path: "spring", url: otherUrl, ...apps }, message);
   });
 
   test("a provider token without a campaign token is rejected", async () => {
-    const { id } = await assistant.plant("link", { path: "spring", url: there });
+    const { id } = await assistant.plant("link", { path: "spring", url: springUrl });
     const message = "Provider token must be sent together with campaign token";
-    await expectRefused("update_link", { id, url: other, provider_token: "1" }, message);
+    await expectRejected("update_link", { id, url: otherUrl, provider_token: "1" }, message);
   });
 
   test("a subdomain or domain of another project is rejected", async () => {
@@ -138,7 +138,7 @@ describe.each([
       body: { project: args },
     });
     expect(said.body.error).toBe(message);
-    await expectRefused("update_project", args, message);
+    await expectRejected("update_project", args, message);
   });
 
   test("publish_template reports a used-up rate limit", async () => {
@@ -149,11 +149,11 @@ describe.each([
     const error = await callRefused(assistant, "publish_template", { body, css: "" });
     expect(error).toMatchObject({ code: "rate_limited", effect: "none", retry: "later" });
     assistant.advance(61_000);
-    await expectAsked("publish_template", { body, css: "" });
+    await expectApprovalRequired("publish_template", { body, css: "" });
   });
 });
 
-describe("before a key of our own service asks for approval,", () => {
+describe("on our own service only, without asking for approval,", () => {
   openForEach(createAssistantWorld, (opened) => {
     assistant = opened;
   });
@@ -162,67 +162,67 @@ describe("before a key of our own service asks for approval,", () => {
     const { world } = assistant;
     const project = await world.addProject({ subdomain: "free", plan: "free", max_links: 1 });
     const key = await world.addKey({ project });
-    const body = { path: "spring", url: there };
+    const body = { path: "spring", url: springUrl };
     expect((await world.call("POST", "/links", { key, body })).status).toBe(201);
     await connect(key);
-    const pro = { id: "spring", url: other, referrer: "a=b" };
+    const pro = { id: "spring", url: otherUrl, referrer: "a=b" };
     const needsPro = "The Pro plan is needed for referrer.";
-    await expectRefused("update_link", pro, needsPro, "plan_required");
+    await expectRejected("update_link", pro, needsPro, "plan_required");
     const ios_app = iosApp;
     const isFull = "The Free plan allows 1 link, and the project has reached this limit.";
-    await expectRefused("create_link", { path: "new", ios_app }, isFull, "plan_required");
-    await expectAsked("update_link", { id: "spring", ios_app });
+    await expectRejected("create_link", { path: "new", ios_app }, isFull, "plan_required");
+    await expectApprovalRequired("update_link", { id: "spring", ios_app });
   });
 
   test("plan_links and apply_plan check the project's pricing plan", async () => {
     const { world } = assistant;
     const project = await world.addProject({ subdomain: "free", plan: "free", max_links: 2 });
     const key = await world.addKey({ project });
-    const body = { path: "spring", url: there };
+    const body = { path: "spring", url: springUrl };
     expect((await world.call("POST", "/links", { key, body })).status).toBe(201);
     await connect(key);
     const needsPro = "The Pro plan is needed for referrer.";
-    const paid = { path: "spring", url: other, referrer: "a=b" };
+    const paid = { path: "spring", url: otherUrl, referrer: "a=b" };
     const faulty = await callDone(assistant, "plan_links", { operation: "upsert", rows: [paid] });
     expect(faulty.plan).toMatchObject({ counts: { invalid: 1 } });
     expect(JSON.stringify(faulty.plan)).toContain(needsPro);
     const filters = [{ field: "path", condition: "eq", value: "spring" }];
     const shared = { operation: "update", filters, changes: { referrer: "a=b" } };
-    await expectRefused("plan_links", shared, needsPro, "plan_required");
-    const rows = [{ path: "spring", url: other }, { path: "summer" }, { path: "autumn" }];
+    await expectRejected("plan_links", shared, needsPro, "plan_required");
+    const rows = [{ path: "spring", url: otherUrl }, { path: "summer" }, { path: "autumn" }];
     const { plan } = await callDone(assistant, "plan_links", { operation: "upsert", rows });
     expect(plan.counts).toMatchObject({ update: 1, create: 1, conflict: 1 });
     expect(JSON.stringify(plan)).toContain("The Free plan allows 2 links");
-    await expectAsked("apply_plan", { plan_id: plan.id });
-    // Another call fills the project after the plan was made.
-    const late = { key, body: { path: "winter", url: there } };
+    await expectApprovalRequired("apply_plan", { plan_id: plan.id });
+    // Another call creates the last link of the pricing plan after plan_links ran.
+    const late = { key, body: { path: "winter", url: springUrl } };
     expect((await world.call("POST", "/links", late)).status).toBe(201);
     const isFull = "The Free plan allows 2 links, and the project has reached this limit.";
-    await expectRefused("apply_plan", { plan_id: plan.id }, isFull, "plan_required");
+    await expectRejected("apply_plan", { plan_id: plan.id }, isFull, "plan_required");
   });
 
   test("an additional short path of another link is rejected", async () => {
     const { world } = assistant;
-    await assistant.plant("link", { path: "long", url: there });
+    await assistant.plant("link", { path: "long", url: springUrl });
     const url = "http://default.localhost:8787/long?from=poster";
     const short = await world.call("POST", "/short_links", { body: { url } });
     const { shortened_path } = short.body;
-    const { id } = await assistant.plant("link", { path: "spring", url: there });
+    const { id } = await assistant.plant("link", { path: "spring", url: springUrl });
     expect(await readApiError("PATCH", `/links/${id}`, { path: shortened_path })).toBe(
       "Path has already been taken",
     );
-    const args = { id, url: other, path: shortened_path };
-    await expectRefused("update_link", args, "Path has already been taken");
+    const args = { id, url: otherUrl, path: shortened_path };
+    await expectRejected("update_link", args, "Path has already been taken");
   });
 
   test("a plan reports an additional short path of another link as a conflict", async () => {
     const { world } = assistant;
-    await assistant.plant("link", { path: "long", url: there });
+    await assistant.plant("link", { path: "long", url: springUrl });
     const body = { url: "http://default.localhost:8787/long?from=poster", prefix: "go-" };
     const short = (await world.call("POST", "/short_links", { body })).body.shortened_path;
-    const { id } = await assistant.plant("link", { path: "spring", url: there });
+    const { id } = await assistant.plant("link", { path: "spring", url: springUrl });
     for (const [operation, row] of [
-      ["upsert", { path: short, url: other }],
+      ["upsert", { path: short, url: otherUrl }],
       ["update", { id, path: short }],
     ]) {
       const { plan } = await callDone(assistant, "plan_links", { operation, rows: [row] });
@@ -236,10 +236,10 @@ describe("before a key of our own service asks for approval,", () => {
   });
 
   test("upsert_link checks the permission to update an existing link", async () => {
-    await assistant.plant("link", { path: "spring", url: there });
+    await assistant.plant("link", { path: "spring", url: springUrl });
     const scopes = ["links.index", "links.show", "links.create"] as const;
     await connect(await assistant.world.addKey({ scopes }));
-    const args = { path: "spring", url: other };
+    const args = { path: "spring", url: otherUrl };
     const { message } = await callRefused(assistant, "upsert_link", args);
     expect(message).toContain("links.update");
   });
@@ -251,31 +251,31 @@ describe("before a key of our own service asks for approval,", () => {
     }
     const { code } = await callRefused(assistant, "save_template", { body: "<p>No buttons</p>" });
     expect(code).toBe("validation_failed");
-    await expectAsked("save_template", { body });
+    await expectApprovalRequired("save_template", { body });
   });
 
   test("undo checks that the app's bundle ID is still free", async () => {
     const { id } = await assistant.plant("ios_app", iosApp);
-    const { url } = await expectAsked("delete_ios_app", { id });
+    const { url } = await expectApprovalRequired("delete_ios_app", { id });
     await assistant.press(url, "approve");
     await callDone(assistant, "delete_ios_app", { id });
-    await expectAsked("undo");
+    await expectApprovalRequired("undo");
     await assistant.plant("ios_app", iosApp);
-    await expectRefused("undo", {}, "Bundle has already been taken");
+    await expectRejected("undo", {}, "Bundle has already been taken");
   });
 
   test("undo checks that the old path is free and the app still exists", async () => {
     const app = await assistant.plant("ios_app", iosApp);
     const ios_app = { id: app.id };
-    const { id } = await assistant.plant("link", { path: "spring", url: there, ios_app });
-    const args = { id, path: "summer", url: other, ios_app: null };
-    const { url } = await expectAsked("update_link", args);
+    const { id } = await assistant.plant("link", { path: "spring", url: springUrl, ios_app });
+    const args = { id, path: "summer", url: otherUrl, ios_app: null };
+    const { url } = await expectApprovalRequired("update_link", args);
     await assistant.press(url, "approve");
     await callDone(assistant, "update_link", args);
-    await expectAsked("undo");
+    await expectApprovalRequired("undo");
     await assistant.plant("link", { path: "spring" });
     expect((await assistant.world.call("DELETE", `/ios_apps/${app.id}`)).status).toBe(204);
     const message = "Path has already been taken and iOS app not found";
-    await expectRefused("undo", {}, message);
+    await expectRejected("undo", {}, message);
   });
 });

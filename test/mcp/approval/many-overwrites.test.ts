@@ -52,7 +52,7 @@ test("an approval for more overwrites ends if the clock is set back", async () =
   expect((await rename("later")).error).toMatchObject({ code: "approval_required" });
 });
 
-test("an approval for more overwrites covers 100 writes, not counting rejected ones", async () => {
+test("an approval for more overwrites covers 100 writes, without rejected writes", async () => {
   await using assistant = await createAssistantWorld();
   const { id, rename } = await approveMore(assistant);
   await rename("next");

@@ -24,7 +24,7 @@ async function show(preview: object): Promise<string> {
 }
 
 describe("the approval page", () => {
-  test.each(eras)("names the %s client that asks", async (era) => {
+  test.each(eras)("shows the name of the %s client that asks", async (era) => {
     await assistant.plant("link", { path: "spring" });
     const { callTool } = await assistant.connect({ era });
     const { error } = (await callTool("delete_link", { id: "spring" })).structured;
@@ -195,7 +195,7 @@ describe("a page template on the approval page", () => {
     await browser.close();
   });
 
-  test("is shown before and after the change, in frames that load nothing else", async () => {
+  test("is shown as it is now and as it will be, in frames that load nothing else", async () => {
     await assistant.press(await publish({ body: writeBody("Before"), css: "" }), "approve");
     await assistant.callTool("publish_template", { body: writeBody("Before"), css: "" });
     const picture = '<img src="https://evil.example/x.png" alt="">';
@@ -220,15 +220,15 @@ describe("a page template on the approval page", () => {
   });
 
   test.each([
-    [{ width: 1280, height: 800 }, 2],
-    [{ width: 390, height: 844 }, 1],
+    { viewport: { width: 1280, height: 800 }, columns: 2 },
+    { viewport: { width: 390, height: 844 }, columns: 1 },
   ])(
-    "is compared in a window of %j, with its changed lines collapsed",
-    async (viewport, columns) => {
+    "fits a window of $viewport.width pixels, with its changed lines collapsed",
+    async ({ viewport, columns }) => {
       const body = starter.body.replace('class="page"', 'class="page new"');
       const page = await openTab(browser, { viewport });
       await page.goto(await publish({ body, css: starter.css }));
-      const { phone, desktop } = await readPlaces(page);
+      const { phone, desktop } = await countFramesInFirstRow(page);
       expect([phone, desktop]).toEqual([2, columns]);
       const [wide, high] = await page.evaluate<[number, number]>(
         "[document.documentElement.scrollWidth, document.documentElement.scrollHeight]",
@@ -288,7 +288,9 @@ describe("a page template on the approval page", () => {
 /**
  * Counts the frames of each device in the first row. Returns 0 if a frame is wider than the window.
  */
-function readPlaces(page: Page): Promise<{ readonly phone: number; readonly desktop: number }> {
+function countFramesInFirstRow(
+  page: Page,
+): Promise<{ readonly phone: number; readonly desktop: number }> {
   return page.evaluate(`(() => {
     const count = (device) => {
       const frames = [...document.querySelectorAll("." + device + " iframe")];

@@ -69,7 +69,7 @@ describe("an open approval page", () => {
     expect(page.html).not.toMatch(/<script|<a |<img|<iframe|https?:\/\/(?!default\.localhost)/);
   });
 
-  test("shows the same preview as the assistant, with markup as text", async () => {
+  test("shows the preview that the assistant gets, with markup as text", async () => {
     const { preview } = (await call()).error.approval;
     const { html } = await assistant.visit(url);
     expect(html).not.toContain("<b onclick");
@@ -131,7 +131,7 @@ describe("an open approval page", () => {
     for (const other of [`.${rights[0]}`, `${rights[0]}=`, `${rights[0]} `, ""]) {
       expect(isMasked(other, secret)).toBe(false);
     }
-    // Clients see signatures made with the secret of sealed approvals.
+    // Clients see signatures made with the secret of sealed approvals, so it must not work here.
     const page = await assistant.visit(url, {
       token: maskSecret(await sign("approvals")),
       decision: "approve",
@@ -140,7 +140,7 @@ describe("an open approval page", () => {
     expect(await ask()).toBe(url);
   });
 
-  test("rejects a form that is too long", async () => {
+  test("rejects an oversized form", async () => {
     const token = readToken((await assistant.visit(url)).html);
     const form = { token, decision: "approve", more: "x".repeat(5000) };
     expect((await assistant.visit(url, form)).status).toBe(403);
@@ -156,9 +156,9 @@ describe("an open approval page", () => {
   );
 
   test.each([
-    ["another host's name", { host: "evil.example" }],
-    ["another page's origin", { origin: "http://evil.example" }],
-    ["the origin null", { origin: "null" }],
+    ["a request for another host", { host: "evil.example" }],
+    ["a request from another origin", { origin: "http://evil.example" }],
+    ["a request from the origin null", { origin: "null" }],
   ])("hides the action from %s", async (_, headers) => {
     const page = await assistant.visit(url, undefined, headers);
     expect(page.status).toBe(403);
@@ -169,7 +169,7 @@ describe("an open approval page", () => {
 });
 
 describe("an answered approval page", () => {
-  test("shows the decision before and after the call uses it", async () => {
+  test("shows the decision, both before and after the call uses it", async () => {
     expect(readTitle(await assistant.press(url, "approve"))).toBe("Approved");
     const approved = await assistant.visit(url);
     expect([approved.status, readTitle(approved)]).toEqual([200, "Approved"]);
@@ -208,7 +208,7 @@ describe("an answered approval page", () => {
     expect(await ask()).not.toBe(url);
   });
 
-  test("looks like an unknown page after it expires", async () => {
+  test("is the same as an unknown page after it expires", async () => {
     const sealed = await assistant.callRaw({ name: "delete_link", arguments: { id: "spring" } });
     const others = ["x", "", sealed.requestState, `${url.split("/").at(-1)}/`, "..", "%00"];
     for (const other of others) {
@@ -220,7 +220,7 @@ describe("an answered approval page", () => {
   });
 });
 
-test("the server reports each decision and each rejected answer once", async () => {
+test("the approval page logs each decision and each rejected answer once", async () => {
   const reports: unknown[] = [];
   const { fetch } = createApprovalPages({
     openState: () => Promise.resolve(assistant.state),
@@ -278,7 +278,7 @@ test("an interrupted form submission changes nothing", async () => {
   expect(await ask()).toBe(url);
 });
 
-test("an internal error shows only its reference", async () => {
+test("an internal error on the approval page shows only its reference", async () => {
   const { fetch } = createApprovalPages({
     openState: () => Promise.reject(new Error("/secret/path/state.db is locked")),
     hostnames: ["127.0.0.1"],

@@ -70,7 +70,7 @@ function listPaths(html: string): readonly string[] {
 }
 
 describe("a row of a plan's approval page", () => {
-  test("is listed in order, and every page has the form", async () => {
+  test("is listed in the plan's order, and each page of rows has the approval form", async () => {
     await makeLinks("Spring");
     const url = await open(await planChange());
     const pages = await readAll(url);
@@ -97,7 +97,7 @@ describe("a row of a plan's approval page", () => {
     expect(html).not.toMatch(/Name<\/dt>/);
   });
 
-  test("has a page of its own, with the form, if it is too long for the list", async () => {
+  test("gets its own page with the approval form if it is too long for the list", async () => {
     const tail = "the very end";
     const change = { path: "row/1", social_title: `${"long ".repeat(600)}${tail}` };
     await assistant.plant("link", { path: "row/1", social_title: "short" });
@@ -111,7 +111,7 @@ describe("a row of a plan's approval page", () => {
     expect((await assistant.visit(url + one, form)).html).toContain("<h1>Approved");
   });
 
-  test("has a warning if the new host is misleading", async () => {
+  test("has a warning about a misleading new host", async () => {
     const plan_id = await plan([{ path: "row/1", url: "https://\u0430pple.com/" }]);
     expect((await assistant.visit(await open(plan_id))).html).toContain("mixes Latin and Cyrillic");
   });

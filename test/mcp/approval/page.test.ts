@@ -81,7 +81,7 @@ function readHeading(page: Page): Promise<string> {
 }
 
 describe.each(Object.entries(sizes))("on a %s,", (size, options) => {
-  test("the page shows the action, and its button approves it once", async () => {
+  test("the approval page shows the action, and its button approves it once", async () => {
     const page = await open(await ask(), options);
     expect(await readHeading(page)).toBe('Delete the link "Spring"');
     const text = await page.getByRole("main").innerText();
@@ -102,14 +102,14 @@ describe.each(Object.entries(sizes))("on a %s,", (size, options) => {
     expect(await readHeading(page)).toBe("Approved");
   });
 
-  test('the "Decline" button declines the call', async () => {
+  test('the "Decline" button of the approval page declines the call', async () => {
     const page = await open(await ask(), options);
     expect(await press(page, "Decline")).toBe("Declined");
     expect((await call()).error.code).toBe("approval_declined");
     expect(assistant.writes).toEqual([]);
   });
 
-  test("long texts fit the screen, and buttons are at least 44 pixels high", async () => {
+  test("long texts on the approval page fit the screen, and buttons are 44 pixels high", async () => {
     const path = `${"long-".repeat(60)}path`;
     await assistant.plant("link", { path, name: "W".repeat(300) });
     const page = await open(await ask(path), options);
@@ -123,7 +123,7 @@ describe.each(Object.entries(sizes))("on a %s,", (size, options) => {
     }
   });
 
-  test.each(hostile)("a name with %s is shown as text", async (_, name) => {
+  test.each(hostile)("a link name with %s is shown as text", async (_, name) => {
     await assistant.plant("link", { path: "hostile", name });
     const { preview, url } = (await call("hostile")).error.approval;
     const page = await open(url, options);
@@ -143,7 +143,7 @@ test("the approval page works without JavaScript", async () => {
   expect((await call()).deleted).toBeDefined();
 });
 
-describe("with only the keyboard,", () => {
+describe("on the approval page, with only the keyboard,", () => {
   test('Tab focuses the approve button and then "Decline"', async () => {
     const page = await open(await ask());
     await page.keyboard.press("Tab");
@@ -249,7 +249,7 @@ describe("a page of another site", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("cannot use another host name of this machine", async () => {
+  test("cannot reach the approval page through another host name", async () => {
     const url = await ask();
     html = `<form method="post" action="${url}"><button>Go</button></form>`;
     const page = await openTab(browser, sizes.desktop);

@@ -87,7 +87,7 @@ describe("an approval page that asks for a PIN", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("limits simultaneous attempts too", async () => {
+  test("also limits simultaneous attempts", async () => {
     const url = await ask("a");
     const guesses = Array.from({ length: 30 }, (_, guess) => String(100_000 + guess));
     await Promise.all(guesses.map((guess) => assistant.press(url, "approve", guess)));
@@ -97,7 +97,7 @@ describe("an approval page that asks for a PIN", () => {
     expect((await call("a")).error.code).toBe("approval_required");
   });
 
-  test("limits the attempts of an API key on all pages for an hour", async () => {
+  test("limits the attempts of an API key over all its approval pages for an hour", async () => {
     for (const path of ["a", "b", "c", "d"]) await guessWrong(path, 5);
     expect(checked).toHaveLength(20);
     await assistant.press(await ask("e"), "approve", pin);
@@ -121,7 +121,7 @@ describe("an approval page that asks for a PIN", () => {
     expect((await assistant.press(url, "decline")).html).toContain("<h1>Declined");
   });
 
-  test("stays usable for another key after one key's wrong attempts", async () => {
+  test("still works for another API key after a key's wrong attempts", async () => {
     for (const path of ["a", "b", "c", "d"]) await guessWrong(path, 5);
     expect((await assistant.visit(await ask("e"))).html).toContain("can only decline");
 
@@ -143,7 +143,7 @@ describe("an approval page that asks for a PIN", () => {
     expect(checked).toHaveLength(21);
   });
 
-  test("does not count an attempt without the number of links", async () => {
+  test("does not count a PIN that was sent with a wrong number of links", async () => {
     for (let row = 0; row < 51; row += 1) await assistant.plant("link", { path: `row-${row}` });
     const filters = [{ field: "path", condition: "start", value: "row-" }];
     const wanted = { operation: "update", filters, changes: { name: "New" } };
@@ -163,7 +163,7 @@ describe("an approval page that asks for a PIN", () => {
     expect((await apply()).job).toMatchObject({ state: "done", counts: { done: 51 } });
   });
 
-  test("does not count an attempt without the token", async () => {
+  test("does not count a PIN that was sent without the page's token", async () => {
     const url = await ask("a");
     for (let guess = 0; guess < 6; guess += 1) {
       await assistant.visit(url, { token: "x", decision: "approve", pin: "000000" });
@@ -185,7 +185,7 @@ test("the approval page asks for the PIN from the configured file", async () => 
 });
 
 describe("an approval page that was created with a PIN", () => {
-  test("asks for the PIN in every process, and the processes share the limit", async () => {
+  test("asks for the PIN in each process, and the processes share the limit", async () => {
     await using assistant = await createAssistantWorld({ pin: "correct horse" });
     await assistant.plant("link", { path: "a" });
     const call = async () => (await assistant.callTool("delete_link", { id: "a" })).structured;
@@ -232,7 +232,7 @@ test.each(eras)("with a PIN, a %s client gets the page instead of a form", async
   expect(assistant.writes).toEqual([]);
 });
 
-test("with a PIN, an approval that was sealed without a PIN is rejected", async () => {
+test("a server with a PIN rejects an approval that a server without a PIN sealed", async () => {
   const remove = { name: "delete_link", arguments: { id: "a" } };
   const yes = { action: "accept", content: { approve: true } };
   await using assistant = await createAssistantWorld({ pin: "correct horse" });

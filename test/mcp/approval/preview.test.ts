@@ -72,7 +72,7 @@ describe("an approval is needed to change", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("an app's identity, and the preview lists the other changes too", async () => {
+  test("an app's identity, and the preview also lists the other changes", async () => {
     const { id } = await assistant.plant("ios_app", iosApp);
     const preview = await readPreview("update_ios_app", {
       id,
@@ -306,7 +306,7 @@ describe("the preview of a deletion or update", () => {
     ["a link", contract.links.show, `${recreates}, with a new ID and no clicks`],
     ["an app", contract.iosApps.show, `${recreates}, with a new ID`],
     ["a project", contract.projects.show, "not possible"],
-  ])("says how %s returns on a server that keeps no deleted records", (_, show, text) => {
+  ])("says how to restore %s on a server that keeps no deleted records", (_, show, text) => {
     const known = { facts: undefined, linkHost: undefined, hasSecondHost: false };
     const { ending, fact } = describeReturn(findKind(show), { ...known, linkInReferrer: false });
     expect([ending, writeFactText(fact)]).toEqual([" permanently", text]);

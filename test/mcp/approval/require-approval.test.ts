@@ -35,7 +35,7 @@ async function hasLink({ world }: AssistantWorld, path: string): Promise<boolean
 }
 
 describe.each(eras)("a %s client", (era) => {
-  test("with forms shows the question in a form, and the approval deletes the link", async () => {
+  test("with forms gets the question as a form, and the approval deletes the link", async () => {
     const asked: string[] = [];
     const elicit: Elicit = (message) => {
       asked.push(message);
@@ -53,7 +53,7 @@ describe.each(eras)("a %s client", (era) => {
     expect(await hasLink(assistant, "spring")).toBe(false);
   });
 
-  test("without forms gets a page, and the next call uses the approval", async () => {
+  test("without forms gets an approval page, and the next call uses the approval", async () => {
     const { assistant, id } = await withLink({ era });
     await using _ = assistant;
     const call = () => assistant.callTool("delete_link", { id: "spring" });
@@ -200,7 +200,7 @@ test("a rejected write uses up its approval", async () => {
   const { url } = (await call()).structured.error.approval;
   await assistant.press(url, "approve");
 
-  // Another client takes the name between the approval and the write.
+  // Another client uses the bundle ID between the approval and the write.
   assistant.interrupt("approved", async () => {
     await assistant.plant("ios_app", { bundle_id: "com.b", team_id: "ABCDE12345" });
   });

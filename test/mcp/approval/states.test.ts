@@ -135,13 +135,13 @@ async function openLocked(wrong: number): Promise<Page> {
   return page;
 }
 
-async function openDecided(status: "approved" | "used" | "declined" | "told"): Promise<Page> {
+async function openDecided(status: "approved" | "used" | "declined" | "reported"): Promise<Page> {
   const { id, url, digest } = await ask(removal);
-  const isYes = status === "approved" || status === "used";
-  await assistant.state.approvals.decidePage(id, isYes ? "approved" : "declined");
+  const isApproved = status === "approved" || status === "used";
+  await assistant.state.approvals.decidePage(id, isApproved ? "approved" : "declined");
   const request = { digest, preview: "{}", key_print: "" };
-  const isTold = status === "used" || status === "told";
-  if (isTold) await assistant.state.approvals.askPage(request);
+  const isReported = status === "used" || status === "reported";
+  if (isReported) await assistant.state.approvals.askPage(request);
   return open(url);
 }
 
@@ -194,9 +194,9 @@ const states: Readonly<Record<string, () => Promise<Page>>> = {
     await page.evaluate("document.querySelector('[name=token]').value = 'x'");
     return pressButton(page, "approve");
   },
-  "PIN asked": () => openLocked(0),
+  "PIN required": () => openLocked(0),
   "PIN wrong": () => openLocked(2),
-  "PIN used up": () => openLocked(5),
+  "PIN attempts used up": () => openLocked(5),
   "PIN blocked": async () => {
     for (let page = 0; page < 4; page += 1) {
       const { id } = await ask(removal, { pin: "a hash" });
@@ -232,7 +232,7 @@ const states: Readonly<Record<string, () => Promise<Page>>> = {
   approved: () => openDecided("approved"),
   used: () => openDecided("used"),
   declined: () => openDecided("declined"),
-  "declined and reported": () => openDecided("told"),
+  "declined and reported": () => openDecided("reported"),
   expired: () => listener.open(approvalPath, "over").then(open),
   "from another host": async () =>
     open((await ask(removal)).url.replace("127.0.0.1", "rebound.localhost")),
@@ -248,9 +248,9 @@ const texts: Readonly<Record<string, string>> = {
   waiting: "Answer within 5 minutes",
   "waiting with a change": "Changed 20 seconds ago by this key",
   "invalid token": "Press one of its buttons",
-  "PIN asked": "5 tries are left",
+  "PIN required": "5 tries are left",
   "PIN wrong": "3 tries are left",
-  "PIN used up": "Too many wrong PINs",
+  "PIN attempts used up": "Too many wrong PINs",
   "PIN blocked": "enter a PIN again in 60 minutes",
   "a plan's rows": "Links 101 to 105 of 105",
   "a deleted plan": "no longer exists",

@@ -11,7 +11,7 @@ import {
 import type { Reply } from "../../support/mcp-clients.ts";
 import { openForEach } from "../../support/open-for.ts";
 
-/** An answer from a client that never showed the question does not count. */
+/** Tests when the server concludes that a client did not show the form to a user. */
 
 const hour_ms = 60 * 60_000;
 
@@ -41,7 +41,7 @@ function connect(
   return open({ era, elicit, ...more });
 }
 
-async function remove({ callTool }: AssistantClient, target = id) {
+async function deleteLink({ callTool }: AssistantClient, target = id) {
   return (await callTool("delete_link", { id: target })).structured;
 }
 
@@ -56,9 +56,9 @@ test.each(legacyEras)(
       return new Promise(() => {});
     };
     const client = await assistant.connect({ era, elicit });
-    const given = client.callTool("delete_link", { id }, undefined, { signal: giveUp.signal });
-    await expect(given).rejects.toThrow();
-    expect((await remove(client)).deleted.id).toBe(id);
+    const call = client.callTool("delete_link", { id }, undefined, { signal: giveUp.signal });
+    await expect(call).rejects.toThrow();
+    expect((await deleteLink(client)).deleted.id).toBe(id);
     expect(questions).toBe(2);
   },
 );
@@ -67,10 +67,10 @@ describe.each(eras)("a %s client", (era) => {
   const declines: readonly Reply[] = [{ action: "decline" }, { action: "cancel" }];
 
   test.each(declines)(
-    "that replies $action within 300 ms gets the page, because no user saw the form",
+    "that replies $action within 300 ms gets the approval page instead of the form",
     async (reply) => {
       const client = await connect(era, 300, reply);
-      const { error } = await remove(client);
+      const { error } = await deleteLink(client);
       expect(error).toMatchObject({
         code: "approval_required",
         effect: "none",
@@ -79,7 +79,7 @@ describe.each(eras)("a %s client", (era) => {
       expect(assistant.writes).toEqual([]);
 
       await assistant.press(error.approval.url, "approve");
-      expect((await remove(client)).deleted.id).toBe(id);
+      expect((await deleteLink(client)).deleted.id).toBe(id);
       expect(questions).toBe(1);
     },
   );
@@ -88,8 +88,8 @@ describe.each(eras)("a %s client", (era) => {
     "that replies $action after more than 300 ms declines the call",
     async (reply) => {
       const client = await connect(era, 301, reply);
-      expect((await remove(client)).error.code).toBe("approval_declined");
-      expect((await remove(client)).error.code).toBe("approval_declined");
+      expect((await deleteLink(client)).error.code).toBe("approval_declined");
+      expect((await deleteLink(client)).error.code).toBe("approval_declined");
       expect(questions).toBe(2);
     },
   );
@@ -97,72 +97,73 @@ describe.each(eras)("a %s client", (era) => {
   test("gets no second form for an hour after an instant reply", async () => {
     const client = await connect(era, 0, { action: "decline" });
     const other = await assistant.plant("link", { path: "summer" });
-    await remove(client);
-    expect((await remove(client, other.id)).error.approval.url).toContain("/approve/");
+    await deleteLink(client);
+    expect((await deleteLink(client, other.id)).error.approval.url).toContain("/approve/");
     assistant.advance(hour_ms);
-    expect((await remove(client, other.id)).error.approval.url).toContain("/approve/");
+    expect((await deleteLink(client, other.id)).error.approval.url).toContain("/approve/");
     expect(questions).toBe(1);
 
     assistant.advance(1);
-    await remove(client, other.id);
+    await deleteLink(client, other.id);
     expect(questions).toBe(2);
     expect(assistant.writes).toEqual([]);
   });
 
-  test("with an instant reply does not affect another key's client", async () => {
-    await remove(await connect(era, 0, { action: "decline" }));
+  test("with an instant reply does not prevent a form for another key's client", async () => {
+    await deleteLink(await connect(era, 0, { action: "decline" }));
     const key = await assistant.world.addKey();
     const yes: Reply = { action: "accept", content: { approve: true } };
     const other = await connect(era, 1000, yes, { key });
-    expect((await remove(other)).deleted.id).toBe(id);
+    expect((await deleteLink(other)).deleted.id).toBe(id);
     expect(questions).toBe(2);
   });
 
   test("that cancels a page request instantly is not asked again", async () => {
     const capabilities = { elicitation: { url: {} } };
     const client = await connect(era, 10, { action: "cancel" }, { capabilities });
-    const { url } = (await remove(client)).error.approval;
-    expect((await remove(client)).error.approval.url).toBe(url);
+    const { url } = (await deleteLink(client)).error.approval;
+    expect((await deleteLink(client)).error.approval.url).toBe(url);
     expect(questions).toBe(1);
   });
 });
 
 const minute_ms = 60_000;
 
-describe.each(eras)("if a %s client cancels,", (era) => {
+describe.each(eras)("a %s client that cancels a form", (era) => {
   const cancel: Reply = { action: "cancel" };
 
-  test("after 45 seconds, the client gets only the page for a day", async () => {
+  test("after 45 seconds gets only the approval page for the next day", async () => {
     const client = await connect(era, 45_000, cancel);
     const other = await assistant.plant("link", { path: "summer" });
-    const { error } = await remove(client);
+    const { error } = await deleteLink(client);
     expect(error).toMatchObject({
       code: "approval_required",
       effect: "none",
       approval: { url: expect.stringContaining("/approve/") },
     });
     assistant.advance(24 * hour_ms - 1);
-    expect((await remove(client, other.id)).error.approval.url).toContain("/approve/");
+    expect((await deleteLink(client, other.id)).error.approval.url).toContain("/approve/");
     expect(questions).toBe(1);
     expect(assistant.writes).toEqual([]);
 
     assistant.advance(1);
-    await remove(client, other.id);
+    await deleteLink(client, other.id);
     expect(questions).toBe(2);
   });
 
-  test("within 45 seconds, the call is declined", async () => {
+  test("within 45 seconds declines the call", async () => {
     const client = await connect(era, 44_999, cancel);
-    expect((await remove(client)).error.code).toBe("approval_declined");
-    expect((await remove(client)).error.code).toBe("approval_declined");
+    expect((await deleteLink(client)).error.code).toBe("approval_declined");
+    expect((await deleteLink(client)).error.code).toBe("approval_declined");
     expect(questions).toBe(2);
   });
 
-  test("after 45 seconds, the next process also shows only the page for a day", async () => {
-    await remove(await connect(era, 45_000, cancel));
+  test("after 45 seconds also gets only the approval page from the next process", async () => {
+    await deleteLink(await connect(era, 45_000, cancel));
     await using later = await createAssistantWorld({ beside: assistant.world });
     later.advance(45_000);
-    const ask = async (more: object = {}) => remove(await connect(era, 1000, cancel, more, later));
+    const ask = async (more: object = {}) =>
+      deleteLink(await connect(era, 1000, cancel, more, later));
     expect((await ask()).error.approval.url).toContain("/approve/");
     expect(questions).toBe(1);
 
@@ -178,22 +179,22 @@ describe.each(eras)("if a %s client cancels,", (era) => {
     expect(questions).toBe(4);
   });
 
-  test("another key's client still gets a form", async () => {
-    await remove(await connect(era, minute_ms, cancel));
+  test("does not prevent a form for another key's client", async () => {
+    await deleteLink(await connect(era, minute_ms, cancel));
     const key = await assistant.world.addKey();
-    await remove(await connect(era, 1000, cancel, { key }));
+    await deleteLink(await connect(era, 1000, cancel, { key }));
     expect(questions).toBe(2);
   });
 });
 
 test.each(eras)("a %s client that declines after a minute declines the call", async (era) => {
   const client = await connect(era, minute_ms, { action: "decline" });
-  expect((await remove(client)).error.code).toBe("approval_declined");
-  expect((await remove(client)).error.code).toBe("approval_declined");
+  expect((await deleteLink(client)).error.code).toBe("approval_declined");
+  expect((await deleteLink(client)).error.code).toBe("approval_declined");
   expect(questions).toBe(2);
 });
 
-test("a modern client's cancel declines the call if its time is unknown", async () => {
+test("cancelling a form that another process sent declines the call", async () => {
   const call = { name: "delete_link", arguments: { id } };
   const { requestState } = await assistant.callRaw(call);
   await using later = await createAssistantWorld({ beside: assistant.world });
@@ -202,29 +203,29 @@ test("a modern client's cancel declines the call if its time is unknown", async 
   expect(reply.structuredContent.error.code).toBe("approval_declined");
 });
 
-describe.each(legacyEras)("when a %s client fails,", (era) => {
-  test("its own timeout counts as a form that was not shown", async () => {
+describe.each(legacyEras)("a %s client that answers a form with an error", (era) => {
+  test("gets the approval page if the error is its own timeout", async () => {
     const late = Object.assign(new Error("Request timed out"), { code: -32001 });
     const client = await connect(era, 20_000, late);
-    expect((await remove(client)).error.code).toBe("approval_required");
-    expect((await remove(client)).error.code).toBe("approval_required");
+    expect((await deleteLink(client)).error.code).toBe("approval_required");
+    expect((await deleteLink(client)).error.code).toBe("approval_required");
     expect(questions).toBe(1);
   });
 
-  test("any error after 45 seconds counts as a form that was not shown", async () => {
+  test("gets the approval page if it sends the error after 45 seconds", async () => {
     const client = await connect(era, 45_000, new Error("gave up"));
-    expect((await remove(client)).error.code).toBe("approval_required");
+    expect((await deleteLink(client)).error.code).toBe("approval_required");
     expect(questions).toBe(1);
   });
 
-  test("any error within 45 seconds declines the call", async () => {
+  test("declines the call if it sends the error within 45 seconds", async () => {
     const client = await connect(era, 44_999, new Error("gave up"));
-    expect((await remove(client)).error.code).toBe("approval_declined");
+    expect((await deleteLink(client)).error.code).toBe("approval_declined");
   });
 });
 
 describe.each(legacyEras)("a %s client that ends its own call", (era) => {
-  /** Ends the call while the form is open, as a client does whose call timed out. */
+  /** Ends the call while the form is open, like a client whose call timed out. */
   async function endCall(after_ms: number): Promise<void> {
     const call = new AbortController();
     const elicit: Elicit = () => {
@@ -237,10 +238,10 @@ describe.each(legacyEras)("a %s client that ends its own call", (era) => {
     await expect(callTool("delete_link", { id }, {}, { signal: call.signal })).rejects.toThrow();
   }
 
-  test("after 45 seconds gets the page next time", async () => {
+  test("after 45 seconds gets the approval page next time", async () => {
     await endCall(45_000);
     const later = await connect(era, 1000, { action: "decline" });
-    expect((await remove(later)).error.code).toBe("approval_required");
+    expect((await deleteLink(later)).error.code).toBe("approval_required");
     expect(questions).toBe(1);
     expect(assistant.writes).toEqual([]);
   });
@@ -248,7 +249,7 @@ describe.each(legacyEras)("a %s client that ends its own call", (era) => {
   test("within 45 seconds gets a form next time", async () => {
     await endCall(44_999);
     const later = await connect(era, 1000, { action: "decline" });
-    expect((await remove(later)).error.code).toBe("approval_declined");
+    expect((await deleteLink(later)).error.code).toBe("approval_declined");
     expect(questions).toBe(2);
   });
 });
@@ -259,8 +260,8 @@ async function ask(): Promise<string> {
   return (await assistant.callRaw(call)).resultType;
 }
 
-describe("a modern client that never answers a form", () => {
-  test("gets the page 45 seconds later", async () => {
+describe("a 2026-07-28 client that never answers a form", () => {
+  test("gets the approval page 45 seconds later", async () => {
     expect(await ask()).toBe("input_required");
     assistant.advance(45_000);
     expect(await ask()).toBe("complete");
@@ -281,21 +282,21 @@ describe("a modern client that never answers a form", () => {
 });
 
 describe.each(legacyEras)("a %s client", (era) => {
-  test("that fails instantly gets the page, because no user saw the form", async () => {
+  test("that fails instantly gets the approval page, because no user saw the form", async () => {
     const client = await connect(era, 0, new Error("no window to show it in"));
-    expect((await remove(client)).error.code).toBe("approval_required");
-    expect((await remove(client)).error.code).toBe("approval_required");
+    expect((await deleteLink(client)).error.code).toBe("approval_required");
+    expect((await deleteLink(client)).error.code).toBe("approval_required");
     expect(questions).toBe(1);
     expect(assistant.writes).toEqual([]);
   });
 });
 
-test("the time until an answer is measured by the monotonic clock", async () => {
+test("the time until an answer does not depend on the system clock", async () => {
   const client = await assistant.connect({
     elicit: () => {
       assistant.setClock(hour_ms / 60);
       return { action: "decline" };
     },
   });
-  expect((await remove(client)).error.code).toBe("approval_required");
+  expect((await deleteLink(client)).error.code).toBe("approval_required");
 });

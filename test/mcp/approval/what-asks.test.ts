@@ -31,7 +31,7 @@ async function approve(tool: string, args: Args) {
   return call(tool, args);
 }
 
-const there = "https://example.com/spring";
+const springUrl = "https://example.com/spring";
 const print = Array.from({ length: 32 }, () => "AB").join(":");
 const iosApp = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
 const androidApp = { package_name: "com.example.app", fingerprints: [print] };
@@ -42,16 +42,20 @@ const play = (id: string) => `https://play.google.com/store/apps/details?id=${id
 
 describe("an existing link", () => {
   const otherDestinations: readonly (readonly [string, Args, Args])[] = [
-    ["to another host", { url: there }, { url: "https://evil.example/spring" }],
-    ["to another port", { url: there }, { url: "https://example.com:8443/spring" }],
-    ["to a host with the same start", { url: there }, { url: "https://example.com.evil.test/" }],
-    ["to an empty URL", { url: there }, { url: "" }],
-    ["to null", { url: there }, { url: null }],
-    ["to another host for iPhones", ios(there), ios("https://evil.example")],
-    ["to another host by its first iOS fallback URL", { url: there }, ios("https://e.test")],
+    ["to another host", { url: springUrl }, { url: "https://evil.example/spring" }],
+    ["to another port", { url: springUrl }, { url: "https://example.com:8443/spring" }],
     [
-      "to another host by its first Android fallback URL",
-      { url: there },
+      "to a host with the same start",
+      { url: springUrl },
+      { url: "https://example.com.evil.test/" },
+    ],
+    ["to an empty URL", { url: springUrl }, { url: "" }],
+    ["to null", { url: springUrl }, { url: null }],
+    ["to another host for iPhones", ios(springUrl), ios("https://evil.example")],
+    ["to another host by a first iOS fallback URL", { url: springUrl }, ios("https://e.test")],
+    [
+      "to another host by a first Android fallback URL",
+      { url: springUrl },
       android("https://e.test"),
     ],
     ["from the web to a store", android(play("com.a")), android("market://details?id=com.a")],
@@ -66,7 +70,7 @@ describe("an existing link", () => {
       ios("itms-apps://apps.apple.com/app/id1"),
       ios("https://apps.apple.com/app/id1"),
     ],
-    ["to another host for Androids", android(there), android("https://e.test")],
+    ["to another host for Androids", android(springUrl), android("https://e.test")],
   ];
 
   test.each(otherDestinations)("is pointed %s only with an approval", async (_, before, change) => {
@@ -84,7 +88,7 @@ describe("an existing link", () => {
   ];
 
   test.each(invalid)("rejects %s without asking for approval", async (_, change, message) => {
-    const { id } = await assistant.plant("link", { path: "spring", url: there });
+    const { id } = await assistant.plant("link", { path: "spring", url: springUrl });
     for (const [tool, args] of [
       ["update_link", { id, ...change }],
       ["upsert_link", { path: "spring", ...change }],
@@ -99,7 +103,7 @@ describe("an existing link", () => {
   });
 
   test("of a remote server gets a URL in an unknown format only with an approval", async () => {
-    const { id } = await assistant.plant("link", { path: "spring", url: there });
+    const { id } = await assistant.plant("link", { path: "spring", url: springUrl });
     await using remote = await createAssistantWorld({ isRemote: true, beside: assistant.world });
     const args = { id, url: "//evil.example" };
     const { error } = (await remote.callTool("update_link", args)).structured;
@@ -107,15 +111,19 @@ describe("an existing link", () => {
   });
 
   test.each([
-    ["a first destination", {}, { url: there, ios_fallback_url: "https://other.example" }],
+    ["a first destination", {}, { url: springUrl, ios_fallback_url: "https://other.example" }],
     [
       "a first fallback URL on the same host",
-      { url: there },
+      { url: springUrl },
       { ios_fallback_url: "https://example.com/a" },
     ],
-    ["another page on the same host", { url: there }, { url: "https://EXAMPLE.com/summer?a=1" }],
-    ["its unchanged destination", { url: there }, { url: there }],
-    ["another name", { url: there }, { name: "Summer", social_title: "Sale" }],
+    [
+      "another page on the same host",
+      { url: springUrl },
+      { url: "https://EXAMPLE.com/summer?a=1" },
+    ],
+    ["its unchanged destination", { url: springUrl }, { url: springUrl }],
+    ["another name", { url: springUrl }, { name: "Summer", social_title: "Sale" }],
   ])("gets %s without an approval", async (_, before, change) => {
     const { id } = await assistant.plant("link", { path: "spring", ...before });
     expect(await readPreview("update_link", { id, ...change })).toBeUndefined();
@@ -123,9 +131,9 @@ describe("an existing link", () => {
   });
 
   test("cannot be pointed at another host in two steps without an approval", async () => {
-    const { id } = await assistant.plant("link", { path: "spring", url: there });
+    const { id } = await assistant.plant("link", { path: "spring", url: springUrl });
     expect(await readPreview("update_link", { id, url: "" })).toBeDefined();
-    expect((await call("get_link", { id })).link.url).toBe(there);
+    expect((await call("get_link", { id })).link.url).toBe(springUrl);
   });
 
   test("gets another app, or loses its app, only with an approval", async () => {
@@ -148,7 +156,7 @@ describe("an existing link", () => {
   test("gets its first app without an approval only if it has no destination", async () => {
     const app = await assistant.plant("ios_app", iosApp);
     const bare = await assistant.plant("link", { path: "bare" });
-    const led = await assistant.plant("link", { path: "led", url: there });
+    const led = await assistant.plant("link", { path: "led", url: springUrl });
     const ios_app = { id: app.id };
     expect(await readPreview("update_link", { id: bare.id, ios_app })).toBeUndefined();
     expect(await readPreview("update_link", { id: led.id, ios_app })).toBeDefined();
@@ -158,15 +166,17 @@ describe("an existing link", () => {
   test("with an app gets its first fallback URL only with an approval", async () => {
     const app = await assistant.plant("ios_app", { ...iosApp, app_store_id: "1" });
     const { id } = await assistant.plant("link", { path: "a", ios_app: { id: app.id } });
-    expect(await readPreview("update_link", { id, ios_fallback_url: there })).toBeDefined();
-    expect(await readPreview("update_link", { id, android_fallback_url: there })).toBeUndefined();
+    expect(await readPreview("update_link", { id, ios_fallback_url: springUrl })).toBeDefined();
+    expect(
+      await readPreview("update_link", { id, android_fallback_url: springUrl }),
+    ).toBeUndefined();
   });
 
   test("that the key cannot read gets a new destination only with an approval", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     const key = await assistant.world.addKey({ scopes: ["links.update"] });
     const { callTool } = await assistant.connect({ key });
-    for (const change of [{ url: there }, { path: "summer" }, { ios_app: null }]) {
+    for (const change of [{ url: springUrl }, { path: "summer" }, { ios_app: null }]) {
       const { error } = (await callTool("update_link", { id, ...change })).structured;
       expect(error).toMatchObject({ code: "approval_required" });
     }
@@ -176,7 +186,7 @@ describe("an existing link", () => {
 
 describe("an approval", () => {
   test("becomes invalid if the app of the link changes", async () => {
-    const { id } = await assistant.plant("link", { path: "a", url: there });
+    const { id } = await assistant.plant("link", { path: "a", url: springUrl });
     const app = await assistant.plant("ios_app", iosApp);
     const args = { id, ios_app: { id: app.id } };
     const { error } = await call("update_link", args);
@@ -323,7 +333,7 @@ describe("overwrites without an approval", () => {
     const refused = await call("update_link", move);
     expect(refused.error).toMatchObject({ code: "approval_required" });
     await assistant.press(refused.error.approval.url, "approve");
-    // Another client takes the path between the approval and the write.
+    // Another client uses the path between the approval and the write.
     assistant.interrupt("approved", async () => {
       await assistant.plant("link", { path: "taken" });
     });
@@ -333,7 +343,7 @@ describe("overwrites without an approval", () => {
   });
 
   test("do not include changes that always need an approval", async () => {
-    const { id } = await assistant.plant("link", { path: "spring", url: there });
+    const { id } = await assistant.plant("link", { path: "spring", url: springUrl });
     await renameTimes(20);
     const { error } = await rename("next");
     await assistant.press(error.approval.url, "approve");
@@ -361,7 +371,7 @@ const plan = async (rows: readonly object[]) => {
 
 describe("a plan that only creates links", () => {
   test("needs no approval", async () => {
-    const args = await plan([{ path: "a" }, { path: "b", url: there }]);
+    const args = await plan([{ path: "a" }, { path: "b", url: springUrl }]);
     expect((await call("apply_plan", args)).job.counts).toMatchObject({ done: 2 });
   });
 
