@@ -8,9 +8,9 @@ const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345" };
 const android_app = { package_name: "com.example.shop", fingerprints: [sha256] };
 const open = (...selection: readonly string[]) => createAssistantWorld({ mode: "full", selection });
 
-type On = Pick<AssistantWorld, "callTool">;
+type ToolCaller = Pick<AssistantWorld, "callTool">;
 
-async function call(on: On, tool: string, args: Record<string, unknown>) {
+async function call(on: ToolCaller, tool: string, args: Record<string, unknown>) {
   return (await on.callTool(tool, args)).structured;
 }
 
@@ -26,9 +26,9 @@ function expectExcluded(answer: { error?: unknown }, act: string): void {
   });
 }
 
-describe("an excluded deletion", () => {
+describe("a link deletion that WAYPOST_TOOLS excludes", () => {
   test.each([["-delete_link"], ["-links"]])(
-    "cannot be planned with the selection %s",
+    "cannot be planned if WAYPOST_TOOLS is %s",
     async (word) => {
       await using assistant = await open(word);
       await assistant.plant("link", { path: "a" });
@@ -38,7 +38,7 @@ describe("an excluded deletion", () => {
     },
   );
 
-  test("cannot be done by another process's plan or by an undo", async () => {
+  test("cannot be done by applying another process's plan or by an undo", async () => {
     await using other = await open();
     const made = await call(other, "plan_links", { operation: "upsert", rows: [{ path: "a" }] });
     const { job } = await call(other, "apply_plan", { plan_id: made.plan.id });
@@ -57,9 +57,9 @@ describe("an excluded deletion", () => {
   });
 });
 
-describe("an excluded registration of an app", () => {
+describe("an app registration that WAYPOST_TOOLS excludes", () => {
   test.each([["-register_ios_app"], ["-apps"]])(
-    "cannot be done through a link with the selection %s",
+    "cannot be done by writing a link if WAYPOST_TOOLS is %s",
     async (word) => {
       await using assistant = await open(word);
       await assistant.plant("link", { path: "there" });
@@ -81,7 +81,7 @@ describe("an excluded registration of an app", () => {
     },
   );
 
-  test("of one platform still allows the other platform", async () => {
+  test("for one platform still allows the other platform", async () => {
     await using assistant = await open("-register_ios_app");
     expect(
       (await call(assistant, "create_link", { path: "a", android_app })).error,
@@ -90,7 +90,7 @@ describe("an excluded registration of an app", () => {
 });
 
 test.each([["bulk"], ["plan_links,apply_plan"]])(
-  "selected bulk tools can also delete links and register apps: %s",
+  "bulk tools selected with WAYPOST_TOOLS=%s can also delete links and register apps",
   async (words) => {
     await using assistant = await open(...words.split(","));
     await assistant.plant("link", { path: "a" });

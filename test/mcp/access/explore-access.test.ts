@@ -17,7 +17,7 @@ import { createWorld, type World } from "../../support/world.ts";
 /** Tests when a remote server is probed for a key's permissions, and what later processes reuse. */
 
 let world: World;
-/** The key. Its scopes change while processes use it. */
+/** A key whose scopes changeScopes while processes use it. */
 let key: string;
 
 const at = openStateForEach();
@@ -30,7 +30,7 @@ beforeEach(async () => {
 
 const hour_ms = 60 * 60_000;
 
-/** Starts a process with a client on the data folder. */
+/** Starts a process on the data folder, and connects a client to it. */
 async function start(given: Partial<Staging> = {}): Promise<Stage> {
   const state = await at.open();
   const clock = { now: () => at.now, monotonic: () => at.elapsed };
@@ -38,12 +38,12 @@ async function start(given: Partial<Staging> = {}): Promise<Stage> {
   return openStage({ send: world.fetch, key, clock, openMemory, ...given });
 }
 
-function pass(milliseconds: number): void {
+function advance(milliseconds: number): void {
   at.now += milliseconds;
   at.elapsed += milliseconds;
 }
 
-async function change(scopes: readonly string[]): Promise<void> {
+async function changeScopes(scopes: readonly string[]): Promise<void> {
   await world.store.write((db) =>
     db
       .updateTable("api_keys")
@@ -54,7 +54,7 @@ async function change(scopes: readonly string[]): Promise<void> {
 }
 
 /** The tools that this key cannot use, according to the probes. */
-const useless: ReadonlySet<string> = new Set([
+const deniedTools: ReadonlySet<string> = new Set([
   "update_link",
   "list_ios_apps",
   "get_ios_app",
@@ -72,22 +72,22 @@ const useless: ReadonlySet<string> = new Set([
   "delete_project",
 ]);
 
-function expectUseful(names: readonly string[]): void {
+function expectPermittedTools(names: readonly string[]): void {
   expect(names).toEqual(expect.arrayContaining(["list_links", "get_link", "export_links"]));
-  expect(names.filter((name) => useless.has(name))).toEqual([]);
+  expect(names.filter((name) => deniedTools.has(name))).toEqual([]);
 }
 
 /** Lists the access that another process stored. */
-async function recall(): Promise<readonly string[]> {
+async function readStoredAccess(): Promise<readonly string[]> {
   await using stage = await start({ probe: "off" });
   const { tools } = await explainAccess(stage);
   return tools.map(({ tool, state }) => `${tool} ${state}`);
 }
 
 describe("the first list of tools", () => {
-  test("contains only usable tools, and does not change afterwards", async () => {
+  test("contains only usable tools, and does not changeScopes afterwards", async () => {
     await using stage = await start();
-    expectUseful(await stage.listNames());
+    expectPermittedTools(await stage.listNames());
     await stage.settle();
     expect(stage.countChanges()).toBe(0);
   });
@@ -113,23 +113,23 @@ describe("the first list of tools", () => {
     gate.open();
     await stage.settle();
     expect(stage.countChanges()).toBe(1);
-    expectUseful(await stage.listNames());
+    expectPermittedTools(await stage.listNames());
   });
 });
 
-describe("the next process", () => {
+describe("the next process on a data folder", () => {
   beforeEach(async () => {
     await using first = await start();
     await first.listNames();
     await first.settle();
   });
 
-  test("reuses the stored access, and probes again for explain_access", async () => {
-    pass(hour_ms);
+  test("lists tools from the stored permissions, and probes again for explain_access", async () => {
+    advance(hour_ms);
     await using stage = await start();
     const names = await stage.listNames();
     expect(stage.asked).toEqual([]);
-    expectUseful(names);
+    expectPermittedTools(names);
     await stage.settle();
     await stage.callTool("explain_access");
     expect(stage.asked).toHaveLength(12);
@@ -138,9 +138,9 @@ describe("the next process", () => {
   });
 
   test("sends one notification if the permissions of the key changed", async () => {
-    await change(["links.index", "links.update", "ios_apps.show"]);
+    await changeScopes(["links.index", "links.update", "ios_apps.show"]);
     await using stage = await start();
-    expectUseful(await stage.listNames());
+    expectPermittedTools(await stage.listNames());
     await stage.callTool("explain_access");
     expect(stage.countChanges()).toBe(1);
     const names = await stage.listNames();
@@ -167,26 +167,26 @@ describe("the next process", () => {
   });
 
   test("probes again after a day, before it lists the tools", async () => {
-    pass(24 * hour_ms);
+    advance(24 * hour_ms);
     await using stage = await start();
-    expectUseful(await stage.listNames());
+    expectPermittedTools(await stage.listNames());
     expect(stage.asked).toHaveLength(15);
     expect(stage.countChanges()).toBe(0);
   });
 
-  test("does not use the access of another key", async () => {
+  test("does not use the stored permissions of another key", async () => {
     await using stage = await start({ key: world.key, probe: "off" });
     expect(await stage.listNames()).toHaveLength(42);
   });
 
-  test("does not store the key itself", async () => {
+  test("finds permissions in the data folder, but not the key itself", async () => {
     const files = await Promise.all([at.file(), `${at.file()}-wal`].map((file) => readFile(file)));
     expect(files.filter((bytes) => bytes.includes("links.update"))).not.toEqual([]);
     expect(files.filter((bytes) => bytes.includes(key))).toEqual([]);
   });
 });
 
-test("a revoked key that could not list links loses its tools", async () => {
+test("a revoked key without the permission to list links loses its tools", async () => {
   key = await world.addKey({ scopes: ["links.show"] });
   const refuse = answering(401, { error: messages.key_invalid });
   let isRevoked = false;
@@ -195,7 +195,7 @@ test("a revoked key that could not list links loses its tools", async () => {
   expect(await stage.listNames()).toContain("get_link");
   await stage.settle();
   isRevoked = true;
-  pass(60_000);
+  advance(60_000);
   await stage.callTool("explain_access");
   expect(await stage.listNames()).toEqual(["resolve_short_link", "explain_access"]);
 });
@@ -205,12 +205,12 @@ test("a process that runs for days probes again once a day", async () => {
   await stage.listNames();
   await stage.settle();
   const asked = stage.asked.length;
-  await change(["links.index", "links.show", "links.update"]);
-  pass(24 * hour_ms - 1);
+  await changeScopes(["links.index", "links.show", "links.update"]);
+  advance(24 * hour_ms - 1);
   await stage.callTool("resolve_short_link", { url: "https://a.example" });
   await stage.settle();
   expect(stage.asked).toHaveLength(asked + 1);
-  pass(1);
+  advance(1);
   await stage.callTool("resolve_short_link", { url: "https://a.example" });
   await stage.settle();
   expect(stage.countChanges()).toBe(1);
@@ -225,30 +225,30 @@ describe("a rejected call", () => {
     expect(await first.listNames()).toEqual(expect.arrayContaining(refused));
     await first.callTool("create_link", {});
     await first.settle();
-    await waitUntil(async () => (await recall()).includes("create_link denied"));
+    await waitUntil(async () => (await readStoredAccess()).includes("create_link denied"));
   });
 
-  test("is remembered even if no probe would reveal it", async () => {
+  test("removes its tool from the next process's list even if no probe is rejected", async () => {
     await using stage = await start();
     expect(await stage.listNames()).not.toContain("create_link");
     await stage.settle();
     expect(await stage.listNames()).not.toContain("create_link");
   });
 
-  test("is forgotten when the key gets new permissions", async () => {
-    await change(["links.index", "links.show", "links.create", "links.update"]);
+  test("no longer removes its tool after the key gets new permissions", async () => {
+    await changeScopes(["links.index", "links.show", "links.create", "links.update"]);
     await using stage = await start();
     await stage.listNames();
     await stage.callTool("explain_access");
     expect(await stage.listNames()).toContain("create_link");
     expect(stage.countChanges()).toBe(1);
-    expect(await recall()).toContain("create_link unknown");
+    expect(await readStoredAccess()).toContain("create_link unknown");
     expect((await stage.callTool("create_link", {})).isError).toBe(false);
-    await waitUntil(async () => (await recall()).includes("create_link granted"));
+    await waitUntil(async () => (await readStoredAccess()).includes("create_link granted"));
   });
 });
 
-test("two simultaneous processes find the same access, and a third one reuses it", async () => {
+test("two simultaneous processes find the same permissions, and a third one reuses them", async () => {
   await using one = await start();
   await using two = await start();
   const [names, others] = await Promise.all([one.listNames(), two.listNames()]);
@@ -259,10 +259,10 @@ test("two simultaneous processes find the same access, and a third one reuses it
   expect(three.asked).toEqual([]);
 });
 
-test("a process that cannot store anything probes the access itself", async () => {
+test("a process that cannot use its data folder probes the permissions itself", async () => {
   const broken = new Error("The folder cannot be used.");
   await using stage = await start({ openMemory: () => Promise.reject(broken) });
-  expectUseful(await stage.listNames());
+  expectPermittedTools(await stage.listNames());
   await stage.callTool("create_link", {});
   await stage.settle();
   expect(stage.reported).toEqual([broken]);

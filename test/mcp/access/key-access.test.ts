@@ -95,7 +95,7 @@ test("the list contains exactly the tools that our own service allows the key to
         });
       }
       for (const [tool, needed] of bulk) {
-        // The reason describes the first of the tools that would be enough.
+        // The reason is the rejection of the first tool in the list.
         const reason = needed.map((any) => any.map((name) => denied.get(name)));
         const lacking = reason.find((any) => any.every((said) => said !== undefined))?.[0];
         expect([tool, shown.has(tool)]).toEqual([tool, lacking === undefined]);
@@ -186,7 +186,7 @@ function declare(declared: readonly Scope[], key = assistant.world.key): Promise
 }
 
 describe("scopes that the operator declares", () => {
-  test("limit the probes to the key and to tools that only Waypost has", async () => {
+  test("reduce the probes to the key's validity and to tools that only Waypost has", async () => {
     await using stage = await declare(["links.index", "links.show"]);
     expect(await stage.listNames()).toEqual(readingTools);
     const access = await explainAccess(stage);

@@ -12,7 +12,7 @@ let world: World;
 
 openForEach(createWorld, (opened) => (world = opened));
 
-/** Any time, because the real clock is used. */
+/** Matches any time, because the tests use the real clock. */
 const since: unknown = expect.any(String);
 const id = "00000000-0000-4000-8000-000000000000";
 
@@ -34,14 +34,14 @@ async function readState(stage: Stage, tool: string) {
 
 type Line = readonly [error: string, tool: string, args: Record<string, unknown>, pattern: RegExp];
 
-describe("a rejection of every call", () => {
+describe("an error that rejects every call of a tool", () => {
   test.each<Line>([
     [messages.scope_missing("links.destroy"), "delete_link", { id }, /^DELETE/],
     ["Insufficient scope", "create_link", {}, /^POST .*links$/],
     [messages.role_required("viewer"), "list_android_apps", {}, /^GET .*android/],
     [messages.plan_required, "shorten_link", { url: "https://a.example" }, /short_links/],
     [messages.scope_missing("links.index"), "export_links", {}, /^GET .*links$/],
-  ])("removes the tool from the list: %s (%s)", async (error, tool, args, pattern) => {
+  ])('removes the tool from the list: "%s" for %s', async (error, tool, args, pattern) => {
     await using stage = await openStage({ probe: "off", send: saying(pattern, error) });
     expect(await stage.listNames()).toContain(tool);
     const { structured } = await stage.callTool(tool, args);
@@ -62,7 +62,7 @@ describe("a rejection of every call", () => {
   });
 });
 
-test("a rejection is ignored after the clock was set back", async () => {
+test("a rejected tool is listed again after the clock was set back", async () => {
   const clock = createTestClock();
   const send = saying(/^DELETE/, messages.scope_missing("links.destroy"));
   await using stage = await openStage({ probe: "off", send, clock });
@@ -98,7 +98,7 @@ test("a rejected export also removes the other tools that list links", async () 
   }
 });
 
-describe("a rejection of only this call", () => {
+describe("an error that rejects only a single call", () => {
   test.each<Line>([
     [messages.pro_fields("referrer"), "create_link", { referrer: "a" }, /^POST .*links$/],
     [messages.link_limit(10), "create_link", {}, /^POST .*links$/],
@@ -106,7 +106,7 @@ describe("a rejection of only this call", () => {
     [messages.scope_missing("links.update"), "upsert_link", { path: "a" }, /upsert/],
     [messages.key_invalid, "list_links", {}, /^GET .*links$/],
     ["No.", "list_links", {}, /^GET .*links$/],
-  ])("does not remove the tool from the list: %s (%s)", async (error, tool, args, pattern) => {
+  ])('does not remove the tool from the list: "%s" for %s', async (error, tool, args, pattern) => {
     await using stage = await openStage({ probe: "off", send: saying(pattern, error) });
     const { structured } = await stage.callTool(tool, args);
     expect(structured.error.message).toBe(quote(error));
@@ -166,7 +166,7 @@ describe("the list of tools", () => {
     expect(await stage.listNames()).not.toContain("create_project");
   });
 
-  test("still contains the link tools if a projects endpoint reports a missing scope", async () => {
+  test("keeps the link tools if an endpoint for projects reports a missing scope", async () => {
     const send = saying(/^GET .*projects$/, messages.scope_missing("projects.index"));
     await using stage = await openStage({ probe: "off", send });
     await stage.callTool("list_projects");
@@ -176,7 +176,7 @@ describe("the list of tools", () => {
     expect(await stage.listNames()).toContain("list_links");
   });
 
-  test("contains link and project tools if a key works for both", async () => {
+  test("has link tools and project tools if a key works for both", async () => {
     await using stage = await openStage({ probe: "off", send: openBoth });
     await stage.callTool("list_projects");
     await stage.settle();

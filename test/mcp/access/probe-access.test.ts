@@ -22,7 +22,7 @@ let world: World;
 openForEach(createWorld, (opened) => (world = opened));
 
 const uuid = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
-const readAsked = ({ asked }: Stage) => asked.map((line) => line.replace(uuid, ":id"));
+const listRequests = ({ asked }: Stage) => asked.map((line) => line.replace(uuid, ":id"));
 
 const appProbes = ["ios_app", "android_app"].flatMap((kind) => [
   `GET /${kind}s?limit=1`,
@@ -43,10 +43,10 @@ const masterProbes = [
   'PATCH /projects/:id {"project":{}}',
 ];
 /** All probes. They are sent at the same time. */
-const usual = [...masterProbes, ...linkProbes, ...appProbes, ...templateProbes];
+const allProbes = [...masterProbes, ...linkProbes, ...appProbes, ...templateProbes];
 
 describe("no probe is sent", () => {
-  test.each(eras)("for any request of a %s client if probes are off", async (era) => {
+  test.each(eras)("for any request of a %s client if probing is off", async (era) => {
     const key = await world.addKey({ scopes: ["links.show"] });
     await using stage = await openStage({ send: world.fetch, key, probe: "off", era });
     expect(await stage.listNames()).toHaveLength(42);
@@ -82,7 +82,7 @@ describe("probes", () => {
     if (era === "modern") await stage.client.ping().catch(() => undefined);
     await stage.client.listPrompts();
     await stage.settle();
-    expect(new Set(readAsked(stage))).toEqual(new Set(usual));
+    expect(new Set(listRequests(stage))).toEqual(new Set(allProbes));
   });
 
   test("are sent only once, and do not change the database", async () => {
@@ -92,12 +92,12 @@ describe("probes", () => {
     const before = await readStore();
     await using stage = await openStage({ send: world.fetch, key: world.key });
     const names = await stage.listNames();
-    expect(readAsked(stage).toSorted()).toEqual(usual.toSorted());
+    expect(listRequests(stage).toSorted()).toEqual(allProbes.toSorted());
     await stage.callTool("list_links", { limit: 6 });
     await stage.callTool("explain_access");
     expect(await stage.listNames()).toEqual(names);
     await stage.settle();
-    expect(readAsked(stage).toSorted()).toEqual([...usual, "GET /links?limit=6"].toSorted());
+    expect(listRequests(stage).toSorted()).toEqual([...allProbes, "GET /links?limit=6"].toSorted());
     expect(await readStore()).toEqual(before);
   });
 
@@ -119,18 +119,21 @@ describe("probes", () => {
     [["ios_apps.create"], "viewer", []],
     [["ios_apps.create", "ios_apps.show"], "viewer", ["get_ios_app"]],
     [["android_apps.update"], "manager", ["update_android_app"]],
-  ])("for a key with %j as %s find only permitted tools", async (scopes, role, granted) => {
-    const key = await world.addKey({ scopes, role });
-    await using stage = await openStage({ send: world.fetch, key });
-    const { denied, granted: found, kind } = await explainAccess(stage);
-    expect(readAsked(stage).toSorted()).toEqual(usual.toSorted());
-    expect(found).toEqual(expect.arrayContaining(granted));
-    expect(kind).toBe("project");
-    const looks = ["explain_access", "explain_link", "check_domain"];
-    const open = [...looks, "resolve_short_link", "list_changes", "undo"];
-    expect(found.filter((tool) => ![...open, ...granted].includes(tool))).toEqual([]);
-    expect(denied).toEqual(expect.arrayContaining(["list_projects", "delete_project"]));
-  });
+  ])(
+    "find the tools of a key with the scopes %j and the role %s",
+    async (scopes, role, granted) => {
+      const key = await world.addKey({ scopes, role });
+      await using stage = await openStage({ send: world.fetch, key });
+      const { denied, granted: found, kind } = await explainAccess(stage);
+      expect(listRequests(stage).toSorted()).toEqual(allProbes.toSorted());
+      expect(found).toEqual(expect.arrayContaining(granted));
+      expect(kind).toBe("project");
+      const looks = ["explain_access", "explain_link", "check_domain"];
+      const open = [...looks, "resolve_short_link", "list_changes", "undo"];
+      expect(found.filter((tool) => ![...open, ...granted].includes(tool))).toEqual([]);
+      expect(denied).toEqual(expect.arrayContaining(["list_projects", "delete_project"]));
+    },
+  );
 
   test.each<readonly [string, Partial<Staging>, readonly string[]]>([
     ["only read in read-only mode", { mode: "read-only" }, []],
@@ -142,7 +145,7 @@ describe("probes", () => {
   ])("%s", async (_, staging, never) => {
     await using stage = await openStage({ send: world.fetch, key: world.key, ...staging });
     await explainAccess(stage);
-    const asked = readAsked(stage);
+    const asked = listRequests(stage);
     expect(asked).toContain("GET /links?limit=1");
     expect(asked.filter((line) => never.includes(line))).toEqual([]);
     if (never.length === 0) expect(asked.every((line) => line.startsWith("GET"))).toBe(true);
@@ -164,7 +167,7 @@ describe("probes", () => {
     ]);
     expect(unknown).toEqual(["create_project", "delete_project"]);
     expect(await stage.listNames()).toHaveLength(10);
-    expect(readAsked(stage).toSorted()).toEqual(usual.toSorted());
+    expect(listRequests(stage).toSorted()).toEqual(allProbes.toSorted());
   });
 
   test("for a suspended account do not remove its tools", async () => {
@@ -178,13 +181,13 @@ describe("probes", () => {
     const since: unknown = expect.any(String);
     expect(tools).toContainEqual({ tool: "list_links", state: "unknown", reason, since });
     expect(await stage.listNames()).toHaveLength(42);
-    expect(readAsked(stage).toSorted()).toEqual(usual.toSorted());
+    expect(listRequests(stage).toSorted()).toEqual(allProbes.toSorted());
   });
 
   test.each<readonly [string, Partial<Staging>]>([
-    ["in the default setting", {}],
-    ["when WAYPOST_TOOLS leaves out the project tools", { selection: ["links"] }],
-    ["when WAYPOST_SCOPES declares scopes", { scopes: ["links.index", "links.create"] }],
+    ["with the default settings", {}],
+    ["if WAYPOST_TOOLS leaves out the project tools", { selection: ["links"] }],
+    ["if WAYPOST_SCOPES declares scopes", { scopes: ["links.index", "links.create"] }],
   ])("an invalid key loses its tools until it is valid again %s", async (_, staging) => {
     let isValid = false;
     let time = 0;
@@ -199,17 +202,17 @@ describe("probes", () => {
     });
     const names = await stage.listNames();
     expect(names.filter((name) => !/^(explain_access|resolve_short_link)$/.test(name))).toEqual([]);
-    expect(readAsked(stage)).toContain("GET /links?limit=1");
+    expect(listRequests(stage)).toContain("GET /links?limit=1");
     const { structured } = await stage.callTool("create_link", { path: "spring" });
     expect(structured.error).toMatchObject({ code: "key_invalid", status: 401, effect: "none" });
-    expect(readAsked(stage).filter((asked) => asked.startsWith("POST"))).toEqual([]);
+    expect(listRequests(stage).filter((asked) => asked.startsWith("POST"))).toEqual([]);
     isValid = true;
     time += 60_000;
     await explainAccess(stage);
     expect(await stage.listNames()).toContain("create_link");
   });
 
-  test("are needed to treat a key as invalid, because a rejected call is not enough", async () => {
+  test("are needed to remove an invalid key's tools, and a rejected call removes none", async () => {
     const send = answering(401, { error: messages.key_invalid });
     await using stage = await openStage({ send, key: world.key, probe: "off" });
     await stage.callTool("list_links");
@@ -218,8 +221,8 @@ describe("probes", () => {
   });
 });
 
-describe("a call does not wait for the probes", () => {
-  test("even if the remote server never answers them", async () => {
+describe("a tool call", () => {
+  test("is answered before the remote server answers the probes", async () => {
     const stalled: (() => void)[] = [];
     const stalling: Deployment = (request) => {
       const isProbe = !request.url.endsWith("limit=7");
@@ -232,12 +235,12 @@ describe("a call does not wait for the probes", () => {
     for (const _ of [1, 2, 3]) {
       expect((await stage.callTool("list_links", { limit: 7 })).isError).toBe(false);
     }
-    expect(readAsked(stage)).toContain("GET /links?limit=7");
-    expect(stalled).toHaveLength(usual.length);
+    expect(listRequests(stage)).toContain("GET /links?limit=7");
+    expect(stalled).toHaveLength(allProbes.length);
     for (const release of stalled) release();
   });
 
-  test("and probes that failed are repeated a minute later", async () => {
+  test("repeats probes that failed at least a minute ago", async () => {
     let isDown = true;
     let now = Date.now();
     const clock = { now: () => now, monotonic: () => now };
@@ -256,10 +259,10 @@ describe("a call does not wait for the probes", () => {
     await stage.callTool("list_links", { limit: 7 });
     await stage.callTool("explain_access");
     await stage.settle();
-    expect(readAsked(stage).slice(before)).toEqual(["GET /links?limit=7"]);
+    expect(listRequests(stage).slice(before)).toEqual(["GET /links?limit=7"]);
     now += 1;
     await stage.callTool("list_links", { limit: 7 });
     await stage.settle();
-    expect(readAsked(stage).slice(before)).toEqual(expect.arrayContaining(appProbes));
+    expect(listRequests(stage).slice(before)).toEqual(expect.arrayContaining(appProbes));
   });
 });

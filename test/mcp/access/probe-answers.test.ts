@@ -36,14 +36,14 @@ const viewerTools = [
 ];
 
 describe("a rejected probe", () => {
-  test("of a viewer's key hides all tools that need another role", async () => {
+  test("of a viewer's key removes all tools that need another role from the list", async () => {
     const key = await world.addKey({ role: "viewer" });
     await using stage = await openStage({ send: world.fetch, key });
     const names = await stage.listNames();
     expect(names.toSorted()).toEqual(viewerTools);
   });
 
-  test("about an app role does not hide tools that write links", async () => {
+  test("because of the role for apps does not remove tools that write links", async () => {
     const error = "Only managers can change apps.";
     const isApps = /(POST|PATCH|DELETE) .*_apps/;
     await using stage = await openStage({
@@ -55,7 +55,7 @@ describe("a rejected probe", () => {
     expect(names).toEqual(expect.arrayContaining(["create_link", "update_link", "delete_link"]));
   });
 
-  test("for a free plan hides the tools of the Pro plan", async () => {
+  test("because of the free plan removes the tools of the Pro plan", async () => {
     const key = await world.addKey({ project: await world.addProject({ plan: "free" }) });
     await using stage = await openStage({ send: world.fetch, key });
     const names = await stage.listNames();
@@ -63,7 +63,7 @@ describe("a rejected probe", () => {
     expect(names).toEqual(expect.arrayContaining(["register_ios_app", "create_link"]));
   });
 
-  test("hides no other tool if the server's rules contradict each other", async () => {
+  test("removes only its own tool if the server's permissions contradict each other", async () => {
     const error = "Only managers may change apps.";
     const send = unlike(world, /PATCH .*\/ios_apps/, answering(401, { error }));
     await using stage = await openStage({ send, key: world.key });
@@ -107,7 +107,7 @@ describe("an answer to a probe", () => {
     expect(await readState(answer)).toMatchObject({ state: "unknown" });
   });
 
-  test("that accepts a change of a missing link shows that the tool is usable", async () => {
+  test("that accepts an update of a missing link marks update_link as granted", async () => {
     const answers = [answering(200, {}), answering(200, { id: 7 }), async () => new Response("OK")];
     for (const answer of answers) {
       const read = await readState(answer, /PATCH .*\/links/, "update_link");
@@ -115,16 +115,16 @@ describe("an answer to a probe", () => {
     }
   });
 
-  test("of HTML from a master endpoint does not indicate a master key", async () => {
+  test("with an HTML page for projects does not show that the key is a master key", async () => {
     await using stage = await openStage({ send: signIn, key: world.key });
     expect((await explainAccess(stage)).kind).toBe("project");
     expect(await stage.listNames()).toHaveLength(42);
   });
 });
 
-describe("another server", () => {
+describe("a remote server", () => {
   test.each([
-    ["a page of HTML", async () => new Response("<h1>No</h1>", { status: 404 })],
+    ["an HTML page", async () => new Response("<h1>No</h1>", { status: 404 })],
     ["a 500", answering(500, { error: "Oops" })],
     ["another 401", answering(401, { error: "Not permitted to do so." })],
   ])("that returns %s for projects still lists its link and app tools", async (_, answer) => {

@@ -24,7 +24,7 @@ beforeEach(() => {
   at.now = Date.UTC(2026, 0, 15, 12);
 });
 
-/** Starts a process on the data folder, with a Waypost or another remote server. */
+/** Starts a process on the data folder. The remote server is a Waypost by default. */
 async function start(given: Partial<Staging> = {}) {
   const { kept } = await at.open();
   return openStage({
@@ -36,13 +36,13 @@ async function start(given: Partial<Staging> = {}) {
   });
 }
 
-/** Simulates a server that answers requests for statistics in another way. */
-function without(answer: Deployment): Deployment {
+/** Simulates a remote Waypost whose endpoint for statistics answers differently. */
+function answerStatsWith(answer: Deployment): Deployment {
   return (request) =>
     new URL(request.url).pathname === path ? answer(request) : world.fetch(request);
 }
 
-const isAsked = (line: string) => line.includes("/link_stats");
+const isStatsRequest = (line: string) => line.includes("/link_stats");
 
 test("link_stats is listed for a remote Waypost", async () => {
   await world.call("POST", "/links", { body: { path: "spring" } });
@@ -61,19 +61,19 @@ test.each([
   ["a 500", answering(500, { error: "Oops" })],
   ["another 401", answering(401, { error: "Not permitted to do so." })],
 ])("link_stats is not listed for a server that answers with %s", async (_, answer) => {
-  const send = without(answer);
+  const send = answerStatsWith(answer);
   await using stage = await start({ send });
   expect(await stage.listNames()).not.toContain(name);
   const { tools } = await explainAccess(stage);
   expect(tools).toContainEqual(expect.objectContaining({ tool: name, state: "denied" }));
-  expect(stage.asked.filter(isAsked)).toHaveLength(1);
+  expect(stage.asked.filter(isStatsRequest)).toHaveLength(1);
   await stage.settle();
   await using next = await start({ send });
   expect(await next.listNames()).not.toContain(name);
-  expect(next.asked.filter(isAsked)).toEqual([]);
+  expect(next.asked.filter(isStatsRequest)).toEqual([]);
 });
 
-test("the next process reuses for a day whether link_stats exists", async () => {
+test("the next process remembers for a day whether link_stats exists", async () => {
   await using first = await start();
   await first.listNames();
   await first.settle();
@@ -82,6 +82,8 @@ test("the next process reuses for a day whether link_stats exists", async () => 
   expect(await silent.listNames()).toContain(name);
   expect(silent.asked).toEqual([]);
   at.now += day_ms;
-  await using later = await start({ send: without(answering(404, { error: "Not found" })) });
+  await using later = await start({
+    send: answerStatsWith(answering(404, { error: "Not found" })),
+  });
   expect(await later.listNames()).not.toContain(name);
 });
