@@ -20,13 +20,13 @@ export type KeyFacts = {
 
 /** What Waypost knows about a key without calling the API. */
 export type KnownKey = {
-  /** Undefined if a remote server keeps the key. */
+  /** Undefined for a key of a remote server. */
   readonly facts: KeyFacts | undefined;
   /** Why Waypost's own service rejects every call with this key. */
   readonly refusal?: string;
-  /** The id that `waypost keys list` shows; omitted if a remote server keeps the key. */
+  /** The id that `waypost keys list` shows; omitted for a key of a remote server. */
   readonly keyId?: string;
-  /** Omitted for a master key, and if a remote server keeps the key. */
+  /** Omitted for a master key and for a key of a remote server. */
   readonly projectId?: string;
   readonly projectName?: string;
   /** The origin of the project's links: `https://spring.links.example`. */

@@ -1,9 +1,9 @@
 import type { Awaitable } from "./awaitable.ts";
 
 /**
- * The request and reply that pass between client and service, both plain data. HTTP carries them to
- * a remote server, and from other programs to our service. In one process they are passed on
- * directly, because building a Request and a Response with streams costs more than answering.
+ * The request and the reply of an API call, as plain data. HTTP carries them to a remote server,
+ * and from other programs to our service. Within one process they are passed directly, because a
+ * `Request` and a `Response` with streams cost more than the call itself.
  */
 export type ApiRequest<Body = string> = {
   readonly method: string;

@@ -77,8 +77,8 @@ export function mayAskPerson(tool: string): boolean {
   return rules.some(({ tools }) => tools.includes(tool));
 }
 
-function nameTools(isMeant: (entry: Endpoint) => boolean): readonly string[] {
+function nameTools(matches: (entry: Endpoint) => boolean): readonly string[] {
   return listEndpoints()
-    .filter(isMeant)
+    .filter(matches)
     .map(({ tool }) => tool);
 }

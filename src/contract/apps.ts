@@ -156,13 +156,14 @@ export function findRegistration(name: string): Endpoint {
 }
 
 /**
- * What only the app's maker knows. The assistant must ask for these values and never invent them.
+ * The values that only the app's developer knows. The assistant must ask for them and never invent
+ * them.
  */
 export const makerFacts = { ios_app: "Team ID", android_app: "SHA-256 fingerprints" } as const;
 
 const makerFields: ReadonlySet<string> = new Set(["team_id", "app_store_id", "fingerprints"]);
 
-/** Whether only the app's maker knows a field. `ios_app.team_id` counts as `team_id`. */
+/** Whether only the app's developer knows a field. `ios_app.team_id` is treated like `team_id`. */
 export function isKnownToMaker(field = ""): boolean {
   return makerFields.has(field.split(".").at(-1) ?? "");
 }

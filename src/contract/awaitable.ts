@@ -1,10 +1,10 @@
 /**
- * A value that may be available at once. Answers from memory skip promises, because each promise
- * costs about as much as a whole step of the answer.
+ * A value that may be available synchronously. Answers from memory avoid promises, which would take
+ * a large part of their time.
  */
 export type Awaitable<Value> = Value | Promise<Value>;
 
-/** Continues in the same turn if the value is available, else when its promise resolves. */
+/** Calls `next` synchronously if the value is available, otherwise when its promise resolves. */
 export function andThen<Value, Result>(
   value: Awaitable<Value>,
   next: (value: Value) => Awaitable<Result>,

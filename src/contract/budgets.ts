@@ -12,7 +12,8 @@ export type AddressBudget = {
   readonly limit: number;
   readonly window_ms: number;
   /**
-   * How many requests a process counts before it reports them to the others; by default limit / 4.
+   * The number of requests that a process counts before it reports them to other processes. The
+   * default is a quarter of the limit.
    */
   readonly step?: number;
 };

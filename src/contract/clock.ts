@@ -16,7 +16,8 @@ export type SetAlarm = (milliseconds: number, ring: () => void) => () => void;
 /** A caller that waits for an answer. Once it has left, no more work may start for it. */
 export type Waiter = {
   /**
-   * A method because each object with a getter gets a shape of its own, which V8 keeps for long.
+   * A method instead of a getter, because V8 would keep a separate shape for each object with a
+   * getter.
    */
   readonly hasLeft: () => boolean;
   /**

@@ -12,7 +12,7 @@ export type WriteCondition =
   /** The target must exist, in any state. */
   | "present";
 
-/** A record without the fields that change by themselves while a person decides. */
+/** A record without the fields that can change while a person decides, such as clicks. */
 export function pickLasting(record: JsonObject): JsonObject {
   const { clicks: _clicks, links_count: _count, updated_at: _time, ...lasting } = record;
   return lasting;
@@ -24,7 +24,7 @@ export function isLasting(field: string): boolean {
 
 type Template = { readonly body: string; readonly css: string };
 
-/** The parts of a page template that a person is shown: the draft, and which version is live. */
+/** The parts of a page template that an approval shows: the draft, and which version is live. */
 export function describeTemplateState(
   draft: Template | undefined,
   live_id: string | null,

@@ -76,7 +76,10 @@ export type Endpoint = {
   readonly required?: readonly string[];
   /** Body parameters that cause a 422 if they are missing. Tools mark them as required. */
   readonly needed?: readonly string[];
-  /** The same, but only known of Waypost. Tools do not mark them as required. */
+  /**
+   * Like `needed`, but only Waypost is known to require these parameters. Tools do not mark them as
+   * required.
+   */
   readonly needed_here?: readonly string[];
   /** A 404 is possible even without an id in the path and a `link_scope`. */
   readonly may_miss?: true;
@@ -140,7 +143,7 @@ export type CallAnswer<E extends Endpoint> = E["effect"] extends "read"
   : // A write has succeeded once it was accepted, even if its response cannot be read.
     Maybe<Output<E>>;
 
-/** A resource from a remote server surely has only its id; a list surely has its rows. */
+/** Only the id of a remote server's resource is guaranteed, and only the rows of its list. */
 export type Read<Whole> = Whole extends { readonly id: string }
   ? Maybe<Whole> & { readonly id: string }
   : Whole extends object

@@ -18,7 +18,7 @@ export const conditions = [
 ] as const;
 export type FilterCondition = (typeof conditions)[number];
 
-/** These compare numbers and times as text, so every kind of field supports them. */
+/** These conditions compare numbers and times as text, so every kind of field supports them. */
 export function isTextual(condition: string): boolean {
   return condition === "cont" || condition === "start";
 }
@@ -52,7 +52,7 @@ export type ListQuery = {
   readonly count_to?: number | undefined;
 };
 
-/** A list query with what the request itself named. */
+/** A list query, with the filters and the search text that only Waypost supports. */
 export type RequestedList = ListQuery & {
   /** The filters in `f[…]`, which only Waypost supports, by name. */
   readonly applied: readonly string[];

@@ -8,7 +8,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /**
- * Whether a value is nested deeper than any of ours. Checked level by level, because recursion
+ * Whether a value is nested deeper than the API allows. Checked level by level, because recursion
  * could overflow the stack.
  */
 export function isNestedTooDeep(value: unknown): boolean {

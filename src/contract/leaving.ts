@@ -14,7 +14,7 @@ export const nobodyLeaves: Leaving = {
   removeEventListener: () => {},
 };
 
-/** Like an AbortController. Calling `leave` ends the wait. */
+/** Like an AbortController. Calling `leave` signals that the caller has left. */
 export function createLeaving(): { readonly leaving: Leaving; readonly leave: () => void } {
   const ends = new Set<() => void>();
   const leaving = {

@@ -33,7 +33,7 @@ const row = z.looseObject({
 });
 
 const stats = z.looseObject({
-  /** Days, or moments if the request gave times. */
+  /** Dates, or times if the request contained times. */
   from: z.string(),
   to: z.string(),
   by: z.enum(statsBy),

@@ -17,7 +17,7 @@ export type CheckedValues<Values> = {
   readonly problems: readonly FieldProblem[];
 };
 
-/** A problem in the API's words: the field's name, then the fault. */
+/** A problem in the API's format: the field's name, then the fault. */
 export function faultOf(field: string, fault: string): FieldProblem {
   return { field, message: `${humanize(field)} ${fault}` };
 }
@@ -30,9 +30,9 @@ type ProblemOptions = {
   readonly headers?: Readonly<Record<string, string>>;
   /** POST /short_links returns validation errors under `errors`. */
   readonly key?: "error" | "errors";
-  /** The parts of the message with their places in a text, sent with it. */
+  /** The problems with their positions in a text. The response contains them as a list. */
   readonly problems?: readonly StatedProblem[];
-  /** The broken rules one by one. They are not sent; the message joins them. */
+  /** The broken rules one by one. The response contains only the message that joins them. */
   readonly faults?: readonly FieldProblem[];
   /** The host of the remote server that sent the message, which is then quoted. */
   readonly server?: string | undefined;
@@ -91,7 +91,7 @@ export function alreadyExists(): Problem {
   return new Problem(412, messages.already_exists);
 }
 
-/** Why the database gives no answer (see `sql/faults.ts`). */
+/** Why the database does not respond (see `sql/faults.ts`). */
 export type Outage = "busy" | "locked" | "away" | "unknown";
 
 /** The error for an outage, the same for every kind of caller. */
@@ -131,7 +131,7 @@ function makeUnavailable(message: string): Problem {
 }
 
 /**
- * A write started, and it is unknown whether it was kept. Not a 503, because clients repeat a
+ * A write started, and it is unknown whether it was saved. Not a 503, because clients repeat a
  * request after a 503.
  */
 export function outcomeUnknown(): Problem {

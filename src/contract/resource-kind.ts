@@ -17,17 +17,17 @@ export type ToolGroup = (typeof groups)[number];
  * The kind of resource of an endpoint: its name in results, its tool group, and its naming fields.
  */
 export type ResourceKind = {
-  /** The member of a result that holds one, such as `link` or `ios_app`. */
+  /** The member of a result that contains the resource, such as `link` or `ios_app`. */
   readonly name: string;
   readonly label: string;
   readonly group: ToolGroup;
-  /** The fields by which people recognize one, best first. */
+  /** The fields by which people recognize the resource, best first. */
   readonly names: readonly string[];
   readonly show: Endpoint;
   readonly index: Endpoint;
-  /** A field that identifies one, in addition to the UUID. */
+  /** A field that identifies the resource, in addition to the UUID. */
   readonly key?: string;
-  /** How a person may name one, in addition to the UUID. */
+  /** How a person may name the resource, in addition to the UUID. */
   readonly by?: string;
 };
 
@@ -38,8 +38,8 @@ const { links, iosApps, androidApps, projects, pageTemplate } = contract;
  * the template's id.
  */
 export function answersTarget(endpoint: Endpoint): boolean {
-  const isAsked = endpoint.path.includes(idParameter);
-  return isAsked && endpoint.response === findKind(endpoint).show.response;
+  const hasId = endpoint.path.includes(idParameter);
+  return hasId && endpoint.response === findKind(endpoint).show.response;
 }
 
 const link: ResourceKind = {
@@ -108,7 +108,7 @@ export function findKind({ path }: Pick<Endpoint, "path">): ResourceKind {
   return kind;
 }
 
-/** All ways to name one: `UUID, name or bundle_id`. */
+/** All ways to name a resource: `UUID, name or bundle_id`. */
 export function describeIds({ by }: ResourceKind): string {
   if (by === undefined) return "UUID";
   return by.includes(" or ") ? `UUID, ${by}` : `UUID or ${by}`;

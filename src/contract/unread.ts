@@ -1,9 +1,9 @@
 /**
- * Records the parts of a server's answer that could not be read. They are kept outside the answer,
- * so that they never appear in results.
+ * Records the parts of a server's answer that could not be read. They are stored separately from
+ * the answer, so that they never appear in results.
  */
 export type UnreadPart = {
-  /** The index on its page of a row that was dropped because it has no usable id. */
+  /** The index of a dropped row on its page. The row had no usable id. */
   readonly row?: number;
   /** A field that was dropped because it has the wrong type. */
   readonly field?: string;

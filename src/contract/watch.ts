@@ -13,7 +13,7 @@ export type WatchRequest = (
 ) => EndWatch<number>;
 
 /** Observes one tool call. The name is undefined if no such tool exists. */
-export type WatchCall = (tool: string | undefined, asked?: ReceivedCall) => EndWatch<string>;
+export type WatchCall = (tool: string | undefined, call?: ReceivedCall) => EndWatch<string>;
 
 /** What the client sent with a tool call. */
 export type ReceivedCall = {

@@ -22,15 +22,15 @@ export type AndroidAppValues = {
 };
 
 /**
- * Whether a link's app field would register a new app. An id or a lone name refers to an existing
- * one.
+ * Whether a link's app field would register a new app. An id, or an identifier without other
+ * fields, refers to an existing app.
  */
 export function bringsNewApp(choice: Readonly<Record<string, unknown>>): boolean {
   return isBlank(choice["id"]) && Object.keys(choice).length > 1;
 }
 
 const teamIdLength = 10;
-/** Apple's form; the API accepts any ten characters. */
+/** Apple's format. The API accepts any ten characters. */
 const teamIdPattern = /^[A-Z0-9]{10}$/;
 const bundleIdPattern = /^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*$/;
 const packageNamePattern = /^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$/;
@@ -90,7 +90,9 @@ export function checkAndroidApp(fields: AndroidAppFields): CheckedValues<Android
   return { values, problems };
 }
 
-/** Android verifies an app by SHA-256 fingerprints only; the API accepts others too. */
+/**
+ * Selects the SHA-256 fingerprints. Android ignores the other fingerprints that the API accepts.
+ */
 export function selectSha256(app: AndroidAppFields): readonly string[] {
   return checkAndroidApp(app).values.fingerprints.filter((text) => sha256Pattern.test(text));
 }
@@ -168,8 +170,8 @@ export function isAppScheme(scheme: string): boolean {
 }
 
 /**
- * Apple writes an App Clip as `TEAMID1234.bundle.id`; only the bundle ID is stored. Every prefix
- * goes, so that saving the stored value again cannot shorten it.
+ * Apple writes an App Clip as `TEAMID1234.bundle.id`; only the bundle ID is stored. All prefixes
+ * are removed, so that saving the stored value again cannot shorten it.
  */
 function dropTeamIds(
   clipBundleId: string | null | undefined,

@@ -31,14 +31,14 @@ const longestHost = 253;
 /** Parses `example.com,*.example.com` or `any`. A fault is worded as the end of a sentence. */
 export function readDestinations(text: string): ReadDestinations {
   const words = text.split(",").map((word) => word.trim());
-  const given = words.filter((word) => word !== "");
-  if (given.length === 0) return { fault: 'must name a host; use "any" to allow all hosts' };
-  if (given.length > mostHosts) return { fault: `can have at most ${mostHosts} hosts` };
-  const isAny = given.some((word) => word.toLowerCase() === "any");
-  if (isAny && given.length > 1) return { fault: 'cannot combine "any" with other hosts' };
+  const entries = words.filter((word) => word !== "");
+  if (entries.length === 0) return { fault: 'must name a host; use "any" to allow all hosts' };
+  if (entries.length > mostHosts) return { fault: `can have at most ${mostHosts} hosts` };
+  const isAny = entries.some((word) => word.toLowerCase() === "any");
+  if (isAny && entries.length > 1) return { fault: 'cannot combine "any" with other hosts' };
   if (isAny) return { destinations: undefined };
   const destinations = new Set<string>();
-  for (const word of given) {
+  for (const word of entries) {
     const read = readEntry(word);
     if ("fault" in read) {
       return { fault: `cannot contain ${JSON.stringify(word)}, which ${read.fault}` };
@@ -61,7 +61,7 @@ export function restoreDestinations(text: string | null): Destinations | undefin
 /**
  * Returns the host of an address if it is not allowed, or an empty text if the host is ambiguous.
  * The address is parsed as browsers do, so ports, case and other spellings make no difference. An
- * app store's own scheme counts as the store's web host.
+ * app store's own scheme is treated like the store's web host.
  */
 export function findForeignHost(address: string, destinations: Destinations): string | undefined {
   const host = readStore(address)?.host ?? readWebHost(address);
@@ -73,7 +73,10 @@ function readWebHost(address: string): string {
   return readUrl(address)?.hostname.replace(/\.$/, "") ?? "";
 }
 
-/** A problem for each address with a host that is not allowed. Stored addresses may stay. */
+/**
+ * A problem for each address with a host that is not allowed. Addresses that are already stored may
+ * stay.
+ */
 export function checkDestinations(
   fields: Readonly<Partial<Record<AddressField, string | null | undefined>>>,
   destinations: Destinations | undefined,
@@ -92,8 +95,8 @@ export function checkDestinations(
 /** Why an address is rejected, as the end of a sentence. */
 function describeForeign(host: string, destinations: Destinations): string {
   const shown = host.slice(0, longestHost);
-  const wanted = `${rule}${writeHosts(destinations)})`;
-  return shown === "" ? wanted : `${wanted}, not to ${shown}`;
+  const clause = `${rule}${writeHosts(destinations)})`;
+  return shown === "" ? clause : `${clause}, not to ${shown}`;
 }
 
 /** Returns a function that checks single addresses, for addresses inside a page template. */

@@ -14,7 +14,10 @@ export function writeLocalOrigin(port?: number): string {
   return `http://${placeholder}.localhost${port === undefined ? "" : `:${port}`}`;
 }
 
-/** Remote servers may store paths with a leading slash, encoded or with half a character. */
+/**
+ * Writes the address of a path. Remote servers may store paths with a leading slash, encoded, or
+ * with half a surrogate pair.
+ */
 export function writeAddress(origin: string, path: string): string {
   return `${origin}/${encodePath(decodeForSearch(path).toWellFormed())}`;
 }
@@ -57,7 +60,10 @@ function isOwnAddress(address: string, linkHost: string | undefined): boolean {
   return linkHost !== undefined && readUrl(address)?.origin === new URL(linkHost).origin;
 }
 
-/** Whether it may be a link's address. A short path for it then always stays on this host. */
+/**
+ * Whether an address may be a link's. A short path for such an address never redirects to another
+ * host.
+ */
 export function isOwnLinkAddress(address: string, linkHost: string | undefined): boolean {
   if (!isOwnAddress(address, linkHost)) return false;
   const { pathname, username, password } = new URL(address);
@@ -85,7 +91,7 @@ export function haveCommonHosts(one: string, other: string): boolean {
   return labels.every((label, index) => isLikeLabel(label, others[index] ?? ""));
 }
 
-/** A subdomain is a whole label or a part of one, and never empty. */
+/** Whether two labels can match. A subdomain is a whole label or a part of one, and never empty. */
 function isLikeLabel(one: string, other: string): boolean {
   const [before = "", after] = one.split(placeholder);
   const [otherBefore = "", otherAfter] = other.split(placeholder);

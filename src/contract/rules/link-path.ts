@@ -69,7 +69,10 @@ export function findPathFault(path: string): string | undefined {
   return isReservedPath(path) ? "is reserved" : undefined;
 }
 
-/** Such a path is valid, but a caller who sends one means the link at that address. */
+/**
+ * Whether a path is in fact a whole address. The path would be valid, but the caller means the link
+ * at that address.
+ */
 export function isWholeAddress(path: string): boolean {
   return /^\s*[a-z][a-z0-9+.-]*:\/\//i.test(path);
 }

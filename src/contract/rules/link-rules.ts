@@ -65,13 +65,13 @@ export function checkLink(
   return { values, problems };
 }
 
-/** The sent Pro-only fields. Clearing one does not count. */
+/** The Pro-only fields that a request sets. Cleared fields are not included. */
 export function findProFields(fields: LinkFields, write: WriteKind): readonly string[] {
-  const asked: string[] = proLinkFields.filter(
+  const proFields: string[] = proLinkFields.filter(
     (field) => ![undefined, null, false, ""].includes(fields[field]),
   );
-  if (write === "create" && fields.options?.shorten === true) asked.push("options.shorten");
-  return asked;
+  if (write === "create" && fields.options?.shorten === true) proFields.push("options.shorten");
+  return proFields;
 }
 
 function checkPath(
@@ -101,7 +101,7 @@ function checkStoreTokens(fields: LinkFields): FieldProblem[] {
   return [faultOf(alone, `must be sent together with ${humanize(other).toLowerCase()}`)];
 }
 
-/** An app is chosen by exactly one of its two names. */
+/** A link must name an app by exactly one of its two identifiers. */
 function checkAppChoices({ ios_app, android_app }: LinkFields): FieldProblem[] {
   const problems: FieldProblem[] = [];
   if (ios_app && isBlank(ios_app.id) === isBlank(ios_app.bundle_id)) {

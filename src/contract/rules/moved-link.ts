@@ -16,9 +16,8 @@ const systems = [
 
 /**
  * Whether a change redirects visitors to another host or app, or removes their destination.
- * Removing counts, because removing and then setting another one has the same effect as moving.
- * Setting a first destination does not count if visitors of that system had none before. A value
- * that cannot be read counts as changed.
+ * Removing is included, because a second call could then set another destination. The first
+ * destination of visitors is not included. A value that cannot be read is treated as changed.
  */
 export function movesDestination(before: JsonObject | undefined, fields: LinkFields): boolean {
   const { url } = fields;
@@ -42,7 +41,7 @@ export function movesDestination(before: JsonObject | undefined, fields: LinkFie
   });
 }
 
-/** Whether the link's address changes. An unreadable link counts as changed. */
+/** Whether the link's address changes. A link that cannot be read is treated as changed. */
 export function movesPath(before: JsonObject | undefined, { path }: LinkFields): boolean {
   if (path === undefined) return false;
   return normalizeForSearch(path ?? "") !== before?.["path"];
@@ -59,10 +58,13 @@ function movesApp(
   return hasDestination && Object.values(choice ?? {}).some((value) => !isBlank(value));
 }
 
-/** Setting a first destination is not a move. An unreadable old one counts as another host. */
+/**
+ * Setting a first destination is not a move. An old value that cannot be read is treated as another
+ * host.
+ */
 function isMoved(from: unknown, to: string | null): boolean {
   if (isBlank(from) || from === to) return false;
-  // All apps of a store share the store's host, so the host says nothing.
+  // All apps of a store share the store's host, so equal hosts prove nothing.
   if ([String(from), to ?? ""].some(isStoreAddress)) return true;
   const host = readUrl(String(from))?.host;
   return host === undefined || readUrl(to ?? "")?.host !== host;

@@ -2,10 +2,13 @@ import { writeAddress } from "./link-address.ts";
 import { decodeForSearch } from "./link-path.ts";
 import { readUrl } from "./web-address.ts";
 
-/** The paths that a text can mean if a person names a link with it. */
+/** The paths that a person may mean by a text that names a link. */
 
 export type NamedLink = {
-  /** The text as written, and its path if it is an address. The first one that a link has wins. */
+  /**
+   * The text as written, and its path if it is an address. The first path that belongs to a link is
+   * used.
+   */
   readonly exact: readonly string[];
   /** The path without its query, with and without a trailing slash. */
   readonly loose: readonly string[];
@@ -77,7 +80,7 @@ export function readNamedLink(given: string, hosts: readonly string[]): NamedLin
   const written = decodeForSearch(given);
   const address = readNamedAddress(given, hosts);
   if (address !== undefined) {
-    // On another host, only the text itself can be a path of ours.
+    // For an address on another host, only the text itself can be a link's path.
     if (address.isOurs !== true) return { exact: [written], loose: [], address };
     const { path } = address;
     return { exact: dropBlanks([written, path]), loose: dropBlanks([toggleSlash(path)]), address };

@@ -3,12 +3,12 @@ import { fold } from "../text.ts";
 /** Finds the apps or projects that a text names. */
 
 type NamingFields<Row> = {
-  /** A value that no two of them share, such as a bundle ID. */
+  /** A value that is unique among the rows, such as a bundle ID. */
   readonly unique: (row: Row) => string;
   readonly name: (row: Row) => string;
 };
 
-/** Tries the unique value, then the name, then either without case; the first match decides. */
+/** Tries the unique value, then the name, then either without case; the first match is used. */
 export function pickNamed<Row>(
   rows: readonly Row[],
   given: string,

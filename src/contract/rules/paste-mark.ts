@@ -2,7 +2,7 @@ import { addQuery, dropParameter, readQuery } from "./address-query.ts";
 
 /**
  * The mark in the link address that the App Store button copies to the clipboard. It identifies the
- * visit, so that the project's app can match its install. It works once.
+ * visit, so that the project's app can match its install. It can be used only once.
  */
 const name = "wp";
 const start = `${name}=paste-`;

@@ -7,13 +7,13 @@ import { findAddressDamage, findWebAddressFault, readPlainHost, readUrl } from "
 type StoreScheme = {
   readonly field: "android_fallback_url" | "ios_fallback_url";
   readonly kind: "play_store" | "app_store";
-  /** The host of the store's web pages. Lists of allowed hosts name the store by it. */
+  /** The host of the store's web pages. Lists of allowed hosts use it to name the store. */
   readonly host: string;
-  /** How its addresses start, for messages. */
+  /** How the store's addresses start, for messages. */
   readonly name: string;
   readonly scheme: RegExp;
   readonly pattern: RegExp;
-  /** What its addresses are, for messages. */
+  /** What the store's addresses are called, for messages. */
   readonly page: string;
 };
 
@@ -33,7 +33,7 @@ const stores: readonly StoreScheme[] = [
     host: "apps.apple.com",
     name: "itms-apps:",
     scheme: /^itms-appss?:/i,
-    // The store app itself opens the text in the host's place, so it must be Apple's.
+    // The store app opens any host in the address, so the host must be Apple's.
     pattern: /^itms-appss?:\/\/(?:[a-z0-9-]+\.)*apple\.com(?:[/?]|$)/i,
     page: "an App Store address",
   },

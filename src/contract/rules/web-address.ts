@@ -28,8 +28,8 @@ const plainAddress =
   /^https?:\/\/((?:[a-z\d]+(?:-[a-z\d]+)*\.)*[a-z][a-z\d]*)(?:[/?#][\x21-\x5b\x5d-\x7e]*)?$/;
 
 /**
- * The host of an address that is clearly valid. Most addresses are, and parsing one costs as much
- * as looking up its link. Undefined for all others, valid or not.
+ * The host of an address that is obviously valid, otherwise undefined. Most addresses are, and
+ * parsing one takes as long as looking up its link.
  */
 export function readPlainHost(address: string): string | undefined {
   if (address.length > limits.web_address_characters) return undefined;
@@ -83,7 +83,7 @@ export function hasLogin(address: string): boolean {
 }
 
 /**
- * Not `URL.canParse`, because once V8 optimizes it, Node 20 and 22 reject host names such as
+ * Does not use `URL.canParse`. Once V8 has optimized it, Node 20 and 22 reject host names such as
  * müller.example.
  */
 export function readUrl(text: string): URL | undefined {

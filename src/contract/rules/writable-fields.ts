@@ -52,7 +52,7 @@ function describeUnset({ body }: Endpoint, field: string): false | "" {
   return schema !== undefined && unwrap(schema) instanceof z.ZodBoolean ? false : "";
 }
 
-/** The same for a new record, which needs only the members that had a value. */
+/** Like `writeBack`, for a new record, which needs only the members that had a value. */
 export function writeAnew(endpoint: Endpoint, record: JsonObject): JsonObject {
   const filled = listWritable(endpoint, record).filter((name) => (record[name] ?? "") !== "");
   return writeBack(endpoint, record, filled);
