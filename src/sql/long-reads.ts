@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { sql, type RawBuilder, type SqlBool } from "kysely";
-import { createFairTurns } from "./fair-turns.ts";
+import { createFairQueue } from "./fair-queue.ts";
 import { StoreBusy } from "./faults.ts";
 import type { SqlQuery, StatementResult } from "./run-statements.ts";
 import type { ReadOptions, ReadSignal } from "./sql.ts";
@@ -34,7 +34,7 @@ export function whileAwaited(rowkey: RawBuilder<unknown>): RawBuilder<SqlBool> {
 }
 
 export function createLongReads(path: string): LongReads {
-  const turns = createFairTurns(1, mostWaiting);
+  const queue = createFairQueue(1, mostWaiting);
   let thread: ReaderThread | undefined;
   let current: ReadSignal | undefined;
 
@@ -63,17 +63,17 @@ export function createLongReads(path: string): LongReads {
   }
 
   return {
-    read: (work, options) => turns.run(() => readAtOneMoment(work, options.signal), options),
+    read: (work, options) => queue.run(() => readAtOneMoment(work, options.signal), options),
     run: async (query) => {
       if (current === undefined || current.hasLeft()) throw new StoreBusy("the read is over");
       return run(query);
     },
-    runAside: (query) => turns.run(() => run(query), { line: asideLine }),
+    runAside: (query) => queue.run(() => run(query), { line: asideLine }),
     close: async () => {
-      turns.refuseWaiting();
+      queue.refuseWaiting();
       current = undefined;
       thread?.interrupt();
-      await turns.finish();
+      await queue.finish();
       await thread?.close();
     },
   };

@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { sql, type Kysely, type QueryExecutorProvider } from "kysely";
 import { describeDatabase } from "../network/database-url.ts";
 import { requireWaiting } from "./busy-lock.ts";
-import { createFairTurns } from "./fair-turns.ts";
+import { createFairQueue } from "./fair-queue.ts";
 import { OutcomeUnknown, StoreBusy, StoreUnusable } from "./faults.ts";
 import {
   explainOpening,
@@ -29,7 +29,8 @@ const longestLock_ms = 5_000;
 /** The server ends a transaction that is idle for this long. */
 const longestPause_ms = 30_000;
 /**
- * The extra time for the server to end a statement. After that, the connection counts as broken.
+ * The extra time for the server to end a statement. After that, the connection is treated as
+ * broken.
  */
 const patience_ms = 2_000;
 
@@ -57,7 +58,7 @@ export async function openPostgres<Tables>(url: string): Promise<Sql<Tables>> {
   const pools = [reads, scans, writes];
   const db = reads.openKysely<Tables>({ longest_ms: longestStatement_ms, isRepeating: true });
   const scanning = scans.openKysely<Tables>({ longest_ms: longestScan_ms + patience_ms });
-  const scanTurns = createFairTurns(mostConnections.scans, mostWaitingScans);
+  const scanQueue = createFairQueue(mostConnections.scans, mostWaitingScans);
   const { write, countWrites, finish } = createWrites<Tables>(writes);
   known.facts = await requireUsable(db, url).catch(async (error: unknown) => {
     await reads.close();
@@ -67,14 +68,14 @@ export async function openPostgres<Tables>(url: string): Promise<Sql<Tables>> {
   return {
     engine: "postgres",
     db,
-    readLong: (work, options) => scanTurns.run(() => scan(scanning, work), options),
+    readLong: (work, options) => scanQueue.run(() => scan(scanning, work), options),
     write,
     countWrites,
     measurePool: () => addMeasures(pools),
     readVersion: createVersionReader(db),
     close: async () => {
       await finish();
-      scanTurns.refuseWaiting();
+      scanQueue.refuseWaiting();
       await Promise.all(pools.map((pool) => pool.close()));
     },
   };
@@ -111,7 +112,7 @@ function scan<Tables, Result>(
  * counts, so concurrent writes would only fail and be repeated. Other processes write in between.
  */
 function createWrites<Tables>(pool: PostgresPool) {
-  const turns = createFairTurns(mostConnections.writes);
+  const queue = createFairQueue(mostConnections.writes);
   const writing = pool.openKysely<Tables>({ longest_ms: longestStatement_ms + patience_ms });
   const migrating = pool.openKysely<Tables>({ longest_ms: longestMigration_ms + patience_ms });
   let commits = 0;
@@ -154,10 +155,10 @@ function createWrites<Tables>(pool: PostgresPool) {
     ): Promise<Result> => {
       const { signal, isPatient = false } = options;
       const repeat = () => repeatWrite(() => attempt(work, options), signal);
-      return turns.run(repeat, { line: isPatient ? "patient" : "hurried" });
+      return queue.run(repeat, { line: isPatient ? "patient" : "hurried" });
     },
     countWrites: () => commits,
-    finish: turns.finish,
+    finish: queue.finish,
   };
 }
 

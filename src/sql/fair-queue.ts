@@ -5,7 +5,7 @@ import type { ReadSignal } from "./sql.ts";
  * Limits how many tasks run at a time. Tasks of one queue (`line`) run one after the other, and
  * queues take turns. So a project with many long reads does not delay other projects.
  */
-export type FairTurns = {
+export type FairQueue = {
   /**
    * Runs a task. If the caller leaves, the promise rejects at once, but a running task continues.
    */
@@ -19,10 +19,10 @@ export type FairTurns = {
   readonly refuseWaiting: () => void;
 };
 
-type WaitingTurn = { readonly begin: () => Promise<void>; readonly refuse: () => void };
+type WaitingTask = { readonly begin: () => Promise<void>; readonly refuse: () => void };
 
-export function createFairTurns(most: number, mostWaitingInLine = Infinity): FairTurns {
-  const lines = new Map<string, WaitingTurn[]>();
+export function createFairQueue(most: number, mostWaitingInLine = Infinity): FairQueue {
+  const lines = new Map<string, WaitingTask[]>();
   const running = new Set<Promise<void>>();
   let isOver = false;
 
@@ -48,11 +48,11 @@ export function createFairTurns(most: number, mostWaitingInLine = Infinity): Fai
           refuse();
           return;
         }
-        const turn = { begin: () => work().then(resolve, reject), refuse };
-        own.push(turn);
+        const task = { begin: () => work().then(resolve, reject), refuse };
+        own.push(task);
         lines.set(line, own);
         signal?.onAbort(() => {
-          if (own.includes(turn)) own.splice(own.indexOf(turn), 1);
+          if (own.includes(task)) own.splice(own.indexOf(task), 1);
           refuse();
         });
         beginNext();
@@ -70,7 +70,7 @@ export function createFairTurns(most: number, mostWaitingInLine = Infinity): Fai
 }
 
 /** Takes the first task of the next queue, and moves that queue to the end. */
-function takeNext(lines: Map<string, WaitingTurn[]>): WaitingTurn | undefined {
+function takeNext(lines: Map<string, WaitingTask[]>): WaitingTask | undefined {
   for (const [line, waiting] of lines) {
     lines.delete(line);
     const first = waiting.shift();
