@@ -31,7 +31,7 @@ const onBoth = [
   "test/sql/engines.test.ts",
   "test/state/*.test.ts",
   "test/console/session.test.ts",
-  "test/store/{bin,chores,store,visits}.test.ts",
+  "test/store/{background-tasks,bin,store,visits}.test.ts",
   "test/app/process/primary-keys.test.ts",
   "test/webhooks/{delivery,events,jobs,outbox}.test.ts",
   "test/attribution/population-in-stores.test.ts",

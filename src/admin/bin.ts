@@ -16,7 +16,7 @@ import {
   type BinEntry,
 } from "../store/bin.ts";
 import type { StoredProject } from "../store/projects.ts";
-import type { BinKind, ChoreTable, Tenant } from "../store/tables.ts";
+import type { BinKind, TaskTable, Tenant } from "../store/tables.ts";
 import { quote } from "../text/show-hidden.ts";
 import { journal, type Operator } from "./operator.ts";
 
@@ -143,12 +143,12 @@ export async function emptyProjectBin(
 }
 
 /** If attaching an app to its links takes longer, the next start of `serve` continues. */
-const longestChore_ms = 60_000;
+const longestTask_ms = 60_000;
 
 type RestoredEntry = {
   readonly kind: BinKind;
   readonly restored: Link | IosApp | AndroidApp;
-  readonly chore?: ChoreTable | undefined;
+  readonly task?: TaskTable | undefined;
 };
 
 /** Restores the entry with this id, of any kind. Throws if the bin does not have it. */
@@ -176,7 +176,7 @@ export async function restoreFromBin(
       }),
     ({ restored }) => ({ id, name: restored.name, before: null, after: restored }),
   );
-  if (entry.chore !== undefined) await store.finishChore(entry.chore, longestChore_ms);
+  if (entry.task !== undefined) await store.finishTask(entry.task, longestTask_ms);
   return entry;
 }
 
@@ -200,5 +200,5 @@ async function restoreApp<App extends IosApp | AndroidApp>(
   ...args: Parameters<typeof restoreDeletedApp<App>>
 ) {
   const done = await restoreDeletedApp(...args);
-  return done && { restored: done.app, chore: done.chore };
+  return done && { restored: done.app, task: done.task };
 }

@@ -140,7 +140,7 @@ async function openExisting({ config, note }: Checks): Promise<Deployment | unde
 }
 
 /** Changes nothing, and checks large files to their end. */
-const looking = { isLook: true, checksAll: true } as const;
+const looking = { mustExist: true, checksAll: true } as const;
 
 /** Describes the first start. A new database cannot know a key from the settings. */
 function noteFirstStart(config: Config, note: Note): undefined {
@@ -175,7 +175,7 @@ async function examine(deployment: Deployment, checks: Checks): Promise<void> {
   const key = isUseless ? undefined : await attempt("key", note, () => requireKey(config));
   if (ownerKey?.state !== "wrong" && (await askDeployment(deployment, key, note))) {
     const { version } = host;
-    const inspected = await inspectTools({ config, version, key, deployment, isLook: true });
+    const inspected = await inspectTools({ config, version, key, deployment, mustExist: true });
     note({ about: "access", said: describeAccess(inspected) });
     if (isPublic && isUseless) note({ about: "domain", warning: noKeyForHosts });
     else if (isPublic) await noteHosts(deployment, key, inspected, note);

@@ -170,7 +170,7 @@ async function serveDeployment(deployment: Deployment, parts: ServeParts): Promi
     lookAtFirst: proxies.look,
     answerProcess: own && prepareAnswers(parts, () => ({ ...listening, ...readServedBy() })),
   });
-  own?.store.watchChores(clock, report);
+  own?.store.watchTasks(clock, report);
   deliverer?.watch();
   const signIn = openScreen().isTTY ? await tryConsoleAddress(parts, state, url) : undefined;
   announce({ ...parts, own: known, signIn });

@@ -45,7 +45,7 @@ type ServedWriter = Pick<WaitingWriter, "reject"> & {
  * wait.
  */
 const longestGroup_ms = 8;
-/** The time after which other work of the process gets a turn. */
+/** A longer group pauses, so that other work of the process can run. */
 const longestTurn_ms = 2;
 /** The maximum number of groups that can run before writers with `isPatient`. */
 const mostPassings = 4;
@@ -69,7 +69,7 @@ export function createGroupCommit(steps: TransactionSteps, time = realTime): Gro
   async function writeGroups(): Promise<void> {
     let runStarted: number | undefined;
     do {
-      // Writers that start in the same turn of the event loop join this group.
+      // Writers that start in the same iteration of the event loop join this group.
       await setImmediate();
       runStarted ??= monotonic();
       // After a long run, pause so that other processes can write. SQLite's lock has no queue.

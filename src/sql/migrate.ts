@@ -71,11 +71,11 @@ function compareByBytes(statement: string): string {
 export async function migrate<Tables>(
   store: Sql<Tables>,
   migrations: Migrations,
-  isLook = false,
+  mustExist = false,
 ): Promise<void> {
   const done = await readKnown(store, migrations);
   if (done.length === migrations.list.length) return;
-  if (isLook) throw new NotMigrated();
+  if (mustExist) throw new NotMigrated();
   // Kysely's types describe tables that exist only after the migrations.
   const untyped = store as unknown as Sql<unknown>;
   await untyped.write((db) => runMigrations(db, store.engine, migrations), { isLong: true });

@@ -62,12 +62,17 @@ type RecordedAnswer = { readonly said: "approved" | "declined" };
 
 const idBytes = 20;
 
-export function createApprovals({ db, write }: Sql<StateTables>, given: ClockAndRandom): Approvals {
+export function createApprovals(
+  { db, write }: Sql<StateTables>,
+  sources: ClockAndRandom,
+): Approvals {
   const measured = { asked: 0, expired: 0 };
-  const { clock } = given;
+  const { clock } = sources;
   return {
     openForToken: async (request) => {
-      const opened = await write((inner) => open(inner, { ...request, channel: "sealed" }, given));
+      const opened = await write((inner) =>
+        open(inner, { ...request, channel: "sealed" }, sources),
+      );
       measured.asked += 1;
       return opened;
     },
@@ -78,7 +83,7 @@ export function createApprovals({ db, write }: Sql<StateTables>, given: ClockAnd
       const asked = await write(async (inner) => {
         const found = await readAnswer(inner, { ...request, waited }, clock.now());
         if (found !== undefined) return found;
-        const waits = await open(inner, { ...request, channel: "page" }, given);
+        const waits = await open(inner, { ...request, channel: "page" }, sources);
         if (told !== undefined) await noteOpened(inner, waits, told);
         return { waits, isNew: true };
       });
@@ -173,7 +178,7 @@ async function readAnswer(
   if (ended?.status === "used") return { said: "used" };
   if (ended?.status === "told") return { said: "declined" };
   const unused = current.filter(({ status }) => status !== "used" && status !== "told");
-  // An approval with another PIN belongs to another process and does not count.
+  // An approval with another PIN belongs to another process and is ignored.
   const row = unused.find((approval) => approval.pin === (pin ?? null));
   if (row === undefined) return undefined;
   if (row.status === "waiting") return { waits: row };

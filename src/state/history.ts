@@ -107,15 +107,15 @@ export type ChangeEnd = ChangeTarget &
   Pick<Change, "state" | "effects"> &
   Partial<Pick<Change, "note">>;
 
-export function createHistory(sql: Sql<StateTables>, given: ClockAndRandom): History {
+export function createHistory(sql: Sql<StateTables>, sources: ClockAndRandom): History {
   const { db, write } = sql;
-  const { clock } = given;
+  const { clock } = sources;
   let begunHere = 0;
   return {
     begin: async (begun) => {
       if (begunHere % checkedEach === 0) await dropSurplus(sql, begun, clock.now());
       begunHere += 1;
-      return write((inner) => insertChange(inner, begun, "begun", given));
+      return write((inner) => insertChange(inner, begun, "begun", sources));
     },
     note: (change, ended) => write((inner) => noteEnd(inner, change, ended)),
     drop: async ({ realm, id }) => {

@@ -49,7 +49,7 @@ export type JobRuns = {
   ) => Promise<readonly Receipt[]>;
 };
 
-/** A process that does not renew its lease for this long counts as dead. */
+/** A process that does not renew its lease for this long is treated as dead. */
 export const lease_ms = 10_000;
 
 export function createJobRuns(
@@ -262,7 +262,7 @@ async function writeRows(
   if (job === undefined) return false;
   const isRunning = job.state === "open";
   for (const { position, ...result } of all) {
-    // Results of rows that were sent before the cancellation still count.
+    // Results of rows that were sent before the cancellation are still saved.
     if (!isRunning && result.status === "sent") continue;
     const rows = db.updateTable("plan_rows").set(result).where("plan_id", "=", job.plan_id);
     await rows.where("position", "=", position).execute();

@@ -52,8 +52,8 @@ export type Jobs = JobRuns & {
 /** A restart resumes jobs that were interrupted within this time. */
 const resumedFor_ms = 10 * 60_000;
 
-export function createJobs(sql: Sql<StateTables>, given: ClockAndRandom): Jobs {
-  const { now } = given.clock;
+export function createJobs(sql: Sql<StateTables>, sources: ClockAndRandom): Jobs {
+  const { now } = sources.clock;
   const { db, write } = sql;
   const findBy = async (column: "id" | "plan_id", value: string) => {
     const row = await db
@@ -65,9 +65,9 @@ export function createJobs(sql: Sql<StateTables>, given: ClockAndRandom): Jobs {
   };
 
   return {
-    ...createJobRuns(sql, given.clock),
+    ...createJobRuns(sql, sources.clock),
     open: async (plan, writer, keyId) => {
-      await write((inner) => openJob(inner, plan, { writer, keyId }, given));
+      await write((inner) => openJob(inner, plan, { writer, keyId }, sources));
       const row = await db
         .selectFrom("jobs")
         .selectAll()
@@ -110,13 +110,13 @@ async function openJob(
   db: StateDb,
   plan: Plan,
   { writer, keyId }: Opener,
-  given: ClockAndRandom,
+  sources: ClockAndRandom,
 ): Promise<void> {
   const plans = db.selectFrom("plans").select("id").where("id", "=", plan.id);
   // If the plan was deleted meanwhile, no job is created.
   await plans.executeTakeFirstOrThrow();
-  const id = createPrefixedId("job", given.random);
-  const now = given.clock.now();
+  const id = createPrefixedId("job", sources.random);
+  const now = sources.clock.now();
   const own = { id, plan_id: plan.id, key_print: plan.key_print };
   const whose = { key_id: keyId ?? null, realm: writer?.realm ?? null };
   const begun = { state: "open", message: null, runner: null, runs_until: 0 } as const;
@@ -134,7 +134,7 @@ async function openJob(
     .where((row) => row.and({ realm: writer.realm, target_id: plan.undoes }))
     .executeTakeFirst();
   const change = { ...writer, kind: "job", target_id: id, target_key: null, effects: [] };
-  await insertChange(db, { ...change, undoes: undone?.id }, "done", given);
+  await insertChange(db, { ...change, undoes: undone?.id }, "done", sources);
 }
 
 async function describeJob(

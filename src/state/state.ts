@@ -39,37 +39,37 @@ const secretBytes = 32;
 /** Opens the state in a file of its own. */
 export async function openStateFile(
   path: string,
-  given: ClockAndRandom,
-  options: { readonly isLook?: boolean; readonly checksAll?: boolean | undefined } = {},
+  sources: ClockAndRandom,
+  options: { readonly mustExist?: boolean; readonly checksAll?: boolean | undefined } = {},
 ): Promise<State> {
-  const { isLook = false, ...opening } = options;
+  const { mustExist = false, ...opening } = options;
   const sql = await openSqlite<StateTables>(path, { applicationId, ...opening });
-  return openState(sql, given, isLook);
+  return openState(sql, sources, mustExist);
 }
 
 /** Updates the tables to this version without opening the state. */
-export function migrateState(sql: Sql<StateTables>, isLook = false): Promise<void> {
-  return migrate(sql, stateMigrations, isLook);
+export function migrateState(sql: Sql<StateTables>, mustExist = false): Promise<void> {
+  return migrate(sql, stateMigrations, mustExist);
 }
 
-/** Opens the state. With `isLook`, throws NotMigrated if the tables do not exist yet. */
+/** Opens the state. With `mustExist`, throws NotMigrated if the tables do not exist yet. */
 export async function openState(
   sql: Sql<StateTables>,
-  given: ClockAndRandom,
-  isLook = false,
+  sources: ClockAndRandom,
+  mustExist = false,
 ): Promise<State> {
-  const { clock, random } = given;
-  await migrateState(sql, isLook).catch(async (error: unknown) => {
+  const { clock, random } = sources;
+  await migrateState(sql, mustExist).catch(async (error: unknown) => {
     await sql.close();
     throw error;
   });
-  const approvals = createApprovals(sql, given);
+  const approvals = createApprovals(sql, sources);
   return {
     approvals,
     counters: createCounters(sql, clock),
-    plans: createPlans(sql, given),
-    jobs: createJobs(sql, given),
-    history: createHistory(sql, given),
+    plans: createPlans(sql, sources),
+    jobs: createJobs(sql, sources),
+    history: createHistory(sql, sources),
     kept: createKeptValues(sql, clock),
     readSecret: (name) => readSecret(sql, name, random),
     removeEnded: async () => {

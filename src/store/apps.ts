@@ -5,7 +5,7 @@ import type { AndroidAppValues, IosAppValues } from "../contract/rules/app-rules
 import { mostBrowserPaths, readBrowserPath } from "../contract/rules/browser-path.ts";
 import { fold, isBlank } from "../contract/text.ts";
 import { findInBin, putInBin, takeOutOfBin, type Deleted, type Restored } from "./bin.ts";
-import { dropChore, queueChore } from "./chores.ts";
+import { dropTask, queueTask } from "./background-tasks.ts";
 import { countRows, describeTime, readPage, type ListSource, type ListPage } from "./lists.ts";
 import { attachBatch, detachBatch } from "./links.ts";
 import { tallyWrite } from "./projects.ts";
@@ -13,14 +13,14 @@ import {
   foldTexts,
   tables,
   type AppKindName,
-  type ChoreTable,
+  type TaskTable,
   type TableColumns,
   type Tables,
   type Tenant,
 } from "./tables.ts";
 
-/** The queued chore, if the app has more links than one transaction should change. */
-type MoreWork = { readonly chore?: ChoreTable };
+/** The queued background task, if the app has more links than one transaction should change. */
+type MoreWork = { readonly task?: TaskTable };
 
 /** A store for iOS apps or for Android apps, which differ only in their columns. */
 export type AppStore<App, Values> = ReturnType<typeof createAppStore<App, Values, never>>;
@@ -147,7 +147,8 @@ async function removeApp(
 const batches = { attach: attachBatch, detach: detachBatch };
 
 /**
- * Attaches an app to its links or detaches it. If it has many links, queues a chore for the rest.
+ * Attaches an app to its links or detaches it. If it has many links, queues a background task for
+ * the rest.
  */
 async function changeLinks(
   tenant: Tenant,
@@ -156,13 +157,13 @@ async function changeLinks(
   act: "attach" | "detach",
 ): Promise<MoreWork> {
   const ofApp = { project_id: tenant.projectId, subject: id };
-  // Cancel the opposite chore, so that links it has not reached yet stay as they are.
+  // Cancel the opposite task, so that its remaining links stay as they are.
   const opposite = act === "attach" ? "detach" : "attach";
-  await dropChore(tenant.db, { kind: `${opposite}_${kind}`, ...ofApp });
+  await dropTask(tenant.db, { kind: `${opposite}_${kind}`, ...ofApp });
   if (await batches[act](tenant, kind, id)) return {};
-  const chore = { kind: `${act}_${kind}`, ...ofApp } as const;
-  await queueChore(tenant.db, chore);
-  return { chore };
+  const task = { kind: `${act}_${kind}`, ...ofApp } as const;
+  await queueTask(tenant.db, task);
+  return { task };
 }
 
 function insertInto(kind: AppKindName, row: AppCells): RawBuilder<unknown> {

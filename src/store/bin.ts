@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { limits } from "../contract/limits.ts";
 import type { Sql } from "../sql/sql.ts";
-import { repeatWrite } from "./chores.ts";
+import { repeatWrite } from "./background-tasks.ts";
 import { dropShortPaths } from "./short-paths.ts";
 import type { BinKind, Tables, Tenant } from "./tables.ts";
 

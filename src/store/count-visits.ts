@@ -26,7 +26,7 @@ export async function countVisits(
     const tenant = { db, projectId };
     const own = visits.filter((visit) => visit.projectId === projectId);
     const tally = await findTally(tenant);
-    // The project was just deleted, and no chore would delete counters added now.
+    // The project was just deleted, and no background task would delete counters added now.
     if (tally === undefined) continue;
     await queueEvents(tenant, describeClicks(own), now, tally);
     await addCounters(tenant, own);

@@ -21,7 +21,7 @@ type VisitExpression = ExpressionBuilder<Tables, "deferred_visits">;
 const isOpen = (now: number) => (row: VisitExpression) =>
   row.between("ends_at", now + 1, findLatestEnd(now));
 
-/** A visit as the page's request reports it, or later its script, which reports more. */
+/** A visit as the page request reports it. Later, the page's script reports more about it. */
 export type RecordedVisit = {
   readonly visit: Omit<DeferredVisitTable, "used_by" | "told">;
   readonly isWhole: boolean;

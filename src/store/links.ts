@@ -349,7 +349,7 @@ async function changeLinks(
   if (rows.length === 0) return true;
   await tallyWrite(tenant, 0);
   const changed = rows.map(toLink).flatMap((link) => describeUpdate(putBack(link), link));
-  // Chores have no clock parameter.
+  // Background tasks have no clock parameter.
   await queueEvents(tenant, changed, Date.now());
   return rows.length < batchRows;
 }

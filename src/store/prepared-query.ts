@@ -57,7 +57,7 @@ export function prepareBatches<Row>(
       const end = start + batch.cells;
       returned.push(...(await batch.run(db, values.slice(start, end))));
       start = end;
-      // Give visitors a turn between two batches.
+      // Let requests of visitors run between two batches.
       await setImmediate();
     }
     return returned;

@@ -2,7 +2,7 @@ import { sql, type NotNull, type SqlBool } from "kysely";
 import type { ListQuery } from "../contract/filters.ts";
 import type { Project } from "../contract/projects.ts";
 import type { ProjectPages, ProjectValues } from "../contract/rules/project-rules.ts";
-import { queueChore } from "./chores.ts";
+import { queueTask } from "./background-tasks.ts";
 import { countRows, describeTime, readPage, type ListPage } from "./lists.ts";
 import { prepareQuery, prepareRows } from "./prepared-query.ts";
 import {
@@ -79,11 +79,11 @@ export async function listProjects(db: Db, query: ListQuery): Promise<ListPage<S
 export async function insertProject(
   db: Db,
   id: string,
-  given: ProjectValues & ProjectSettings,
+  fields: ProjectValues & ProjectSettings,
   now: number,
 ): Promise<StoredProject> {
   // The caller passes all columns.
-  const columns = toColumns(given) as Omit<ProjectTable, "id" | "created_at" | "updated_at">;
+  const columns = toColumns(fields) as Omit<ProjectTable, "id" | "created_at" | "updated_at">;
   const row = { ...columns, id, created_at: now, updated_at: now };
   await db.insertInto("projects").values(row).execute();
   const counts = { links: 0, generation: 0, clicked: 0, webhooks: 0 };
@@ -105,18 +105,18 @@ export async function updateProject(
 }
 
 /**
- * Deletes a project. Its keys and its host names stop working at once, and a chore deletes the
- * rest.
+ * Deletes a project. Its keys and its host names stop working at once, and a background task
+ * deletes the rest.
  */
 export async function deleteProject(db: Db, id: string): Promise<boolean> {
   const deleted = db.deleteFrom("projects").where("id", "=", id);
   if ((await deleted.executeTakeFirst()).numDeletedRows === 0n) return false;
-  // Without the row in `tallies`, running writes fail as ProjectGone. Other chores of the project
+  // Without the row in `tallies`, running writes fail as ProjectGone. Other tasks of the project
   // are pointless.
   for (const table of ["api_keys", "client_keys", "tallies", "chores"] as const) {
     await db.deleteFrom(table).where("project_id", "=", id).execute();
   }
-  await queueChore(db, { kind: "purge_project", project_id: id, subject: "" });
+  await queueTask(db, { kind: "purge_project", project_id: id, subject: "" });
   return true;
 }
 
@@ -125,7 +125,7 @@ const purgedRows = 1000;
 /** Deletes a batch of a deleted project's rows. Returns true if this was the last batch. */
 export async function purgeBatch({ db, projectId }: Tenant): Promise<boolean> {
   for (const { name, columns, key } of tableList) {
-    // The chore itself is removed last.
+    // The task itself is removed last.
     if (!("project_id" in columns) || name === "chores") continue;
     const ownKey = key.length === 1 ? key : key.filter((column) => column !== "project_id");
     const [table, rest] = [sql.table(name), sql.raw(ownKey.join(", "))];
@@ -201,8 +201,8 @@ export function toProject({
 }
 
 /** Converts fields to columns. Missing fields stay unchanged. */
-function toColumns(given: ProjectChanges): Partial<ProjectTable> {
-  const cells = Object.entries(given).map(
+function toColumns(fields: ProjectChanges): Partial<ProjectTable> {
+  const cells = Object.entries(fields).map(
     ([field, value]) => [field, typeof value === "boolean" ? toFlag(value) : value] as const,
   );
   // Columns and fields have the same names. Only flags have another type in the database.

@@ -45,8 +45,8 @@ export async function readByHour(
     hourColumns.flatMap((column, hour) => {
       const at = (day * dayHours + hour) * hour_ms;
       const visits = row[column] ?? 0;
-      const isMeant = visits > 0 && at >= period.from && at < period.to;
-      return isMeant ? [[at, { ...noVisits, [event]: visits }] as const] : [];
+      const isInPeriod = visits > 0 && at >= period.from && at < period.to;
+      return isInPeriod ? [[at, { ...noVisits, [event]: visits }] as const] : [];
     }),
   );
 }
@@ -102,7 +102,7 @@ function selectCounters(
   { projectId }: Tenant,
   dimension: Dimension,
   { from, to }: VisitScope["period"],
-  areMeant: RawBuilder<SqlBool>,
+  areSelected: RawBuilder<SqlBool>,
 ): RawBuilder<unknown> {
   const days = listDays({ from, to });
   const isWhole = (day: number) => from <= day * day_ms && (day + 1) * day_ms <= to;
@@ -113,7 +113,7 @@ function selectCounters(
   ) => sql`
     select link_id, value, event, ${visits} as visits from visit_counts
     where project_id = ${projectId} and dimension = ${unit}
-      and first_day in (${sql.join(some)}) and ${areMeant}
+      and first_day in (${sql.join(some)}) and ${areSelected}
   `;
   const parts = days.flatMap((day) => {
     if (isWhole(day)) return [];

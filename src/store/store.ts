@@ -5,12 +5,12 @@ import { readEngine } from "../sql/open-kysely.ts";
 import type { Sql } from "../sql/sql.ts";
 import { dropExpired } from "./bin.ts";
 import { createCache, type Cache } from "./cache.ts";
-import { repeatEvery, runChore, runChores, type ChoreWork } from "./chores.ts";
+import { repeatEvery, runTask, runTasks, type TaskWork } from "./background-tasks.ts";
 import { tidyOutboxes } from "./webhooks.ts";
 import { dropEndedVisits } from "./installs.ts";
 import { attachBatch, detachBatch } from "./links.ts";
 import { purgeBatch } from "./projects.ts";
-import { storeMigrations, type ChoreTable, type Db, type Tables } from "./tables.ts";
+import { storeMigrations, type TaskTable, type Db, type Tables } from "./tables.ts";
 import { indexBatch } from "./trigram-index.ts";
 
 export { Duplicate, isFull, OutcomeUnknown, readOutage, StoreBusy } from "../sql/faults.ts";
@@ -21,18 +21,21 @@ export type Store = Omit<Sql<Tables>, "engine"> & {
   readonly counts: Cache<number>;
   /** Checks whether the database has this version's tables. Throws if it cannot be read. */
   readonly isCurrent: () => Promise<boolean>;
-  /** Runs queued chores of all processes and deletes expired data, until the store is closed. */
-  readonly watchChores: (clock: Clock, onError: (error: unknown) => void) => void;
-  /** Runs the chores that are queued now. */
-  readonly finishChores: () => Promise<void>;
   /**
-   * Runs one chore while its caller waits. After the given time, the chore continues in the
-   * background.
+   * Runs queued background tasks of all processes and deletes expired data, until the store is
+   * closed.
    */
-  readonly finishChore: (chore: ChoreTable, most_ms: number) => Promise<void>;
+  readonly watchTasks: (clock: Clock, onError: (error: unknown) => void) => void;
+  /** Runs the background tasks that are queued now. */
+  readonly finishTasks: () => Promise<void>;
+  /**
+   * Runs one background task while its caller waits. After the given time, the task continues in
+   * the background.
+   */
+  readonly finishTask: (task: TaskTable, most_ms: number) => Promise<void>;
 };
 
-const work: ChoreWork = {
+const work: TaskWork = {
   purge_project: purgeBatch,
   detach_ios_app: (tenant, id) => detachBatch(tenant, "ios_app", id),
   detach_android_app: (tenant, id) => detachBatch(tenant, "android_app", id),
@@ -48,13 +51,13 @@ const dropEvery_ms = 60_000;
 type DropExpired = (sql: Sql<Tables>, now: number, signal: AbortSignal) => Promise<void>;
 const dropOld: readonly DropExpired[] = [dropExpired, dropEndedVisits, tidyOutboxes];
 
-/** Opens the store. With `isLook`, throws NotMigrated if the tables do not exist yet. */
+/** Opens the store. With `mustExist`, throws NotMigrated if the tables do not exist yet. */
 export async function openStore(
   sql: Sql<Tables>,
   setAlarm: SetAlarm,
-  isLook = false,
+  mustExist = false,
 ): Promise<Store> {
-  await migrate(sql, storeMigrations, isLook).catch(async (error: unknown) => {
+  await migrate(sql, storeMigrations, mustExist).catch(async (error: unknown) => {
     await sql.close();
     throw error;
   });
@@ -65,20 +68,20 @@ export async function openStore(
     ...sql,
     counts: createCache(mostCounts),
     isCurrent: () => isCurrent(sql, storeMigrations),
-    watchChores: (clock, onError) => {
+    watchTasks: (clock, onError) => {
       const turn = createTurn(sql, clock, closing.signal, onError);
       stopWatching ??= repeatEvery(watchEvery_ms, setAlarm, turn);
     },
-    finishChores: () =>
-      runChores(sql, work, closing.signal, (error) => {
+    finishTasks: () =>
+      runTasks(sql, work, closing.signal, (error) => {
         throw error;
       }),
-    finishChore: async (chore, most_ms) => {
+    finishTask: async (task, most_ms) => {
       const late = new AbortController();
       const stopAlarm = setAlarm(most_ms, () => late.abort());
       const signal = AbortSignal.any([closing.signal, late.signal]);
-      // The change itself succeeded. An outage only delays its chore, which stays queued.
-      await runChore(sql, work, chore, signal).catch(ignoreOutage).finally(stopAlarm);
+      // The change itself succeeded. An outage only delays its task, which stays queued.
+      await runTask(sql, work, task, signal).catch(ignoreOutage).finally(stopAlarm);
     },
     close: async () => {
       closing.abort();
@@ -104,7 +107,7 @@ function createTurn(
       droppedAt = clock.monotonic();
       for (const drop of dropOld) await drop(sql, clock.now(), signal).catch(note);
     }
-    await runChores(sql, work, signal, onError);
+    await runTasks(sql, work, signal, onError);
   };
 }
 

@@ -188,7 +188,7 @@ export const tables = {
     ...all(text, "body", "css"),
     published_at: number,
   },
-  /** Long work that one transaction queues and many short ones do. */
+  /** Background tasks. One transaction queues the work, and many short ones do it. */
   chores: {
     project_id: text,
     kind: textOf<"purge_project" | `${"detach" | "attach"}_${AppKindName}` | "index_project">(),
@@ -309,7 +309,7 @@ export type Tables = {
 
 export type LinkTable = Tables["links"];
 export type ProjectTable = Tables["projects"];
-export type ChoreTable = Tables["chores"];
+export type TaskTable = Tables["chores"];
 export type VisitCountTable = Tables["visit_counts"];
 export type WebhookTable = Tables["webhooks"];
 export type DeliveryTable = Tables["deliveries"];

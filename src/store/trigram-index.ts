@@ -2,7 +2,7 @@ import { sql, type RawBuilder, type SqlBool } from "kysely";
 import { uuidPattern } from "../contract/fields.ts";
 import { paging } from "../contract/limits.ts";
 import { readEngine } from "../sql/open-kysely.ts";
-import { queueChore } from "./chores.ts";
+import { queueTask } from "./background-tasks.ts";
 import { indexedColumns, trigrams, type Db, type IndexedColumn, type Tenant } from "./tables.ts";
 
 /**
@@ -10,8 +10,9 @@ import { indexedColumns, trigrams, type Db, type IndexedColumn, type Tenant } fr
  * So small projects need no extra space, and no search reads texts of other projects. PostgreSQL
  * maintains one index for all projects, if pg_trgm is installed.
  *
- * A chore fills the FTS5 table in batches and stores its progress in `tallies.indexed_to`. Writes
- * update the index for links up to that id, and the chore adds later links.
+ * A background task fills the FTS5 table in batches and stores its progress in
+ * `tallies.indexed_to`. Writes update the index for links up to that id, and the task adds later
+ * links.
  */
 
 /** The progress of a complete index. It sorts after every UUID. */
@@ -39,7 +40,7 @@ export function matchContains(
   return sql<SqlBool>`links.rowkey in (select rowid from ${table} where ${table} match ${phrase})`;
 }
 
-/** Creates a project's empty index. A chore fills this index. */
+/** Creates a project's empty index, which a background task fills. */
 export async function createIndex({ db, projectId }: Tenant): Promise<void> {
   if (readEngine(db) === "postgres") return;
   const table = nameIndex(projectId);
@@ -51,7 +52,7 @@ export async function createIndex({ db, projectId }: Tenant): Promise<void> {
   `.execute(db);
   await sql`insert into ${table} (${table}, rank) values ('pgsz', ${page_bytes})`.execute(db);
   await sql`update tallies set indexed_to = '' where project_id = ${projectId}`.execute(db);
-  await queueChore(db, { kind: "index_project", project_id: projectId, subject: "" });
+  await queueTask(db, { kind: "index_project", project_id: projectId, subject: "" });
 }
 
 /** Indexes a batch of links in the order of their ids. Returns true if this was the last batch. */

@@ -1,4 +1,4 @@
-import { repeatEvery } from "../store/chores.ts";
+import { repeatEvery } from "../store/background-tasks.ts";
 import { StoreBusy, type Store } from "../store/store.ts";
 import type { Db, DeliveryTable, WebhookTable } from "../store/tables.ts";
 import {
@@ -22,7 +22,7 @@ export type DelivererOptions = SendOptions & {
 
 export type Deliverer = ReturnType<typeof createDeliverer>;
 
-const lookEvery_ms = 1000;
+const pollInterval_ms = 1000;
 const webhooksAtOnce = 48;
 /** The number of concurrent requests to one webhook. */
 const eventsAtOnce = 8;
@@ -32,7 +32,7 @@ const finish_ms = 3000;
 const firstWait_ms = 5000;
 const waitFactor = 3;
 const longestWait_ms = 2 * 60 * 60 * 1000;
-/** Counted from the first failed attempt. */
+/** The time after the first failed attempt when an event is given up. */
 const givenUpAfter_ms = 24 * 60 * 60 * 1000;
 
 const patient = { isPatient: true };
@@ -90,7 +90,7 @@ export function createDeliverer(options: DelivererOptions) {
   return {
     /** Checks for due events until the process stops. */
     watch: () => {
-      stopWatching = repeatEvery(lookEvery_ms, setAlarm, () => startDue().catch(note));
+      stopWatching = repeatEvery(pollInterval_ms, setAlarm, () => startDue().catch(note));
     },
     /** Resolves when all due events have been attempted. */
     deliverDue: async () => {

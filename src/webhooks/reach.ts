@@ -12,10 +12,10 @@ import { isPublicAddress } from "../network/public-address.ts";
 /** Limits the URLs of webhooks to public servers and to networks that the operator allows. */
 
 export function reachReceivers(networks: readonly Network[]): Reach {
-  const isNamed = matchNetworks(networks);
+  const isAllowed = matchNetworks(networks);
   const isPublic = (text: string) => {
     const address = normalizeAddress(text);
-    return address !== undefined && (isPublicAddress(address) || isNamed(address));
+    return address !== undefined && (isPublicAddress(address) || isAllowed(address));
   };
   return { resolve: resolveHost, isPublic };
 }

@@ -105,7 +105,7 @@ describe("association files exclude links without an app", () => {
     await host.world.call("PATCH", `/links/${web.id}`, { body: change });
     expect((await listExcluded())[1]).toEqual(["/grüße/a b"]);
     await host.world.call("DELETE", `/ios_apps/${app}`);
-    await host.world.store.finishChores();
+    await host.world.store.finishTasks();
     await host.add("ios_app", { bundle_id: "com.example.two", team_id });
     expect((await listExcluded())[1]?.toSorted()).toEqual(["/grüße/a b", "/in-app"]);
   });

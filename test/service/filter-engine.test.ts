@@ -143,7 +143,7 @@ describe("the filter engine agrees with the model", () => {
         const rows = await plantLinks(world, before);
         if (state === "a trigram index") {
           await beginIndex(world);
-          await world.store.finishChores();
+          await world.store.finishTasks();
         }
         rows.push(...(await plantLinks(world, after)));
         await change(world, rows, changes);
@@ -165,7 +165,7 @@ describe("the filter engine agrees with the model", () => {
       const { id: projectId } = world.project;
       expect(await world.store.write((db) => indexBatch({ db, projectId }))).toBe(false);
       for (const stage of ["half", "whole"]) {
-        if (stage === "whole") await world.store.finishChores();
+        if (stage === "whole") await world.store.finishTasks();
         for (let turn = 0; turn < 12; turn += 1) {
           const story = fc.tuple(seeds(`${stage}-${turn}`, 2), steps, questionsOn(links));
           for (const [added, changes, questions] of fc.sample(story, 1)) {
@@ -203,7 +203,7 @@ describe("the filter engine agrees with the model", () => {
 test("the trigram index forgets a deleted link before a new one reuses its row", async () => {
   await using world = await createWorld();
   await beginIndex(world);
-  await world.store.finishChores();
+  await world.store.finishTasks();
   const [gone] = await plantLinks(world, [{ name: "oldest", path: "old" }]);
   expect((await world.call("DELETE", `/links/${gone?.id}`)).status).toBe(204);
   await plantLinks(world, [{ name: "newest", path: "new" }]);

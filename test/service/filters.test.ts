@@ -194,7 +194,7 @@ describe("GET /links with filters", () => {
 
   test("a trigram index finds nothing for a NUL, a quote or an operator in the text", async () => {
     await world.store.write((db) => createIndex({ db, projectId: world.project.id }));
-    await world.store.finishChores();
+    await world.store.finishTasks();
     for (const text of ["axb%00", "axb%00cd", "%00axb", 'axb"', '" OR name : "axb', "axb*"]) {
       const reply = await world.call("GET", "/links", { query: `q[name_cont]=${text}` });
       expect([text, reply.status, reply.body.links]).toEqual([text, 200, []]);

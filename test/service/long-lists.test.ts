@@ -118,7 +118,7 @@ describe.each([false, true])("a long list, with an index of texts: %s", (isIndex
   test("has the same result when read in the background", async () => {
     if (isIndexed) {
       await world.store.write((db) => createIndex({ db, projectId: world.project.id }));
-      await world.store.finishChores();
+      await world.store.finishTasks();
     }
     let long = 0;
     const beside = openService(({ readLong }) => (work, options) => {

@@ -151,7 +151,7 @@ function ask(world: World, pairs: readonly Pair[]) {
 async function buildIndex(world: World): Promise<void> {
   const { store, project } = world;
   await store.write((db) => createIndex({ db, projectId: project.id }));
-  await store.finishChores();
+  await store.finishTasks();
 }
 
 describe("Waypost's own filters in GET /links", () => {

@@ -348,7 +348,7 @@ test("deleting a project deletes its page templates and versions", async () => {
   await publish({ body, css }, { key });
   await publish({ body });
   await world.call("DELETE", `/projects/${project.id}`, { key: world.master });
-  await world.store.finishChores();
+  await world.store.finishTasks();
   for (const table of ["page_templates", "page_template_versions"] as const) {
     const rows = await world.store.db.selectFrom(table).select("project_id").execute();
     expect(rows).toEqual([{ project_id: world.project.id }]);

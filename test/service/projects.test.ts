@@ -200,6 +200,6 @@ test("deleting a project deletes its keys, links and apps and frees its names", 
   for (const list of ["links", "ios_apps"]) {
     expect((await world.call("GET", `/${list}`, { key: newKey })).body[list]).toEqual([]);
   }
-  await world.store.finishChores();
+  await world.store.finishTasks();
   expect((await world.call("GET", `/links/${link.id}`, { key: newKey })).status).toBe(404);
 });

@@ -146,7 +146,7 @@ describe("the short path of an address with a query", () => {
     await emptyBin();
     expect(await countRows()).toBe(1);
     await world.call("DELETE", `/projects/${world.project.id}`, { key: world.master });
-    await world.store.finishChores();
+    await world.store.finishTasks();
     expect(await countRows()).toBe(0);
     const left = await world.store.db.selectFrom("addresses").selectAll().execute();
     expect(left).toEqual([]);
@@ -198,7 +198,7 @@ test("deleting one project's links for good keeps the short paths of another", a
   await emptyBin();
   expect([await countOf(doomed.id), await countOf(kept.id)]).toEqual([1, 1002]);
   await world.call("DELETE", `/projects/${doomed.id}`, { key: world.master });
-  await store.finishChores();
+  await store.finishTasks();
   expect([await countOf(doomed.id), await countOf(kept.id)]).toEqual([0, 1002]);
 });
 

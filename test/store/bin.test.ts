@@ -7,14 +7,14 @@ import { deleteProject } from "../../src/store/projects.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import { createIndex } from "../../src/store/trigram-index.ts";
 import { neverRing } from "../support/clock.ts";
-import { openWith, watchChores } from "./chore-stores.ts";
+import { openWith, watchTasks } from "./task-stores.ts";
 import { openForEach } from "../support/open-for.ts";
 import { addLink, addLinks, addProject, makeId, now, restoreDeleted } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /** Deleted records are kept in a bin, and restored from it. */
 
-/** More than two batches of any chore. */
+/** More than two batches of any task. */
 const many = 2500;
 const hour_ms = 60 * 60 * 1000;
 const day_ms = 24 * hour_ms;
@@ -33,7 +33,7 @@ const iosBody = { ios_app: { bundle_id: "com.example.app", team_id: "ABCDE12345"
 const androidBody = { android_app: { package_name: "com.example.app", fingerprints: ["AB:CD"] } };
 
 const tenant = () => ({ db: world.store.db, projectId: world.project.id });
-const readChores = ({ db }: Store) => db.selectFrom("chores").selectAll().execute();
+const readTasks = ({ db }: Store) => db.selectFrom("chores").selectAll().execute();
 const readBin = ({ db }: Store) => db.selectFrom("bin").select("id").execute();
 
 const firstPage = { offset: 0, limit: 10 };
@@ -187,7 +187,7 @@ describe.each([
     expect(await countAttached(id)).toBe(0);
     expect((await world.call("POST", `/${kind}s/${id}/restore`)).status).toBe(200);
     expect(await countAttached(id)).toBe(many);
-    expect(await readChores(world.store)).toEqual([]);
+    expect(await readTasks(world.store)).toEqual([]);
   });
 
   test("that is restored during its removal stays on the links that still have it", async () => {
@@ -196,10 +196,10 @@ describe.each([
     await workOnce();
     expect(await countAttached(id)).toBe(many - 2000);
     await restore(id);
-    expect(await readChores(world.store)).toMatchObject([{ kind: `attach_${kind}` }]);
-    await world.store.finishChores();
+    expect(await readTasks(world.store)).toMatchObject([{ kind: `attach_${kind}` }]);
+    await world.store.finishTasks();
     expect(await countAttached(id)).toBe(many);
-    expect(await readChores(world.store)).toEqual([]);
+    expect(await readTasks(world.store)).toEqual([]);
   });
 
   test("can be restored while another process removes it from its links", async () => {
@@ -207,10 +207,10 @@ describe.each([
     await remove(id);
     let restoring: Promise<void> | undefined;
     const worker = await openWith(world, () => {
-      restoring ??= restore(id).then(() => world.store.finishChores());
+      restoring ??= restore(id).then(() => world.store.finishTasks());
       return restoring;
     });
-    await worker.finishChores();
+    await worker.finishTasks();
     expect(await countAttached(id)).toBe(many);
     await worker.close();
   });
@@ -218,26 +218,26 @@ describe.each([
   test("is removed from all of them when it is deleted again during its restoration", async () => {
     const id = await addApp();
     await remove(id);
-    await world.store.finishChores();
+    await world.store.finishTasks();
     await restore(id);
     await workOnce();
     await remove(id);
-    await world.store.finishChores();
+    await world.store.finishTasks();
     expect(await countAttached(id)).toBe(0);
     await restore(id);
-    await world.store.finishChores();
+    await world.store.finishTasks();
     expect(await countAttached(id)).toBe(many);
   });
 
   test("that is being restored is deleted together with its project", async () => {
     const id = await addApp();
     await remove(id);
-    await world.store.finishChores();
+    await world.store.finishTasks();
     await restore(id);
     await world.store.write((db) => deleteProject(db, world.project.id));
-    await world.store.finishChores();
+    await world.store.finishTasks();
     expect(await countAttached(id)).toBe(0);
-    expect(await readChores(world.store)).toEqual([]);
+    expect(await readTasks(world.store)).toEqual([]);
   });
 });
 
@@ -245,7 +245,7 @@ test("a restored link is found by parts of its words again", async () => {
   const { store } = world;
   const ids = await store.write((db) => addLinks({ ...tenant(), db }, 300, { paths: "sale" }));
   await store.write((db) => createIndex({ ...tenant(), db }));
-  await store.finishChores();
+  await store.finishTasks();
   const id = ids[7] ?? "";
   const find = async () => {
     const { body } = await world.call("GET", "/links", { query: "q[path_cont]=ale-7" });
@@ -265,7 +265,7 @@ describe("the bin of a project", () => {
     await fillBin(id, 1500);
     await fillBin(world.project.id, 3);
     await world.store.write((db) => deleteProject(db, id));
-    await world.store.finishChores();
+    await world.store.finishTasks();
     expect(await readBin(world.store)).toHaveLength(3);
   });
 
@@ -278,21 +278,21 @@ describe("the bin of a project", () => {
       const own = { ...tenant(), db };
       await deleteLink(own, await addLink(own, "later"), world.now());
     });
-    await using watcher = await watchChores(world);
+    await using watcher = await watchTasks(world);
     expect(await readBin(world.store)).toHaveLength(1504);
     await watcher.lookAgain(2 * hour_ms);
     expect(await readBin(world.store)).toHaveLength(1);
-    expect([watcher.errors, await readChores(world.store)]).toEqual([[], []]);
+    expect([watcher.errors, await readTasks(world.store)]).toEqual([[], []]);
   });
 });
 
-/** Runs the chores, and stops after the first batch. */
+/** Runs the tasks, and stops after the first batch. */
 async function workOnce(): Promise<void> {
   let closing: Promise<void> | undefined;
   const worker = await openWith(world, () => {
     closing ??= worker.close();
   });
-  await worker.finishChores();
+  await worker.finishTasks();
   await closing;
 }
 

@@ -37,7 +37,7 @@ test("the write that makes a project large enough starts the index", async () =>
   await create("Spring two");
   expect(await readTally(tenant)).toMatchObject({ links: indexFrom, indexed_to: "" });
   expect(await find("spring")).toBe(2);
-  await store.finishChores();
+  await store.finishTasks();
   expect(await readTally(tenant)).toMatchObject({ indexed_to: wholeIndex });
   expect(await find("spring")).toBe(2);
 
@@ -58,7 +58,7 @@ test("the index returns only links of the own project", async () => {
   };
   await world.call("POST", "/links", { body: { name: "Our spring" } });
   await world.call("POST", "/links", { key, body: { name: "Their spring" } });
-  await world.store.finishChores();
+  await world.store.finishTasks();
   expect([await find(world.key), await find(key)]).toEqual([["Our spring"], ["Their spring"]]);
 });
 
@@ -77,7 +77,7 @@ test("the last indexed link is updated in a half-built index", async () => {
   const { indexed_to } = await readTally(tenant);
   const { name } = (await world.call("GET", `/links/${indexed_to}`)).body;
   await world.call("PATCH", `/links/${indexed_to}`, { body: { name: "Another" } });
-  await store.finishChores();
+  await store.finishTasks();
   const found = await search(world, [name, "Another"]);
   expect(found).toEqual([
     [name, 200, []],
@@ -142,7 +142,7 @@ async function search({ call }: World, terms: readonly string[]): Promise<readon
 async function buildIndex(world: World): Promise<void> {
   await setLinks(world.store, world.project.id, indexFrom);
   await world.call("POST", "/links", { body: { path: "crossing" } });
-  await world.store.finishChores();
+  await world.store.finishTasks();
 }
 
 type Act = "create" | "rename" | "move" | "shorten" | "delete" | "build";
@@ -169,7 +169,7 @@ test("links changed before, during or after building the index are still found",
       await setLinks(world.store, history.projectId, indexFrom);
       await history.take([{ act: "create", at: 0, word: "crossing", end: "" }, ...during]);
       await history.expectSame();
-      await world.store.finishChores();
+      await world.store.finishTasks();
       const tally = await readTally({ db: world.store.db, projectId: history.projectId });
       expect(tally.indexed_to).toBe(wholeIndex);
       await history.expectSame();

@@ -64,7 +64,7 @@ describe.each([false, true])(
       const tenant = { db: world.store.db, projectId: world.project.id };
       if (isIndexed) {
         await world.store.write((db) => createIndex({ ...tenant, db }));
-        await world.store.finishChores();
+        await world.store.finishTasks();
         expect((await readTally(tenant)).indexed_to).toBe(wholeIndex);
       }
       const list = (query: ListQuery) => listLinks(tenant, world.store, query, staying);

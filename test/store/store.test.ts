@@ -330,7 +330,7 @@ describe("projects in the store", () => {
     expect(await store.write((db) => deleteProject(db, id))).toBe(false);
     expect(await findProject(other.db, id)).toBeUndefined();
     expect(await findKeyHolder(other.db, hashToken(token))).toBeUndefined();
-    await other.finishChores();
+    await other.finishTasks();
     for (const table of ["links", "addresses", "tallies", "chores", "bin"] as const) {
       const rows = store.db.selectFrom(table).select("project_id").where("project_id", "=", id);
       expect(await rows.execute()).toEqual([]);

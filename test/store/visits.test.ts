@@ -148,7 +148,7 @@ test("the visits of a deleted project are deleted", async () => {
   noteMany(clicks, projectId, ids);
   await clicks.flush(projectId);
   await store.write((db) => deleteProject(db, projectId));
-  await store.finishChores();
+  await store.finishTasks();
   expect(await readRows(store, projectId)).toEqual([]);
 });
 
@@ -157,7 +157,7 @@ test("visits that are counted after their project was deleted are not stored", a
   const { store, projectId, ids } = await makeLinks(world, 300);
   const other = await makeLinks(world, 2);
   await store.write((db) => deleteProject(db, projectId));
-  await store.finishChores();
+  await store.finishTasks();
   const clicks = openCounting(store);
   noteMany(clicks, projectId, ids);
   noteMany(clicks, other.projectId, other.ids);

@@ -140,7 +140,7 @@ test("the webhooks of a deleted project receive nothing more and are removed", a
   await store.write((db) => deleteProject(db, project.id));
   await deliverIn(world).deliverDue();
   expect(receiver.told()).toEqual([]);
-  await store.finishChores();
+  await store.finishTasks();
   expect([await listWebhooks(store.db), await countRows()]).toEqual([[], []]);
 });
 

@@ -84,7 +84,7 @@ describe("an event that fails for a day", () => {
     expect(await find(webhook)).toMatchObject({ dead: 1 });
     world.advance(2 * 24 * hour_ms);
     const errors: unknown[] = [];
-    world.store.watchChores(world.clock, (error) => errors.push(error));
+    world.store.watchTasks(world.clock, (error) => errors.push(error));
     await waitUntil(async () => (await find(webhook))?.dead === 0);
     expect(errors).toEqual([]);
   });

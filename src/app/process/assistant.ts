@@ -94,7 +94,7 @@ type AssistantOptions = {
   readonly report: LogError;
   readonly watchCall?: WatchCall | undefined;
   /** Whether nothing may be created or written. */
-  readonly isLook?: boolean;
+  readonly mustExist?: boolean;
 };
 
 export function createAssistant(options: AssistantOptions): Assistant {
@@ -151,15 +151,15 @@ function prepareContexts(
   life: AbortSignal,
   bulk: Bulk,
 ): Assistant["createKeyContext"] {
-  const { config, toolbox, deployment, report, isLook = false } = options;
+  const { config, toolbox, deployment, report, mustExist = false } = options;
   const { own, state } = deployment;
   const { scopes, destinations } = config;
   const openState = state.open;
   const timeZone = readTimeZone(config);
-  const hasMemory = own === undefined && (!isLook || state.exists());
+  const hasMemory = own === undefined && (!mustExist || state.exists());
   const openMemory = async (): Promise<KeptAccess> => {
     const { kept } = await openState();
-    return isLook ? { list: kept.list, save: () => Promise.resolve() } : kept;
+    return mustExist ? { list: kept.list, save: () => Promise.resolve() } : kept;
   };
   return ({ key, known, via }, listeners) =>
     createKeyContext({
@@ -243,7 +243,7 @@ function createLookUp(
   };
 }
 
-type InspectOptions = Pick<AssistantOptions, "config" | "version" | "deployment" | "isLook"> & {
+type InspectOptions = Pick<AssistantOptions, "config" | "version" | "deployment" | "mustExist"> & {
   readonly key: string | undefined;
 };
 

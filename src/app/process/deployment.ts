@@ -49,7 +49,7 @@ export type Deployment = {
   readonly close: () => Promise<void>;
 };
 
-/** With `isLook`, our own store is not changed. */
+/** With `mustExist`, our own store is not changed. */
 export type DeploymentOptions = EmbeddedOptions & {
   readonly config: Config;
   /** Reads the origin of the embedded service's links. By default, its port is the settings'. */
@@ -93,8 +93,8 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
     throw error;
   };
   await warnOfSharedOrigin(config, store.db, warn).catch(closeAndThrow);
-  const { isLook = false, mayBeReadOnly = false } = options;
-  const isWatching = embedded.stateTables !== undefined && !isLook && !mayBeReadOnly;
+  const { mustExist = false, mayBeReadOnly = false } = options;
+  const isWatching = embedded.stateTables !== undefined && !mustExist && !mayBeReadOnly;
   const stopWatching = isWatching
     ? await watchDatabase(config, store, { warn, report }).catch(closeAndThrow)
     : () => {};
@@ -103,7 +103,7 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
   const clicks = createClicks({ ...writing, clock });
   const deferredVisits = createDeferredVisits(writing);
   // A mere look leaves no trace.
-  const keyUses = isLook ? undefined : createKeyUses({ store, clock, setAlarm });
+  const keyUses = mustExist ? undefined : createKeyUses({ store, clock, setAlarm });
   const state = createLazyState(config, { ...options, tables: embedded.stateTables });
   const service = createService({
     store,

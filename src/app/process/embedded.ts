@@ -48,7 +48,7 @@ export const random: Random = { bytes: randomBytes };
 
 export type EmbeddedOptions = {
   /** A mere look needs an existing store, and does not change it. */
-  readonly isLook?: boolean | undefined;
+  readonly mustExist?: boolean | undefined;
   /** Checks a whole file first, however long that takes. */
   readonly checksAll?: boolean | undefined;
 };
@@ -57,21 +57,21 @@ export async function openEmbedded(
   place: DataPlace,
   options: EmbeddedOptions = {},
 ): Promise<Embedded> {
-  const { isLook = false } = options;
+  const { mustExist = false } = options;
   const { data } = place;
-  if (isLook) requireTrustedOwner(data);
+  if (mustExist) requireTrustedOwner(data);
   else prepareDataFolder(data);
   const sql = await openTables(place, options);
-  const store = await openStore(sql, setAlarm, isLook);
+  const store = await openStore(sql, setAlarm, mustExist);
   // The same connections serve for other tables as well.
   const own = sql as unknown as Sql<StateTables>;
   const stateTables = sql.engine === "postgres" ? own : undefined;
   const keyFile = findOwnerKeyFile(data);
   try {
     // The place of the owner's key is noted in its tables.
-    if (stateTables !== undefined && !isLook) await migrateState(stateTables);
+    if (stateTables !== undefined && !mustExist) await migrateState(stateTables);
     const starting = { store, stateTables, keyFile, given: { clock, random } };
-    const isFirstStart = !isLook && (await prepareFirstStart(starting));
+    const isFirstStart = !mustExist && (await prepareFirstStart(starting));
     return { store, stateTables, keyFile, isFirstStart };
   } catch (error) {
     await store.close();

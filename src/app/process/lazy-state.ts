@@ -33,13 +33,13 @@ type LazyOptions = {
   /** Its tables, if they are in a database that is open already and is closed by its opener. */
   readonly tables?: Sql<StateTables> | undefined;
   /** A mere look makes no file and no tables. */
-  readonly isLook?: boolean | undefined;
+  readonly mustExist?: boolean | undefined;
   /** Checks its whole file first, however long that takes. */
   readonly checksAll?: boolean | undefined;
 };
 
 export function createLazyState(place: DataPlace, options: LazyOptions = {}): LazyState {
-  const { isLook = false, checksAll, tables } = options;
+  const { mustExist = false, checksAll, tables } = options;
   const { data } = place;
   const file = join(data, stateFile);
   let opening: Promise<State> | undefined;
@@ -47,11 +47,11 @@ export function createLazyState(place: DataPlace, options: LazyOptions = {}): La
   let removing: NodeJS.Timeout | undefined;
 
   async function open(): Promise<State> {
-    if (isLook) requireTrustedOwner(data);
+    if (mustExist) requireTrustedOwner(data);
     else prepareDataFolder(data);
     const state = await openTables();
     opened = state;
-    if (isLook) return state;
+    if (mustExist) return state;
     const remove = () => {
       // What cannot be removed now, because the disk is full, say, is removed later.
       removeEnded(state, data).catch(() => undefined);
@@ -66,10 +66,10 @@ export function createLazyState(place: DataPlace, options: LazyOptions = {}): La
     const url = readDatabaseUrl(place);
     if (url === undefined) {
       requireNotEmptied(file);
-      return openStateFile(file, given, { isLook, checksAll });
+      return openStateFile(file, given, { mustExist, checksAll });
     }
     const sql = tables === undefined ? await openPostgres<StateTables>(url) : share(tables);
-    return openState(sql, given, isLook);
+    return openState(sql, given, mustExist);
   }
 
   return {

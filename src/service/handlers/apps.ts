@@ -3,7 +3,7 @@ import type { Meta } from "../../contract/fields.ts";
 import type { ListQuery } from "../../contract/filters.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { notFound, takenFault, validationFailed } from "../../contract/problem.ts";
-import type { ChoreTable, Tenant } from "../../store/tables.ts";
+import type { TaskTable, Tenant } from "../../store/tables.ts";
 import { androidAppKind, iosAppKind, type AppKindRules } from "../app-kinds.ts";
 import { readTenant, writeTenant, type GroupHandlers, type WriteCall } from "../handler.ts";
 import { createIdAndTime } from "../ids.ts";
@@ -108,7 +108,7 @@ async function removeApp(call: OneApp, { apps, notFound: message }: KeptKind<Jso
     requireCondition(call.precondition, before);
     return apps.remove(tenant, id, now);
   });
-  await finishChore(call, removed?.chore);
+  await finishTask(call, removed?.task);
   return { body: null };
 }
 
@@ -118,25 +118,25 @@ async function restoreApp<App>(
 ): Promise<App> {
   const { id } = call.params;
   const now = call.services.clock.now();
-  const { app, chore } = await writeTenant(call, async (tenant) => {
+  const { app, task } = await writeTenant(call, async (tenant) => {
     const restored = await restoreDeletedApp(tenant, apps, id, now);
     if (restored !== undefined) return restored;
     // An earlier call may have restored the app, and its response may have been lost.
     const there = await apps.find(tenant, id);
     if (there === undefined) throw notFound(message);
     requireScope(call.caller, showScope);
-    return { app: there, chore: undefined };
+    return { app: there, task: undefined };
   });
-  await finishChore(call, chore);
+  await finishTask(call, task);
   return app;
 }
 
-const choreTimeout_ms = 5000;
+const taskTimeout_ms = 5000;
 
 /**
- * Waits for a chore, because a client should find all links of the app detached or attached after
- * this response. Anything that is not done in time continues after the response.
+ * Waits for a background task, because a client should find all links of the app detached or
+ * attached after this response. Anything that is not done in time continues after the response.
  */
-async function finishChore({ services }: WriteCall, chore: ChoreTable | undefined): Promise<void> {
-  if (chore !== undefined) await services.store.finishChore(chore, choreTimeout_ms);
+async function finishTask({ services }: WriteCall, task: TaskTable | undefined): Promise<void> {
+  if (task !== undefined) await services.store.finishTask(task, taskTimeout_ms);
 }

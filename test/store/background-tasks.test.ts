@@ -1,25 +1,25 @@
 import { sql, type KyselyPlugin } from "kysely";
 import { describe, expect, test } from "vitest";
 import { androidAppStore, iosAppStore } from "../../src/store/apps.ts";
-import { runChores, type ChoreWork } from "../../src/store/chores.ts";
+import { runTasks, type TaskWork } from "../../src/store/background-tasks.ts";
 import { deleteProject, readTally } from "../../src/store/projects.ts";
 import { openStore, StoreBusy, type Store } from "../../src/store/store.ts";
 import { createIndex, wholeIndex } from "../../src/store/trigram-index.ts";
-import { openWith, watchChores } from "./chore-stores.ts";
+import { openWith, watchTasks } from "./task-stores.ts";
 import { createGate } from "../support/clock.ts";
 import { readProjectRows, addLink, addLinks, makeId } from "../support/rows.ts";
 import { isOnPostgres } from "../support/store-place.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** Long work is split into chores with short transactions, which any process may finish. */
+/** Long work is split into tasks with short transactions, which any process may finish. */
 
-/** PostgreSQL has its own indexes of texts, which need no chores. */
+/** PostgreSQL has its own indexes of texts, which need no tasks. */
 const onFile = test.skipIf(isOnPostgres);
 
-/** More than two batches of any chore. */
+/** More than two batches of any task. */
 const many = 2500;
 
-onFile("a chore that fails is reported and retried later, and does not delay others", async () => {
+onFile("a task that fails is reported and retried later, and does not delay others", async () => {
   await using world = await createWorld();
   const { store } = world;
   const broken = await world.addProject();
@@ -33,21 +33,21 @@ onFile("a chore that fails is reported and retried later, and does not delay oth
       .set({ indexed_to: "" })
       .where("project_id", "=", broken.id)
       .execute();
-    const chore = { kind: "index_project", project_id: broken.id, subject: "" } as const;
-    await db.insertInto("chores").values(chore).execute();
+    const task = { kind: "index_project", project_id: broken.id, subject: "" } as const;
+    await db.insertInto("chores").values(task).execute();
     await deleteProject(db, doomed.id);
   });
-  await using watcher = await watchChores(world);
+  await using watcher = await watchTasks(world);
   expect(await readLeftovers(store, doomed.id)).toEqual([]);
   expect(watcher.errors.map(String)).toEqual([expect.stringContaining("no such table")]);
   await store.write((db) => createIndex({ db, projectId: broken.id }));
   await watcher.lookAgain();
   expect(watcher.errors).toHaveLength(1);
-  expect(await readChores(store)).toEqual([]);
+  expect(await readTasks(store)).toEqual([]);
   expect(await countUnindexed(store, broken.id)).toBe(0);
 });
 
-test("an unreachable database is not reported each time chores are looked for", async () => {
+test("an unreachable database is not reported each time tasks are looked for", async () => {
   await using world = await createWorld();
   const sql = await world.openSql();
   const away: KyselyPlugin = {
@@ -59,8 +59,8 @@ test("an unreachable database is not reported each time chores are looked for", 
   const errors: unknown[] = [];
   const store = { ...sql, db: sql.db.withPlugin(away) };
   const { signal } = new AbortController();
-  // No chore can be read, so no work is needed.
-  await runChores(store, {} as ChoreWork, signal, (error) => errors.push(error));
+  // No task can be read, so no work is needed.
+  await runTasks(store, {} as TaskWork, signal, (error) => errors.push(error));
   expect(errors).toEqual([]);
 });
 
@@ -102,7 +102,7 @@ describe("deleting a project", () => {
     const worker = await openWith(world, async () => {
       seen.push(await countLinks(store, doomed.id));
     });
-    await worker.finishChores();
+    await worker.finishTasks();
     await worker.close();
     expect(seen.slice(0, 3)).toEqual([many - 1000, many - 2000, 0]);
     expect(await readLeftovers(store, doomed.id)).toEqual([]);
@@ -120,7 +120,7 @@ describe("deleting a project", () => {
     }
     const before = await readProjectRows(store, project.id);
     await store.write((db) => deleteProject(db, doomed.id));
-    await store.finishChores();
+    await store.finishTasks();
     expect(await readLeftovers(store, doomed.id)).toEqual([]);
     expect(await readProjectRows(store, project.id)).toEqual(before);
   });
@@ -131,7 +131,7 @@ describe("deleting a project", () => {
     await fill(store, project.id, { count: 3 });
     await store.write((db) => createIndex({ db, projectId: project.id }));
     await store.write((db) => deleteProject(db, project.id));
-    await store.finishChores();
+    await store.finishTasks();
     expect(await readLeftovers(store, project.id)).toEqual([]);
     const tables = sql`select name from sqlite_schema where name like 'links_contains%'`;
     expect((await tables.execute(store.db)).rows).toEqual([]);
@@ -150,7 +150,7 @@ describe("deleting a project", () => {
     expect((await world.call("GET", "/links")).status).toBe(200);
     held.open();
     expect([await deleting, (await writing).status]).toEqual([true, 401]);
-    await store.finishChores();
+    await store.finishTasks();
     expect(await readLeftovers(store, project.id)).toEqual([]);
   });
 });
@@ -172,26 +172,26 @@ describe("deleting an app with more links than one batch", () => {
     expect((await world.call("DELETE", `/${kind}s/${id}`)).status).toBe(204);
     expect(await count(`q[${field}_eq]=com.example.app`)).toBe(0);
     expect(await count(`q[${field}_null]=1`)).toBe(many);
-    expect(await readChores(world.store)).toEqual([]);
+    expect(await readTasks(world.store)).toEqual([]);
   });
 
   test("responds after five seconds, and the rest is done later", async () => {
     await using world = await createWorld();
     const { store, project } = world;
     await beginDetachIos(world);
-    const [chore] = await store.db.selectFrom("chores").selectAll().execute();
-    if (chore === undefined) throw new Error("there is no chore");
+    const [task] = await store.db.selectFrom("chores").selectAll().execute();
+    if (task === undefined) throw new Error("there is no task");
     const countBare = async () => {
       const query = "q[ios_app_bundle_id_null]=1";
       return (await world.call("GET", "/links", { query })).body.meta.count;
     };
     const slow = await openWith(world, () => world.advance(3000));
-    await slow.finishChore(chore, 5000);
+    await slow.finishTask(task, 5000);
     expect(await countAttached(store, project.id)).toBe(many - 2000);
     expect(await countBare()).toBe(3000);
     await slow.close();
-    expect(await readChores(store)).toEqual([chore]);
-    await store.finishChores();
+    expect(await readTasks(store)).toEqual([task]);
+    await store.finishTasks();
     expect(await countAttached(store, project.id)).toBe(0);
     expect(await countBare()).toBe(many + 1000);
   });
@@ -207,8 +207,8 @@ const bareApp = {
 
 type Begin = (world: World) => Promise<void>;
 
-describe("a chore that a killed process left", () => {
-  const chores: readonly (readonly [
+describe("a task that a killed process left", () => {
+  const tasks: readonly (readonly [
     string,
     Begin,
     (store: Store, id: string) => Promise<number>,
@@ -219,7 +219,7 @@ describe("a chore that a killed process left", () => {
     ...(isOnPostgres ? [] : [["a search index", beginIndex, countUnindexed] as const]),
   ];
 
-  test.each(chores)("%s is finished by another process", async (_, begin, countLeft) => {
+  test.each(tasks)("%s is finished by another process", async (_, begin, countLeft) => {
     await using world = await createWorld();
     const { id } = world.project;
     await begin(world);
@@ -228,26 +228,26 @@ describe("a chore that a killed process left", () => {
     const killed = await openWith(world, () => {
       closing ??= killed.close();
     });
-    await killed.finishChores();
+    await killed.finishTasks();
     await closing;
     expect(await countLeft(world.store, id)).toBeLessThan(many);
     expect(await countLeft(world.store, id)).toBeGreaterThan(0);
-    expect(await readChores(world.store)).toHaveLength(1);
+    expect(await readTasks(world.store)).toHaveLength(1);
 
     const next = await openAgain(world);
-    await next.finishChores();
+    await next.finishTasks();
     expect(await countLeft(world.store, id)).toBe(0);
-    expect(await readChores(world.store)).toEqual([]);
+    expect(await readTasks(world.store)).toEqual([]);
     await next.close();
   });
 
-  test.each(chores)("%s can be worked on by two processes at once", async (_, begin, countLeft) => {
+  test.each(tasks)("%s can be worked on by two processes at once", async (_, begin, countLeft) => {
     await using world = await createWorld();
     await begin(world);
     const other = await openAgain(world);
-    await Promise.all([world.store.finishChores(), other.finishChores()]);
+    await Promise.all([world.store.finishTasks(), other.finishTasks()]);
     expect(await countLeft(world.store, world.project.id)).toBe(0);
-    expect(await readChores(world.store)).toEqual([]);
+    expect(await readTasks(world.store)).toEqual([]);
     await other.close();
   });
 
@@ -269,15 +269,15 @@ describe("a chore that a killed process left", () => {
         await iosAppStore.remove(tenant, id, 0);
       });
     }
-    expect(await readChores(store)).toHaveLength(3);
+    expect(await readTasks(store)).toHaveLength(3);
     let closing: Promise<void> | undefined;
     const killed = await openWith(world, () => {
       closing ??= killed.close();
     });
-    await killed.finishChores();
+    await killed.finishTasks();
     await closing;
-    expect(await readChores(store)).toHaveLength(2);
-    await store.finishChores();
+    expect(await readTasks(store)).toHaveLength(2);
+    await store.finishTasks();
     for (const { id } of [project, other]) expect(await countAttached(store, id)).toBe(0);
   });
 
@@ -285,7 +285,7 @@ describe("a chore that a killed process left", () => {
     await using world = await createWorld();
     const { store, project } = world;
     await beginPurge(world);
-    await using watcher = await watchChores(world);
+    await using watcher = await watchTasks(world);
     expect(await readLeftovers(store, project.id)).toEqual([]);
     for (const turn of [1, 2]) {
       const { id } = await world.addProject({ subdomain: `later-${turn}` });
@@ -356,7 +356,7 @@ async function countUnindexed({ db }: Store, projectId: string): Promise<number>
   return (await links.where("id", ">", indexed_to ?? "").execute()).length;
 }
 
-async function readChores({ db }: Store): Promise<readonly unknown[]> {
+async function readTasks({ db }: Store): Promise<readonly unknown[]> {
   return db.selectFrom("chores").selectAll().execute();
 }
 

@@ -5,7 +5,7 @@ import type { SetAlarm } from "../../src/contract/clock.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import type { World } from "../support/world.ts";
 
-/** A second connection to a world's store, to follow its chores step by step. */
+/** A second connection to a world's store, to follow its tasks step by step. */
 
 /** Opens the store, and runs `afterWrite` after each of its transactions. */
 export async function openWith(
@@ -23,13 +23,13 @@ export async function openWith(
 
 export type Watcher = {
   readonly errors: readonly unknown[];
-  /** Looks again after that time; resolves when all chores it found are done. */
+  /** Looks again after that time; resolves when all tasks it found are done. */
   readonly lookAgain: (after_ms?: number) => Promise<void>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-/** Looks for chores once, as a serving process does. */
-export async function watchChores({ openSql, clock, setAlarm, advance }: World): Promise<Watcher> {
+/** Looks for tasks once, as a serving process does. */
+export async function watchTasks({ openSql, clock, setAlarm, advance }: World): Promise<Watcher> {
   const sql = await openSql();
   let reads = 0;
   const counter: KyselyPlugin = {
@@ -54,7 +54,7 @@ export async function watchChores({ openSql, clock, setAlarm, advance }: World):
     await isDone;
   };
   const errors: unknown[] = [];
-  await look(() => store.watchChores(clock, (error) => errors.push(error)));
+  await look(() => store.watchTasks(clock, (error) => errors.push(error)));
   return {
     errors,
     lookAgain: (after_ms = 1000) => look(() => advance(after_ms)),

@@ -2,41 +2,42 @@ import { setTimeout } from "node:timers/promises";
 import type { SetAlarm } from "../contract/clock.ts";
 import { StoreBusy } from "../sql/faults.ts";
 import type { Sql } from "../sql/sql.ts";
-import type { ChoreTable, Db, Tables, Tenant } from "./tables.ts";
+import type { TaskTable, Db, Tables, Tenant } from "./tables.ts";
 
 /**
- * Chores split long work into short transactions, so that other requests do not wait long. A
- * transaction queues a chore, which then runs in batches. If the process is killed, another one
- * continues. Two processes can run the same chore, because each batch looks for remaining work.
+ * Background tasks split long work into short transactions, so that other requests do not wait
+ * long. A transaction queues a task, which then runs in batches. If the process is killed, another
+ * process continues the task. Two processes can run the same task, because each batch looks for
+ * remaining work.
  */
 
 type BatchWriter = Pick<Sql<Tables>, "write">;
 
-/** The functions that run one batch of each kind of chore. They return true if no work is left. */
-export type ChoreWork = Readonly<
-  Record<ChoreTable["kind"], (tenant: Tenant, subject: string) => Promise<boolean>>
+/** The functions that run one batch of each kind of task. They return true if no work is left. */
+export type TaskWork = Readonly<
+  Record<TaskTable["kind"], (tenant: Tenant, subject: string) => Promise<boolean>>
 >;
 
 /** The pause between two batches, for other writers and other work of this process. */
 const pause_ms = 2;
 
-export async function queueChore(db: Db, chore: ChoreTable): Promise<void> {
-  const insert = db.insertInto("chores").values(chore);
+export async function queueTask(db: Db, task: TaskTable): Promise<void> {
+  const insert = db.insertInto("chores").values(task);
   await insert.onConflict((conflict) => conflict.doNothing()).execute();
 }
 
-/** Removes a chore that is finished or no longer needed. */
-export async function dropChore(db: Db, chore: ChoreTable): Promise<void> {
+/** Removes a task that is finished or no longer needed. */
+export async function dropTask(db: Db, task: TaskTable): Promise<void> {
   await db
     .deleteFrom("chores")
-    .where((row) => row.and(chore))
+    .where((row) => row.and(task))
     .execute();
 }
 
-/** Runs all queued chores. If one fails, the others still run, and the next call retries it. */
-export async function runChores(
+/** Runs all queued tasks. If a task fails, the others still run, and the next call retries it. */
+export async function runTasks(
   store: Sql<Tables>,
-  work: ChoreWork,
+  work: TaskWork,
   signal: AbortSignal,
   onError: (error: unknown) => void,
 ): Promise<void> {
@@ -44,22 +45,22 @@ export async function runChores(
   const note = (error: unknown) => {
     if (!(error instanceof StoreBusy)) onError(error);
   };
-  const chores = await store.db.selectFrom("chores").selectAll().execute().catch(note);
-  for (const chore of chores ?? []) await runChore(store, work, chore, signal).catch(note);
+  const tasks = await store.db.selectFrom("chores").selectAll().execute().catch(note);
+  for (const task of tasks ?? []) await runTask(store, work, task, signal).catch(note);
 }
 
-/** Runs one chore until it is done. */
-export function runChore(
+/** Runs a task until it is finished. */
+export function runTask(
   store: BatchWriter,
-  work: ChoreWork,
-  chore: ChoreTable,
+  work: TaskWork,
+  task: TaskTable,
   signal: AbortSignal,
 ): Promise<void> {
-  const { kind, project_id: projectId, subject } = chore;
+  const { kind, project_id: projectId, subject } = task;
   const runBatch = async (db: Db) => {
-    // Restoring an app removes the chore that detaches its links.
-    const isLast = !(await isQueued(db, chore)) || (await work[kind]({ db, projectId }, subject));
-    if (isLast) await dropChore(db, chore);
+    // Restoring an app removes the task that detaches its links.
+    const isLast = !(await isQueued(db, task)) || (await work[kind]({ db, projectId }, subject));
+    if (isLast) await dropTask(db, task);
     return isLast;
   };
   return repeatWrite(store, runBatch, signal);
@@ -77,11 +78,11 @@ export async function repeatWrite(
   }
 }
 
-async function isQueued(db: Db, chore: ChoreTable): Promise<boolean> {
+async function isQueued(db: Db, task: TaskTable): Promise<boolean> {
   const queued = db
     .selectFrom("chores")
     .select("kind")
-    .where((row) => row.and(chore));
+    .where((row) => row.and(task));
   return (await queued.executeTakeFirst()) !== undefined;
 }
 
