@@ -88,7 +88,7 @@ async function countExcluded(): Promise<number> {
   return (opening?.["dynamic_app_link_components"]?.length ?? 0) - 4;
 }
 
-describe("paths of links without an app", () => {
+describe("in check_domain, paths of links without an app", () => {
   test("are not reported while both association files contain all of them", async () => {
     await plantAndroidApps(1);
     await plantLinks(200, (index) => `web-${index}`);
@@ -125,7 +125,7 @@ describe("paths of links without an app", () => {
   });
 });
 
-test("an Android app that does not fit into the file is reported as an error", async () => {
+test("check_domain reports an Android app that does not fit into its file", async () => {
   await plantAndroidApps(300);
   const named = (await readFile("assetlinks.json")).length;
   const { ok, codes, messages } = await check();
@@ -135,7 +135,7 @@ test("an Android app that does not fit into the file is reported as an error", a
   expect(messages[0]).toContain(` and ${300 - named - 5} more`);
 });
 
-test("an iOS app that does not fit into the file is reported as an error", async () => {
+test("check_domain reports an iOS app that does not fit into its file", async () => {
   const long = "x".repeat(400);
   await plant(async (tenant) => {
     for (let index = 0; index < 400; index += 1) {

@@ -10,9 +10,9 @@ import { openForEach } from "../../support/open-for.ts";
 /** The operator can restrict the hosts that links may open (WAYPOST_DESTINATIONS). */
 
 const destinations = ["shop.example", "*.shop.example"];
-const good = "https://shop.example/spring";
-const evil = "https://evil.example/spring";
-const refusal =
+const allowedUrl = "https://shop.example/spring";
+const forbiddenUrl = "https://evil.example/spring";
+const rejection =
   "must point to one of the allowed hosts (shop.example, *.shop.example), not to evil.example";
 
 let assistant: AssistantWorld;
@@ -41,57 +41,63 @@ async function fail(tool: string, args: Args, on: AssistantWorld = assistant) {
 const plan = async (args: Args, on?: AssistantWorld) => (await call("plan_links", args, on)).plan;
 
 /** Opens the same service without the operator's restriction. */
-const unlimited = () => createAssistantWorld({ mode: "full", beside: assistant.world });
+const openUnrestricted = () => createAssistantWorld({ mode: "full", beside: assistant.world });
 
 /** Opens the same service in the mode that asks for approvals. */
-const guard = () => createAssistantWorld({ destinations, beside: assistant.world });
+const openGuarded = () => createAssistantWorld({ destinations, beside: assistant.world });
 
 const page = (inside: string) => `<p>${inside}</p>{% store_buttons %}`;
 
-const wrongUrl = [{ field: "url", message: `Url ${refusal}` }];
+const wrongUrl = [{ field: "url", message: `Url ${rejection}` }];
 
-describe("a link", () => {
+describe("with WAYPOST_DESTINATIONS, a link", () => {
   test.each(["create_link", "upsert_link", "shorten_link"])(
-    "of %s may open only allowed hosts",
+    "written by %s may open only allowed hosts",
     async (tool) => {
-      expect(await fail(tool, argsOf(tool, evil))).toEqual(wrongUrl);
-      expect((await call(tool, argsOf(tool, good))).link.url).toBe(good);
+      expect(await fail(tool, argsOf(tool, forbiddenUrl))).toEqual(wrongUrl);
+      expect((await call(tool, argsOf(tool, allowedUrl))).link.url).toBe(allowedUrl);
     },
   );
 
-  test("is checked for the host of each URL", async () => {
-    const fields = { social_image_url: evil, ios_fallback_url: evil, android_fallback_url: evil };
+  test("is rejected if any of its URLs has a forbidden host", async () => {
+    const fields = {
+      social_image_url: forbiddenUrl,
+      ios_fallback_url: forbiddenUrl,
+      android_fallback_url: forbiddenUrl,
+    };
     expect(await fail("create_link", fields)).toEqual([
-      { field: "social_image_url", message: `Social image url ${refusal}` },
-      { field: "ios_fallback_url", message: `Ios fallback url ${refusal}` },
-      { field: "android_fallback_url", message: `Android fallback url ${refusal}` },
+      { field: "social_image_url", message: `Social image url ${rejection}` },
+      { field: "ios_fallback_url", message: `Ios fallback url ${rejection}` },
+      { field: "android_fallback_url", message: `Android fallback url ${rejection}` },
     ]);
   });
 
   test("that already opens another host can still be renamed", async () => {
-    const { id } = await assistant.plant("link", { path: "old", url: evil });
+    const { id } = await assistant.plant("link", { path: "old", url: forbiddenUrl });
     expect((await call("update_link", { id, name: "One" })).link.name).toBe("One");
-    expect((await call("update_link", { id: "old", url: evil, name: "Two" })).link.name).toBe(
-      "Two",
-    );
-    const whole = { path: "/old", url: evil, name: "Three" };
+    expect(
+      (await call("update_link", { id: "old", url: forbiddenUrl, name: "Two" })).link.name,
+    ).toBe("Two");
+    const whole = { path: "/old", url: forbiddenUrl, name: "Three" };
     expect((await call("upsert_link", whole)).link).toMatchObject({ id, name: "Three" });
-    expect(await fail("update_link", { id, url: `${evil}/other` })).toEqual(wrongUrl);
-    expect(await fail("update_link", { id: "old", url: `${evil}/other` })).toEqual(wrongUrl);
-    expect(await fail("upsert_link", { ...whole, url: `${evil}/other` })).toEqual(wrongUrl);
+    expect(await fail("update_link", { id, url: `${forbiddenUrl}/other` })).toEqual(wrongUrl);
+    expect(await fail("update_link", { id: "old", url: `${forbiddenUrl}/other` })).toEqual(
+      wrongUrl,
+    );
+    expect(await fail("upsert_link", { ...whole, url: `${forbiddenUrl}/other` })).toEqual(wrongUrl);
   });
 
-  test("that the key cannot read may be pointed only at allowed hosts", async () => {
-    const { id } = await assistant.plant("link", { path: "old", url: evil });
+  test("that the key cannot read can be pointed only at allowed hosts", async () => {
+    const { id } = await assistant.plant("link", { path: "old", url: forbiddenUrl });
     const key = await assistant.world.addKey({ scopes: ["links.update"] });
     const client = await assistant.connect({ key });
     expect((await client.callTool("update_link", { id, name: "One" })).isError).not.toBe(true);
-    const { error } = await call("update_link", { id, url: evil }, client);
+    const { error } = await call("update_link", { id, url: forbiddenUrl }, client);
     expect(error).toMatchObject({ code: "validation_failed", problems: wrongUrl });
   });
 
   test("of the project can be shortened even if it opens another host", async () => {
-    await assistant.plant("link", { path: "own", url: evil });
+    await assistant.plant("link", { path: "own", url: forbiddenUrl });
     const url = "http://default.localhost:8787/own";
     expect((await call("shorten_link", { url })).link.path).toBe("own");
     expect(
@@ -99,7 +105,7 @@ describe("a link", () => {
     ).toEqual([
       {
         field: "url",
-        message: refusal.replace("must", "Url must").replace(", not to evil.example", ""),
+        message: rejection.replace("must", "Url must").replace(", not to evil.example", ""),
       },
     ]);
   });
@@ -122,40 +128,40 @@ function argsOf(tool: string, url: string): Args {
   return tool === "shorten_link" ? { url } : { path: "a", url };
 }
 
-describe("a plan", () => {
+describe("with WAYPOST_DESTINATIONS, a plan", () => {
   const goodAndEvil = [
-    { path: "a", url: good },
-    { path: "b", url: evil },
+    { path: "a", url: allowedUrl },
+    { path: "b", url: forbiddenUrl },
   ];
 
   test.each([
     ["rows", { rows: goodAndEvil }],
-    ["csv", { csv: `path,url\na,${good}\nb,${evil}\n` }],
+    ["csv", { csv: `path,url\na,${allowedUrl}\nb,${forbiddenUrl}\n` }],
   ])("of %s reports the row that opens a forbidden host", async (_, source) => {
     const made = await plan({ operation: "upsert", ...source });
-    expect(made.problems).toMatchObject([{ message: expect.stringContaining(`Url ${refusal}`) }]);
+    expect(made.problems).toMatchObject([{ message: expect.stringContaining(`Url ${rejection}`) }]);
     const { error } = await call("apply_plan", { plan_id: made.id });
     expect(error.code).toBe("invalid_arguments");
     expect(assistant.writes).toEqual([]);
   });
 
   test("by filters is rejected if the changes contain a forbidden host", async () => {
-    await assistant.plant("link", { path: "a", url: good });
+    await assistant.plant("link", { path: "a", url: allowedUrl });
     const filters = [{ field: "path", condition: "eq", value: "a" }];
     const { error } = await call("plan_links", {
       operation: "update",
       filters,
-      changes: { url: evil },
+      changes: { url: forbiddenUrl },
     });
     expect(error).toMatchObject({
       code: "validation_failed",
-      problems: [{ field: "changes.url", message: `Url ${refusal}` }],
+      problems: [{ field: "changes.url", message: `Url ${rejection}` }],
     });
   });
 
   test("may keep a forbidden host that the link already opens", async () => {
-    await assistant.plant("link", { path: "old", url: evil });
-    const rows = [{ path: "old", url: evil, name: "Renamed" }];
+    await assistant.plant("link", { path: "old", url: forbiddenUrl });
+    const rows = [{ path: "old", url: forbiddenUrl, name: "Renamed" }];
     const made = await plan({ operation: "upsert", rows });
     expect(made).toMatchObject({ counts: { update: 1, invalid: 0 } });
     const { job } = await call("apply_plan", { plan_id: made.id });
@@ -163,18 +169,18 @@ describe("a plan", () => {
   });
 
   test("from before the restriction is rejected without asking for approval", async () => {
-    await using earlier = await unlimited();
+    await using earlier = await openUnrestricted();
     const { id } = await plan({ operation: "upsert", rows: goodAndEvil }, earlier);
     const problems = await fail("apply_plan", { plan_id: id });
-    expect(problems).toEqual([{ field: "url", message: `Row 2: Url ${refusal}` }]);
+    expect(problems).toEqual([{ field: "url", message: `Row 2: Url ${rejection}` }]);
   });
 
   test("that would restore a forbidden host reports a conflict for that row", async () => {
-    const { id } = await assistant.plant("link", { path: "old", url: evil });
+    const { id } = await assistant.plant("link", { path: "old", url: forbiddenUrl });
     const ids = [];
     for (const [operation, row] of [
-      ["update", { id, url: good }],
-      ["upsert", { path: "new", url: good }],
+      ["update", { id, url: allowedUrl }],
+      ["upsert", { path: "new", url: allowedUrl }],
     ] as const) {
       const made = await plan({ operation, rows: [row] });
       ids.push((await call("apply_plan", { plan_id: made.id })).job.id);
@@ -184,37 +190,41 @@ describe("a plan", () => {
   });
 });
 
-describe("undo", () => {
+describe("with WAYPOST_DESTINATIONS, undo", () => {
   test("does not restore a link or a URL with a forbidden host", async () => {
-    const { id } = await assistant.plant("link", { path: "old", url: evil });
+    const { id } = await assistant.plant("link", { path: "old", url: forbiddenUrl });
     const deletion = (await call("delete_link", { id })).change;
     expect(await fail("undo", {})).toEqual(wrongUrl);
     // The REST API restores the link unchanged.
     const restored = await assistant.world.call("POST", `/links/${id}/restore`);
-    expect([restored.status, restored.body.url]).toEqual([200, evil]);
+    expect([restored.status, restored.body.url]).toEqual([200, forbiddenUrl]);
     await call("undo", { change_id: deletion.id });
-    await call("update_link", { id, url: good });
+    await call("update_link", { id, url: allowedUrl });
     expect(await fail("undo", {})).toEqual(wrongUrl);
     await call("update_link", { id, name: "Good" });
     await call("delete_link", { id });
     await call("undo", {});
-    expect((await call("get_link", { id })).link).toMatchObject({ id, url: good, name: "Good" });
+    expect((await call("get_link", { id })).link).toMatchObject({
+      id,
+      url: allowedUrl,
+      name: "Good",
+    });
   });
 
-  test("is rejected before asking for approval", async () => {
-    await using guarded = await guard();
-    const { id } = await assistant.plant("link", { path: "old", url: evil });
-    const { change } = await call("update_link", { id, url: good });
+  test("rejects a forbidden host before asking for approval", async () => {
+    await using guarded = await openGuarded();
+    const { id } = await assistant.plant("link", { path: "old", url: forbiddenUrl });
+    const { change } = await call("update_link", { id, url: allowedUrl });
     expect(await fail("undo", { change_id: change.id }, guarded)).toEqual(wrongUrl);
   });
 });
 
-describe("a page template", () => {
+describe("with WAYPOST_DESTINATIONS, a page template", () => {
   const picture = page(`<img src="https://evil.example/a.png" alt="">`);
-  const wrong = [{ field: "body", line: 1, column: 9, message: `This address ${refusal}.` }];
+  const wrong = [{ field: "body", line: 1, column: 9, message: `This address ${rejection}.` }];
 
   test.each(["save_template", "publish_template"])(
-    "of %s may contain only allowed hosts",
+    "written by %s may contain only allowed hosts",
     async (tool) => {
       expect(await fail(tool, { body: picture, css: "" })).toEqual(wrong);
       const { error } = await call(tool, { body: page("<b>x</b>"), css: "" });
@@ -238,7 +248,7 @@ describe("a page template", () => {
 });
 
 test("a call with a forbidden host does not ask for approval", async () => {
-  await using guarded = await guard();
+  await using guarded = await openGuarded();
   const body = '<a href="https://evil.example">x</a>{% store_buttons %}';
   expect(await fail("publish_template", { body, css: "" }, guarded)).toHaveLength(1);
 });
@@ -249,23 +259,23 @@ test("a project's own host list applies in addition to the operator's list", asy
   await store.write((db) => changeProject(db, assistant.world, project, {}, limited));
   assistant.advance(1000);
   assistant.world.advance(1000);
-  expect(await fail("create_link", { url: evil })).toEqual(wrongUrl);
+  expect(await fail("create_link", { url: forbiddenUrl })).toEqual(wrongUrl);
   const only = "Url must point to one of the allowed hosts (shop.example, evil.example)";
   expect(await fail("create_link", { url: "https://a.shop.example" })).toEqual([
     { field: "url", message: `${only}, not to a.shop.example` },
   ]);
-  expect((await call("create_link", { url: good })).link.url).toBe(good);
+  expect((await call("create_link", { url: allowedUrl })).link.url).toBe(allowedUrl);
 });
 
 test("a write may keep a forbidden host only if the link already had it", async () => {
-  const written = { id: "1", path: "other", url: evil };
+  const written = { id: "1", path: "other", url: forbiddenUrl };
   const send = (() => Promise.resolve(written)) as unknown as Client["call"];
   const known = { facts: undefined, linkHost: undefined, hasSecondHost: false };
   const limits = limitDestinations({ destinations, readKnown: () => known, call: send });
   const { signal } = new AbortController();
   const write = (condition: WriteCondition) =>
-    limits.call(links.upsert, { path: "other", url: evil }, signal, { condition });
-  await expect(write("absent")).rejects.toThrow(refusal);
-  await expect(write({ shown: { ...written, url: good } })).rejects.toThrow(refusal);
+    limits.call(links.upsert, { path: "other", url: forbiddenUrl }, signal, { condition });
+  await expect(write("absent")).rejects.toThrow(rejection);
+  await expect(write({ shown: { ...written, url: allowedUrl } })).rejects.toThrow(rejection);
   await expect(write({ shown: written })).resolves.toBe(written);
 });

@@ -48,7 +48,7 @@ async function explain(stage: Stage, args: Record<string, unknown>) {
 
 const ios = { bundle_id: "com.example.app" };
 
-test("a URL is explained together with its query", async () => {
+test("explain_link explains a URL together with its query", async () => {
   await using stage = await open();
   const { visits } = await explain(stage, { id: `${linkHost}/spring?id=1#top` });
   expect(visits.desktop.to).toBe("https://a.example?id=1");
@@ -57,7 +57,7 @@ test("a URL is explained together with its query", async () => {
   expect(other.visits.desktop.to).toBe("https://a.example");
 });
 
-test("an existing link is explained by its path, including its apps", async () => {
+test("explain_link explains an existing link and its apps by the link's path", async () => {
   await using stage = await open();
   const { visits, problems } = await explain(stage, { id: "spring" });
   expect(visits.ios.with_app.action).toBe("open_app");
@@ -75,7 +75,7 @@ test("an existing link is explained by its path, including its apps", async () =
   }
 });
 
-test("a draft is explained without creating anything", async () => {
+test("explain_link explains a draft without creating a link", async () => {
   await using stage = await open();
   const { visits, problems } = await explain(stage, {
     path: "summer",
@@ -97,7 +97,7 @@ async function iosProblems(ios_app: object, given: Partial<Staging> = {}) {
   return problems.filter(({ field = "" }: { field?: string }) => field.startsWith("ios_app"));
 }
 
-describe("an app in a draft", () => {
+describe("an app in a draft of explain_link", () => {
   test("is explained with its registered settings", async () => {
     expect(await iosProblems(ios)).toEqual([]);
     expect(await iosProblems({ ...ios, id: "" })).toEqual([]);
@@ -105,7 +105,7 @@ describe("an app in a draft", () => {
     expect(ignored.message).toContain("already registered");
   });
 
-  test("is not looked up by an invalid ID", async () => {
+  test("with an invalid ID is rejected without a lookup", async () => {
     const [problem] = await iosProblems({ id: "com.example.app" });
     expect(problem.message).toContain("could not be read");
   });
@@ -127,7 +127,7 @@ describe("an app in a draft", () => {
     ["fails", () => Promise.reject<Response>(new Error("down")), "unreachable"],
     ["is busy", answering(503, { error: "busy" }), "overloaded"],
     ["answers with nonsense", answering(200, [1]), "bad_response"],
-  ])("is not guessed if the remote server %s", async (_, send, code) => {
+  ])("causes an error if the remote server %s", async (_, send, code) => {
     await using stage = await open({ send });
     const { structured } = await stage.callTool("explain_link", { ios_app: ios });
     expect(structured.error.code).toBe(code);

@@ -36,7 +36,7 @@ openForAll(createAssistantWorld, async (opened) => {
 const spring = [{ field: "name", condition: "cont", value: "spring" }];
 const lastWeek = { from: "2026-01-12", to: "2026-01-18" };
 
-test("one call compares a week with the week before", async () => {
+test("one call of link_stats compares a week with the week before", async () => {
   const given = { filters: spring, ...lastWeek, compare: true };
   const { structured, isError, text } = await assistant.callTool("link_stats", given);
   expect(isError, text).toBe(false);
@@ -52,7 +52,7 @@ test("one call compares a week with the week before", async () => {
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(1500);
 });
 
-test("rows by link list the top 10 links and combine the others", async () => {
+test("link_stats by link lists the top 10 links and combines the rest", async () => {
   const given = { ...lastWeek, from: "2026-01-01", by: "link", compare: true };
   const { structured, text } = await assistant.callTool("link_stats", given);
   const keys = structured.stats.rows.map(({ key }: { key: string }) => key);
@@ -63,7 +63,7 @@ test("rows by link list the top 10 links and combine the others", async () => {
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(1500);
 });
 
-test("a month lists the clicks of each day and of the previous month", async () => {
+test("link_stats of a month lists the clicks of each day and of the previous month", async () => {
   const given = { by: "day", compare: true, time_zone: "Europe/Berlin" };
   const month = { ...given, from: "2025-10-01", to: "2025-10-31" };
   const { structured } = await assistant.callTool("link_stats", month);
@@ -79,13 +79,13 @@ test.each([
   ["2025-07-21", "week", 26],
   ["2025-01-19", "month", 13],
   ["2023-07-01", "month", 31],
-])("without `by`, statistics since %s are grouped by %s into %i rows", async (from, by, count) => {
+])("link_stats since %s groups clicks by %s into %i rows by default", async (from, by, count) => {
   const given = { from, compare: true, time_zone: "Europe/Berlin", to: "2026-01-18" };
   const { structured } = await assistant.callTool("link_stats", given);
   expect([structured.stats.by, structured.stats.rows.length]).toEqual([by, count]);
 });
 
-test("statistics of one link name its path and use the given time zone", async () => {
+test("link_stats of a link names its path and uses the requested time zone", async () => {
   const given = { id: "campaign/13", ...lastWeek, time_zone: "America/New_York" };
   const { structured } = await assistant.callTool("link_stats", given);
   expect(structured.stats.time_zone).toBe("America/New_York");
@@ -100,7 +100,7 @@ test.each([
   ["from", { from: "2026-01-10", to: "2026-01-09" }],
   ["from", { from: "2010-01-10", to: "2026-01-09" }],
   ["by", { by: "hour", from: "2025-01-10" }],
-])("the problem names the field %s for %j", async (field, given) => {
+])("the error of link_stats names the field %s for %j", async (field, given) => {
   const { error } = (await assistant.callTool("link_stats", given)).structured;
   expect(error.problems).toEqual([{ field, message: error.message }]);
   expect(error.next).toBe("Correct the fields named in `problems` and call link_stats again.");
@@ -111,7 +111,7 @@ test.each([
   [{ by: "device" }, "invalid_arguments", /platform/],
   [{ id: "nowhere" }, "not_found", /nowhere/],
   [{ since: "2026-01-01" }, "invalid_arguments", /since/],
-])("the error shows which values are allowed: %j", async (given, code, said) => {
+])("the error of link_stats explains which values are allowed: %j", async (given, code, said) => {
   const { structured, isError } = await assistant.callTool("link_stats", given);
   expect(isError).toBe(true);
   expect(structured.error.code).toBe(code);

@@ -133,7 +133,7 @@ describe("the list of tools", () => {
   );
 });
 
-describe("every schema of a tool", () => {
+describe("the schema of every tool", () => {
   const settings = [full, readOnly, unknown];
 
   test("uses only keywords that all JSON Schema dialects support", async () => {

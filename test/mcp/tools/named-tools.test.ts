@@ -42,21 +42,24 @@ test.each(configurations)("no text or error names a tool that is hidden by %j", 
     }),
   );
   const texts = JSON.stringify([tools, stage.client.getInstructions(), written]);
-  expect(listStrays(texts, visible)).toEqual([]);
+  expect(listHiddenToolNames(texts, visible)).toEqual([]);
   for (const { name, inputSchema } of tools) {
     const target = "id" in (inputSchema.properties ?? {}) ? { id: "nowhere" } : {};
     for (const args of [target, { colour: "red" }]) {
       const { next = "", problems = [] } =
         (await stage.callTool(name, args)).structured.error ?? {};
-      expect([name, listStrays(JSON.stringify([next, problems]), visible)]).toEqual([name, []]);
+      expect([name, listHiddenToolNames(JSON.stringify([next, problems]), visible)]).toEqual([
+        name,
+        [],
+      ]);
     }
   }
 });
 
-describe("a result does not name other tools", () => {
+describe("a result does not name a tool that another client may not have", () => {
   const url = "http://shop.example";
 
-  test("for plans, jobs and undo", async () => {
+  test("if it describes plans, jobs or an undo", async () => {
     await using assistant = await createAssistantWorld({ mode: "full" });
     const call = async (tool: string, args: Record<string, unknown>) => {
       const { structured } = await assistant.callTool(tool, args);
@@ -65,7 +68,10 @@ describe("a result does not name other tools", () => {
         ...structured.job,
         ...structured.plan,
       };
-      expect([tool, listStrays(JSON.stringify(shown), new Set([tool]))]).toEqual([tool, []]);
+      expect([tool, listHiddenToolNames(JSON.stringify(shown), new Set([tool]))]).toEqual([
+        tool,
+        [],
+      ]);
       return structured;
     };
     const rows = [
@@ -83,7 +89,7 @@ describe("a result does not name other tools", () => {
     await call("undo", { change_id: "none" });
   });
 
-  test("for links and their problems", async () => {
+  test("if it describes links and their problems", async () => {
     await using assistant = await createAssistantWorld({ mode: "full" });
     for (const [tool, args] of [
       ["create_link", { path: "a", url, campaign_token: "a".repeat(31), provider_token: "1" }],
@@ -95,13 +101,13 @@ describe("a result does not name other tools", () => {
     ] as const) {
       const { structured } = await assistant.callTool(tool, args);
       const text = JSON.stringify(structured);
-      expect([tool, listStrays(text, new Set([tool]))]).toEqual([tool, []]);
+      expect([tool, listHiddenToolNames(text, new Set([tool]))]).toEqual([tool, []]);
     }
   });
 });
 
 /** Lists the hidden tools that a text names. */
-function listStrays(text: string, visible: ReadonlySet<string>): readonly string[] {
+function listHiddenToolNames(text: string, visible: ReadonlySet<string>): readonly string[] {
   const words = new Set(text.match(/[a-z]+(?:_[a-z]+)+/g) ?? []);
   return [...words].filter((word) => names.has(word) && !visible.has(word));
 }

@@ -4,13 +4,13 @@ import { answering, openStage, type Staging } from "../../support/stage.ts";
 
 /** Tests the tools that the operator selects with WAYPOST_TOOLS and WAYPOST_MODE. */
 
-function choose(selection: string): readonly string[] {
+function listSelectedTools(selection: string): readonly string[] {
   const names = selection === "" ? [] : selection.split(",");
   return createToolbox({ mode: "guarded", selection: names }).tools.map(({ name }) => name);
 }
 
 describe("the tool selection", () => {
-  const all = choose("");
+  const all = listSelectedTools("");
   const access = "explain_access";
   const links = all.slice(0, 6);
   const short = ["shorten_link", "resolve_short_link"];
@@ -34,8 +34,8 @@ describe("the tool selection", () => {
     ["bulk,-apply_plan,list_links", ["list_links", ...bulk.toSpliced(1, 1), access]],
     ["-bulk,export_links", ["export_links", access]],
     ["links,-explain_access", [...links, ...checks]],
-  ])('"%s" contains the expected tools', (selection, names) => {
-    expect(choose(selection)).toEqual(names);
+  ])('"%s" contains exactly the selected tools', (selection, names) => {
+    expect(listSelectedTools(selection)).toEqual(names);
   });
 
   test.each([
@@ -43,11 +43,13 @@ describe("the tool selection", () => {
     ["-short_link", 'unknown tool or group "short_link"; did you mean short_links'],
     ["links,Apps", 'unknown tool or group "Apps"; did you mean apps'],
   ])('"%s" is rejected with a suggestion', (selection, message) => {
-    expect(() => choose(selection)).toThrow(new UnknownTool(message));
+    expect(() => listSelectedTools(selection)).toThrow(new UnknownTool(message));
   });
 
   test("with an unknown name is rejected with a list of all names", () => {
-    expect(() => choose("kubernetes")).toThrow(/known: links, short_links, apps, .*list_links/);
+    expect(() => listSelectedTools("kubernetes")).toThrow(
+      /known: links, short_links, apps, .*list_links/,
+    );
   });
 });
 
@@ -59,7 +61,7 @@ test("a call of an unknown tool is rejected with a suggestion", async () => {
 });
 
 test.each(["delete_link", "plan_links"])("read-only mode rejects %s", async (name) => {
-  expect(await refuseIn({ mode: "read-only" }, name)).toMatchObject({
+  expect(await readRejection({ mode: "read-only" }, name)).toMatchObject({
     message: `This server is read-only, and ${name} makes or prepares changes.`,
     effect: "none",
     retry: "never",
@@ -68,13 +70,13 @@ test.each(["delete_link", "plan_links"])("read-only mode rejects %s", async (nam
 });
 
 test("a tool that WAYPOST_TOOLS excludes is rejected", async () => {
-  expect(await refuseIn({ selection: ["-delete_link"] }, "delete_link")).toMatchObject({
+  expect(await readRejection({ selection: ["-delete_link"] }, "delete_link")).toMatchObject({
     message: "The operator's WAYPOST_TOOLS excludes delete_link.",
     retry: "never",
   });
 });
 
-async function refuseIn(options: Partial<Staging>, name: string) {
+async function readRejection(options: Partial<Staging>, name: string) {
   await using stage = await openStage({ send: answering(200, {}), probe: "off", ...options });
   const { structured } = await stage.callTool(name, { id: "x" });
   expect(stage.asked).toEqual([]);

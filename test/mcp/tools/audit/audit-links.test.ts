@@ -13,7 +13,7 @@ openForEach(
 );
 
 const own = linkOrigin.replace("{subdomain}", "default");
-const away = "https://shop.example";
+const otherUrl = "https://shop.example";
 const print = Array.from({ length: 32 }, () => "AB").join(":");
 
 type Args = Readonly<Record<string, unknown>>;
@@ -61,17 +61,17 @@ async function expectFixed(code: string): Promise<void> {
 }
 
 test("a project without problems has no groups", async () => {
-  for (const path of ["a", "b", "c"]) await plant({ path, url: `${away}/${path}` });
+  for (const path of ["a", "b", "c"]) await plant({ path, url: `${otherUrl}/${path}` });
   expect(await call("audit_links")).toEqual({
     audit: { checked: 3, complete: true, groups: [] },
     meta: { page: 1, limit: 10, last: 1 },
   });
 });
 
-describe("a missing destination", () => {
-  test("is reported once, or for each platform without a destination", async () => {
+describe("audit_links", () => {
+  test("reports a missing destination once, or for each platform without one", async () => {
     const none = await plant({ path: "none" });
-    const ios = await plant({ path: "ios", ios_fallback_url: away });
+    const ios = await plant({ path: "ios", ios_fallback_url: otherUrl });
     const found = await audit();
     expect(found.map(({ code, ids }) => [code, ids])).toEqual([
       ["no_destination", [none]],
@@ -80,7 +80,7 @@ describe("a missing destination", () => {
     ]);
   });
 
-  test("is reported as a loop if links redirect to one another or to themselves", async () => {
+  test("reports links that redirect to themselves or in a circle", async () => {
     const short = await assistant.plant("link", { path: "c", options: { shorten: true } });
     const { link } = await call("get_link", { id: short.id });
     const [a, b] = [
@@ -88,17 +88,17 @@ describe("a missing destination", () => {
       await plant({ path: "b", url: `${own}/${link.shortened_path}` }),
     ];
     await call("update_link", { id: short.id, url: `${own}/a` });
-    const self = await plant({ path: "self", ios_fallback_url: `${own}/self`, url: away });
-    const into = await plant({ path: "into", url: `${own}/self`, android_fallback_url: away });
+    const self = await plant({ path: "self", ios_fallback_url: `${own}/self`, url: otherUrl });
+    const into = await plant({ path: "into", url: `${own}/self`, android_fallback_url: otherUrl });
     await plant({ path: "out", url: `${own}/fine` });
-    await plant({ path: "fine", url: away });
+    await plant({ path: "fine", url: otherUrl });
     const found = await find("loop");
     expect(found?.ids.toSorted()).toEqual([short.id, a, b, self, into].toSorted());
     expect((await audit())[0]?.code).toBe("loop");
   });
 });
 
-describe("apps", () => {
+describe("apps in an audit", () => {
   const ios_app = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
 
   test("with problems are reported only once for all their links", async () => {
@@ -111,7 +111,7 @@ describe("apps", () => {
       await plant({
         path,
         name: path,
-        url: away,
+        url: otherUrl,
         ios_app: { id: ios.id },
         android_app: { id: android.id },
       });
@@ -126,7 +126,7 @@ describe("apps", () => {
 
   test("that were deleted can be removed from links by repeated fixes", async () => {
     for (let index = 0; index < 25; index += 1) {
-      await plant({ path: `p${index}`, url: `${away}/${index}`, ios_app });
+      await plant({ path: `p${index}`, url: `${otherUrl}/${index}`, ios_app });
     }
     await assistant.world.store.write((db) => db.deleteFrom("ios_apps").execute());
     const rest = "The fix changes 20 of them. Run the audit again for the other 5.";
@@ -140,7 +140,7 @@ describe("apps", () => {
   test("that the key cannot read are reported as not checked", async () => {
     const key = await assistant.world.addKey({ scopes: ["links.index"] });
     const client = await assistant.connect({ key });
-    await plant({ path: "a", url: away, ios_app });
+    await plant({ path: "a", url: otherUrl, ios_app });
     const { structured } = await client.callTool("audit_links");
     expect(structured.audit).toEqual({
       checked: 1,
@@ -154,14 +154,14 @@ describe("apps", () => {
   });
 });
 
-describe("a fix", () => {
+describe("a fix that audit_links suggests", () => {
   test.each<[string, Args]>([
     ["hidden_characters", { name: "Spring\u200b sale\u202e" }],
     ["http_address", { url: "http://shop.example/a?b=1" }],
     ["deferred_linking_without_app", { ios_deferred_deep_linking_enabled: true }],
   ])("removes the problem %s", async (code, fields) => {
     for (let index = 0; index < 22; index += 1) {
-      await plant({ path: `p${index}`, url: `${away}/${index}`, ...fields });
+      await plant({ path: `p${index}`, url: `${otherUrl}/${index}`, ...fields });
     }
     await expectFixed(code);
     // Each name needs a separate row, so one call cannot fix all of them.
@@ -173,7 +173,7 @@ describe("a fix", () => {
     expect(await find(code)).toBeUndefined();
   });
 
-  test("also changes links that are not listed, but only links that were checked", async () => {
+  test("changes all links that were checked, even if the result does not list them", async () => {
     for (let index = 0; index < 25; index += 1) {
       await plant({ path: `p${index}`, url: `http://shop.example/${index}` });
     }
@@ -186,15 +186,15 @@ describe("a fix", () => {
     expect((await find("http_address"))?.count).toBe(1);
   });
 
-  test("of a name keeps all visible characters", async () => {
-    await plant({ path: "a", url: away, name: "Fam\u200bily 👨‍👩‍👧 \\u{200b}" });
+  test("for a name keeps all visible characters", async () => {
+    await plant({ path: "a", url: otherUrl, name: "Fam\u200bily 👨‍👩‍👧 \\u{200b}" });
     await expectFixed("hidden_characters");
     expect((await call("get_link", { id: "a" })).link.name).toBe("Family 👨‍👩‍👧 \\u{200b}");
   });
 
   test("is not suggested for a key that may not write", async () => {
     const key = await assistant.world.addKey({ scopes: ["links.index"] });
-    await plant({ path: "a", url: away, name: "a\u200b" });
+    await plant({ path: "a", url: otherUrl, name: "a\u200b" });
     const { structured } = await (await assistant.connect({ key })).callTool("audit_links");
     expect(structured.audit.groups[0].code).toBe("hidden_characters");
     expect(structured.audit.groups[0].fix).toBeUndefined();
@@ -202,7 +202,7 @@ describe("a fix", () => {
 });
 
 test("links that differ only in their path are reported as duplicates", async () => {
-  const same = { url: away, name: "Spring" };
+  const same = { url: otherUrl, name: "Spring" };
   const ids = [await plant({ path: "a", ...same }), await plant({ path: "b", ...same })];
   await plant({ path: "c", ...same, name: "Mail" });
   const found = await find("duplicate");
@@ -211,8 +211,8 @@ test("links that differ only in their path are reported as duplicates", async ()
 
 test("links without a visit in 90 days are reported with matching filters", async () => {
   const { world } = assistant;
-  const old = await plant({ path: "old", url: `${away}/old` });
-  const visited = await plant({ path: "visited", url: `${away}/visited` });
+  const old = await plant({ path: "old", url: `${otherUrl}/old` });
+  const visited = await plant({ path: "visited", url: `${otherUrl}/visited` });
   await world.store.write((db) =>
     db.updateTable("links").set({ clicks: 1 }).where("id", "=", visited).execute(),
   );
@@ -244,9 +244,9 @@ test("an audit checks only the filtered links, and lists more IDs on further pag
 test("an audit changes nothing, and its result has at most 3,000 bytes", async () => {
   for (let index = 0; index < 40; index += 1) {
     const path = `p${index}`;
-    await plant({ path, url: index % 8 === 0 ? "http://shop.example" : `${away}/${index}` });
+    await plant({ path, url: index % 8 === 0 ? "http://shop.example" : `${otherUrl}/${index}` });
   }
-  await plant({ path: "hidden", url: away, name: "a\u200b" });
+  await plant({ path: "hidden", url: otherUrl, name: "a\u200b" });
   await plant({ path: "none" });
   await plant({ path: "self", url: `${own}/self` });
   const { text } = await assistant.callTool("audit_links");
@@ -255,7 +255,7 @@ test("an audit changes nothing, and its result has at most 3,000 bytes", async (
 });
 
 test.each(["-plan_links", "-bulk"])(
-  "an audit suggests no plan_links with the selection %s",
+  "audit_links does not suggest plan_links if WAYPOST_TOOLS is %s",
   async (left) => {
     await using other = await createAssistantWorld({ mode: "full", selection: [left] });
     await other.plant("link", { path: "spring", url: "http://shop.example/spring" });

@@ -37,7 +37,7 @@ describe("a plan", () => {
     expect(assistant.countAsked()).toBe(0);
   });
 
-  test("accepts 10,000 rows, even with line breaks inside", async () => {
+  test("may have 10,000 rows, even with line breaks in their cells", async () => {
     // Invalid rows send no requests, which keeps this test fast.
     const faulty = '"two\nlines",ftp://a.example';
     const csv = writeTable(most, faulty).replace("name", "name,url");
@@ -46,7 +46,7 @@ describe("a plan", () => {
 });
 
 describe("plans and exports of one key", () => {
-  test("share their queue with approval previews, which read all rows", async () => {
+  test("share a queue with approval previews, which also read all rows", async () => {
     await assistant.plant("link", { path: "p0" });
     const { id } = (await plan({ rows: [{ path: "p0", name: "New" }] })).plan;
     const calls = Array.from({ length: 40 }, () =>

@@ -86,7 +86,7 @@ test.each(["csv", "json"])(
   },
 );
 
-test("a client on another machine gets no file", async () => {
+test("an export for a client on another machine writes no file", async () => {
   await using stage = await openStage({ send: manyLinks, probe: "off" });
   const { structured } = await stage.callTool("export_links", {});
   expect(structured["export"]).not.toHaveProperty("file");
@@ -94,10 +94,10 @@ test("a client on another machine gets no file", async () => {
   expect(await readdir(data)).toEqual([]);
 });
 
-const unwritten = () => Promise.resolve(undefined);
+const failToSave = () => Promise.resolve(undefined);
 
-test("a failure to write the file still returns the export as a resource", async () => {
-  await using stage = await openStage({ send: manyLinks, probe: "off", saveFile: unwritten });
+test("an export whose file cannot be written is still returned as a resource", async () => {
+  await using stage = await openStage({ send: manyLinks, probe: "off", saveFile: failToSave });
   const { uri, pages, ...rest } = (await stage.callTool("export_links", {})).structured["export"];
   expect(rest).not.toHaveProperty("file");
   expect(await readPages(stage, uri, pages)).toHaveLength(pages);

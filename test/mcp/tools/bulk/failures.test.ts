@@ -144,14 +144,14 @@ test.each([
   },
 );
 
-test("a running job cannot be undone before it ends", async () => {
+test("a job cannot be undone while it runs", async () => {
   await using slow = await createAssistantWorld({ era: "v1", spacing_ms: 400 });
   const many = Array.from({ length: 20 }, (_, index) => ({ path: `p${index}` }));
   const { plan: made } = (await slow.callTool("plan_links", { operation: "upsert", rows: many }))
     .structured;
   const applying = slow.callTool("apply_plan", { plan_id: made.id });
   const readJob = async () => (await slow.callTool("list_jobs")).structured.jobs[0];
-  // A job that was cancelled before its first row leaves nothing to undo.
+  // Wait for the first row, because a job without finished rows cannot be undone.
   await waitUntil(async () => (await readJob())?.counts.done > 0);
   const job = await readJob();
   expect(job.state).toBe("running");

@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
-/** Every result describes a job with the same sentence. */
+/** Every result describes a job in the same words. */
 
 let assistant: AssistantWorld;
 
@@ -33,12 +33,12 @@ test.each([
   [{ url: `https://y.example/${"a".repeat(100)}` }, /^pointed 3 links to y\.example\/a{70}…$/],
   [{ ios_fallback_url: "https://y.example/" }, "set ios_fallback_url on 3 links"],
   [{ name: "N", social_title: "T" }, "set name and social_title on 3 links"],
-])("a job that sets %j is described by the changed fields", async (changes, what) => {
+])("the description of a job that sets %j names the changed fields", async (changes, what) => {
   const job = await run({ operation: "update", filters, changes });
   expect(job.what).toEqual(typeof what === "string" ? what : expect.stringMatching(what));
 });
 
-test("a job that creates and changes links is described by both numbers", async () => {
+test("the description of a job that creates and changes links has both numbers", async () => {
   const url = "https://x.example/new";
   const rows = [{ path: "p0", url }, { path: "new" }, { path: "newer" }];
   expect((await run({ operation: "upsert", rows })).what).toBe("created 2 and changed 1 link");
@@ -59,7 +59,7 @@ test("job lists and the history use the same description of a job and its undo",
   );
 });
 
-test("a job with rejected rows is described by the rows that it changed", async () => {
+test("the description of a job does not count its rejected rows", async () => {
   const { plan } = await call("plan_links", {
     operation: "update",
     filters,

@@ -12,7 +12,7 @@ const rows = Array.from({ length: count }, (_, index) => ({ path: `p${index}`, n
 
 const yes = { action: "accept", content: { approve: true } } as const;
 
-/** The wait between two rows, on the test's clock. It lets a test stop a job half way. */
+/** The wait between two rows on the test's clock, during which a test can stop the job. */
 const spacing_ms = 400;
 
 openForEach(
@@ -186,12 +186,15 @@ test("tasks/* returns -32021 to a client that does not support tasks", async () 
 test.each([
   ["modern", {}],
   ["v1", { extensions: { "io.modelcontextprotocol/tasks": {} } }],
-] as const)("a %s client that declares %j waits until the job ends", async (era, capabilities) => {
-  const { id } = await plan();
-  const client = await assistant.connect({ era, capabilities });
-  const { structured } = await runToEnd(client.callTool("apply_plan", { plan_id: id }));
-  expect(structured.job).toMatchObject({ state: "done", counts: { done: count } });
-});
+] as const)(
+  "apply_plan of a %s client that declares %j returns when the job ends",
+  async (era, capabilities) => {
+    const { id } = await plan();
+    const client = await assistant.connect({ era, capabilities });
+    const { structured } = await runToEnd(client.callTool("apply_plan", { plan_id: id }));
+    expect(structured.job).toMatchObject({ state: "done", counts: { done: count } });
+  },
+);
 
 async function leaveHalfWay() {
   for (const row of rows) await assistant.plant("link", { ...row, name: "Old" });
@@ -203,10 +206,10 @@ async function leaveHalfWay() {
   return { plan_id: id, applying };
 }
 
-const resumes = "Applying its plan (plan_id) again resumes it.";
+const resumeAdvice = "Applying its plan (plan_id) again resumes it.";
 
 describe("a job that stopped half way", () => {
-  test("describes in read-only mode how to resume it, without naming a tool", async () => {
+  test("is described in read-only mode without naming the tool that resumes it", async () => {
     const { applying } = await leaveHalfWay();
     await assistant.bulk.close();
     await applying;
@@ -216,7 +219,7 @@ describe("a job that stopped half way", () => {
     });
     const [job] = (await looking.callTool("list_jobs")).structured.jobs;
     const read = (await looking.callTool("get_job", { job_id: job.id })).structured;
-    expect([job.next, read.job.next]).toEqual([resumes, resumes]);
+    expect([job.next, read.job.next]).toEqual([resumeAdvice, resumeAdvice]);
   });
 
   test("can be resumed by the next process without a second approval", async () => {
@@ -224,7 +227,7 @@ describe("a job that stopped half way", () => {
     await assistant.bulk.close();
     await applying;
     const [job] = (await call("list_jobs")).jobs;
-    expect(job).toMatchObject({ state: "interrupted", next: resumes });
+    expect(job).toMatchObject({ state: "interrupted", next: resumeAdvice });
     await using next = await createAssistantWorld({ beside: assistant.world });
     await next.bulk.loadUnfinished();
     const client = await next.connect({});
@@ -305,7 +308,7 @@ describe("an approval from before a job was cancelled", () => {
     expect(await approve(later)).toMatchObject({ resultType: "input_required" });
   });
 
-  test("does not resume a job that was resumed and cancelled again", async () => {
+  test("does not resume the job after it was resumed and cancelled again", async () => {
     await applyUntil(2, await ask());
     const [again, later] = [await ask(), await ask()];
     await applyUntil(4, again);

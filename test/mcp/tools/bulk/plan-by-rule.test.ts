@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
-/** A rule computes a new value for each link, as in "move every link to the new domain". */
+/** A rule computes a new value for each link, such as the same path on another domain. */
 
 let assistant: AssistantWorld;
 
@@ -77,7 +77,7 @@ describe("a rule that moves links to another domain", () => {
     expect(await listLinks("path", "url", "ios_fallback_url")).toEqual(before);
   });
 
-  test("is shown in the approval both as a rule and link by link", async () => {
+  test("is shown in the approval preview both as a rule and for each link", async () => {
     const { plan: made } = await plan({ replace });
     const { error } = await call("apply_plan", { plan_id: made.id });
     const { preview, url } = error.approval;
@@ -183,7 +183,7 @@ describe("a link that a rule makes invalid", () => {
 
   const rule = { add_query: { field: "url", values: { utm_source: "mail" } } };
 
-  test("is listed, and the plan cannot be applied", async () => {
+  test("is listed in the plan's problems, and the plan cannot be applied", async () => {
     const { plan: made } = await plan(rule);
     expect(made.counts).toMatchObject({ update: 1, invalid: 1 });
     expect(made.next).toContain("leave the invalid rows out with skip_invalid");
@@ -195,7 +195,7 @@ describe("a link that a rule makes invalid", () => {
     expect(error.problems[0].message).toMatch(/^Link p1: Url is too long/);
   });
 
-  test("is listed, and skip_invalid leaves the link out", async () => {
+  test("is listed in the plan's problems, and skip_invalid leaves it out", async () => {
     const { plan: made } = await plan(rule, { skip_invalid: true });
     expect(made.counts).toMatchObject({ update: 1, invalid: 1 });
     expect(made.problems).toMatchObject([{ link: "p1" }]);
@@ -224,7 +224,7 @@ describe("with skip_invalid, invalid rows", () => {
     expect((await call("list_links")).meta.count).toBe(2);
   });
 
-  test("can be all rows, so that nothing is left to apply", async () => {
+  test("that are all rows of the plan leave nothing to apply", async () => {
     const bad = [{ path: "b", url: "ftp://x.example" }];
     const { plan: strict } = await call("plan_links", { operation: "upsert", rows: bad });
     expect(strict.next).not.toContain("skip_invalid");
@@ -240,7 +240,7 @@ describe("with skip_invalid, invalid rows", () => {
     expect((await call("list_links")).meta.count).toBe(0);
   });
 
-  test("do not include an invalid header, which must be fixed first", async () => {
+  test("do not include an invalid CSV header, which rejects the plan", async () => {
     const csv = "path,nmae\na,A\nb,B\n../c,C\n";
     const { plan: made } = await call("plan_links", {
       operation: "upsert",
@@ -271,7 +271,7 @@ test("a rule that points a link at a forbidden host is invalid for that link", a
   ]);
 });
 
-describe("contradictory rules are rejected before any request", () => {
+describe("contradictory rules", () => {
   const replace = [move("url")];
 
   test.each<[object, RegExp]>([
@@ -280,7 +280,7 @@ describe("contradictory rules are rejected before any request", () => {
     [{ replace: [move("clicks")] }, /replace/],
     [{ replace: [{ ...move("url"), match: "regex" }] }, /match/],
     [{ add_query: { field: "url", values: { a: 1 } } }, /values/],
-  ])("%j", async (given, message) => {
+  ])("are rejected before any request: %j", async (given, message) => {
     const { error } = await call("plan_links", { operation: "update", filters, ...given });
     expect(error).toMatchObject({ code: "invalid_arguments" });
     expect(error.message).toMatch(message);

@@ -93,7 +93,7 @@ describe('a plan for links whose name contains "spring"', () => {
   });
 });
 
-describe("a plan for more than fifty existing links", () => {
+describe("an approval for many existing links", () => {
   const filters = [{ field: "path", condition: "start", value: "p" }];
   const changes = { name: "New" };
   let elicited: { readonly message: string }[];
@@ -106,7 +106,7 @@ describe("a plan for more than fifty existing links", () => {
     return (await call("plan_links", { operation: "update", filters, changes })).plan;
   }
 
-  test.each(eras)("needs the number of links typed in a form (%s)", async (era) => {
+  test.each(eras)("needs the number of links typed in the form of a %s client", async (era) => {
     const { id } = await plan(51);
     elicited = [];
     let typed: number | undefined;
@@ -129,7 +129,7 @@ describe("a plan for more than fifty existing links", () => {
     expect(job).toMatchObject({ state: "done", counts: { done: 51 } });
   });
 
-  test("needs no typed number for 50 links", async () => {
+  test("of exactly 50 links needs no typed number", async () => {
     const { id } = await plan(50);
     const { error } = await call("apply_plan", { plan_id: id });
     const { html } = await assistant.press(error.approval.url, "approve");
@@ -138,7 +138,7 @@ describe("a plan for more than fifty existing links", () => {
     expect(job).toMatchObject({ state: "done", counts: { done: 50 } });
   });
 
-  test("needs the number of links typed on the page", async () => {
+  test("needs the number of links typed on the approval page", async () => {
     const { id } = await plan(51);
     const { error } = await call("apply_plan", { plan_id: id });
     const { html } = await assistant.press(error.approval.url, "approve");
@@ -151,7 +151,7 @@ describe("a plan for more than fifty existing links", () => {
 
 describe("an export", () => {
   test.each(["csv", "json"])(
-    "as %s can be planned again without changing anything",
+    "as %s can be imported again without changing anything",
     async (format) => {
       const names = ["=1+1", "'quoted", 'a "b", c', "line\nbreak", "ümlaut", "+49"];
       for (const [index, name] of names.entries()) {

@@ -34,10 +34,10 @@ const day_ms = 24 * 60 * 60_000;
 /** Creates links a day before the plan, so that their hosts are known. */
 async function plant(count: number): Promise<void> {
   for (const row of listPaths(count)) await assistant.plant("link", { ...row, url: old });
-  passDay();
+  advanceDay();
 }
 
-function passDay(): void {
+function advanceDay(): void {
   assistant.setClock(day_ms + 1);
 }
 
@@ -53,7 +53,7 @@ async function ask(args: object, key?: string): Promise<ShownQuestion> {
   const { plan } = (await callTool("plan_links", { ...args })).structured;
   const before = shown.length;
   const { error } = (await callTool("apply_plan", { plan_id: plan.id })).structured;
-  // An instant answer counts as a form that was not shown, so the error also has the page's URL.
+  // After an instant answer the error contains the page's URL, because no user saw the form.
   if (shown.length > before) return { text: shown.at(-1) ?? "", way: "form" };
   expect(error.code).toBe("approval_required");
   return { text: error.approval.preview, way: "page", url: error.approval.url };
@@ -71,8 +71,8 @@ async function askUpdates(count: number) {
   return ask({ operation: "update", rows });
 }
 
-describe("updates whose last rows change the host", () => {
-  test("show the new host first, and then all 45 rows", async () => {
+describe("the approval of updates whose last rows change the host", () => {
+  test("shows the new host first, and then all 45 rows", async () => {
     const { text, way } = await askUpdates(45);
     expect(text.split("\n").slice(0, 4)).toEqual([
       "Change 45 links",
@@ -85,15 +85,15 @@ describe("updates whose last rows change the host", () => {
     expect(way).toBe("form");
   });
 
-  test("need the approval page if a form cannot show every row", async () => {
+  test("needs the approval page if a form cannot show every row", async () => {
     const { text, way } = await askUpdates(61);
     expect(text).toContain("- and: 1 more link\n");
     expect(way).toBe("page");
   });
 });
 
-describe("a change of all links", () => {
-  test("is described once, and the page lists every link", async () => {
+describe("the approval of a change of all links", () => {
+  test("describes the change once, and its page lists every link", async () => {
     await plant(70);
     const rows = listPaths(70).map((row) => ({ ...row, url: other }));
     const { text, way } = await ask({ operation: "update", rows });
@@ -108,7 +108,7 @@ describe("a change of all links", () => {
     expect((await ask({ operation: "update", rows: few })).way).toBe("form");
   });
 
-  test("to a look-alike host shows the host in punycode with a warning", async () => {
+  test("shows a look-alike host in punycode with a warning", async () => {
     await plant(1);
     const rows = [{ path: "p0", url: "https://ѕhop.example/" }];
     const { text } = await ask({ operation: "update", rows });
@@ -117,18 +117,18 @@ describe("a change of all links", () => {
   });
 });
 
-describe("a host is marked as new", () => {
-  test("even if it is only counted and not listed", async () => {
+describe("the approval preview marks a host as new", () => {
+  test("even if the host is only counted and not listed", async () => {
     await plant(22);
     const rows = listPaths(22).map((row, at) => ({ ...row, url: `https://host${at}.example/` }));
     const { text } = await ask({ operation: "update", rows });
     expect(text).toContain("- will redirect to other hosts: 2 links to 2 hosts; NEW: 2 of them\n");
   });
 
-  test("if no other link redirects to it", async () => {
+  test("if no other link redirects to the host", async () => {
     await plant(1);
     await assistant.plant("link", { path: "known", url: "https://known.example/" });
-    passDay();
+    advanceDay();
     const rows = [{ path: "p0", url: "https://known.example/a", ios_fallback_url: other }];
     const { text } = await ask({ operation: "update", rows });
     expect(text).toContain('- will redirect to "known.example": 1 link\n');
@@ -144,7 +144,7 @@ describe("a host is marked as new", () => {
     );
   });
 
-  test("even if a link that was created today redirects to it", async () => {
+  test("even if a link that was created today redirects to the host", async () => {
     await plant(1);
     assistant.world.advance(day_ms);
     const made = await assistant.callTool("create_link", { path: "p1", url: other });
@@ -154,7 +154,7 @@ describe("a host is marked as new", () => {
     expect(text).toContain('- will redirect to "evil.example": 2 links; NEW: none of the');
   });
 
-  test("even if an old link got it today as its first destination", async () => {
+  test("even if an old link got the host today as its first destination", async () => {
     await assistant.plant("link", { path: "bare" });
     await plant(1);
     const first = await assistant.callTool("update_link", { id: "bare", url: other });
@@ -164,7 +164,7 @@ describe("a host is marked as new", () => {
     expect((await ask(moveAway)).text).not.toContain("NEW");
   });
 
-  test("even if a link that redirects to it was restored today", async () => {
+  test("even if a link that redirects to the host was restored today", async () => {
     const { id } = await assistant.plant("link", { path: "gone", url: other });
     await plant(1);
     assistant.world.advance(day_ms + 1);
@@ -174,14 +174,14 @@ describe("a host is marked as new", () => {
     expect((await ask(moveAway)).text).toContain('"evil.example": 1 link; NEW');
   });
 
-  test("unless a link of the plan has redirected to it for more than a day", async () => {
+  test("unless a link of the plan has redirected to the host for more than a day", async () => {
     await assistant.plant("link", { path: "p0", url: other });
     const { store, project } = assistant.world;
     await store.write(async (db) => {
       await addLinks({ db, projectId: project.id }, 501, { url: old });
       await db.updateTable("links").set({ clicks: 1 }).where("path", "!=", "p0").execute();
     });
-    passDay();
+    advanceDay();
     const rows = [{ path: "p0", url: `${other}/2` }];
     const { text } = await ask({ operation: "update", rows });
     expect(text).toContain("evil.example");
@@ -234,7 +234,7 @@ function dropOwnFilters(address: string): string {
 }
 
 /** Fills the history until it drops old changes, then removes the fillers. */
-async function flood({ state, world }: AssistantWorld): Promise<void> {
+async function fillHistory({ state, world }: AssistantWorld): Promise<void> {
   const after = { body: "x".repeat(1024 * 1024) };
   const change = {
     realm: remoteOrigin,
@@ -267,7 +267,7 @@ describe("on a remote server, which does not report when links changed,", () => 
   test("a host is new if the history has dropped changes of the last day", async () => {
     const text = await askAfter(async (remote, id) => {
       await remote.callTool("update_link", { id, url: other });
-      await flood(remote);
+      await fillHistory(remote);
       const { changes } = (await remote.callTool("list_changes", { target: id })).structured;
       expect(changes).toEqual([]);
     });
@@ -291,8 +291,8 @@ test("an undo does not mark the restored hosts as new", async () => {
   expect(text).not.toContain("NEW");
 });
 
-describe("a deletion", () => {
-  test("shows the total loss first, then the links by clicks", async () => {
+describe("the approval preview of a deletion", () => {
+  test("shows the total number of lost clicks first, then the most clicked links", async () => {
     await plant(61);
     const { store } = assistant.world;
     await store.write((db) =>
@@ -308,7 +308,7 @@ describe("a deletion", () => {
   });
 });
 
-describe("the page of a long plan", () => {
+describe("the approval page of a long plan", () => {
   test("shows the most clicked links above the full list", async () => {
     await plant(130);
     const { store } = assistant.world;
@@ -333,7 +333,7 @@ describe("the page of a long plan", () => {
   });
 });
 
-test("the text of a long plan names the resource that lists all rows", async () => {
+test("the approval preview of a long plan names the resource that lists all rows", async () => {
   await using asking = await createAssistantWorld();
   const rows = listPaths(150);
   const planted = await asking.callTool("plan_links", { operation: "upsert", rows });
@@ -391,7 +391,7 @@ describe("an app that is added to or removed from links", () => {
   });
 });
 
-test("an approval stores little of a plan's long texts, and its page shows all", async () => {
+test("an approval does not store a plan's long texts, but its page shows them", async () => {
   const texts = listPaths(60).map((row, index) => ({
     ...row,
     social_description: `${"x".repeat(6000)}${index} end`,
@@ -413,7 +413,7 @@ test("an approval stores little of a plan's long texts, and its page shows all",
   for (const { social_description } of texts) expect(whole).toContain(social_description);
 });
 
-describe("new links", () => {
+describe("new links of a plan", () => {
   const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345" };
   const android_app = { package_name: "com.example.shop", fingerprints: [sha256] };
 
@@ -436,7 +436,7 @@ describe("new links", () => {
     expect(text).toContain(`- assetlinks.json: + "com.example.shop ${sha256}"`);
   });
 
-  test("that register an app are mentioned on the page's button", async () => {
+  test("that register an app change the text of the approval button", async () => {
     const key = await assistant.world.addKey({});
     const rows = [{ path: "new", ios_app }];
     const { url } = await ask({ operation: "upsert", rows }, key);

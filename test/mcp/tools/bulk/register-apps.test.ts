@@ -24,8 +24,8 @@ async function planRows(rows: readonly object[]): Promise<string> {
 const apply = async (plan_id: string) =>
   (await assistant.callTool("apply_plan", { plan_id })).structured;
 
-/** Opens a job for an approved plan, as if the process ended before the first row. */
-async function begin(rows: readonly object[]): Promise<string> {
+/** Starts a job for an approved plan, as if the process ended before the first row. */
+async function startInterruptedJob(rows: readonly object[]): Promise<string> {
   const plan_id = await planRows(rows);
   const plan = await assistant.state.plans.find(plan_id);
   if (plan === undefined) throw new Error("the plan is missing");
@@ -33,7 +33,7 @@ async function begin(rows: readonly object[]): Promise<string> {
   return plan_id;
 }
 
-test("a plan needs an approval for an app that was registered after planning", async () => {
+test("a plan with an app needs an approval even if the app is registered later", async () => {
   const plan_id = await planRows([row]);
   await assistant.plant("ios_app", registered);
   const { error } = await apply(plan_id);
@@ -42,7 +42,7 @@ test("a plan needs an approval for an app that was registered after planning", a
   expect(await assistant.state.jobs.findOfPlan(plan_id)).toBeUndefined();
 });
 
-test("the approval also shows an app that was registered after planning", async () => {
+test("the approval of a plan shows an app even if the app is registered later", async () => {
   await assistant.plant("link", { path: "old", name: "A" });
   const plan_id = await planRows([row, { path: "old", name: "B" }]);
   await assistant.plant("ios_app", registered);
@@ -52,7 +52,7 @@ test("the approval also shows an app that was registered after planning", async 
 });
 
 test("an interrupted job registers its app without a second approval", async () => {
-  const plan_id = await begin([row]);
+  const plan_id = await startInterruptedJob([row]);
   expect((await apply(plan_id)).job).toMatchObject({ state: "done", counts: { done: 1 } });
 });
 

@@ -18,7 +18,7 @@ async function call(tool: string, args: Readonly<Record<string, unknown>> = {}, 
   return (await by.callTool(tool, args)).structured;
 }
 
-/** Leaves a job with one finished row, as a process that stops would. */
+/** Starts a job and interrupts it after its first row, like a process that stops. */
 async function leaveInterrupted(): Promise<{ readonly job_id: string; readonly plan_id: string }> {
   for (const { path } of rows) await assistant.plant("link", { path, name: "Old" });
   const { plan } = await call("plan_links", { operation: "upsert", rows });
@@ -35,7 +35,7 @@ async function leaveInterrupted(): Promise<{ readonly job_id: string; readonly p
 const listNames = async (by: AssistantWorld) =>
   (await call("list_links", {}, by)).links.map(({ name }: { name: string }) => name);
 
-test("the undo of an interrupted job must be planned again if the job was resumed", async () => {
+test("an undo plan of an interrupted job cannot be applied after the job was resumed", async () => {
   const { job_id, plan_id } = await leaveInterrupted();
   await using next = await createAssistantWorld({ beside: assistant.world, mode: "full" });
   const { plan: early } = await call("plan_links", { undo: job_id }, next);

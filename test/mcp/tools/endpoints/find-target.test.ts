@@ -43,9 +43,9 @@ describe("get_link finds a link", () => {
     ["by a path of several parts", "spring/new shoes", "spring/new shoes"],
     ["by its encoded path", "spring/new%20shoes", "spring/new shoes"],
     ["by a path that is not ASCII", "café", "café"],
-    ["by the same path in another Unicode form", "cafe\u0301", "café"],
-    ["by that path as a browser encodes it", "caf%C3%A9", "café"],
-    ["by its path in the right case", "SPRING", "SPRING"],
+    ["by its path in another Unicode form", "cafe\u0301", "café"],
+    ["by a path that is not ASCII, as a browser encodes it", "caf%C3%A9", "café"],
+    ["by its path with the same capitalization", "SPRING", "SPRING"],
     ["by its encoded URL", `${linkHost}/spring/new%20shoes`, "spring/new shoes"],
     ["by a URL in a different letter case", "HTTP://Default.LOCALHOST:8787/spring", "spring"],
   ])("%s", async (_, id, path) => {
@@ -53,7 +53,7 @@ describe("get_link finds a link", () => {
     expect(structured.link).toMatchObject({ id: ids[path], path });
   });
 
-  test("by its path in the escaped form of a result", async () => {
+  test("by its path as a result escapes it", async () => {
     const { structured } = await stage.callTool("get_link", { id: ids[joined] ?? "" });
     const shown: string = structured.link.path;
     expect(shown).toBe("می\\u{200c}خواهم");
@@ -128,8 +128,8 @@ function ignoreFilters(request: Request): Promise<Response> {
   return world.fetch(new Request(url, request));
 }
 
-describe("if a remote server", () => {
-  test("ignores filters, tools do not change another link", async () => {
+describe("a tool that changes links", () => {
+  test("does not change another link if a remote server ignores filters", async () => {
     await using other = await openStage({ send: ignoreFilters, key: world.key, known });
     for (const tool of ["get_link", "delete_link"]) {
       const { structured } = await other.callTool(tool, { id: "winter" });
@@ -142,7 +142,7 @@ describe("if a remote server", () => {
     expect(other.asked.filter((line) => !line.startsWith("GET"))).toEqual([]);
   });
 
-  test("lists a path twice, tools do not choose one of the two links", async () => {
+  test("changes neither of two links if a remote server lists a path twice", async () => {
     const twice: Deployment = async (request) => {
       const response = await world.fetch(request);
       if (!new URL(request.url).search) return response;

@@ -57,7 +57,7 @@ test("an unregistered Android app needs the fingerprints from the user", async (
 });
 
 describe("an app's name instead of its bundle ID", () => {
-  test("selects the only app with this name", async () => {
+  test("is accepted if only one app has this name", async () => {
     const ios_app = { bundle_id: "acme shop" };
     const android_app = { package_name: "Acme Shop" };
     const args = { path: "named", ios_app, android_app };
@@ -66,13 +66,13 @@ describe("an app's name instead of its bundle ID", () => {
     expect(link).toMatchObject({ ios_app: "Acme Shop", android_app: "Acme Shop" });
   });
 
-  test("suggests an app with a similar name", async () => {
+  test("is rejected with a suggestion if an app has a similar name", async () => {
     const ios_app = { bundle_id: "acme shpo" };
     const { error } = (await assistant.callTool("create_link", { ios_app })).structured;
     expect(error.problems[0].fix).toContain(meant);
   });
 
-  test("is rejected if two apps have this name, and both are listed", async () => {
+  test("is rejected with a list of apps if two apps have this name", async () => {
     await assistant.plant("ios_app", { ...shop, bundle_id: "com.acme.other" });
     const ios_app = { bundle_id: "Acme Shop" };
     const { error } = (await assistant.callTool("create_link", { ios_app })).structured;
@@ -82,7 +82,7 @@ describe("an app's name instead of its bundle ID", () => {
   });
 });
 
-test("the error lists the first of many apps and counts the rest", async () => {
+test("the error for an unregistered app lists only the first of many apps", async () => {
   for (let number = 0; number < 6; number += 1) {
     await assistant.plant("ios_app", { ...legacy, bundle_id: `com.acme.n${number}` });
   }
@@ -90,13 +90,13 @@ test("the error lists the first of many apps and counts the rest", async () => {
   expect(error.message).toMatch(/com\.acme\.n2, 3 more$/);
 });
 
-test("the error in a project without apps names only the missing app", async () => {
+test("the error for an unregistered app is short in a project without apps", async () => {
   await using empty = await createAssistantWorld();
   const { error } = (await empty.callTool("create_link", { ios_app: mistyped })).structured;
   expect(error.message).toBe("The iOS app com.acme.shpo is not registered");
 });
 
-test("a hostile name of an app is escaped in the error", async () => {
+test("the error for an unregistered app escapes hostile names of registered apps", async () => {
   await assistant.plant("ios_app", { ...legacy, bundle_id: "a.b", name: "Pay\u202e\nnow" });
   const { error } = (await assistant.callTool("create_link", { ios_app: mistyped })).structured;
   expect(error.message).toContain(String.raw`"Pay\\u{202e} now" (a.b)`);
@@ -108,7 +108,7 @@ test("an incomplete registration of an app is not sent", async () => {
   expect(error).toMatchObject({ code: "validation_failed", message });
 });
 
-test("a plan lists the registered apps and suggests what to do with the row", async () => {
+test("a plan with an unregistered app lists the registered apps and suggests a fix", async () => {
   const rows = [{ path: "new", ios_app: mistyped }];
   const { plan } = (await assistant.callTool("plan_links", { operation: "upsert", rows }))
     .structured;
@@ -131,7 +131,7 @@ describe("the next step after a rejection", () => {
     );
   });
 
-  test("is a correction if the assistant can make it", async () => {
+  test("is to correct the call if the assistant can do that itself", async () => {
     const { structured } = await assistant.callTool("create_link", { url: "nowhere" });
     expect(structured.error.next).toBe(
       "Correct the fields named in `problems` and call create_link again.",

@@ -16,7 +16,7 @@ openForEach(
   async (opened) => {
     assistant = opened;
     remote = await createAssistantWorld({ mode: "full", isRemote: true, beside: opened.world });
-    // This waits until the permissions of the key are known.
+    // Wait until the permissions of the key are known, so that probes do not count as lookups.
     await remote.listTools();
   },
 );
@@ -43,7 +43,7 @@ const get = async (world: AssistantWorld, id: string, tool = "get_link") => {
   return { structured, lookups: world.countAsked() - before - 1 };
 };
 
-/** Each form, with the number of lookups in our own service and on a remote server. */
+/** How users name a link, with the number of lookups in our own service and on a remote server. */
 const ways: readonly (readonly [string, () => string, number, number | undefined])[] = [
   ["a path", () => "spring", 1, 1],
   ["a path between slashes", () => "/spring/", 1, 2],
@@ -57,7 +57,7 @@ const ways: readonly (readonly [string, () => string, number, number | undefined
   ["a short URL that stores a query", () => `${host}/${queried.shortened_path}`, 2, undefined],
 ];
 
-test.each(ways)("%s finds the link", async (_, write, ownLookups, remoteLookups) => {
+test.each(ways)("get_link finds the link by %s", async (_, write, ownLookups, remoteLookups) => {
   const { structured, lookups } = await get(assistant, write());
   expect(structured.link?.path, JSON.stringify(structured)).toMatch(/^(spring|slashed)$/);
   expect(lookups).toBe(ownLookups);
@@ -190,7 +190,7 @@ describe("an app is found", () => {
     expect(structured.ios_app.bundle_id).toBe("com.acme.lower");
   });
 
-  test("unless two apps have this name, and both are listed", async () => {
+  test("unless two apps have this name, and the error then lists both", async () => {
     const { structured } = await assistant.callTool("delete_ios_app", { id: "Twin" });
     expect(structured.error).toMatchObject({
       code: "not_found",
@@ -251,7 +251,7 @@ test("shorten_link does not create a link for an unknown name", async () => {
   expect(foreign.structured.error.code).toBe("validation_failed");
 });
 
-describe("a URL given as the path of a link", () => {
+describe("a URL that is passed as the path of a link", () => {
   test("finds the existing link at this URL", async () => {
     for (const path of [`${host}/spring/`, `HTTPS://${host}/spring?x=1`]) {
       const { structured } = await assistant.callTool("upsert_link", { path, name: "New" });

@@ -89,7 +89,7 @@ test("an undo needs the scopes of the calls that it makes", async () => {
   await call("get_link", { id: link.id });
 });
 
-test("changes are found by every current or former name of their target", async () => {
+test("list_changes finds changes by every current or former name of their target", async () => {
   const { link } = await call("create_link", { path: "spring" });
   await call("update_link", { id: link.id, path: "summer" });
   const app = { bundle_id: "com.example.app", team_id: "ABCDE12345", name: "Example" };
@@ -106,7 +106,7 @@ test("changes are found by every current or former name of their target", async 
   }
 });
 
-test("a page lists twenty changes and shortens long texts", async () => {
+test("a page of list_changes has twenty changes and shortens long texts", async () => {
   const name = "x".repeat(255);
   for (let links = 0; links < 21; links += 1) await call("create_link", { name });
   const { changes, meta } = await call("list_changes");
@@ -117,7 +117,7 @@ test("a page lists twenty changes and shortens long texts", async () => {
   expect(await list(assistant, { page: 2 })).toHaveLength(1);
 });
 
-test("a change shows the client's name and escapes the link's name", async () => {
+test("list_changes shows the client's name and escapes the link's name", async () => {
   await call("create_link", { path: "spring", name: "a\u202eb" });
   const [shown] = await list();
   expect(shown).toMatchObject({ client: "waypost-tests", target: { name: "a\\u{202e}b" } });

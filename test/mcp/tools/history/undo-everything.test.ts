@@ -114,9 +114,9 @@ async function readTemplate(world: AssistantWorld["world"]): Promise<Json> {
 const mostActs = 14;
 
 describe.each([
-  { where: "our own service", isRemote: false },
-  { where: "a remote server", isRemote: true },
-])("with $where,", ({ isRemote }) => {
+  { where: "on our own service", isRemote: false },
+  { where: "on a remote server", isRemote: true },
+])("$where,", ({ isRemote }) => {
   test.each([1, 2, 3])("random changes can be undone one by one (seed %i)", async (seed) => {
     await using assistant = await createAssistantWorld({ mode: "full", isRemote });
     const draw = createDraw(seed * 7919);

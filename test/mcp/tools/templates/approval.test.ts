@@ -36,7 +36,7 @@ async function callApproved(tool: string, args: Record<string, unknown> = {}) {
   expect(error).toMatchObject({ code: "approval_required" });
   await assistant.press(error.approval.url, "approve");
   const result = await call(tool, args);
-  // The approval was used, so another call needs a new approval.
+  // The first call used up the approval, so the next call needs a new approval.
   expect((await call(tool, args)).error).toMatchObject({ code: "approval_required" });
   return result;
 }
@@ -97,7 +97,7 @@ describe("a template that is too long for a form", () => {
   });
 });
 
-test("publishing a draft that WAYPOST_TOOLS hides is rejected with this reason", async () => {
+test("publishing a draft is rejected if WAYPOST_TOOLS leaves out save_template", async () => {
   await open({ mode: "full", selection: ["publish_template", "list_links"] });
   await assistant.world.call("PATCH", "/page_template", { body: { body: first } });
   const { error } = await call("publish_template", {});
@@ -105,16 +105,16 @@ test("publishing a draft that WAYPOST_TOOLS hides is rejected with this reason",
   expect(error.message).toContain("WAYPOST_TOOLS leaves out save_template");
 });
 
-test.each([false, true])(
-  "an empty draft can be published with an approval (remote: %s)",
-  async (isRemote) => {
-    await open({ isRemote });
-    await call("save_template", { body: "", css: "p { color: red }" });
-    await callApproved("publish_template", { css: "" });
-    const { versions } = await call("list_template_versions");
-    expect(versions).toMatchObject([{ live: true }]);
-  },
-);
+test.each([
+  ["our own service", false],
+  ["a remote server", true],
+])("an empty draft on %s can be published with an approval", async (_, isRemote) => {
+  await open({ isRemote });
+  await call("save_template", { body: "", css: "p { color: red }" });
+  await callApproved("publish_template", { css: "" });
+  const { versions } = await call("list_template_versions");
+  expect(versions).toMatchObject([{ live: true }]);
+});
 
 describe("on a remote Waypost without a template,", () => {
   test("get_template_version does not create a draft", async () => {
@@ -138,7 +138,7 @@ test("a body of only white space is rejected without asking for approval", async
   expect(error).toMatchObject({ code: "validation_failed", effect: "none" });
 });
 
-describe("a tool call counts toward the template rate limit like its REST call:", () => {
+describe("toward the template rate limit, a tool call counts like its REST call:", () => {
   const budget = 60;
 
   const extensions = { [viewExtension]: { mimeTypes: [viewType] } };
@@ -163,7 +163,7 @@ describe("a tool call counts toward the template rate limit like its REST call:"
 });
 
 describe("the template rate limit", () => {
-  test("is not affected by the check before an approval", async () => {
+  test("does not count the check before an approval", async () => {
     await open();
     const { error } = await call("publish_template", { body: second, css: "" });
     expect(error).toMatchObject({ code: "approval_required" });

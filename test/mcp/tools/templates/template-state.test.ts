@@ -10,7 +10,7 @@ import {
 /** Tests how a template is read before it is changed. */
 
 test.each([429, 503])(
-  "a draft that could not be read (%i) is not reported as a missing permission",
+  "a draft that could not be read because of status %i is not a missing permission",
   async (status) => {
     const failure = { code: "overloaded", status, message: "Later", effect: "none" } as const;
     const ask = (endpoint: Endpoint) =>

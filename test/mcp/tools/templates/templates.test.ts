@@ -60,7 +60,7 @@ describe("a draft", () => {
     });
   });
 
-  test("of null is rejected and does not create a template", async () => {
+  test("with a null body is rejected and does not create a template", async () => {
     const { error } = await call("save_template", { body: null });
     expect(error).toMatchObject({ code: "invalid_arguments" });
     expect(await isAbsent()).toBe(true);
@@ -87,7 +87,7 @@ test("a project without a template can only read the starter template", async ()
   expect((await call("get_template_version", { id: "live" })).error.next).toContain("id starter");
 });
 
-test("a version without a body describes which page visitors see", async () => {
+test("a version with an empty body describes which page visitors see", async () => {
   await callApproved("publish_template", { css });
   const live = await read("live");
   expect(live).toMatchObject({ css, note: expect.stringContaining("with this css added") });
@@ -99,7 +99,7 @@ test("a version without a body describes which page visitors see", async () => {
   expect((await read("draft")).note).toContain("The text is empty");
 });
 
-describe("publishing", () => {
+describe("publish_template", () => {
   test("shows the difference and the number of links before approval", async () => {
     await call("save_template", { body: first, css });
     const { preview, result } = await callApproved("publish_template");
@@ -125,7 +125,7 @@ describe("publishing", () => {
     expect((await call("list_template_versions")).versions).toHaveLength(2);
   });
 
-  test("a draft that changed after the approval needs a new approval", async () => {
+  test("needs a new approval for a draft that changed after the approval", async () => {
     await call("save_template", { body: first });
     const { error } = await call("publish_template");
     await assistant.press(error.approval.url, "approve");
@@ -179,7 +179,7 @@ describe("publishing", () => {
   );
 });
 
-describe("the named version", () => {
+describe("the template version", () => {
   test('"starter" exists before any template', async () => {
     const { version } = await call("get_template_version", { id: "starter" });
     expect(version).toEqual({ id: "starter", ...starter });
