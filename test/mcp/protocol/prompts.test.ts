@@ -35,7 +35,7 @@ describe.each(["v1", "modern"] as const)("a %s client", (era) => {
     }
   });
 
-  test("gets the text of a prompt with its arguments", async () => {
+  test("gets the text of a prompt that contains its arguments", async () => {
     await using stage = await openStage({ send: answering(200, {}), era, known });
     const text = await get(stage, "launch_campaign", {
       name: "Spring",

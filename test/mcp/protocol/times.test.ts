@@ -51,7 +51,7 @@ test("a date in a filter means midnight in UTC regardless of the user's time zon
   await db.updateTable("links").set({ created_at: late }).execute();
   expect(await count("gteq", "2026-02-01")).toBe(0);
   expect(await count("gteq", "2026-01-31T15:30:00Z")).toBe(1);
-  // A time with an offset is accepted too.
+  // A filter also accepts a time with an offset.
   expect(await count("gteq", "2026-02-01T00:00:00+09:00")).toBe(1);
   expect(await count("start", "2026-01-31")).toBe(1);
 });

@@ -96,8 +96,8 @@ describe("a call that waits in the queue", () => {
   });
 });
 
-describe("open calls", () => {
-  test("of one key are limited to 1,200, without affecting other keys", async () => {
+describe("unanswered calls", () => {
+  test("of an API key are limited to 1,200, and other keys can still make calls", async () => {
     const { call, open } = openHeldWay();
     const calls = Array.from({ length: 1200 }, () => call("one"));
     await settle();
@@ -108,7 +108,7 @@ describe("open calls", () => {
     expect(await readStatuses(calls)).toEqual(new Set([200]));
   });
 
-  test("of all keys are limited to 2,500, but every key can make a few", async () => {
+  test("of all keys are limited to 2,500, but each key can always make a few calls", async () => {
     const { call, begun, open } = openHeldWay();
     const calls: Promise<Response>[] = [];
     for (const key of ["one", "two", "three"]) {
@@ -124,7 +124,7 @@ describe("open calls", () => {
     expect([answered, new Set(statuses)]).toEqual([2501, new Set([200, 503])]);
   });
 
-  test("beyond the 100 running ones are rejected after ten seconds", async () => {
+  test("are rejected after waiting ten seconds for the 100 running calls of the key", async () => {
     const { call, open, advance } = openHeldWay();
     const calls = Array.from({ length: 100 }, () => call("one"));
     const late = call("one");
@@ -141,7 +141,7 @@ describe("open calls", () => {
     await settle();
     expect((await call("one")).status).toBe(200);
     for (const { end } of begun) end();
-    // None of the bodies is a valid message.
+    // The bodies were incomplete until now, and none is a valid message.
     expect(await readStatuses(begun.map(({ answered }) => answered))).toEqual(new Set([400]));
   });
 });

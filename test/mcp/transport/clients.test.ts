@@ -51,7 +51,7 @@ describe.concurrent.each([
 ] as const)("over %s,", (transport, describeWay, names) => {
   if (transport === "HTTP") {
     // This test is the slowest, so start it first.
-    test("the inspector passes the acceptance test with approvals on the page", async () => {
+    test("the MCP inspector passes the acceptance test with approvals on the page", async () => {
       const tenant = await addLimitedTenant(ground);
       const client = openInspector(describeHttp(tenant));
       await runOnce(client, tenant, createPerson({ hasForm: false }));
@@ -76,7 +76,7 @@ describe.concurrent.each([
   );
 
   const formless: Name = transport === "stdio" ? "the 1.x client" : "the 2.x client in 2026-07-28";
-  test(`${formless} without forms passes the test with approvals on the page`, async () => {
+  test(`${formless} without forms passes the acceptance test with approval pages`, async () => {
     await expectAcceptance(formless, false);
   });
 

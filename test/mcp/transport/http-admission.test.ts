@@ -18,7 +18,7 @@ openForAll(openGround, async (opened) => {
 });
 
 describe("/mcp", () => {
-  // Each value, and whether it is allowed. `*` represents the port.
+  // Pairs of a value and whether it is allowed. `*` represents the port.
   const hosts = [
     ["127.0.0.1:*", true],
     ["localhost:*", true],
@@ -105,7 +105,7 @@ describe("/mcp", () => {
     expect(structured.meta.count).toBe(admitted.length);
   });
 
-  test("does not exist on a host that serves links", async () => {
+  test("is not available on a host that serves links", async () => {
     const { headers, body } = modernCall(tenant.key, 1, "list_links");
     const host = `default.localhost:${new URL(ground.serving.places.mcp).port}`;
     const answer = await post(ground.serving.places.mcp, { headers: { ...headers, host }, body });
@@ -126,7 +126,7 @@ describe("/mcp", () => {
     expect((await post(mcp, { method, headers })).status).toBe(405);
   });
 
-  test("distinguishes a missing token from a wrong token", async () => {
+  test("returns different errors for a missing token and a wrong token", async () => {
     const { headers, body } = modernCall("wrong", 1, "list_links");
     const { mcp } = ground.serving.places;
     const wrong = await post(mcp, { headers, body });

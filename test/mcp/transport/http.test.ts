@@ -35,7 +35,7 @@ function connect(era: "v1" | "modern", url: string, token: string, watches = fal
 }
 
 describe.concurrent("each API key", () => {
-  test("sees only its permitted tools", async () => {
+  test("lists only its permitted tools", async () => {
     const { mcp } = ground.serving.places;
     const looker = await ground.addTenant({ scopes: ["links.index", "links.show"] });
     const owner = await ground.addTenant();
@@ -77,7 +77,7 @@ describe.concurrent("each API key", () => {
   });
 
   test.each(["earlier revisions", "2026-07-28"] as const)(
-    "receives notifications only about its own tools (%s)",
+    "in revision %s receives notifications only about its own tools",
     async (revision) => {
       await using own = await openGround();
       const { mcp } = own.serving.places;
@@ -124,7 +124,7 @@ describe.concurrent("calls", () => {
     await waitUntil(() => open.size === 0);
   });
 
-  test("that are running are answered before the server stops", async () => {
+  test("that the server has received are answered before the server stops", async () => {
     const { answer, letGo } = holdAnswers();
     await using held = await startDeployment(answer);
     await using gateway = await openGateway(held);
@@ -139,7 +139,7 @@ describe.concurrent("calls", () => {
     expect((await ended).code).toBe(0);
   });
 
-  test("that never end do not delay the stop of the server", async () => {
+  test("that a remote server never answers do not delay the stop of the server", async () => {
     await using silent = await startDeployment(answerNever);
     await using gateway = await openGateway(silent);
     const { places, key, stop } = gateway.serving;
@@ -157,8 +157,11 @@ const head = "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n";
 
 test.each([
   ["sends nothing", ""],
-  ["stopped in its headers", head],
-  ["stopped in its body", `${head}Authorization: Bearer KEY\r\nContent-Length: 99\r\n\r\n{`],
+  ["ends in the middle of its headers", head],
+  [
+    "ends in the middle of its body",
+    `${head}Authorization: Bearer KEY\r\nContent-Length: 99\r\n\r\n{`,
+  ],
 ])("a connection that %s does not delay the stop of the server", async (_, sent) => {
   await using folder = await createUsedFolder();
   await using serving = await startServe(folder.path);

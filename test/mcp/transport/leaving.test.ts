@@ -55,7 +55,7 @@ test("a plan is deleted when a 2026-07-28 client disconnects", async () => {
   const { headers, body } = modernCall(key, 1, "plan_links", planning);
   const sent = Array.from({ length: plans }, () => send(mcp, headers, body));
   await leave(ground.data, () => sent.forEach((request) => request.destroy()));
-  // The next plan does not have to wait.
+  // The next plan does not wait behind the deleted plans.
   const small = { operation: "upsert", rows: rows.slice(0, 1) };
   const { text } = await post(mcp, modernCall(key, 2, "plan_links", small));
   expect(text).toContain('"create":1');

@@ -20,7 +20,7 @@ describe("long messages", () => {
     for (const { end } of all.slice(1)) end();
   });
 
-  test("are rejected after waiting for ten seconds", async () => {
+  test("are rejected after they waited ten seconds", async () => {
     const { begin, call, advance, open } = openHeldWay();
     const bytes = 4 * mebibyte - 1000;
     // The first message is processed until the end of the test.
@@ -49,7 +49,7 @@ describe("long messages", () => {
     next.end();
   });
 
-  test("without a declared length count by the size that was read", async () => {
+  test("without a Content-Length are measured while they are read", async () => {
     const { call, begun, open } = openHeldWay();
     const calls = Array.from({ length: 20 }, () => call("one", "any", { bytes: 70_000 }));
     await settle();
@@ -58,7 +58,7 @@ describe("long messages", () => {
     expect(await readStatuses(calls)).toEqual(new Set([200]));
   });
 
-  test("cannot open a stream or a session", async () => {
+  test("are rejected if they would open a stream or a session", async () => {
     const { listen } = openWay();
     expect((await listen("one", { bytes: 70_000 })).status).toBe(413);
   });

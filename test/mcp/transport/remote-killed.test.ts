@@ -14,17 +14,17 @@ type Case = {
 };
 
 /** A read has no effect, and an overwrite starts with a read. The outcome of a write is unknown. */
-const unreached = { code: "unreachable", effect: "none", retry: "later" };
-const doubtful = { code: "outcome_unknown", effect: "unknown", retry: "never" };
+const notSent = { code: "unreachable", effect: "none", retry: "later" };
+const unknownOutcome = { code: "outcome_unknown", effect: "unknown", retry: "never" };
 const args = { path: "perhaps" };
 const cases: readonly Case[] = [
-  { over: "stdio", tool: "list_links", args: {}, error: unreached },
-  { over: "HTTP", tool: "create_link", args, error: doubtful },
-  { over: "stdio", tool: "upsert_link", args: { ...args, name: "Perhaps" }, error: unreached },
+  { over: "stdio", tool: "list_links", args: {}, error: notSent },
+  { over: "HTTP", tool: "create_link", args, error: unknownOutcome },
+  { over: "stdio", tool: "upsert_link", args: { ...args, name: "Perhaps" }, error: notSent },
 ];
 
 test.concurrent.each(cases)(
-  "killing the remote server during $tool returns a clear error over $over",
+  "killing the remote server during $tool returns an error with its effect over $over",
   async (given) => {
     await using folder = await createUsedFolder();
     await using deployment = await startServe(folder.path);

@@ -15,9 +15,7 @@ import {
 import { openGround, type Ground, modernCall, post, type Tenant } from "../../support/mcp-http.ts";
 import { openForAll } from "../../support/open-for.ts";
 
-/**
- * With another Waypost as the remote server, everything works as usual and the key stays secret.
- */
+/** Tests that another Waypost can be the remote server, and that its key stays secret. */
 
 let ground: Ground;
 openForAll(openGround, (opened) => (ground = opened));
@@ -110,7 +108,7 @@ describe.concurrent("the gateway's token", () => {
     expect((await post(serving.places.mcp, { headers, body })).status).toBe(200);
   });
 
-  test("gives no access to the REST API, which a gateway does not have", async () => {
+  test("gives no access to a REST API, because a gateway has none", async () => {
     const { key } = await ground.addTenant();
     await using gateway = await openGateway(aim(key));
     const { places, key: token } = gateway.serving;
@@ -142,7 +140,7 @@ describe.concurrent("the operator's key", () => {
     expect(stdout + stderr).not.toContain(key);
   });
 
-  test("is never read from the data folder, whose key belongs to the local database", async () => {
+  test("is not read from the data folder, whose key is for the local database", async () => {
     await using folder = await createFolder();
     mkdirSync(folder.path, { mode: 0o700 });
     const file = join(folder.path, "owner.key");

@@ -58,7 +58,7 @@ test("a suspended key loses tools, and its client is notified", async () => {
 
 describe.concurrent("an API key", () => {
   test.each(["a variable", "a file"])(
-    "given by %s does not appear in results, logs or files",
+    "that is set by %s does not appear in results, logs or files",
     async (by) => {
       const { key } = await ground.addTenant({ plan: "free" });
       const file = join(ground.data, `${by.slice(2)}.key`);

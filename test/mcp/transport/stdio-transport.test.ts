@@ -41,7 +41,7 @@ test("an endless line uses no more memory than the longest allowed message", asy
   }
   await settle();
   await collectGarbage();
-  // Retaining a slice of a buffer would retain the whole buffer.
+  // A slice that is still referenced keeps its whole buffer in memory.
   expect(fed.filter((memory) => memory.deref() !== undefined).length).toBeLessThanOrEqual(4);
   expect(refused).toEqual([]);
   input.write("\n");
@@ -51,7 +51,7 @@ test("an endless line uses no more memory than the longest allowed message", asy
 
 type Message = { readonly id?: unknown };
 
-/** Starts a server on two pipes. Its calls run until `letGo` is called. */
+/** Starts a server on two pipes. Its calls run until `release` is called. */
 function serve() {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const messages: Message[] = [];
@@ -86,7 +86,7 @@ function serve() {
       input.end();
       return settle();
     },
-    letGo: answers.open,
+    release: answers.open,
     running,
     isOver: () => isOver,
     /** The IDs of the answered calls. */
@@ -101,13 +101,13 @@ const cancellationOf = (requestId: number | string) => ({
 });
 
 test("the end of the input waits only for calls that were not cancelled", async () => {
-  const { send, endInput, letGo, running, isOver, listAnswered } = serve();
+  const { send, endInput, release, running, isOver, listAnswered } = serve();
   await send(...handshake, callOf(1, "a"), callOf("one", "b"), callOf(2, "c"));
   await send(cancellationOf("one"), cancellationOf(2), cancellationOf("1"), cancellationOf(3));
   expect(running).toEqual(["a", "b", "c"]);
   await endInput();
   expect(isOver()).toBe(false);
-  letGo();
+  release();
   await settle();
   expect([isOver(), listAnswered()]).toEqual([true, [1]]);
 });

@@ -90,7 +90,7 @@ describe("an input line", () => {
   });
 });
 
-describe.concurrent("the process", () => {
+describe.concurrent("the stdio process", () => {
   test.each(["the input", "SIGTERM", "SIGINT"] as const)(
     "ends successfully after %s, once every call is answered",
     async (by) => {

@@ -64,9 +64,9 @@ const envelope = {
   "io.modelcontextprotocol/clientInfo": { name: "other", version: "1" },
   "io.modelcontextprotocol/clientCapabilities": {},
 };
-const none = "00000000-0000-4000-8000-000000000000";
+const unknownSession = "00000000-0000-4000-8000-000000000000";
 
-const usual: readonly (readonly [what: string, name: string, args: object])[] = [
+const usualCalls: readonly (readonly [what: string, name: string, args: object])[] = [
   ["a list", "list_links", {}],
   ["an unknown link", "get_link", { id: "nothing" }],
   ["an unknown argument", "list_links", { colour: "red" }],
@@ -75,7 +75,7 @@ const usual: readonly (readonly [what: string, name: string, args: object])[] = 
   ["a tool with a view", "preview_template", {}],
 ];
 
-const strange: readonly (readonly [what: string, alter: Alter])[] = [
+const unusualRequests: readonly (readonly [what: string, alter: Alter])[] = [
   ["another Host", setHeaders({ host: "evil.example" })],
   ["another allowed Host", setHeaders({ host: "localhost" })],
   ["a foreign Origin", setHeaders({ origin: "http://evil.example" })],
@@ -94,7 +94,7 @@ const strange: readonly (readonly [what: string, alter: Alter])[] = [
   ["no revision", dropHeader("mcp-protocol-version")],
   ["another method in its header", setHeaders({ "mcp-method": "tools/list" })],
   ["another tool in its header", setHeaders({ "mcp-name": "get_link" })],
-  ["an unknown session", setHeaders({ "mcp-session-id": none })],
+  ["an unknown session", setHeaders({ "mcp-session-id": unknownSession })],
   ["no session", dropHeader("mcp-session-id")],
   ["an additional header", setHeaders({ "x-request-id": "7" })],
   ["another HTTP method", (call) => ({ ...call, method: "PUT" })],
@@ -134,14 +134,14 @@ const strange: readonly (readonly [what: string, alter: Alter])[] = [
 ];
 
 describe.concurrent("in a session of an earlier revision,", () => {
-  test.each(usual)(
+  test.each(usualCalls)(
     "%s gets the same answer from the SDK and the fast path",
     async (_what, name, args) => {
       await compare((ask) => ask(7, name, args));
     },
   );
 
-  test.each(strange)(
+  test.each(unusualRequests)(
     "a request with %s gets the same answer from the SDK and the fast path",
     async (_what, alter) => {
       await compare((ask) => alter(ask(7, "list_links")));

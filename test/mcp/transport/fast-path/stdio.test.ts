@@ -37,7 +37,7 @@ const eras = {
   },
 } as const;
 
-const usual = [
+const usualCalls = [
   ["a list", "list_links", {}],
   ["an unknown link", "get_link", { id: "nothing" }],
   ["an unknown argument", "list_links", { colour: "red" }],
@@ -60,10 +60,10 @@ const alterMeta = (more: object): Alter => {
 const claimInfo = (info: unknown) => alterMeta({ "io.modelcontextprotocol/clientInfo": info });
 
 /** http.test.ts tests more unusual requests. */
-const strange: readonly (readonly [what: string, alter: Alter])[] = [
-  ["an additional member", (line) => ({ ...line, also: 1 })],
-  ["an additional parameter", alterParams((params) => ({ ...params, also: 1 }))],
-  ["a client nested deeper than any stack", (line) => nestDeeply(claimInfo("nested")(line))],
+const unusualLines: readonly (readonly [what: string, alter: Alter])[] = [
+  ["a call with an additional member", (line) => ({ ...line, also: 1 })],
+  ["a call with an additional parameter", alterParams((params) => ({ ...params, also: 1 }))],
+  ["a call with deeply nested client information", (line) => nestDeeply(claimInfo("nested")(line))],
 ];
 
 /** Returns the line as text, because JSON.stringify cannot write deeply nested values. */
@@ -75,23 +75,23 @@ function nestDeeply(line: unknown): string {
 describe.concurrent.each(Object.entries(eras))("in revision %s,", (_, { open, ask }) => {
   /** A session whose first call is done, so that later calls take the fast path. */
   let later: RawSession;
-  let itsFolder: Folder;
-  /** The end of the last line, because the lines of this session are sent one after another. */
+  let folder: Folder;
+  /** Resolves when the previous line is answered, because lines are sent one after another. */
   let turn: Promise<unknown> = Promise.resolve();
 
   beforeAll(async () => {
-    itsFolder = await createUsedFolder();
-    later = startRaw({ data: itsFolder.path });
+    folder = await createUsedFolder();
+    later = startRaw({ data: folder.path });
     await open(later);
     later.send(ask(1, "list_links"));
     await later.answer(1);
   });
   afterAll(async () => {
     await later[Symbol.asyncDispose]();
-    await itsFolder[Symbol.asyncDispose]();
+    await folder[Symbol.asyncDispose]();
   });
 
-  test.each(usual)(
+  test.each(usualCalls)(
     "%s gets the same answer from the SDK and the fast path",
     async (_what, name, args) => {
       const line = ask(7, name, args);
@@ -99,7 +99,7 @@ describe.concurrent.each(Object.entries(eras))("in revision %s,", (_, { open, as
     },
   );
 
-  test.each(strange)(
+  test.each(unusualLines)(
     "%s gets the same answer from the SDK and the fast path",
     async (_what, alter) => {
       const line = alter(ask(7, "list_links"));
@@ -151,17 +151,17 @@ describe.concurrent.each(Object.entries(eras))("in revision %s,", (_, { open, as
     await using folder = await createUsedFolder();
     await using session = startRaw({ data: folder.path });
     await open(session);
-    return await hear(session, line);
+    return await readAnswers(session, line);
   }
 
   async function sendLater(line: unknown) {
-    const heard = turn.then(() => hear(later, line));
+    const heard = turn.then(() => readAnswers(later, line));
     turn = heard.catch(() => undefined);
     return heard;
   }
 
   /** Sends a line, and returns all answers to it. */
-  async function hear(session: RawSession, line: unknown) {
+  async function readAnswers(session: RawSession, line: unknown) {
     const before = session.heard().length;
     const last = 100 + before;
     session.send(line, ask(last, "list_apps_of_nobody"));
@@ -174,7 +174,7 @@ describe.concurrent.each(Object.entries(eras))("in revision %s,", (_, { open, as
   }
 });
 
-test("a session of an earlier revision ignores the revision that a call declares", async () => {
+test("a session of an earlier revision ignores a different revision in a call", async () => {
   await using folder = await createUsedFolder();
   await using session = startRaw({ data: folder.path });
   await session.handshake();
@@ -188,7 +188,7 @@ test("a session of an earlier revision ignores the revision that a call declares
   expect(answers[2]).toEqual(answers[0]);
 });
 
-test("a client that initializes again gets answers for its new capabilities", async () => {
+test("a client that initializes again gets answers that fit its new capabilities", async () => {
   await using folder = await createUsedFolder();
   await using session = startRaw({ data: folder.path });
   await session.handshake();
