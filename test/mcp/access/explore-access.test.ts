@@ -248,7 +248,7 @@ describe("a rejected call", () => {
   });
 });
 
-test("two simultaneous processes find the same permissions, and a third one reuses them", async () => {
+test("two simultaneous processes find the same permissions, and a third reuses them", async () => {
   await using one = await start();
   await using two = await start();
   const [names, others] = await Promise.all([one.listNames(), two.listNames()]);

@@ -212,7 +212,7 @@ describe("probes", () => {
     expect(await stage.listNames()).toContain("create_link");
   });
 
-  test("are needed to remove an invalid key's tools, and a rejected call removes none", async () => {
+  test("are needed to find an invalid key, because a rejected call removes no tools", async () => {
     const send = answering(401, { error: messages.key_invalid });
     await using stage = await openStage({ send, key: world.key, probe: "off" });
     await stage.callTool("list_links");

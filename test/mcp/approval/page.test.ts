@@ -109,7 +109,7 @@ describe.each(Object.entries(sizes))("on a %s,", (size, options) => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("long texts on the approval page fit the screen, and buttons are 44 pixels high", async () => {
+  test("long texts of an approval fit the screen, and buttons are 44 pixels high", async () => {
     const path = `${"long-".repeat(60)}path`;
     await assistant.plant("link", { path, name: "W".repeat(300) });
     const page = await open(await ask(path), options);

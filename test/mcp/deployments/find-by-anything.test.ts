@@ -104,7 +104,7 @@ const asked = fc
     limit,
   }));
 
-test("lists of a server with fewer filters equal those of our own service", async () => {
+test("list_links returns the same links from a server with fewer filters", async () => {
   const [questions = []] = fc.sample(fc.array(asked, { minLength: 120, maxLength: 120 }), 1);
   const native = [];
   for (const question of questions) native.push(await listAnswer(question));
@@ -135,7 +135,7 @@ test("a remote Waypost answers all filters in one request", async () => {
   expect(request?.get("f[search]")).toBe("spring");
 });
 
-test("a remote Waypost finds short URLs that a list does not show", async () => {
+test("list_links finds a link of a remote Waypost by its short URL", async () => {
   const host = "http://default.localhost:8787";
   const url = `${host}/news/7?utm_source=mail`;
   const { link } = await callDone(strange, "shorten_link", { url });
@@ -223,7 +223,7 @@ describe("plans and exports of a server with fewer filters", () => {
   });
 });
 
-test("an audit of a server with fewer filters does not count unvisited links", async () => {
+test("an audit on a server with fewer filters does not count unvisited links", async () => {
   strange.advance(200 * day);
   const filters = [{ field: "url", condition: "cont", value: "new.example" }];
   const read = async () => {
@@ -240,7 +240,7 @@ test("an audit of a server with fewer filters does not count unvisited links", a
   expect(other.not).toContain("Links never visited: this server cannot count");
 });
 
-describe("a list that takes too long for one call", () => {
+describe("a list of links that takes too long for one call", () => {
   test("is returned in part, and the next call continues it", async () => {
     const question = { search: "spring", sort: { field: "path", direction: "asc" } };
     const { ids } = await listAnswer({ ...question, limit: 100 });
@@ -275,7 +275,7 @@ describe("a list that takes too long for one call", () => {
   });
 });
 
-test("an incomplete audit is reported, and the next call completes it", async () => {
+test("audit_links reports an incomplete audit, and the next call completes it", async () => {
   const { world, proxy } = strange;
   await world.store.write(async (db) => {
     for (let index = 0; index < 3000; index += 1) {
@@ -318,7 +318,7 @@ test.each([414, 431])(
   },
 );
 
-test("the error of a filter by app names contains the missing scope", async () => {
+test("a filter by app name is rejected with the scope that the key lacks", async () => {
   const key = await strange.world.addKey({ scopes: ["links.index", "links.show"] });
   const client = await strange.connect({ key });
   const filters = [{ field: "ios_app_name", condition: "cont", value: "acme" }];
@@ -339,7 +339,7 @@ test("the error of a filter by app names contains the missing scope", async () =
   }
 });
 
-test("impossible arguments are rejected without a request", async () => {
+test("list_links rejects impossible arguments without a request", async () => {
   const before = listAsked().length;
   for (const [args, message] of [
     [{ search: " " }, "must not be empty"],

@@ -165,7 +165,7 @@ async function openCounted(): Promise<readonly string[]> {
   return ids;
 }
 
-describe("a server with numbers as IDs", () => {
+describe("a remote server with numbers as IDs", () => {
   test("can be used to read, change and delete links", async () => {
     await openCounted();
     expect((await callDone(strange, "list_links", byPath)).links[1].id).toBe("2");
@@ -189,7 +189,7 @@ describe("a server with numbers as IDs", () => {
     });
   });
 
-  test("is not trusted if it returns a different link than requested", async () => {
+  test("is rejected if it returns a different link than requested", async () => {
     await openCounted();
     const id = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
     strange.proxy.setTurn((asked) => ({ ...asked, path: asked.path.replace(id, "3") }));

@@ -36,16 +36,19 @@ const unknownNames = [
 ] as const;
 
 describe("a plan", () => {
-  test.each(unknownNames)("has a conflict if a field to be changed %s", async (_, alter) => {
-    const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
-    strange.proxy.setAlter(alterLinks(alter));
-    for (const name of ["Spring", "Summer", null]) {
-      const given = { operation: "update", rows: [{ id, name }] };
-      const { plan } = await callDone(strange, "plan_links", given);
-      expect(plan.counts).toMatchObject({ unchanged: 0, update: 0, conflict: 1 });
-      expect(plan.sample[0].message).toBe("The link's name could not be read");
-    }
-  });
+  test.each(unknownNames)(
+    "has a conflict if the current value of a changed field %s",
+    async (_, alter) => {
+      const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
+      strange.proxy.setAlter(alterLinks(alter));
+      for (const name of ["Spring", "Summer", null]) {
+        const given = { operation: "update", rows: [{ id, name }] };
+        const { plan } = await callDone(strange, "plan_links", given);
+        expect(plan.counts).toMatchObject({ unchanged: 0, update: 0, conflict: 1 });
+        expect(plan.sample[0].message).toBe("The link's name could not be read");
+      }
+    },
+  );
 
   test("can change and undo other fields of a link with an unreadable field", async () => {
     const url = "https://example.com/a";
@@ -105,7 +108,7 @@ describe("a plan", () => {
     ["nothing", () => undefined],
     ["the next page", ({ next }: Fields) => ({ next })],
     ["the count", ({ count }: Fields) => ({ count })],
-  ])("of 230 links misses none if the list's meta has only %s", async (_, change) => {
+  ])("of 230 links contains every link if the list's meta has only %s", async (_, change) => {
     await plantMany(230);
     strange.proxy.setAlter(({ path }, reply) =>
       path.startsWith("/api/v1/links?")
@@ -228,17 +231,20 @@ describe("publish_template", () => {
   test.each([
     [403, "Forbidden"],
     [401, "Unauthorized"],
-  ])("needs the whole text if the server refuses the draft with %i", async (status, error) => {
-    await callDone(strange, "save_template", text);
-    strange.proxy.setAlter(({ path, method }, reply) =>
-      method === "PATCH" && path.includes("page_template") ? replyWith({ error }, status) : reply,
-    );
-    const refused = await callRefused(strange, "publish_template");
-    expect(refused).toMatchObject({ code: "invalid_arguments", effect: "none" });
-  });
+  ])(
+    "needs the whole text if the server rejects reading the draft with %i",
+    async (status, error) => {
+      await callDone(strange, "save_template", text);
+      strange.proxy.setAlter(({ path, method }, reply) =>
+        method === "PATCH" && path.includes("page_template") ? replyWith({ error }, status) : reply,
+      );
+      const refused = await callRefused(strange, "publish_template");
+      expect(refused).toMatchObject({ code: "invalid_arguments", effect: "none" });
+    },
+  );
 });
 
-test("an undo restores a switch that was null as off", async () => {
+test("an undo turns off a switch that was null before the change", async () => {
   const { id } = await strange.plant("link", { path: "spring" });
   const name = "enable_forced_redirect";
   strange.proxy.setAlter(alterLinks((link) => ({ ...link, [name]: link[name] || null })));

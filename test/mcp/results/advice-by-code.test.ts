@@ -11,7 +11,7 @@ import {
   type Staging,
 } from "../../support/stage.ts";
 
-/** Tests the code of each failure, and the next step that the assistant is given. */
+/** Tests the code of each failure, and the next step that the result suggests. */
 
 const quote = (message: string) => quoteAnswer("deployment.example", message);
 const refusing = (status: number, error: string) => ({ send: answering(status, { error }) });
@@ -143,7 +143,7 @@ const cases: readonly Case[] = [
 ];
 
 test.for(cases)(
-  "a failed call has the code %s and a sentence about the next step",
+  "a failed call returns the code %s and a sentence about the next step",
   async (given) => {
     const [code, staging, failure, next, call = ["get_link"]] = given;
     const [tool, args = { id }] = call;
@@ -165,7 +165,7 @@ test.for(cases)(
   },
 );
 
-test("the cases above cover every code except those tested elsewhere", () => {
+test("the tested failures cover every error code except those that other files test", () => {
   const others = ["approval_required", "approval_declined", "plan_changed", "cancelled"];
   expect([...cases.map(([code]) => code), ...others]).toEqual(expect.arrayContaining([...codes]));
 });

@@ -24,16 +24,16 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const away = new StoreBusy("connect ECONNREFUSED 10.0.0.7:5432", { outage: "away" });
-const held = new StoreBusy("the store is busy");
+const unreachable = new StoreBusy("connect ECONNREFUSED 10.0.0.7:5432", { outage: "away" });
+const busy = new StoreBusy("the store is busy");
 const silent = "The database is not responding. Try again in a moment.";
 const none = { code: "overloaded", effect: "none", retry: "later", retry_after_s: 1 };
 
-describe("a call", () => {
+describe("a tool call", () => {
   test.each<[string, Error, string]>([
-    ["does not respond", away, silent],
-    ["cannot be opened", new StoreUnusable("at", { cause: away }), silent],
-    ["is busy", held, "Request took too long. Try again."],
+    ["does not respond", unreachable, silent],
+    ["cannot be opened", new StoreUnusable("at", { cause: unreachable }), silent],
+    ["is busy", busy, "Request took too long. Try again."],
     [
       "is locked by another process",
       new StoreBusy("lock", { outage: "locked" }),
@@ -47,7 +47,7 @@ describe("a call", () => {
     expect((await assistant.callTool("list_changes")).isError).toBe(false);
   });
 
-  test.each([away, new OutcomeUnknown("lost")])(
+  test.each([unreachable, new OutcomeUnknown("lost")])(
     "that could not ask for approval has changed nothing (%s)",
     async (fault) => {
       vi.spyOn(assistant.state.approvals, "askPage").mockRejectedValueOnce(fault);
@@ -61,7 +61,7 @@ describe("a call", () => {
     await assistant.callTool("update_link", { id: "spring", name: "Summer" });
     const { note } = assistant.state.history;
     vi.spyOn(assistant.state.history, "note").mockImplementation((id, ended) =>
-      ended.state === "done" ? Promise.reject(away) : note(id, ended),
+      ended.state === "done" ? Promise.reject(unreachable) : note(id, ended),
     );
     const { structured } = await assistant.callTool("undo");
     expect(structured.error).toEqual({
@@ -96,7 +96,7 @@ describe("a call", () => {
     const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
     const cancelling = { method: "tasks/cancel", taskId: job.id, capabilities };
     const { jobs } = assistant.state;
-    vi.spyOn(jobs, "find").mockRejectedValueOnce(away);
+    vi.spyOn(jobs, "find").mockRejectedValueOnce(unreachable);
     const unfound = await assistant.callRaw(cancelling);
     expect(unfound.protocolError?.data).toEqual({ error: expect.objectContaining(none) });
     const { cancel } = jobs;
@@ -147,7 +147,7 @@ describe("a call", () => {
 
   test("that reads a resource is rejected like a tool call", async () => {
     const uri = `waypost://plans/${await plan()}/1`;
-    vi.spyOn(assistant.state.plans, "find").mockRejectedValueOnce(away);
+    vi.spyOn(assistant.state.plans, "find").mockRejectedValueOnce(unreachable);
     const refused = assistant.readResource(uri);
     await expect(refused).rejects.toMatchObject({ message: expect.stringContaining(silent) });
     await expect(refused).rejects.toMatchObject({ data: { error: { ...none, message: silent } } });
@@ -155,10 +155,10 @@ describe("a call", () => {
   });
 });
 
-describe("a page", () => {
-  test("that asks for approval must be opened again after an outage", async () => {
+describe("an approval page", () => {
+  test("must be opened again after an outage", async () => {
     const url = await ask();
-    vi.spyOn(assistant.state.approvals, "findPage").mockRejectedValueOnce(away);
+    vi.spyOn(assistant.state.approvals, "findPage").mockRejectedValueOnce(unreachable);
     const page = await assistant.visit(url);
     expect([page.status, readHeading(page.html)]).toEqual([503, "The database is not responding"]);
     expect(page.headers.get("retry-after")).toBe("1");
@@ -191,14 +191,14 @@ describe("a page", () => {
     const { approvals } = assistant.state;
     const token = readToken((await assistant.visit(url)).html);
     const { findPage } = approvals;
-    vi.spyOn(approvals, "findPage").mockImplementationOnce(findPage).mockRejectedValue(away);
+    vi.spyOn(approvals, "findPage").mockImplementationOnce(findPage).mockRejectedValue(unreachable);
     const page = await assistant.visit(url, { token, decision: "approve" });
     expect([page.status, readHeading(page.html)]).toEqual([200, "Approved"]);
   });
 
-  test("with a preview must be opened again after an outage", async () => {
+  test("with a template preview must be opened again after an outage", async () => {
     const { preview_url } = (await assistant.callTool("preview_template")).structured;
-    vi.spyOn(assistant.state.kept, "find").mockRejectedValueOnce(held);
+    vi.spyOn(assistant.state.kept, "find").mockRejectedValueOnce(busy);
     const page = await assistant.visit(preview_url);
     expect([page.status, readHeading(page.html)]).toEqual([503, "The database is busy"]);
     expect((await assistant.visit(preview_url)).status).toBe(200);

@@ -26,8 +26,8 @@ openForAll(createWorld, async (opened) => {
 const open = (given: Partial<Staging> = {}): Promise<Stage> =>
   openStage({ send: world.fetch, key: world.key, known, ...given });
 
-/** Returns the service's answers after a change that departs from the specification. */
-function bend(change: (body: Record<string, unknown>) => unknown): Deployment {
+/** Changes the service's answers, so that they depart from the specification. */
+function alterAnswers(change: (body: Record<string, unknown>) => unknown): Deployment {
   return async (request) => {
     const response = await world.fetch(request);
     return Response.json(change(JSON.parse(await response.text())), { status: response.status });
@@ -56,7 +56,7 @@ describe("list_links", () => {
     expect((await list(byPath))[0]).not.toHaveProperty("shortened_path");
   });
 
-  test("counts the pages and explains how to read the next page", async () => {
+  test("returns the number of pages and explains how to read the next page", async () => {
     await using stage = await open();
     const page = async (args: Record<string, unknown>, tool = "list_links") =>
       (await stage.callTool(tool, args)).structured;
@@ -80,7 +80,7 @@ describe("list_links", () => {
   test("omits extra members and nulls of a remote list", async () => {
     await using stage = await open({
       era: "v1",
-      send: bend(({ links, meta }) => ({
+      send: alterAnswers(({ links, meta }) => ({
         links: (links as object[]).map((row) => ({ ...row, tags: ["a", null], owner: null })),
         meta: { ...(meta as object), previous: null, next: null, pages: 7, next_url: "/?page=2" },
         took_ms: 4,
@@ -99,7 +99,7 @@ describe("get_link and create_link", () => {
     const { id } = (await plain.callTool("list_links", byPath)).structured.links[1];
     const tags = { of: ["tomorrow"] };
     await using stage = await open({
-      send: bend((body) => ({ ...body, tags, archived_at: null })),
+      send: alterAnswers((body) => ({ ...body, tags, archived_at: null })),
     });
     const { link } = (await stage.callTool("get_link", { id })).structured;
     const address = `${linkHost}/spring`;
@@ -112,20 +112,22 @@ describe("get_link and create_link", () => {
     expect(structured.link).not.toHaveProperty("address");
   });
 
-  test("show a working URL however the server writes the path", async () => {
+  test("show a working URL whether or not the server encodes the path", async () => {
     for (const path of ["/spring", "spring", "spr%69ng"]) {
-      await using stage = await open({ send: bend((body) => ({ ...body, path })) });
+      await using stage = await open({ send: alterAnswers((body) => ({ ...body, path })) });
       const { structured } = await stage.callTool("create_link", {});
       expect(structured.link).toMatchObject({ path, address: `${linkHost}/spring` });
     }
-    await using stage = await open({ send: bend((body) => ({ ...body, path: "a\ud800" })) });
+    await using stage = await open({
+      send: alterAnswers((body) => ({ ...body, path: "a\ud800" })),
+    });
     const { structured } = await stage.callTool("create_link", {});
     expect(structured.link.address).toBe(`${linkHost}/a%EF%BF%BD`);
   });
 });
 
 describe("a tool result", () => {
-  test("is one block of text, and has an error only after a failure", async () => {
+  test("is a single block of text, and has an error only after a failure", async () => {
     await using stage = await open();
     const result = await stage.client.callTool({ name: "get_link", arguments: { id: "spring" } });
     expect(result.content).toEqual([{ type: "text", text: expect.any(String) }]);
@@ -137,7 +139,9 @@ describe("a tool result", () => {
 
   test("omits content that is nested too deeply", async () => {
     const deep = (levels: number): unknown => (levels === 0 ? 1 : { in: [deep(levels - 1)] });
-    await using stage = await open({ send: bend((body) => ({ ...body, extra: deep(2000) })) });
+    await using stage = await open({
+      send: alterAnswers((body) => ({ ...body, extra: deep(2000) })),
+    });
     const { isError, text } = await stage.callTool("get_link", { id: "spring" });
     expect([isError, text.includes('"…"')]).toEqual([false, true]);
     expect(stage.reported).toEqual([]);

@@ -63,7 +63,7 @@ test.each<readonly [tool: string, field: string, value: unknown, message: string
   expect(await failRemote({ error: message }, tool, valid)).toEqual([[field, message]]);
 });
 
-describe("a sentence with several problems is split", () => {
+describe("an error sentence with several problems is split", () => {
   test("if it has three parts, joined as in the specification", async () => {
     const parts = ["Bundle is invalid", "Bundle can't be blank", teamLength] as const;
     const [first, second, third] = parts;
@@ -147,7 +147,7 @@ describe("a sentence with several problems is split", () => {
       ["name", "Name is odd, and Shape is round"],
     ],
     ["Named is no field, and Names neither"],
-  ])("if a remote server uses its own words: %s", async (error, ...problems) => {
+  ])("as far as its parts are known: %s", async (error, ...problems) => {
     expect(await failRemote({ error })).toEqual(problems);
   });
 });
@@ -157,11 +157,11 @@ test.each<readonly [form: string, body: object]>([
   ["fields and messages", { errors: [{ field: "url", message: "Url is invalid" }] }],
   ["texts that name their field", { errors: ["Url is invalid"] }],
   ["a message", { message: "Url is invalid" }],
-])("a rejection in another format still names the field: %s", async (_, body) => {
+])("a remote rejection with %s still names the field", async (_, body) => {
   expect(await failRemote(body)).toEqual([["url", "Url is invalid"]]);
 });
 
-test("a rejection in plain text still names the field", async () => {
+test("a remote rejection in plain text still names the field", async () => {
   await using other = await openStage({
     send: () => Promise.resolve(new Response("Url is invalid\n", { status: 422 })),
   });

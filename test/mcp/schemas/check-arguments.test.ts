@@ -32,7 +32,7 @@ const planned = (changes: Args) => ({ operation: "update", filters: [spring], ch
 type Problem = { readonly field?: string; readonly message: string; readonly fix?: string };
 
 /** Returns the problems of a call that is rejected without a request. */
-async function refuse(tool: string, args: Args): Promise<readonly Problem[]> {
+async function readProblems(tool: string, args: Args): Promise<readonly Problem[]> {
   const { isError, structured } = await stage.callTool(tool, args);
   expect([isError, structured.error?.code]).toEqual([true, "invalid_arguments"]);
   expect(structured.error).toMatchObject({ effect: "none", retry: "now" });
@@ -72,16 +72,19 @@ describe("an unknown argument", () => {
     "is rejected with the most similar known argument: %s %j",
     async (tool, args, field, nearest) => {
       const name = field.split(".").at(-1);
-      expect(await refuse(tool, args)).toEqual([
+      expect(await readProblems(tool, args)).toEqual([
         { field, message: `unknown argument "${name}"`, fix: `Use ${nearest}.` },
       ]);
     },
   );
 
   test("without a similar name is rejected with a list of all arguments", async () => {
-    const [problem] = await refuse("shorten_link", { url: "https://a.example", colour: "red" });
+    const [problem] = await readProblems("shorten_link", {
+      url: "https://a.example",
+      colour: "red",
+    });
     expect(problem?.fix).toBe("Known arguments: url, prefix.");
-    const [other] = await refuse("explain_access", { colour: "red" });
+    const [other] = await readProblems("explain_access", { colour: "red" });
     expect(other?.fix).toBe("Known arguments: none.");
   });
 
@@ -89,11 +92,11 @@ describe("an unknown argument", () => {
     "with the name %j is rejected too",
     async (name) => {
       const inside = JSON.parse(`{"ios_app":{${JSON.stringify(name)}:{"x":1}}}`);
-      const [problem] = await refuse("create_link", inside);
+      const [problem] = await readProblems("create_link", inside);
       expect(problem).toMatchObject({ field: `ios_app.${name}`, fix: expect.any(String) });
       // The MCP SDK drops only the name __proto__.
       if (name !== "__proto__") {
-        const [other] = await refuse("get_link", { id: "a", [name]: { x: 1 } });
+        const [other] = await readProblems("get_link", { id: "a", [name]: { x: 1 } });
         expect(other).toMatchObject({ field: name, fix: expect.stringContaining("id") });
       }
       expect(({} as { x?: number }).x).toBeUndefined();
@@ -101,7 +104,7 @@ describe("an unknown argument", () => {
   );
 
   test("with invisible characters in its name is escaped in the error", async () => {
-    const [problem] = await refuse("get_link", { id: "a", "i\u202ed\n": "b" });
+    const [problem] = await readProblems("get_link", { id: "a", "i\u202ed\n": "b" });
     expect(problem).toMatchObject({
       field: "i\\\\u{202e}d ",
       message: 'unknown argument "i\\\\u{202e}d "',
@@ -151,7 +154,7 @@ describe("an argument with a wrong type or value", () => {
     ["apply_plan", {}, "plan_id is required"],
     ["export_links", { format: "xml" }, "format must be one of csv, json"],
   ])("is rejected: %s %j", async (tool, args, message) => {
-    expect(await refuse(tool, args)).toEqual([{ field: message.split(" ")[0], message }]);
+    expect(await readProblems(tool, args)).toEqual([{ field: message.split(" ")[0], message }]);
   });
 
   const oneSource = "plan_links takes exactly one of rows, csv and filters";
@@ -181,14 +184,14 @@ describe("an argument with a wrong type or value", () => {
     [{ ...planned({ name: "a" }), operation: "delete" }, "changes", needsChanges],
     [{ operation: "upsert", undo: "a" }, "undo", "undo takes no other arguments; leave them out"],
   ])(
-    "is rejected if arguments of a plan contradict each other: %j",
+    "is rejected if it contradicts another argument of plan_links: %j",
     async (args, field, message) => {
-      expect(await refuse("plan_links", args)).toEqual([{ field, message }]);
+      expect(await readProblems("plan_links", args)).toEqual([{ field, message }]);
     },
   );
 
   test("is rejected with the most similar allowed value", async () => {
-    const problems = await refuse("list_links", {
+    const problems = await readProblems("list_links", {
       filters: [{ field: "nam", condition: "contains", value: "a" }],
       sort: { field: "click", direction: "down" },
     });
@@ -204,8 +207,8 @@ describe("an argument with a wrong type or value", () => {
     ]);
   });
 
-  test("is reported together with all other problems", async () => {
-    const problems = await refuse("list_links", {
+  test("is reported together with all other problems of the call", async () => {
+    const problems = await readProblems("list_links", {
       pge: 1,
       limit: "many",
       filters: [
@@ -227,9 +230,9 @@ describe("an argument with a wrong type or value", () => {
 
   test("is reported with at most 19 other problems", async () => {
     const names = Array.from({ length: 100_000 }, (_, index) => [`strange_${index}`, index]);
-    expect(await refuse("get_link", Object.fromEntries(names))).toHaveLength(20);
+    expect(await readProblems("get_link", Object.fromEntries(names))).toHaveLength(20);
     const filters = Array.from({ length: 50 }, () => ({ field: 1 }));
-    expect(await refuse("list_links", { filters })).toHaveLength(20);
+    expect(await readProblems("list_links", { filters })).toHaveLength(20);
   });
 });
 
@@ -297,16 +300,18 @@ describe("arguments that a client encoded as JSON twice", () => {
     ["create_link", { enable_forced_redirect: "1" }],
     ["create_link", { enable_forced_redirect: "TRUE" }],
   ])("are rejected if the decoded value is still wrong: %s %j", async (tool, args) => {
-    expect(await refuse(tool, args)).toHaveLength(1);
+    expect(await readProblems(tool, args)).toHaveLength(1);
   });
 });
 
 describe("extreme arguments", () => {
   test("that are nested too deeply are rejected", async () => {
     const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
-    const [problem] = await refuse("create_link", { ios_app: deep });
+    const [problem] = await readProblems("create_link", { ios_app: deep });
     expect(problem?.message).toBe("arguments are nested too deeply: at most 32 levels");
-    await refuse("list_links", { filters: [{ field: "name", condition: "in", value: deep }] });
+    await readProblems("list_links", {
+      filters: [{ field: "name", condition: "in", value: deep }],
+    });
   });
 
   test("that are too long are rejected by the API", async () => {
@@ -327,12 +332,12 @@ describe("extreme arguments", () => {
     }
   });
 
-  test("that are null count as missing if null has no meaning", async () => {
+  test("that are null are treated as missing if null has no meaning", async () => {
     await accept("list_links", { filters: null, sort: null, page: null, limit: null });
     await accept("explain_link", { id: null, name: "Spring" });
   });
 
-  test("are accepted if all arguments are missing", async () => {
+  test("that are missing altogether are accepted", async () => {
     const result = await stage.client.callTool({ name: "list_links" });
     expect(result.isError ?? false).toBe(false);
   });

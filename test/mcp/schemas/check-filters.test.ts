@@ -49,7 +49,7 @@ async function list(filters: readonly object[], tool = "list_links") {
   return isError ? { sent, error: structured.error } : { sent, paths };
 }
 
-async function refuse(filters: readonly object[], tool?: string): Promise<readonly string[]> {
+async function readProblems(filters: readonly object[], tool?: string): Promise<readonly string[]> {
   const { sent, error } = await list(filters, tool);
   expect([sent, error?.code]).toEqual([[], "invalid_arguments"]);
   return error.problems.map(({ field, message }: { field: string; message: string }) => {
@@ -88,36 +88,36 @@ describe("a filter that the API would ignore", () => {
   ])("is rejected before any request: %s %s %j", async (field, condition, value, problem) => {
     for (const tool of filtering) {
       const filters = [{ field, condition, value }];
-      expect(await refuse(filters, tool)).toEqual([`filters[0] on ${field} ${problem}`]);
+      expect(await readProblems(filters, tool)).toEqual([`filters[0] on ${field} ${problem}`]);
     }
   });
 
   test("is rejected if its field belongs to another list", async () => {
     const filter = { field: "social_image_url", condition: "eq", value: "a" };
-    expect(await refuse([filter])).toEqual([
+    expect(await readProblems([filter])).toEqual([
       expect.stringContaining("filters[0].field must be one"),
     ]);
     const bundle = { field: "bundle_id", condition: "eq", value: "a" };
-    expect(await refuse([bundle])).toHaveLength(1);
+    expect(await readProblems([bundle])).toHaveLength(1);
     expect((await list([bundle], "list_ios_apps")).sent).toHaveLength(1);
-    expect(await refuse([bundle], "list_android_apps")).toHaveLength(1);
+    expect(await readProblems([bundle], "list_android_apps")).toHaveLength(1);
   });
 
   test("is rejected if it repeats the field and condition of another filter", async () => {
     const one = { field: "name", condition: "cont", value: "spring" };
     const other = { ...one, value: "shoes" };
     const message = "filters[1] repeats the field and condition of an earlier filter";
-    for (const tool of filtering) expect(await refuse([one, other], tool)).toEqual([message]);
-    expect(await refuse([one, one])).toEqual([message]);
+    for (const tool of filtering) expect(await readProblems([one, other], tool)).toEqual([message]);
+    expect(await readProblems([one, one])).toEqual([message]);
     const lists = [["a"], ["b"]].map((value) => ({ field: "name", condition: "in", value }));
-    expect(await refuse(lists)).toEqual([message]);
+    expect(await readProblems(lists)).toEqual([message]);
     expect((await list([one, { ...other, condition: "start" }])).sent).toHaveLength(1);
   });
 
   test("is rejected if there are more filters than the API reads", async () => {
     const many = Array.from({ length: 51 }, () => ({ field: "name", condition: "eq", value: "a" }));
     for (const tool of filtering) {
-      expect(await refuse(many, tool)).toEqual(["filters has more than 50 items"]);
+      expect(await readProblems(many, tool)).toEqual(["filters has more than 50 items"]);
     }
   });
 });
@@ -151,7 +151,7 @@ describe("a filter that the API supports", () => {
     expect((await list(filters)).paths).toEqual(["spring"]);
   });
 
-  test("is sent, and so is the sort order", async () => {
+  test("is sent together with the sort order", async () => {
     for (const [direction, paths] of [
       ["asc", ["spring", "spring/shoes", "summer"]],
       ["desc", ["summer", "spring/shoes", "spring"]],
@@ -171,7 +171,7 @@ const lists: readonly Endpoint[] = [
 ];
 
 /** Generates a value that usually fits the filter. */
-function imagineValue(field: string, condition: string): fc.Arbitrary<unknown> {
+function generateValue(field: string, condition: string): fc.Arbitrary<unknown> {
   const items: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
     clicks: fc.integer(),
     created_at: fc.constant("2026-03-01"),
@@ -191,7 +191,7 @@ test("the API reads every filter that is sent", async () => {
     const fields = Object.keys(endpoint.list?.filters ?? {});
     const field = fc.constantFrom(...fields);
     const filter = fc.tuple(field, fc.constantFrom(...conditions)).chain(([name, condition]) => {
-      const meant = imagineValue(name, condition);
+      const meant = generateValue(name, condition);
       return fc.record({
         field: fc.constant(name),
         condition: fc.constant(condition),
