@@ -121,7 +121,7 @@ async function readBrowserLinks(access: ProjectAccess): Promise<BrowserLinks | u
 
 type NamesByFit = { readonly fit: readonly string[]; readonly unfit: readonly string[] };
 
-/** Separates the apps that a file can list from those that it cannot. */
+/** Returns the identifiers of the apps that a file can list, and of those that it cannot. */
 function nameAll<App extends IosAppFields & AndroidAppFields>(
   apps: readonly App[] | undefined,
   describeEntry: (app: App) => object | undefined,

@@ -7,7 +7,7 @@ import { makeAnswer, type HostAnswer } from "./http-answer.ts";
 
 export type CachedFile = {
   readonly type: string;
-  /** Changes with the content. */
+  /** The ETag header, which changes with the content. */
   readonly etag: string;
   /** Undefined if the file does not exist. */
   readonly read: () => Promise<string | Uint8Array | undefined>;

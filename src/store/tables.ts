@@ -256,7 +256,7 @@ export const tables = {
     state: textOf<"waiting" | "dead">(),
     attempts: integer,
     next_at: number,
-    /** The time when attempts will end; null until an attempt has failed. */
+    /** The time after which the event is given up; null until an attempt has failed. */
     ends_at: orNull(number),
     /** The reason why the last attempt failed. */
     fault: orNull(text),

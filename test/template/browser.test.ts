@@ -138,8 +138,8 @@ function letIntoFrame({ html, headers }: LinkPage): ShownPage {
   return { html, headers: { ...others, "content-security-policy": loosened } };
 }
 
-describe("in a browser", () => {
-  test("the test notices scripts, handlers, redirects and requests of a framed page", async () => {
+describe("a page in a browser", () => {
+  test("with scripts, handlers, redirects or requests is detected by this test", async () => {
     const pages = [
       "<script>alert(1)</script>",
       "<p onmouseover=alert(2)>x</p>",
@@ -158,7 +158,7 @@ describe("in a browser", () => {
     ]);
   });
 
-  test("hostile bodies run and request nothing, even unchecked and without headers", async () => {
+  test("with an unchecked hostile body runs no script and requests nothing, even without headers", async () => {
     const shown = [...hostileBodies, ...hostileLiquid].flatMap((body) => {
       const template = compileAnyway(plain(body), "");
       if (template === undefined) return [];
@@ -167,7 +167,7 @@ describe("in a browser", () => {
     await showAll(shown);
   });
 
-  test("hostile CSS requests nothing with the page's headers, even unchecked", async () => {
+  test("with unchecked hostile CSS requests nothing, because of the page's headers", async () => {
     const shown = hostileCss.map((css) => {
       const template = compileAnyway("<p class=a>x</p>{% store_buttons %}", plain(css));
       return [css, letIntoFrame(renderLinkPage({ ...sample, template }))] as const;
@@ -175,7 +175,7 @@ describe("in a browser", () => {
     await showAll(shown);
   });
 
-  test("hostile fields run and request nothing, even without headers", async () => {
+  test("with hostile fields runs no script and requests nothing, even without headers", async () => {
     const template = compileAnyway(
       `{% store_buttons %}<p title="{{ link.name }}">{{ link.name }}</p>
       <a href="{{ link.url }}">{{ link.social_description }}</a>`,

@@ -5,7 +5,7 @@ import { createPageMaker } from "../../src/template/page-time-slice.ts";
 
 /** How checks and page renderings share the event loop, with a simulated clock. */
 
-test("after each piece of a check, other work gets as much time as the piece took", async () => {
+test("the check queue pauses after each check for as long as the check took", async () => {
   let now = 0;
   const seen: string[] = [];
   const take = createCheckQueue({
@@ -55,7 +55,7 @@ test.each([
   { each_ms: 6, atOnce: 2 },
   { each_ms: 60, atOnce: 1 },
 ])(
-  "of pages that take $each_ms ms each, $atOnce are made in one turn of the event loop",
+  "one iteration of the event loop renders $atOnce pages of $each_ms ms each",
   async ({ each_ms, atOnce }) => {
     let now = 0;
     let turn = 0;

@@ -36,7 +36,7 @@ const foreign = [
   "a{background:url(data:text/html;data:image/png,x)}",
 ];
 
-// css-tree does not parse these parts of a selector and passes them on unchanged.
+// The parser css-tree returns these parts of a selector as raw text.
 const unread = [
   "a:foo(url(https://evil.example/)){color:red}",
   "a:has(:foo(evil(2))){color:red}",
@@ -44,7 +44,7 @@ const unread = [
 ];
 
 test.each(["a{top:0}/*/", "/*/", "a{top:0}/*"])(
-  "CSS that ends in the open comment %s is refused at the comment",
+  "CSS that ends with the unclosed comment %s is refused at the comment",
   async (css) => {
     expect(await lookOver({ body: "", css })).toEqual([
       {

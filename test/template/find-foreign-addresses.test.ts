@@ -34,7 +34,7 @@ const image = '<img alt="" src="https://evil.example/a.png">';
 /** On every page except that of the link T. */
 const others = '{% if link.name != "T" %}';
 
-/** Each shows some visitor a picture or link of another host. */
+/** Each template shows some visitors a picture or link of another host. */
 const hostile = [
   image,
   '<a href="https://evil.example">x</a>',
@@ -71,7 +71,8 @@ const hostile = [
   '< {%- if true -%}img{% endif %} alt="" src="https://evil.example/a.png">',
   `</p {% if link.name == "T" %}>{% endif %} ${image}>`,
   `</p title="{% if link.name == "T" %}">${image}{% endif %}">`,
-  // There are as many blocks as ends, but a quoted value ends a block that started before it.
+  // The numbers of blocks and ends are equal, but a quoted value ends a block that started before
+  // it.
   `{% if a %}<a title="{% endif %}{% if x %}">x</a>{% endif %}`,
   '{% assign x = " href=https://evil.example/" %}<a title=a{{ x }}>x</a>',
   '{% assign x = " href=https://evil.example/" %}<a title= {{ x }}>x</a>',
@@ -113,7 +114,7 @@ describe("a template with an address on a forbidden host", () => {
     }
   });
 
-  test("is not found by rendering samples if it waits for one link", () => {
+  test("is not found in rendered samples if the address appears only for one link", () => {
     const patient = hostile.filter((body) => body.includes('"T"'));
     const shown = patient.filter((body) => {
       try {

@@ -36,7 +36,7 @@ const sample: PageInput = {
   time: undefined,
 };
 
-test("the hostile samples are at least 300 different texts", () => {
+test("the hostile samples contain at least 300 different texts", () => {
   const lists = [hostileBodies, hostileLiquid, hostileCss, hostileFields];
   for (const list of lists) expect(new Set(list).size).toBe(list.length);
   expect(lists.flat().length).toBeGreaterThanOrEqual(300);
@@ -57,7 +57,7 @@ describe("a hostile body", () => {
     },
   );
 
-  test("is refused by the check in nearly all cases", async () => {
+  test("is nearly always refused by the template check", async () => {
     const refused = await Promise.all(
       hostileBodies.map(async (body) => (await lookOver({ body, css: "" })).length > 0),
     );

@@ -28,11 +28,11 @@ test.each([
   "<p data-a=b data-é>a</p>",
   '<p aria-"label="a">a</p>',
   "<p aria-a`b>a</p>",
-])("the HTML %s is refused for the name of an attribute", async (html) => {
+])("the HTML %s is refused because of an attribute's name", async (html) => {
   expect(await findFaults(html)).toEqual(["This attribute is not allowed on <p>."]);
 });
 
-test("data- without a name is no valid attribute", async () => {
+test("an attribute with the name data- is refused", async () => {
   expect(await findFaults("<p data->a</p>")).toEqual([
     "The attribute data- is not allowed on <p>.",
   ]);
@@ -52,14 +52,14 @@ describe("a tel or mailto address", () => {
   );
 });
 
-test("a picture must be loaded over https", async () => {
+test("a picture with an http address is refused", async () => {
   expect(await findFaults('<img alt="" src="https://shop.example/a.png">')).toEqual([]);
   expect(await findFaults('<img alt="" src="http://shop.example/a.png">')).toEqual([
     "src must be an https address or a data: address of an image.",
   ]);
 });
 
-test("store buttons are not inserted in an attribute, and leave nothing there", () => {
+test("{% store_buttons %} in an attribute inserts nothing", () => {
   const { html, hasInserted } = cleanHtml(
     `<p title="a${mark}b" data-x="${mark}">c</p><a href="${mark}#d${mark}">e</a>`,
     "[buttons]",

@@ -4,7 +4,7 @@ import { pageTexts } from "../../src/template/page-texts.ts";
 
 /** Choosing the language of the default page. */
 
-describe("the default page is in", () => {
+describe("the default page", () => {
   test.each([
     ["de", "de"],
     ["de-AT, en;q=0.5", "de"],
@@ -15,11 +15,11 @@ describe("the default page is in", () => {
     ["ZH-hans", "zh-Hans"],
     ["iw-IL", "he"],
     ["sv, nb;q=0.9, nl;q=0.1", "nl"],
-    // Traditional Chinese is not simplified, so the next language decides.
+    // No page is in traditional Chinese, so the next language is used.
     ["zh-TW, ja;q=0.9", "ja"],
     ["zh-Hant-HK, zh;q=0.5", "zh-Hans"],
     ["es;q=0.8, ar;q=0.8", "es"],
-  ])("the first available language: %s is %s", (accepted, language) => {
+  ])("is in the first available language of the header: %s is %s", (accepted, language) => {
     expect(chooseLanguage(accepted)).toBe(language);
   });
 
@@ -38,7 +38,7 @@ describe("the default page is in", () => {
     "-, -de",
     `${"sv,".repeat(100_000)}de`,
     `x${"-x".repeat(100_000)}`,
-  ])("English if the header names no available language (%#)", (accepted) => {
+  ])("is in English if the header names no available language (%#)", (accepted) => {
     expect(chooseLanguage(accepted)).toBe("en");
   });
 });

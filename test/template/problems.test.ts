@@ -22,9 +22,9 @@ async function listProblems(fields: object): Promise<readonly string[]> {
 
 const checkBody = (body: string) => listProblems({ body: body + buttons });
 
-describe("the tags of a template", () => {
+describe("the template check", () => {
   test.each(["if true", "unless true", "case 1", "for i in (1..2)", "comment"])(
-    "take no arguments in the end of %s",
+    "reports arguments in the end tag of %s",
     async (tag) => {
       const end = `end${tag.split(" ", 1)[0]}`;
       expect(await checkBody(`{% ${tag} %}\n{% ${end} %}`)).toEqual([]);
@@ -34,7 +34,7 @@ describe("the tags of a template", () => {
   );
 
   test.each(["if true", "unless true", "case 1", "for i in (1..2)"])(
-    "have else as the last branch of %s",
+    "reports a second else in %s",
     async (tag) => {
       const name = tag.split(" ", 1)[0];
       const branch = name === "case" ? "{% when 1 %}" : "";
@@ -45,14 +45,14 @@ describe("the tags of a template", () => {
     },
   );
 
-  test("include the store buttons only once", async () => {
+  test("reports store buttons that appear a second time", async () => {
     const again = "2:1 {% store_buttons %} can appear only once.";
     expect(await checkBody(`${buttons}\n`)).toEqual([again]);
     const inside = `{% if true %}${buttons}{% endif %}\n`;
     expect(await checkBody(inside)).toEqual([again]);
   });
 
-  test("cannot include the store buttons where they would be invisible", async () => {
+  test("reports store buttons where they would be invisible", async () => {
     expect(await checkBody("<!--\n")).toEqual([
       "2:1 {% store_buttons %} would not be visible here.",
       "2:20 The last comment has no closing -->.",
@@ -62,7 +62,7 @@ describe("the tags of a template", () => {
     ]);
   });
 
-  test("may contain anything in a comment, which is never rendered", async () => {
+  test("accepts anything in a Liquid comment", async () => {
     const hidden = "<script>x</script>\n{{ nothing | nothing }}{% if %}";
     expect(await checkBody(`{% comment %}${hidden}{% endcomment %}`)).toEqual([]);
     expect(await checkBody(`{% comment %}x{% endcomment %}<blink>`)).toHaveLength(1);
@@ -75,15 +75,15 @@ describe("the tags of a template", () => {
     ["{{ 1 | plus: (1..3) }}", "1:14"],
     ["{{ (1..3).size }}", "1:4"],
     ["{% for i in (1..3) limit: (1..2) %}{% endfor %}", "1:27"],
-  ])("may contain ranges only in loops: %s", async (body, place) => {
+  ])("reports a range outside of a loop: %s", async (body, place) => {
     expect(await checkBody("{% for i in (1..3) %}{{ i }}{% endfor %}")).toEqual([]);
     const problems = [`${place} A range is only allowed in {% for … in (1..3) %}.`];
     expect(await checkBody(body)).toEqual(problems);
   });
 });
 
-describe("every problem of a template is reported", () => {
-  test("within one piece of Liquid", async () => {
+describe("the template check", () => {
+  test("reports every problem within one piece of Liquid", async () => {
     expect(await checkBody("{{ link.x | foo | bar: (1..2) }}{{ y }}")).toEqual([
       expect.stringContaining("1:4 link.x does not exist"),
       expect.stringContaining("1:13 The filter foo does not exist"),
@@ -93,7 +93,7 @@ describe("every problem of a template is reported", () => {
     ]);
   });
 
-  test("after {% raw %}", async () => {
+  test("reports every problem after an unsupported {% raw %}", async () => {
     const problems = await checkBody("{% raw %}\n{{ x }}\n{% endraw %}\n{% y %}");
     expect(problems.map((problem) => problem.slice(0, 30))).toEqual([
       "1:1 The tag raw does not exist",
@@ -103,7 +103,7 @@ describe("every problem of a template is reported", () => {
     ]);
   });
 
-  test("in a body that is too large", async () => {
+  test("reports every problem of a body that is too large", async () => {
     const loop = "{% for i in (1..1000) %}{{ i }}{% endfor %}\n<script></script>\n{% x %}";
     expect(await checkBody(loop)).toEqual([
       expect.stringContaining("1:25 The template is too long. Counting each round of a loop"),
@@ -112,7 +112,7 @@ describe("every problem of a template is reported", () => {
     ]);
   });
 
-  test("in CSS with invalid characters", async () => {
+  test("reports every problem of CSS with invalid characters", async () => {
     const css = "a\\:b{}\n@import url(x);\na{behavior:0}\n<\n@font-face{}\na{";
     expect((await listProblems({ css })).map((problem) => problem.slice(0, 24))).toEqual([
       "1:1 Backslashes are only",
@@ -125,11 +125,11 @@ describe("every problem of a template is reported", () => {
     ]);
   });
 
-  test("but nothing in valid CSS", async () => {
+  test("reports nothing for valid CSS", async () => {
     expect(await listProblems({ css: "a{;top:0;;color:red}\n@media print{b{top:0}}" })).toEqual([]);
   });
 
-  test("in generated HTML as well as in the source", async () => {
+  test("reports problems of rendered HTML as well as of the source", async () => {
     const link = '{% if true %}\n<a href="{{ link.name }}">{% endif %}';
     const body = `<script>\n</script>${link}${buttons}`;
     expect(await listProblems({ body, css: "a{x:0}" })).toEqual([
@@ -144,13 +144,16 @@ describe("every problem of a template is reported", () => {
     ["body", `${"<script></script>".repeat(51)}${buttons}`, "1:851 And 1 more problem."],
     ["css", "a{b:0}".repeat(72), "1:303 And 22 more problems."],
     ["css", "a<".repeat(72), expect.stringMatching(/ And \d\d more problems\.$/)],
-  ])("or counted at the end of a long list: %s %#", async (field, text, last) => {
-    const problems = await listProblems({ [field]: text });
-    expect([problems.length, problems.at(-1)]).toEqual([51, last]);
-  });
+  ])(
+    "reports at most 50 problems and the number of the others: %s %#",
+    async (field, text, last) => {
+      const problems = await listProblems({ [field]: text });
+      expect([problems.length, problems.at(-1)]).toEqual([51, last]);
+    },
+  );
 });
 
-describe("a problem in generated HTML has the position of its source", () => {
+describe("a problem in rendered HTML has the position of its source", () => {
   test.each([
     ["an attribute", 'line\n\n<p class="x"\n title="" {% if true %}href="#"{% endif %}>', "4:24"],
     ["an output", '\n<img alt="" src="{{ link.name }}">', "2:13"],
@@ -161,7 +164,7 @@ describe("a problem in generated HTML has the position of its source", () => {
     expect(problems.map((problem) => problem.split(" ", 1)[0])).toContain(place);
   });
 
-  test("when a page gets too large or takes too long", async () => {
+  test("if the page gets too large or takes too long", async () => {
     const deep = `${"{% if true %}<i>".repeat(8)}\n${"<i>".repeat(60)}${"{% endif %}".repeat(8)}`;
     expect(await checkBody(deep)).toEqual([
       `2:166 ${made}The page nests elements more than 64 levels deep.`,
@@ -174,7 +177,7 @@ describe("a problem in generated HTML has the position of its source", () => {
   });
 });
 
-describe("long texts cost steps", () => {
+describe("a template with long texts takes too many steps", () => {
   const long = `{% assign a = "aaa " %}${"{% assign a = a | append: a %}".repeat(11)}\n`;
   const tooMuch = expect.stringMatching(
     /^2:\d+ .* The template takes too many steps\. Use fewer loops\.$/,
@@ -200,7 +203,7 @@ async function save(fields: object, action = "") {
   return reply.body;
 }
 
-test("a text that is too long is reported at its limit, and is still checked", async () => {
+test("a body or css over the size limit is reported at the limit, and is still checked", async () => {
   const body = `${buttons}\n<script></script>\n${"é".repeat(32_768)}\n\n<style></style>`;
   const css = `a{behavior:x}\n${" ".repeat(32_768)}b{behavior:x}`;
   const { error, problems } = await save({ body, css });
@@ -220,7 +223,7 @@ test("a text that is too long is reported at its limit, and is still checked", a
   expect(error).toContain("Body is too long (maximum is 65536 bytes), Css is too long");
 });
 
-test("a text that is far too long is reported as not checked", async () => {
+test("a body far over the size limit is reported as too long to check", async () => {
   const css = "a{behavior:x}";
   const { problems } = await save({ body: "<script></script>".repeat(10_000), css });
   expect(problems).toEqual([
@@ -234,7 +237,7 @@ test("a text that is far too long is reported as not checked", async () => {
   ]);
 });
 
-test("a character that cannot be stored is reported, and so are other problems", async () => {
+test("unstorable characters are reported together with all other problems of a template", async () => {
   const { error, problems } = await save({
     body: `${buttons}\n😀\ud800<script></script>`,
     css: "a{\n\0behavior:x}",
@@ -249,7 +252,7 @@ test("a character that cannot be stored is reported, and so are other problems",
   expect(error).toMatch(/^Body contains .*, Css contains .*, Body line 2, column 4: /);
 });
 
-test("publishing only css reports its problems and none of the starter's", async () => {
+test("publishing only css reports problems of the css, and none of the default body", async () => {
   const { problems } = await save({ body: "", css: "a{behavior:x}" }, "/publish");
   expect(problems).toEqual([
     { field: "css", line: 1, column: 3, message: expect.stringContaining("behavior") },

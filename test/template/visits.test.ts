@@ -31,7 +31,7 @@ const readPolicy = async () => String((await visit()).headers["content-security-
 const publish = (body: string) =>
   host.world.call("POST", "/page_template/publish", { body: { body, css: "" } });
 
-test("25 bombs previewed at once delay no other request and leave no memory", async () => {
+test("25 simultaneous previews of expensive templates delay no other request and leak no memory", async () => {
   const { world } = host;
   // Requests of one project are handled in turn, and no deadline passes meanwhile.
   const keys = [await world.addKey(), await world.addKey(), await world.addKey()];
@@ -85,7 +85,7 @@ describe("a template that is too expensive for one link", () => {
     '{% assign a = link.url | split: "&" | join: " & " %}' +
     '{% assign a = a | replace: "&", "& &" %}'.repeat(240);
 
-  test("shows the default design on that link, and its own on others", async () => {
+  test("is replaced by the default design on that link, but not on others", async () => {
     await host.add("link", { path: "large", ios_app: { bundle_id: "com.example.a" } });
     const body = `Own{% if link.path == "small" %}${costly}{% endif %}${buttons}`;
     expect((await publish(body)).status).toBe(200);
@@ -126,7 +126,7 @@ describe("the marker of the store buttons", () => {
   });
 });
 
-test("a page allows pictures only if it contains one, however its template writes it", async () => {
+test("the policy of a page allows pictures only if the page contains a picture", async () => {
   await publish(`<{% if true %}img alt="" src="https://x.example/a.png"{% endif %}>${buttons}`);
   expect(await readPolicy()).toContain("img-src data: https:;");
   await publish(
