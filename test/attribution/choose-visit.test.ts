@@ -66,8 +66,8 @@ const others = (count: number, more: VisitDetails = {}) =>
 const level = (seen: SeenPhone, ...visits: readonly CandidateVisit[]) =>
   choose(seen, ...visits)?.confidence;
 
-describe("one visit", () => {
-  test("by the same phone at the same address matches with medium confidence", () => {
+describe("a visit", () => {
+  test("by the same phone at the same IP address matches with medium confidence", () => {
     expect(choose(install(), visit())).toMatchObject({ confidence: "medium", score: 100 });
   });
 
@@ -137,7 +137,7 @@ describe("one visit", () => {
   });
 });
 
-describe("the address of an install", () => {
+describe("the IP address of an install", () => {
   const relay = { address: { group: "172.226.3.4", isShared: true } } as const;
 
   test("that is unknown matches no other address, not even an unknown one", () => {
@@ -162,7 +162,7 @@ describe("the address of an install", () => {
     expect(level(install({}, relay), visit({ ...relay, script: {} }))).toBeUndefined();
   });
 
-  test("from which other links are visited gives low confidence, and only if all matches", () => {
+  test("with visits to other links gives low confidence, and only if all properties match", () => {
     expect(level(install(), visit(), ...others(1))).toBe("low");
     expect(level(install(), visit(), ...others(40))).toBe("low");
     const older = install({ os_version: "17.2.0" });
@@ -176,7 +176,7 @@ describe("the address of an install", () => {
 });
 
 describe("two visits", () => {
-  test("by identical phones match neither, unless both are to the same link", () => {
+  test("by identical phones match no install, unless both are to the same link", () => {
     expect(level(install(), visit(), visit({ linkId: "summer" }))).toBeUndefined();
     expect(level(install(), visit(), visit())).toBe("medium");
   });
@@ -186,13 +186,13 @@ describe("two visits", () => {
     ["in Instagram, which reports no version", visit({ agent: agents.instagram26 })],
     ["in Chrome, which reports no version either", visit({ agent: agents.chrome26 })],
     ["without a script", visit({ script: {} })],
-  ])("to two links match neither, even if one is more similar: %s", (_, other) => {
+  ])("to two links match no install, even if a phone is more similar: %s", (_, other) => {
     const summer = visit({ linkId: "summer" });
     expect(choose(install(), other, summer)).toBeUndefined();
     expect(choose(install(), summer, other)).toBeUndefined();
   });
 
-  test("to one link match the more similar one, and the other is reported too", () => {
+  test("to the same link match the visit of the more similar phone, and return the other visit too", () => {
     const [older, own] = [visit({ agent: agents.safari18 }), visit()];
     expect(choose(install(), older, own)).toMatchObject({ visit: own, others: [older] });
   });

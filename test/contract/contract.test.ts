@@ -134,7 +134,7 @@ const implied: Readonly<Record<string, readonly [string, boolean, boolean]>> = {
 
 const entries = listEndpoints();
 
-describe("the contract", () => {
+describe("the API contract", () => {
   test("contains the endpoints of the specification with their statuses, and no others", () => {
     const lines = entries.map((entry): Line => {
       const { status, also = "" } = entry.success;
@@ -239,7 +239,7 @@ describe("the contract", () => {
   });
 });
 
-describe("each entry of the contract", () => {
+describe("every endpoint of the contract", () => {
   test.each(entries.map((entry) => [nameOf(entry), entry] as const))(
     "%s is complete",
     (_, entry) => {

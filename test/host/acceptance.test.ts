@@ -99,7 +99,7 @@ test("a page template is saved, published, unpublished and restored over MCP", a
   expect(asked).toHaveLength(4);
 });
 
-test("deleting an app over MCP removes it from its association file at once", async () => {
+test("deleting an app over MCP removes the app from its association file at once", async () => {
   const files = {
     delete_ios_app: "/.well-known/apple-app-site-association",
     delete_android_app: "/.well-known/assetlinks.json",

@@ -22,7 +22,7 @@ function openPictures(bytes = 100) {
   };
 }
 
-test("an address may request ten new QR codes with a query a second", async () => {
+test("a client address may request ten new QR codes with a query per second", async () => {
   const { countDrawn, ask, advance } = openPictures();
   const statuses: (number | undefined)[] = [];
   for (let turn = 0; turn < 12; turn += 1) statuses.push(await ask("spring", `id=${turn}`));
@@ -36,7 +36,7 @@ test("an address may request ten new QR codes with a query a second", async () =
   expect(await ask("spring", `id=${"1".repeat(500)}`)).toBeUndefined();
 });
 
-test("an address that is too long for a QR code gets none", async () => {
+test("no QR code is drawn for a link address that is too long", async () => {
   const { ask } = openPictures();
   expect(await ask("long")).toBeUndefined();
   expect(await ask("long")).toBeUndefined();

@@ -89,8 +89,8 @@ test.each([ios, android])(
   },
 );
 
-describe("association files exclude links without an app", () => {
-  test("by all their paths in both files, until the links have an app", async () => {
+describe("association files", () => {
+  test("exclude all paths of a link until the link has an app", async () => {
     const app = await addApps();
     const web = await host.add("link", { path: "web", options: { shorten: true } });
     host.world.advance(1);
@@ -110,7 +110,7 @@ describe("association files exclude links without an app", () => {
     expect((await listExcluded())[1]?.toSorted()).toEqual(["/grüße/a b", "/in-app"]);
   });
 
-  test("up to 200 paths, of the oldest links", async () => {
+  test("exclude at most 200 paths, those of the oldest links", async () => {
     await addApps();
     await writeDirectly(async (tenant) => {
       for (let count = 0; count < 201; count += 1) {
@@ -122,7 +122,7 @@ describe("association files exclude links without an app", () => {
     expect(ofAndroid).toEqual(ofIos);
   });
 
-  test("by the short paths of their addresses with a query, until these are deleted", async () => {
+  test("exclude the short paths of an address with a query until the link is deleted", async () => {
     const app = await addApps();
     const web = await host.add("link", { path: "web" });
     host.world.advance(1);
@@ -142,7 +142,7 @@ describe("association files exclude links without an app", () => {
     expect((await listExcluded())[0]).toEqual(all);
   });
 
-  test("by their own paths first, if one has many short paths", async () => {
+  test("exclude the paths of all links before the many short paths of a link", async () => {
     await addApps();
     await writeDirectly(async (tenant) => {
       const linkId = await addLink(tenant, "web-0", { now });

@@ -41,18 +41,21 @@ const people = [
 ];
 
 describe("a person's visit", () => {
-  test.each(people)("with %s is redirected for their device and counted", async (_, agent, to) => {
-    const before = await host.readClicks(id);
-    const visited = await host.visit(`/${path}`, { agent });
-    expect(visited.status).toBe(302);
-    expect(visited.headers.location).toBe(places[to]);
-    expect(await host.readClicks(id)).toBe(before + 1);
-  });
+  test.each(people)(
+    "with the browser %s is redirected for the device and counted",
+    async (_, agent, to) => {
+      const before = await host.readClicks(id);
+      const visited = await host.visit(`/${path}`, { agent });
+      expect(visited.status).toBe(302);
+      expect(visited.headers.location).toBe(places[to]);
+      expect(await host.readClicks(id)).toBe(before + 1);
+    },
+  );
 });
 
 describe("no visit is counted", () => {
   test.each(Object.entries(agents.bots))(
-    "for the bot of %s, which gets the page with tags",
+    "for the bot of %s, which gets the page with social tags",
     (_, agent) => expectUncounted(200, { agent }),
   );
 

@@ -22,7 +22,10 @@ async function readStored(id: string): Promise<number> {
   return row[0]?.clicks ?? Number.NaN;
 }
 
-/** In the next turn of the event loop, everything due is queued, and writes take turns. */
+/**
+ * In the next iteration of the event loop, everything due is queued. Writes then run one after the
+ * other.
+ */
 async function untilWritten(): Promise<void> {
   await setImmediate();
   await host.world.store.write(() => Promise.resolve(), { isPatient: true });
@@ -90,7 +93,7 @@ describe("a visit", () => {
     for (const key of keys) expect(await count(key)).toBe(1);
   });
 
-  test("of a page counts, but not of a QR code, by POST or at an unknown path", async () => {
+  test("to a preview page is counted, but not to a QR code, by POST or at an unknown path", async () => {
     const { id } = await host.add("link", { path: "page" });
     expect((await host.visit("/page")).status).toBe(200);
     await host.visit("/page/more");
@@ -99,7 +102,7 @@ describe("a visit", () => {
     expect(await host.readClicks(id)).toBe(1);
   });
 
-  test("is stored within a second without any read, and so is the next one", async () => {
+  test("is stored within a second, even if nothing reads the clicks", async () => {
     const { id } = await host.add("link", { path: "spring", url });
     for (const count of [1, 2]) {
       await host.visit("/spring");
@@ -156,7 +159,7 @@ test("1,000 simultaneous visits are all counted during reads and writes", async 
 });
 
 describe("pending visits", () => {
-  test("of a deleted link are dropped, and others are stored", async () => {
+  test("are dropped for a deleted link and stored for all others", async () => {
     const { id } = await host.add("link", { path: "gone", url });
     const kept = await host.add("link", { path: "kept", url });
     await host.visit("/gone");
@@ -166,7 +169,7 @@ describe("pending visits", () => {
     expect(host.world.reported).toEqual([]);
   });
 
-  test("of a deleted project are dropped, and others are stored", async () => {
+  test("are dropped for a deleted project and stored for all others", async () => {
     const { world } = host;
     const other = await world.addProject({ subdomain: "other" });
     const key = await world.addKey({ project: other });
@@ -186,7 +189,7 @@ describe("pending visits", () => {
     expect(await readStored(id)).toBe(1);
   });
 
-  test("are kept until the database accepts writes again, without delaying reads", async () => {
+  test("stay in memory until the database accepts writes again, without delaying reads", async () => {
     const { id } = await host.add("link", { path: "spring", url });
     const { store, project } = host.world;
     const reported: unknown[] = [];
@@ -307,7 +310,7 @@ describe("pending visits", () => {
     expect([tries, alarms.length]).toEqual([2, 2]);
   });
 
-  test("of at most 100,000 links are kept in memory while nothing can be written", async () => {
+  test("stay in memory for at most 100,000 links while nothing can be written", async () => {
     const counted: number[] = [];
     let isBusy = true;
     const clicks = createClicks({

@@ -114,7 +114,7 @@ describe.each([
   });
 });
 
-/** Two of the user agents: over all rows, each has its turn. */
+/** Chooses two of the user agents, so that all rows together use every one of them. */
 function takeTurns(group: Readonly<Record<string, string>>): readonly string[] {
   const names = Object.values(group);
   turn += 1;

@@ -63,14 +63,14 @@ describe("the default page", () => {
     expect((await show("/spring", speak("he"))).shown).toContain('<h1 class="title" dir="auto">');
   });
 
-  test("does not show one visitor's language to the next", async () => {
+  test("is not cached in the language of another visitor", async () => {
     const labels = ["fr", "ja", "fr"].map(async (language) =>
       /<html lang="(\w+)"/.exec((await show("/spring", speak(language))).text)?.at(1),
     );
     expect(await Promise.all(labels)).toEqual(["fr", "ja", "fr"]);
   });
 
-  test("shows the link's picture, and allows images only then", async () => {
+  test("allows images only if the link has a picture", async () => {
     const { shown, policy } = await show("/pictured");
     expect(shown).toContain(`src="${picture}"`);
     expect(shown).toMatch(/role="img" aria-label="[^"]+"/);
@@ -95,7 +95,7 @@ describe("the default page", () => {
   });
 });
 
-describe("the default page on a computer, for a link without an address for computers", () => {
+describe("the default page on a computer, for a link without a desktop destination", () => {
   test("shows both stores and a QR code of the visited address", async () => {
     const { shown } = await show("/spring?id=7", { agent: computer });
     expect(listWays(shown)).toEqual([
@@ -112,7 +112,7 @@ describe("the default page on a computer, for a link without an address for comp
     expect([listWays(shown), shown.includes("<svg")]).toEqual([[], false]);
   });
 
-  test("shows neither to a bot", async () => {
+  test("shows a bot neither stores nor a QR code", async () => {
     const { shown } = await show("/spring", { agent: agents.bots.Slack });
     expect([listWays(shown), shown.includes("<svg")]).toEqual([[], false]);
   });
@@ -129,7 +129,7 @@ describe("the default page on a computer, for a link without an address for comp
   });
 });
 
-describe("the default page in an app", () => {
+describe("the default page in an in-app browser", () => {
   const inside = [
     ["Instagram", "⋯", agents.ios["Instagram's browser on an iPhone"]],
     ["Facebook", "⋯", agents.ios["Facebook's browser on an iPhone"]],
@@ -141,7 +141,7 @@ describe("the default page in an app", () => {
   ] as const;
 
   test.each(inside)(
-    "tells visitors in the browser of %s to leave through %s",
+    "explains to visitors of %s how to leave through %s",
     async (name, menu, agent) => {
       const { shown } = await show("/spring", { agent, ...speak("fr") });
       expect(shown).toContain("<strong>Ouvrez cette page dans votre navigateur</strong>");
@@ -151,7 +151,7 @@ describe("the default page in an app", () => {
     },
   );
 
-  test("says nothing about leaving if the browser opens apps or the page has none", async () => {
+  test("does not explain how to leave if the browser opens apps or no app can be opened", async () => {
     const [, , instagram] = inside[0];
     for (const [path, agent] of [
       ["/spring", iPhone],

@@ -74,7 +74,7 @@ test("simultaneous first visits are each redirected to their own link", async ()
   );
 });
 
-test("a visit whose read failed is read again for the next visitor", async () => {
+test("a link whose read failed is read again for the next visitor", async () => {
   await addLinks(["a", "b"]);
   failing = /links/;
   expect(await visitAtOnce(["/a", "/b"])).toEqual(["503", "503"]);

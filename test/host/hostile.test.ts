@@ -182,7 +182,7 @@ describe("a request target", () => {
     "/{{link.url}}",
     "/__proto__",
     "/constructor",
-  ])("that is no link's path shows the usual 404 page: %s", async (target) => {
+  ])("that is not the path of a link shows the usual 404 page: %s", async (target) => {
     const visited = await host.visit(target.slice(0, 15_000));
     const missing = await host.visit("/missing");
     expect(visited.status).toBe(404);
@@ -224,7 +224,7 @@ describe("a request target", () => {
   });
 });
 
-describe("a page", () => {
+describe("a preview page", () => {
   test("uses the visitor's query only in the address that opens the app", async () => {
     const path = await writeLink({ android_app_id: apps.android, url: shop });
     const query = `?"><script>alert(1)</script>;S.browser_fallback_url=https://evil.example`;

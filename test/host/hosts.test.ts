@@ -31,7 +31,7 @@ openForAll(openLinkHost, async (opened) => {
 const visitOwn = () => host.visit("/spring", { host: "go.other.example:443" });
 
 describe("a host name", () => {
-  test("belongs to its project in any case and with any port", async () => {
+  test("is recognized in upper and lower case and with any port", async () => {
     for (const name of ["default.localhost", "DEFAULT.localhost:1", "default.localhost:8787"]) {
       expect((await host.visit("/spring", { host: name })).headers.location).toBe(url);
     }
@@ -47,7 +47,7 @@ describe("a host name", () => {
     expect((await visitOwn()).status).toBe(421);
   });
 
-  test("below the link origin belongs to the project that verified it as its own", async () => {
+  test("below the link origin belongs to the project that verified it as a custom domain", async () => {
     const visit = async () => {
       const { status, headers } = await host.visit("/spring", { host: "go.localhost" });
       return headers.location ?? status;
@@ -85,13 +85,13 @@ describe("a host name", () => {
     "dеfault.localhost".normalize(),
     `${"a".repeat(70)}.example`,
     "x".repeat(4000),
-  ])("that is no project's shows no link: %j", async (name) => {
+  ])("of no project shows no link: %j", async (name) => {
     const visited = await host.visit("/spring", { host: Buffer.from(name).toString("latin1") });
     expect(visited.headers.location).toBeUndefined();
     expect([404, 421]).toContain(visited.status);
   });
 
-  test("is the first of two Host headers, as for servers behind the same proxy", async () => {
+  test("is read from the first of two Host headers", async () => {
     const request = "GET /spring HTTP/1.1\r\nHost: other.localhost\r\nHost: default.localhost\r\n";
     const answer = await host.sendRaw(`${request}Connection: close\r\n\r\n`);
     expect(answer).toContain(`\r\nlocation: ${url}other\r\n`);
@@ -132,7 +132,7 @@ describe("a missing link", () => {
     expect((await host.visit("/spring", { host: "other.localhost" })).status).toBe(302);
   });
 
-  test("shows a page with the project's name, whether it was deleted or not", async () => {
+  test("shows a page with the project's name, whether it was deleted or never existed", async () => {
     await host.add("link", { path: "gone", url });
     const [link] = (await host.world.call("GET", "/links", { query: "q[path_eq]=gone" })).body
       .links;
@@ -184,7 +184,7 @@ describe("home_url and not_found_url", () => {
     return [status, headers.location];
   };
 
-  test("are the redirects for the root and for missing links, without the query", async () => {
+  test("redirect visitors of the root and of missing links, without the query", async () => {
     await change({ home_url, not_found_url });
     const missing = [302, "https://shop.example/m%C3%BCll"];
     for (const path of ["/", "/?id=7"]) expect(await ask(path)).toEqual([302, home_url]);
@@ -207,7 +207,7 @@ describe("home_url and not_found_url", () => {
     await change({ home_url: null, not_found_url: null });
   });
 
-  test("are ignored if they would loop or are no web address", async () => {
+  test("are ignored if they would loop or are not web addresses", async () => {
     const addresses = [
       "https://other.localhost:1/nothing",
       `http://OTHER.localhost:${host.port}/`,
@@ -234,9 +234,9 @@ describe("home_url and not_found_url", () => {
   });
 });
 
-describe("a method", () => {
+describe("the link host", () => {
   test.each(["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"])(
-    "%s returns 405 for links",
+    "returns 405 for the method %s on a link",
     async (method) => {
       for (const path of ["/spring", "/nothing", "/.well-known/assetlinks.json"]) {
         const visited = await host.visit(path, { method });
@@ -246,11 +246,11 @@ describe("a method", () => {
     },
   );
 
-  test("POST returns 405 for a path that cannot be decoded", async () => {
+  test("returns 405 for POST to a path that cannot be decoded", async () => {
     expect((await host.visit("/%zz", { method: "POST", body: {} })).status).toBe(405);
   });
 
-  test("HEAD returns the status and headers of GET without a body", async () => {
+  test("answers HEAD with the status and headers of GET, without a body", async () => {
     for (const path of ["/spring", "/nothing", "/spring.qr", "/.well-known/assetlinks.json"]) {
       const { date: _, ...head } = (await host.visit(path, { method: "HEAD" })).headers;
       const { date: __, ...headers } = (await host.visit(path)).headers;
@@ -260,7 +260,7 @@ describe("a method", () => {
   });
 });
 
-test("a redirect must not be cached", async () => {
+test("the headers of a redirect forbid caching", async () => {
   expect((await host.visit("/spring")).headers).toMatchObject({
     location: url,
     "cache-control": "private, no-store",
@@ -296,7 +296,7 @@ test("Google Play's referrer contains the exact address of each visit", async ()
   await change({ custom_domain_verified: false, link_in_referrer: false });
 });
 
-test("robots.txt and favicon.ico belong to the link host", async () => {
+test("the link host serves robots.txt and favicon.ico itself", async () => {
   expect(await host.visit("/robots.txt")).toMatchObject({
     status: 200,
     text: "User-agent: *\nAllow: /\n",
@@ -304,8 +304,8 @@ test("robots.txt and favicon.ico belong to the link host", async () => {
   expect((await host.visit("/favicon.ico")).status).toBe(204);
 });
 
-describe("a database error", () => {
-  test("because it is busy returns 503 with Retry-After and is not reported", async () => {
+describe("a database error during a visit", () => {
+  test("returns 503 with Retry-After and is not reported if the database is busy", async () => {
     const reported: unknown[] = [];
     await using busy = await openFailing(new StoreBusy("busy"), (error) => reported.push(error));
     expect(await busy.visit("/spring")).toMatchObject({
@@ -316,7 +316,7 @@ describe("a database error", () => {
     expect(reported).toEqual([]);
   });
 
-  test("for another reason returns 500 without details and is reported", async () => {
+  test("returns 500 without details and is reported if the database is not busy", async () => {
     const reported: unknown[] = [];
     const fault = new Error("no such table: links");
     await using broken = await openFailing(fault, (error) => reported.push(error));

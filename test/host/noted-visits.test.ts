@@ -35,14 +35,14 @@ function createTestClock() {
   };
 }
 
-test("what a page's script reports replaces what its request showed, in either order", async () => {
+test("the report of a page's script replaces the data of the page's request, in either order", async () => {
   await using world = await openInstallWorld();
-  const ground = createTestClock();
-  const { note } = createDeferredVisits({ ...ground, store: world.world.store });
+  const setup = createTestClock();
+  const { note } = createDeferredVisits({ ...setup, store: world.world.store });
   const noted = [1, 2, 3].map((number) => note({ visit: visit(number), isWhole: false }));
   noted.push(note({ visit: { ...visit(3), query: "ref=anna" }, isWhole: true }));
   noted.push(note({ visit: visit(3), isWhole: false }));
-  await ground.pass(50);
+  await setup.pass(50);
   await Promise.all(noted);
   const rows = await world.listRows();
   expect(rows.map(({ id, query }) => [id, query])).toEqual([
@@ -61,7 +61,7 @@ test("pending visits for installs are stored when the process stops", async () =
 });
 
 test("only one write of visits runs at a time, and at most 2,000 visits wait for it", async () => {
-  const ground = createTestClock();
+  const setup = createTestClock();
   const [over, sizes] = [createGate(), [] as number[]];
   const store = {
     write: async () => {
@@ -70,21 +70,21 @@ test("only one write of visits runs at a time, and at most 2,000 visits wait for
       throw new StoreBusy("away");
     },
   };
-  const { note } = createDeferredVisits({ ...ground, store });
+  const { note } = createDeferredVisits({ ...setup, store });
   const first = note({ visit: visit(0), isWhole: false });
-  await ground.pass(50);
+  await setup.pass(50);
   let dropped = 0;
   for (let number = 1; number <= 3000; number += 1) {
     void note({ visit: visit(number), isWhole: false }).then(() => (dropped += 1));
   }
-  await ground.pass(50);
+  await setup.pass(50);
   expect([sizes.length, dropped]).toEqual([1, 1000]);
   over.open();
   await first;
-  await ground.pass(0);
+  await setup.pass(0);
   expect(sizes).toHaveLength(2);
   // An outage is reported once, however many pages are opened meanwhile.
-  expect(ground.reported).toHaveLength(1);
+  expect(setup.reported).toHaveLength(1);
 });
 
 test("a page whose visit cannot be stored is shown without its script", async () => {

@@ -36,7 +36,7 @@ const publish = (word: string) =>
     body: { body: `<p>${word} {{ link.name }}</p>{% store_buttons %}`, css: "" },
   });
 
-describe("a page", () => {
+describe("the preview page", () => {
   test("is not cached, runs no script and is not indexed", async () => {
     const { headers } = await host.visit("/spring", { agent: iPhone });
     expect(headers).toMatchObject({
@@ -158,7 +158,7 @@ describe("a page", () => {
 });
 
 describe("with a second host name", () => {
-  test("a visit is stored for installs only once, at the first name", async () => {
+  test("a visit is stored for later installs only at the first host name", async () => {
     await using twice = await openLinkHost({ secondOrigin: "http://{subdomain}.open.localhost" });
     const ios_app = { bundle_id: "com.example.b", team_id: "ABCDE12345" };
     await twice.add("link", { path: "b", ios_app, ios_deferred_deep_linking_enabled: true });
@@ -176,7 +176,7 @@ describe("with a second host name", () => {
     expect(await listNoted()).toEqual(noted);
   });
 
-  test("the button opens the second name, which redirects visitors without the app", async () => {
+  test("the Open button uses the second host name, which redirects visitors without the app", async () => {
     await using twice = await openLinkHost({ secondOrigin: "http://{subdomain}.open.localhost" });
     await addLink(twice);
     const ios = await twice.visit("/spring?a=1", { agent: iPhone });
@@ -192,7 +192,7 @@ describe("with a second host name", () => {
   });
 });
 
-test("a link deleted by another process is gone within 20 ms", async () => {
+test("a link deleted by another process is missing within 20 ms", async () => {
   const [link] = (await host.world.call("GET", "/links")).body.links;
   const visit = () => host.visit("/spring");
   expect((await visit()).status).toBe(302);

@@ -116,7 +116,7 @@ test("a cached redirect is not used for an address that only resembles its path"
     const sent = `GET ${path} HTTP/1.1\r\nhost: default.localhost\r\nconnection: close\r\n\r\n`;
     return /\r\nlocation: (.*)\r\n/i.exec(await host.sendRaw(sent))?.[1];
   };
-  // In the second turn, each redirect is cached.
+  // In the second round, each redirect is cached.
   for (let turn = 0; turn < 2; turn += 1) {
     expect(await readLocation("/seen-Gr%C3%B6%C3%9Fe")).toBe(url);
     expect(await readLocation("/seen-Größe")).toBeUndefined();

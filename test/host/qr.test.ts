@@ -71,7 +71,7 @@ test("a QR code may be cached for an hour and revalidated by its ETag", async ()
   expect((await host.visit("/spring.qr?format=png", known)).status).toBe(200);
 });
 
-test("a missing link, or one whose address is too long, has no QR code", async () => {
+test("a missing link and a link with an overlong address have no QR code", async () => {
   for (const path of ["/nothing.qr", "/.qr", "/spring.qr.qr", "/spring.qr/", "//spring.qr"]) {
     expect((await host.visit(path)).status).toBe(404);
   }

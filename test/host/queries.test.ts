@@ -38,8 +38,8 @@ async function readReferrer(path: string): Promise<string> {
   return Buffer.from(new URLSearchParams(referrer).get("_url") ?? "", "base64url").toString();
 }
 
-describe("a slash at the end of a visited path", () => {
-  test("finds the link without it, and no other link", async () => {
+describe("a trailing slash of a visited path", () => {
+  test("is ignored, and does not lead to another link", async () => {
     await host.add("link", { path: "only/", url });
     for (const path of ["/product", "/product/", "/product%2F", "/product///", "/only"]) {
       expect([path, await readLocation(path)]).toEqual([path, url]);
@@ -59,7 +59,7 @@ describe("the query of a visit", () => {
     ["", "own=1"],
     ["&&", "own=1"],
     ["x=%0d%0aSet-Cookie:%20a=b", "own=1&x=%0d%0aSet-Cookie:%20a=b"],
-  ])("%j is added behind the destination's own", async (query, whole) => {
+  ])("%j is added after the destination's own query", async (query, whole) => {
     const { headers } = await host.visit(`/product?${query}`);
     expect(headers.location).toBe(`https://shop.example/p?${whole}#top`);
     expect(headers["set-cookie"]).toBeUndefined();

@@ -48,7 +48,7 @@ async function listReferrers() {
   return (await readCounts("referrer")).map(([, host]) => host);
 }
 
-test("visits are counted by source, and presses of a button are no clicks", async () => {
+test("visits are counted by source, and presses of the Open button are not clicks", async () => {
   const link = await host.add("link", { path: "spring", url, options: { shorten: true } });
   await host.visit("/spring");
   await host.visit("/spring/");
@@ -80,7 +80,7 @@ test("visits are counted by platform and by hour", async () => {
   expect(await readCounts("platform")).toEqual([[0, "ios", 1]]);
 });
 
-test("the marker of a QR code is removed from the query, and the rest is kept", async () => {
+test("the marker of a QR code is removed from the query, and the rest of the query stays", async () => {
   await host.add("link", { path: "spring", url });
   const readLocation = async (path: string) => (await host.visit(path)).headers.location;
   expect(await readLocation("/spring?wp=qr")).toBe(url);
@@ -117,7 +117,7 @@ test.each([
   ["go.example", "https://www.go.example/", "go.example"],
   ["go.example", "https://www.example/", undefined],
 ])(
-  "on the custom domain %s, the page %s is from another site or not",
+  "a visit to the custom domain %s from %s is stored with the referrer %s",
   async (own, referer, expectedHost) => {
     const { world } = host;
     const project = await world.addProject({ subdomain: "own", custom_domain: own });

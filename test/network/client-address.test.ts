@@ -26,7 +26,7 @@ describe("X-Forwarded-For without trusted proxies", () => {
   });
 });
 
-describe("with trusted networks", () => {
+describe("findClientAddress with trusted networks", () => {
   test.each([
     ["the client", "203.0.113.9", "203.0.113.9"],
     ["a client that wrote an entry", "1.1.1.1, 203.0.113.9", "203.0.113.9"],
@@ -47,11 +47,11 @@ describe("with trusted networks", () => {
     ["an invalid entry before a proxy", "203.0.113.9, nonsense, 10.0.0.2", "10.0.0.2"],
     ["an invalid entry before the client", "<script>, 203.0.113.9", "203.0.113.9"],
     ["an empty entry at the end", "203.0.113.9,", "10.0.0.1"],
-  ])("X-Forwarded-For with %s", (_, forwardedFor, address) => {
+  ])("reads X-Forwarded-For with %s", (_, forwardedFor, address) => {
     expect(find("10.0.0.0/8", { forwardedFor })).toBe(address);
   });
 
-  test('"loopback" trusts both loopback networks', () => {
+  test('trusts both loopback networks for the word "loopback"', () => {
     const forwardedFor = "203.0.113.9";
     for (const peer of ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"]) {
       expect([peer, find("loopback", { peer, forwardedFor })]).toEqual([peer, forwardedFor]);
@@ -59,7 +59,7 @@ describe("with trusted networks", () => {
     expect(find("loopback", { peer: "10.0.0.1", forwardedFor })).toBe("10.0.0.1");
   });
 
-  test("IPv6 networks and single addresses can be trusted", () => {
+  test("can trust IPv6 networks and single addresses", () => {
     const forwardedFor = "203.0.113.9";
     expect(find("fd00::/8, 192.0.2.1", { peer: "fd12::1", forwardedFor })).toBe(forwardedFor);
     expect(find("fd00::/8,192.0.2.1", { peer: "192.0.2.1", forwardedFor })).toBe(forwardedFor);
@@ -68,16 +68,16 @@ describe("with trusted networks", () => {
   });
 });
 
-describe("with a number of trusted proxies", () => {
+describe("findClientAddress with a number of trusted proxies", () => {
   test.each([
     ["1", "203.0.113.9", "203.0.113.9"],
     ["1", "1.1.1.1, 203.0.113.9", "203.0.113.9"],
     ["2", "1.1.1.1, 203.0.113.9, 198.51.100.2", "203.0.113.9"],
-    // With fewer entries than proxies, the request came from inside and passed fewer of them.
+    // A request from inside the network may pass fewer proxies than configured.
     ["2", "203.0.113.9", "203.0.113.9"],
     ["3", "203.0.113.9, nonsense, 198.51.100.2", "198.51.100.2"],
     ["1", "", "10.0.0.1"],
-  ])("%s, X-Forwarded-For %s", (hops, forwardedFor, address) => {
+  ])("trusts %s proxies, given X-Forwarded-For %j", (hops, forwardedFor, address) => {
     expect(find(hops, { forwardedFor })).toBe(address);
   });
 });
@@ -95,11 +95,11 @@ describe("the address of a client behind a proxy that is not trusted", () => {
   });
 });
 
-test("a closed connection has no address", () => {
+test("findClientAddress returns undefined for a closed connection", () => {
   expect(find("1", { peer: undefined, forwardedFor: "203.0.113.9" })).toBeUndefined();
 });
 
-test("the address written by the trusted proxy is used, whatever a client sends", () => {
+test("findClientAddress returns the trusted proxy's entry, whatever a client sends", () => {
   const address = fc.ipV4().filter((text) => !text.startsWith("10."));
   const text = fc.string().filter((written) => !/[\r\n]/.test(written));
   fc.assert(

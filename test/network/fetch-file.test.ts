@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { createFetchFile, type FileRequest } from "../../src/network/hosts/fetch-file.ts";
 import { clientOnly, secureExample } from "../support/certificates.ts";
 
-/** Hosts of the public internet are servers on this machine; its address counts as public here. */
+/** Public hosts are simulated by servers on this machine, whose address is treated as public. */
 
 const publicPlace = "127.0.0.1";
 const privatePlace = "127.0.0.2";
@@ -157,7 +157,7 @@ describe("fetchFile sends nothing to a host", () => {
   });
 });
 
-test("fetchFile tries a host's next address if one cannot be reached", async () => {
+test("fetchFile tries a host's next address if the first cannot be reached", async () => {
   addresses = [["127.0.0.9", publicPlace]];
   const own = createServer(secureExample, (_, response) => response.end("own")).listen(
     0,
@@ -171,7 +171,7 @@ test("fetchFile tries a host's next address if one cannot be reached", async () 
   own.closeAllConnections();
 });
 
-test("fetchFile distinguishes an unreachable host from one that refuses", async () => {
+test("fetchFile distinguishes an unreachable host from a host that refuses connections", async () => {
   addresses = [[nowhere]];
   expect(await fetchFile()).toEqual({ kind: "unreachable" });
   const own = createServer(secureExample).listen(0, publicPlace);

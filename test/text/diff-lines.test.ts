@@ -39,7 +39,7 @@ describe("diffLines", () => {
     ]);
   });
 
-  test("returns texts with little in common as a whole, the old one first", () => {
+  test("returns texts with little in common as a whole, the old text first", () => {
     const hunks = diffLines("a\n}\nb\nc\nd\n", "x\n}\ny\nz\nw\n");
     expect(hunks).toHaveLength(1);
     const kinds = hunks[0]?.lines.map(({ kind }) => kind);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { showAddress } from "../../src/text/show-address.ts";
 
-describe("showAddress decodes", () => {
+describe("showAddress", () => {
   test.each([
     ["https://example.com/", "https://example.com", undefined],
     [
@@ -13,7 +13,7 @@ describe("showAddress decodes", () => {
     ["https://müller.example/x?q=1#y", "https://müller.example/x?q=1#y", "xn--mller-kva.example"],
     ["https://example.com/a%2Fb%", "https://example.com/a%2Fb%", undefined],
     ["https://example.com/%E2%80%AEfdp", "https://example.com/\\u{202e}fdp", undefined],
-  ])("%s", (address, typed, ascii) => {
+  ])("decodes %s", (address, typed, ascii) => {
     expect(showAddress(address)).toEqual({ typed, ascii, warnings: [] });
   });
 
@@ -24,18 +24,18 @@ describe("showAddress decodes", () => {
     "https://",
     "https://a b/",
     "ftp://a.example",
-  ])("showAddress returns undefined for %o", (text) => {
+  ])("returns undefined for %o", (text) => {
     expect(showAddress(text)).toBeUndefined();
   });
 });
 
-describe("showAddress warns of a host", () => {
+describe("showAddress", () => {
   test.each([
     ["https://\u0430pple.com", "mixes Latin and Cyrillic letters"],
     ["https://xn--pple-43d.com", "mixes Latin and Cyrillic letters"],
     ["https://g\u03bfogle.com", "mixes Latin and Greek letters"],
     ["https://\u0430\u0440\u0440\u04cf\u0435.com", "is Cyrillic but looks like Latin letters"],
-  ])("that looks like another: %s", (address, warning) => {
+  ])("warns of a host that looks like another host: %s", (address, warning) => {
     expect(showAddress(address)?.warnings).toEqual([expect.stringContaining(warning)]);
   });
 
@@ -46,7 +46,7 @@ describe("showAddress warns of a host", () => {
     "https://日本語テスト.example",
     "https://日本jp.example",
     "https://ελλάδα.example",
-  ])("but not of %s", (address) => {
+  ])("does not warn of %s", (address) => {
     expect(showAddress(address)?.warnings).toEqual([]);
   });
 });

@@ -12,7 +12,7 @@ const ios_app = { bundle_id: "com.example.one", team_id: "ABCDE12345" };
 const android_app = { package_name: "com.example.one", fingerprints: [sha256] };
 
 describe("paths of links without an app in an association file", () => {
-  test("are left out before apps are if the file would be too long", () => {
+  test("are omitted before apps if the file would be too long", () => {
     const long = Array.from({ length: 200 }, (_, count) => `${"x".repeat(1900)}${count}`);
     const android_apps = [android_app, { ...android_app, package_name: "com.example.two" }];
     for (const [file, times] of [
@@ -31,7 +31,7 @@ describe("paths of links without an app in an association file", () => {
     }
   });
 
-  test("are all included if there is room", () => {
+  test("are all included if the file has room", () => {
     const paths = Array.from({ length: 200 }, (_, count) => `p${count}`);
     expect(writeIosFile([ios_app], paths)).toMatchObject({ apps: 1, paths: 200 });
     expect(writeAndroidFile([android_app], paths)).toMatchObject({ apps: 1, paths: 200 });
@@ -39,7 +39,7 @@ describe("paths of links without an app in an association file", () => {
   });
 });
 
-test("an association file with too many apps lists as many of the first as fit", () => {
+test("an association file with too many apps lists the first apps that fit", () => {
   const many = Array.from(
     { length: 2000 },
     (_, count) => `com.example.${"x".repeat(60)}.a${count}`,

@@ -33,7 +33,7 @@ function redirect(to: string, reason: Destination["reason"]): VisitDecision {
 
 type Row = readonly [string, Platform, VisitedLink, VisitedApps, VisitDecision];
 
-describe("a visitor is redirected or sees a page", () => {
+describe("decideVisit", () => {
   const nowhere: VisitDecision = { action: "default_page" };
   const forced = { enable_forced_redirect };
   const rows: readonly Row[] = [
@@ -148,7 +148,7 @@ describe("a visitor is redirected or sees a page", () => {
   });
 
   test.each(rows.filter(([, , fields]) => fields.enable_forced_redirect !== true))(
-    "as without a forced redirect, if the link has no app: %s",
+    "ignores enable_forced_redirect if the link has no app: %s",
     (_, platform, fields, apps, visit) => {
       const changed = { ...fields, enable_forced_redirect };
       expect(decideVisit(changed, apps, { platform })).toEqual(visit);
@@ -170,7 +170,7 @@ describe("a visitor is redirected or sees a page", () => {
       { to: android_fallback_url, reason: "android_fallback_url" },
     ],
     ["Google Play", "android", {}, { to: play, reason: "play_store" }],
-  ] as const)("on the preview page, which has a button to %s", (_, platform, fields, next) => {
+  ] as const)("returns the preview page with a button to %s", (_, platform, fields, next) => {
     const open = platform === "ios" ? schemeButton : intentButton;
     for (const forced of [false, null, undefined]) {
       const draft: VisitedLink = { url, ...fields, enable_forced_redirect: forced };
@@ -182,7 +182,7 @@ describe("a visitor is redirected or sees a page", () => {
     }
   });
 
-  test("on the preview page, if the link's app could not be read", () => {
+  test("returns the preview page if the link's app could not be read", () => {
     const draft = { ios_app_id: "0a", url };
     expect(decideVisit(draft, {}, { platform: "ios" })).toEqual({
       action: "preview_page",
@@ -195,7 +195,7 @@ describe("a visitor is redirected or sees a page", () => {
     });
   });
 
-  test("on a page with tags, as a bot", () => {
+  test("returns the page with social tags for a bot", () => {
     for (const platform of ["ios", "android", "desktop"] as const) {
       for (const enable_forced_redirect of [true, false]) {
         const visited = { url, enable_forced_redirect };
@@ -206,7 +206,7 @@ describe("a visitor is redirected or sees a page", () => {
     }
   });
 
-  test("on the default page, if the link is empty", () => {
+  test("returns the default page for an empty link", () => {
     for (const platform of ["ios", "android", "desktop"] as const) {
       expect(decideVisit({}, {}, { platform })).toEqual({ action: "default_page" });
     }
@@ -214,7 +214,7 @@ describe("a visitor is redirected or sees a page", () => {
 });
 
 describe("the destination", () => {
-  test("App Store contains both tokens or none", () => {
+  test("in the App Store contains both store tokens or neither", () => {
     expect(toStore({ provider_token: "117", campaign_token: "a b&c" })).toBe(
       `${appStore}?pt=117&ct=a%20b%26c&mt=8`,
     );
@@ -225,14 +225,14 @@ describe("the destination", () => {
     );
   });
 
-  test("Google Play contains the referrer", () => {
+  test("on Google Play contains the referrer", () => {
     expect(toPlay({ referrer: "utm_source=a&b=é" })).toBe(
       `${play}&referrer=utm_source%3Da%26b%3D%C3%A9`,
     );
     expect(toPlay({ referrer: " " })).toBe(play);
   });
 
-  test("Google Play contains the link's address with link_in_referrer", () => {
+  test("on Google Play contains the link's address if link_in_referrer is on", () => {
     const address = "https://go.example/spring?é=>>>???";
     const fields = { referrer: "utm_source=a" };
     const referrer = readReferrer(toPlay(fields, { link_in_referrer: true, address }));
@@ -244,7 +244,7 @@ describe("the destination", () => {
     expect(toPlay(fields, { address })).toBe(`${play}&referrer=utm_source%3Da`);
   });
 
-  test("Google Play contains a long address once, as most SDKs read it", () => {
+  test("on Google Play contains a long address only in the form that most SDKs read", () => {
     const short = visitLong(50);
     expect(referrerReaders["1.0.0 and 1.0.1"](short.referrer)).toBe(short.address);
     for (let letters = 50; letters < 200; letters += 1) {
@@ -256,7 +256,7 @@ describe("the destination", () => {
     expect(long.referrer).toMatch(/^_url=[\w-]+$/);
   });
 
-  test("of a fallback is passed on unchanged", () => {
+  test("is the unchanged address of a fallback", () => {
     const ios_fallback_url = "HTTPS://Shop.example/a/../%7e?x=<y>#z";
     expect(toStore({ ios_fallback_url, provider_token: "1", campaign_token: "2" })).toBe(
       ios_fallback_url,
@@ -264,7 +264,7 @@ describe("the destination", () => {
     expect(toStore({ ios_fallback_url: "https://shop.example" })).toBe("https://shop.example");
   });
 
-  test("of a fallback with other characters is encoded", () => {
+  test("is the encoded address of a fallback with non-ASCII characters", () => {
     expect(toStore({ ios_fallback_url: "https://bücher.example/ä?ö#ü" })).toBe(
       "https://xn--bcher-kva.example/%C3%A4?%C3%B6#%C3%BC",
     );
@@ -281,7 +281,7 @@ describe("the destination", () => {
     "shop://x",
     "",
     "https://",
-  ])("that is no web address is ignored: %j", (bad) => {
+  ])("is never an invalid web address: %j", (bad) => {
     expect(toStore({ ios_fallback_url: bad })).toBe(appStore);
     expect(toPlay({ android_fallback_url: bad })).toBe(play);
     expect(decideVisit({ url: bad }, {}, { platform: "desktop" })).toEqual({
@@ -289,7 +289,7 @@ describe("the destination", () => {
     });
   });
 
-  test("Google Play is not used for an invalid package name", () => {
+  test("is not Google Play if the package name is invalid", () => {
     const bad = { ...android_app, package_name: "com.example&id=evil.app" };
     const visit = decideVisit({ url }, { android_app: bad }, { platform: "android" });
     expect(visit).toEqual({
@@ -335,7 +335,7 @@ describe("the Open button", () => {
   );
 });
 
-test("visitors are only redirected to the web and their own store, for any fields", () => {
+test("visitors of any link are only redirected to the web and to their platform's store", () => {
   fc.assert(
     fc.property(hostileLink(), hostileApps(), hostileOptions(), (visited, apps, options) => {
       for (const platform of ["ios", "android", "desktop"] as const) {

@@ -28,28 +28,38 @@ test("an install on iOS is matched exactly if the project uses the clipboard", (
   });
 });
 
-describe("explainInstalls mentions the App Store button that copies the address", () => {
+describe("explainInstalls with the clipboard setting", () => {
   const { app_store_id: _, ...unlisted } = apps.ios_app;
   const there = "because the App Store button copies the link's address";
   const perhaps = "if the page has an App Store button";
   test.each([
-    ["if the app is in the App Store", {}, apps, there],
+    ["mentions the copied address if the app is in the App Store", {}, apps, there],
     [
-      "if the fallback is in the App Store",
+      "mentions the copied address if the fallback is in the App Store",
       { ios_fallback_url: "itms-apps://apps.apple.com/app/id1" },
       apps,
       there,
     ],
     [
-      "but not if the fallback is on the web",
+      "mentions no clipboard if the fallback is on the web",
       { ios_fallback_url: "https://example.com/get" },
       apps,
       undefined,
     ],
-    ["but not if the app is not in the App Store", {}, { ios_app: unlisted }, undefined],
-    ["as a possibility if the app could not be read", { ios_app_id: "1" }, {}, perhaps],
     [
-      "but not if such an app has a fallback on the web",
+      "mentions no clipboard if the app is not in the App Store",
+      {},
+      { ios_app: unlisted },
+      undefined,
+    ],
+    [
+      "mentions a possible App Store button if the app could not be read",
+      { ios_app_id: "1" },
+      {},
+      perhaps,
+    ],
+    [
+      "mentions no clipboard if an app that could not be read has a fallback on the web",
       { ios_app_id: "1", ios_fallback_url: "https://example.com/get" },
       {},
       undefined,
@@ -69,7 +79,7 @@ function explain(fields: VisitedLink, more: InstallOptions = {}) {
   return explainInstalls(unread, {}, { ...options, ...more }).installs.android;
 }
 
-describe('explainInstalls reports "not_known"', () => {
+describe("explainInstalls reports an unknown match", () => {
   test("if the Android app could not be read, unless a match is impossible anyway", () => {
     expect(explain({})).toEqual({
       matched: "not_known",
@@ -92,10 +102,10 @@ describe('explainInstalls reports "not_known"', () => {
   });
 });
 
-describe('explainInstalls reports "never"', () => {
+describe("explainInstalls reports an impossible match", () => {
   test.each([
-    ["it is off", { ios_deferred_deep_linking_enabled: false }, "is off"],
-    ["the page is skipped", { enable_forced_redirect: true }, "skips"],
+    ["deferred deep linking is off", { ios_deferred_deep_linking_enabled: false }, "is off"],
+    ["the preview page is skipped", { enable_forced_redirect: true }, "skips"],
   ])("on iOS if %s", (_, fields, why) => {
     const { ios } = explainInstalls({ ...link, ...fields }, apps, options).installs;
     expect(ios).toEqual({ matched: "never", why: expect.stringContaining(why) });

@@ -4,7 +4,7 @@ import type { VisitedApps, VisitedLink, VisitOptions } from "../../src/visit/dec
 import { explainVisits } from "../../src/visit/explain-visits.ts";
 import { android_app, ios_app, link, sha1, sha256 } from "../contract/sample-link.ts";
 
-/** Problems that an assistant is problem about a link and its apps. */
+/** The problems of a link and its apps, as assistants see them. */
 
 type Row = {
   /** Field, message and fix. */

@@ -70,6 +70,6 @@ test.each([
   ["https://go-{subdomain}.a.example", "https://{subdomain}-go.a.example", true],
   ["https://a-{subdomain}.a.example", "https://b-{subdomain}.a.example", false],
   ["https://{subdomain}-a.a.example", "https://{subdomain}-b.a.example", false],
-])("%s and %s can have a host name in common: %s", (one, other, expected) => {
+])("haveCommonHosts for %s and %s returns %s", (one, other, expected) => {
   expect([haveCommonHosts(one, other), haveCommonHosts(other, one)]).toEqual([expected, expected]);
 });

@@ -99,7 +99,7 @@ describe("a path", () => {
     ["a\u0085b", "contains control characters"],
     ["a\ud800b", "contains control characters"],
     ["é".repeat(limits.path_bytes / 2 + 1), "is too long (maximum is 2000 bytes)"],
-  ])("%j %s", (path, fault) => {
+  ])("%j has the fault: %s", (path, fault) => {
     expect(findPathFault(path)).toBe(fault);
   });
 
@@ -220,7 +220,7 @@ describe("a web address", () => {
     ["can't contain a user name or password", "https://:secret@example.com"],
     ["can't contain a user name or password", "https://example.com@evil.example"],
     ["is too long (maximum is 8192 characters)", `https://example.com/${"a".repeat(9000)}`],
-  ])("%s: %.60j", (fault, address) => {
+  ])('is refused because it "%s": %.60j', (fault, address) => {
     expect(findWebAddressFault(address)).toBe(fault);
   });
 

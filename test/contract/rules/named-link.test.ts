@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { pickNamedLinks, readNamedLink } from "../../../src/contract/rules/named-link.ts";
 
-test('"twin" and "twin/" of a remote server are two links that can be meant by one name', () => {
+test('the name "twin#x" means both links "twin" and "twin/" of a remote server', () => {
   const links = [{ path: "twin" }, { path: "twin/" }];
   expect(pickNamedLinks(readNamedLink("twin#x", []), links)).toEqual(links);
   for (const link of links) {

@@ -58,7 +58,7 @@ test.each([
   "market://details?id=shop",
   `https://${"a".repeat(300)}.example/`,
   `https://shop.example/${"a".repeat(70_000)}`,
-])("readPlainHost leaves an ambiguous address to a parser (%#)", (text) => {
+])("readPlainHost returns undefined for an ambiguous address (%#)", (text) => {
   expect(readPlainHost(text)).toBeUndefined();
 });
 
