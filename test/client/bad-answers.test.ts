@@ -6,39 +6,45 @@ import { contract } from "../../src/contract/index.ts";
 import { openHostile, type Misdeed } from "../support/hostile.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, origin } from "../support/world.ts";
-import { createExpedition, createTraveller, type Expedition } from "./traveller.ts";
+import { createClientWithFaults, createTraveller, type ClientWithFaults } from "./traveller.ts";
 
 /** How a broken remote server affects calls that only read. */
 
 const { links, shortLinks } = contract;
 
-let at: Expedition;
-openForEach(createExpedition, (opened) => (at = opened));
+let at: ClientWithFaults;
+openForEach(createClientWithFaults, (opened) => (at = opened));
 
-const passing: readonly (readonly [Misdeed, code: string, tries: number, words: RegExp])[] = [
-  ["reset", "unreachable", 4, /was lost \(ECONNRESET\)/],
-  ["close", "unreachable", 4, /was lost \(UND_ERR_SOCKET\)/],
-  ["cut_length", "unreachable", 4, /was lost/],
-  ["cut_chunked", "unreachable", 4, /was lost/],
-  ["noise", "unreachable", 4, /was lost/],
-  // Three tries of 15 seconds fit into 45 seconds.
-  ["stall", "timed_out", 3, /the server did not respond in time/],
-  ["stall_body", "timed_out", 3, /the server did not respond in time/],
-  ["busy", "overloaded", 4, /status 503: "Request took too long/],
-  ["failing", "overloaded", 4, /status 500: "Something went wrong on the server \(reference r-1\)/],
-  ["html_502", "overloaded", 4, /status 502/],
-  ["odd_status", "overloaded", 4, /status 799/],
-];
+const temporaryFaults: readonly (readonly [Misdeed, code: string, tries: number, words: RegExp])[] =
+  [
+    ["reset", "unreachable", 4, /was lost \(ECONNRESET\)/],
+    ["close", "unreachable", 4, /was lost \(UND_ERR_SOCKET\)/],
+    ["cut_length", "unreachable", 4, /was lost/],
+    ["cut_chunked", "unreachable", 4, /was lost/],
+    ["noise", "unreachable", 4, /was lost/],
+    // Three tries of 15 seconds fit into 45 seconds.
+    ["stall", "timed_out", 3, /the server did not respond in time/],
+    ["stall_body", "timed_out", 3, /the server did not respond in time/],
+    ["busy", "overloaded", 4, /status 503: "Request took too long/],
+    [
+      "failing",
+      "overloaded",
+      4,
+      /status 500: "Something went wrong on the server \(reference r-1\)/,
+    ],
+    ["html_502", "overloaded", 4, /status 502/],
+    ["odd_status", "overloaded", 4, /status 799/],
+  ];
 
-describe("a read that fails for a passing reason", () => {
-  test.each(passing)('is repeated after "%s" and succeeds', async (misdeed) => {
+describe("a read with a temporary failure", () => {
+  test.each(temporaryFaults)('is sent again after the fault "%s" and succeeds', async (misdeed) => {
     at.hostile.plan({ reads: [misdeed] });
     expect(await at.client.call(links.index, {})).toMatchObject({ links: [], meta: { count: 0 } });
     expect(at.hostile.received).toEqual(["GET /links", "GET /links"]);
   });
 
-  test.each(passing)(
-    'fails after "%s" again and again as %s, after %i tries',
+  test.each(temporaryFaults)(
+    'that always has the fault "%s" fails with %s after %i tries',
     async (misdeed, code, tries, words) => {
       at.hostile.plan({ reads: Array.from({ length: 9 }, () => misdeed) });
       const failure = await fail(at.client.call(links.index, {}));
@@ -48,7 +54,7 @@ describe("a read that fails for a passing reason", () => {
     },
   );
 
-  test("includes resolving a short link, which is a POST", async () => {
+  test("is also sent again if it is the POST that resolves a short link", async () => {
     at.hostile.plan({ reads: ["reset", "busy"] });
     const url = "http://default.localhost:8787/nothing";
     await expect(at.client.call(shortLinks.resolve, { url })).rejects.toMatchObject({
@@ -59,8 +65,8 @@ describe("a read that fails for a passing reason", () => {
   });
 });
 
-describe("a response that is wrong for good", () => {
-  const lasting: readonly (readonly [Exclude<Misdeed, "late">, words: RegExp])[] = [
+describe("a response with a permanent fault", () => {
+  const permanentFaults: readonly (readonly [Exclude<Misdeed, "late">, words: RegExp])[] = [
     ["html_200", /no JSON/],
     ["html_201", /no JSON/],
     ["html_404", /status 404 and no JSON/],
@@ -71,19 +77,22 @@ describe("a response that is wrong for good", () => {
     ["redirect", /redirect \(status 307\), which Waypost does not follow/],
   ];
 
-  test.each(lasting)('fails a read without a second try: "%s"', async (misdeed, words) => {
-    at.hostile.plan({ reads: [misdeed, misdeed] });
-    const failure = await fail(at.client.call(links.index, {}));
-    expect(failure).toMatchObject({ code: "bad_response", facts: { effect: "none" } });
-    expect(failure.message).toMatch(words);
-    expect(at.hostile.received).toHaveLength(1);
-    expect(at.hostile.strayed).toEqual([]);
-  });
+  test.each(permanentFaults)(
+    'fails a read without a second try (fault "%s")',
+    async (misdeed, words) => {
+      at.hostile.plan({ reads: [misdeed, misdeed] });
+      const failure = await fail(at.client.call(links.index, {}));
+      expect(failure).toMatchObject({ code: "bad_response", facts: { effect: "none" } });
+      expect(failure.message).toMatch(words);
+      expect(at.hostile.received).toHaveLength(1);
+      expect(at.hostile.strayed).toEqual([]);
+    },
+  );
 
-  const accepted = lasting.filter(([misdeed]) => !/404|misdirected|redirect/.test(misdeed));
+  const accepted = permanentFaults.filter(([misdeed]) => !/404|misdirected|redirect/.test(misdeed));
 
   test.each(accepted)(
-    'does not fail a write with a 2xx, which is sent once: "%s"',
+    'does not fail a write with a 2xx status, which is sent only once (fault "%s")',
     async (misdeed) => {
       at.hostile.plan({ writes: [`${misdeed} after`], reads: Array(20).fill("html_404") });
       const made = await at.client.call(links.create, { path: "spring" });
@@ -93,9 +102,9 @@ describe("a response that is wrong for good", () => {
     },
   );
 
-  const refused = lasting.filter((each) => !accepted.includes(each));
+  const refused = permanentFaults.filter((each) => !accepted.includes(each));
 
-  test.each(refused)('never lets a failed write count as not done: "%s"', async (misdeed) => {
+  test.each(refused)('gives a failed write an unknown effect (fault "%s")', async (misdeed) => {
     at.hostile.plan({ writes: [`${misdeed} after`], reads: Array(20).fill("html_404") });
     const failure = await fail(at.client.call(links.create, { path: "spring" }));
     expect(["bad_response", "outcome_unknown"]).toContain(failure.code);
@@ -105,7 +114,7 @@ describe("a response that is wrong for good", () => {
   });
 });
 
-describe("waiting between tries", () => {
+describe("the wait between tries", () => {
   test("gets longer each time, and respects the Retry-After of a 503", async () => {
     at.hostile.plan({ reads: ["reset", "reset", "reset"] });
     await at.client.call(links.index, {});
@@ -119,7 +128,7 @@ describe("waiting between tries", () => {
     expect(at.waits.at(-1)).toBeGreaterThanOrEqual(1000);
   });
 
-  test("repeats only about one call in ten during a long outage", async () => {
+  test("is followed by a retry for only about one call in ten during a long outage", async () => {
     at.hostile.plan({ reads: Array(2000).fill("failing") });
     for (let turn = 0; turn < 100; turn += 1) await fail(at.client.call(links.index, {}));
     const repeats = at.hostile.received.length - 100;
@@ -129,7 +138,7 @@ describe("waiting between tries", () => {
 });
 
 describe("a server that cannot be reached", () => {
-  test('fails calls as "unreachable" without effect if it refuses the connection', async () => {
+  test('fails calls with "unreachable" and no effect if it refuses the connection', async () => {
     await using world = await createWorld();
     const gone = await openHostile(world);
     await gone[Symbol.asyncDispose]();
@@ -145,7 +154,7 @@ describe("a server that cannot be reached", () => {
     await remote.close();
   });
 
-  test('fails calls as "unreachable" without effect if TLS fails', async () => {
+  test('fails calls with "unreachable" and no effect if TLS fails', async () => {
     const remote = openRemoteSender();
     const { client, waits } = createTraveller({
       world: at.world,
@@ -160,7 +169,7 @@ describe("a server that cannot be reached", () => {
     await remote.close();
   });
 
-  test("gets the write once a later try reaches it", async () => {
+  test("gets a write only once if a later try reaches it", async () => {
     const remote = openRemoteSender();
     const closed = await openHostile(at.world);
     await closed[Symbol.asyncDispose]();

@@ -10,26 +10,26 @@ import { listUnread } from "../../src/contract/unread.ts";
 import { contract } from "../../src/contract/index.ts";
 import { sendByFetch } from "../support/stage.ts";
 import type { Misdeed } from "../support/hostile.ts";
-import { createExpedition, createTraveller, type Expedition } from "./traveller.ts";
+import { createClientWithFaults, createTraveller, type ClientWithFaults } from "./traveller.ts";
 
-/** A caller that cancels ends the call at once, and learns what may have happened. */
+/** Cancelling a call ends it at once, and the error contains the possible effect. */
 
 const { links } = contract;
-const untouched = { code: "cancelled", facts: { effect: "none", retry: "now" } };
-const undecided = { code: "cancelled", facts: { effect: "unknown" } };
+const withoutEffect = { code: "cancelled", facts: { effect: "none", retry: "now" } };
+const withUnknownEffect = { code: "cancelled", facts: { effect: "unknown" } };
 
-let at: Expedition;
+let at: ClientWithFaults;
 let caller: AbortController;
-/** What a wait does: it is over at once, unless a test cancels during it. */
+/** Runs instead of each wait between tries. By default, the wait ends at once. */
 let onSleep: (milliseconds: number) => void;
-/** What happens when the server stops responding: the caller cancels. */
+/** Runs when the server stops responding. By default, the caller cancels. */
 let onStall: () => void;
 
 beforeEach(async () => {
   caller = new AbortController();
   onStall = () => caller.abort();
   onSleep = (milliseconds) => at.advance(milliseconds);
-  at = await createExpedition({
+  at = await createClientWithFaults({
     onStall: () => onStall(),
     sleep: async (milliseconds) => onSleep(milliseconds),
   });
@@ -44,41 +44,38 @@ const acts = {
 
 test("a call cancelled before it starts sends nothing", async () => {
   caller.abort();
-  for (const act of Object.values(acts)) await expect(act()).rejects.toMatchObject(untouched);
+  for (const act of Object.values(acts)) await expect(act()).rejects.toMatchObject(withoutEffect);
   expect(at.hostile.received).toEqual([]);
 });
 
 describe("cancelling while the response's body stalls", () => {
-  test.each(["create", "upsert"] as const)(
-    "returns the %s as done, because it was accepted",
-    async (act) => {
-      at.hostile.plan({ writes: ["stall_body after"] });
-      expect(listUnread(await acts[act]())).toHaveLength(1);
-      expect(at.hostile.received).toHaveLength(1);
-      await expectNothingOpen();
-    },
-  );
+  test.each(["create", "upsert"] as const)("returns the accepted %s as done", async (act) => {
+    at.hostile.plan({ writes: ["stall_body after"] });
+    expect(listUnread(await acts[act]())).toHaveLength(1);
+    expect(at.hostile.received).toHaveLength(1);
+    await expectNothingOpen();
+  });
 
   test("reports that a read had no effect", async () => {
     at.hostile.plan({ reads: ["stall_body after"] });
-    await expect(acts.read()).rejects.toMatchObject(untouched);
+    await expect(acts.read()).rejects.toMatchObject(withoutEffect);
     await expectNothingOpen();
   });
 });
 
-describe("cancelling while no response has come", () => {
+describe("cancelling before any response", () => {
   const fault = "stall";
 
   test("reports that a read had no effect", async () => {
     at.hostile.plan({ reads: [fault] });
-    await expect(acts.read()).rejects.toMatchObject(untouched);
+    await expect(acts.read()).rejects.toMatchObject(withoutEffect);
     await expectNothingOpen();
   });
 
   test("reports the effect of a create as unknown and sends nothing more", async () => {
     at.hostile.plan({ writes: [fault] });
     await expect(acts.create()).rejects.toMatchObject({
-      ...undecided,
+      ...withUnknownEffect,
       facts: { effect: "unknown", retry: "never" },
     });
     expect(at.hostile.received).toEqual(["POST /links"]);
@@ -88,7 +85,7 @@ describe("cancelling while no response has come", () => {
   test("reports the effect of an upsert as unknown and repeatable", async () => {
     at.hostile.plan({ writes: [fault] });
     await expect(acts.upsert()).rejects.toMatchObject({
-      ...undecided,
+      ...withUnknownEffect,
       facts: { effect: "unknown", retry: "now" },
     });
     expect(at.hostile.received).toEqual(["POST /links/upsert"]);
@@ -98,11 +95,11 @@ describe("cancelling while no response has come", () => {
 
 describe("cancelling during the wait before the next try", () => {
   test.each<readonly [Misdeed, keyof typeof acts, object]>([
-    ["busy", "upsert", undecided],
-    ["busy", "create", undecided],
-    ["limited", "create", untouched],
-    ["limited", "upsert", untouched],
-  ])('after "%s" ends %s with its effect', async (misdeed, act, ending) => {
+    ["busy", "upsert", withUnknownEffect],
+    ["busy", "create", withUnknownEffect],
+    ["limited", "create", withoutEffect],
+    ["limited", "upsert", withoutEffect],
+  ])('after the fault "%s" reports the effect of %s', async (misdeed, act, ending) => {
     onSleep = () => caller.abort();
     at.hostile.plan({ writes: [misdeed] });
     await expect(acts[act]()).rejects.toMatchObject(ending);
@@ -111,28 +108,28 @@ describe("cancelling during the wait before the next try", () => {
     await expectNothingOpen();
   });
 
-  test("prevents the repetition of a read", async () => {
+  test("prevents the second try of a read", async () => {
     onSleep = () => caller.abort();
     at.hostile.plan({ reads: ["reset"] });
-    await expect(acts.read()).rejects.toMatchObject(untouched);
+    await expect(acts.read()).rejects.toMatchObject(withoutEffect);
     expect(at.hostile.received).toHaveLength(1);
   });
 });
 
 test("a call cancelled during its last try is reported as cancelled", async () => {
   at.hostile.plan({ reads: ["reset", "reset", "reset", "stall"] });
-  await expect(acts.read()).rejects.toMatchObject(untouched);
+  await expect(acts.read()).rejects.toMatchObject(withoutEffect);
   expect(at.hostile.received).toHaveLength(4);
 });
 
 test("a create cancelled during the lookup of its result has an unknown effect", async () => {
   at.hostile.plan({ writes: ["reset after"], reads: ["stall"] });
-  await expect(acts.create()).rejects.toMatchObject(undecided);
+  await expect(acts.create()).rejects.toMatchObject(withUnknownEffect);
   expect(at.hostile.received).toEqual(["POST /links", "GET /links"]);
   await expectNothingOpen();
 });
 
-test("a response that arrives counts, even if the caller cancels at the same time", async () => {
+test("a response is returned even if the caller cancels when it arrives", async () => {
   const { client } = createTraveller({
     world: at.world,
     send: async (request, readSignal) => {
@@ -154,11 +151,11 @@ test("cancelling ends a call even if the transport ignores the signal", async ()
   });
   const call = client.call(links.create, { path: "spring" }, caller.signal);
   caller.abort();
-  await expect(call).rejects.toMatchObject(undecided);
+  await expect(call).rejects.toMatchObject(withUnknownEffect);
   expect(countTimers()).toBe(0);
 });
 
-test("ended calls leave no timers or listeners behind", async () => {
+test("finished calls leave no timers or listeners behind", async () => {
   using set = vi.spyOn(globalThis, "setTimeout");
   using cleared = vi.spyOn(globalThis, "clearTimeout");
   const remote = openRemoteSender();
@@ -177,12 +174,12 @@ test("ended calls leave no timers or listeners behind", async () => {
 
   at.hostile.plan({ writes: ["stall"] });
   await expect(client.call(links.create, { path: "a" }, caller.signal)).rejects.toMatchObject(
-    undecided,
+    withUnknownEffect,
   );
   caller = new AbortController();
   at.hostile.plan({ writes: ["limited"] });
   await expect(client.call(links.create, { path: "a" }, caller.signal)).rejects.toMatchObject(
-    untouched,
+    withoutEffect,
   );
   expect(getEventListeners(caller.signal, "abort")).toEqual([]);
 
@@ -201,7 +198,7 @@ test("cancelling still works after a garbage collection", async () => {
     if (typeof collect === "function") collect();
     caller.abort();
   };
-  await expect(acts.create()).rejects.toMatchObject(undecided);
+  await expect(acts.create()).rejects.toMatchObject(withUnknownEffect);
   await expectNothingOpen();
 });
 

@@ -15,11 +15,11 @@ import { answerOverHttp } from "../../src/service/http.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /**
- * The API returns the same responses whether it is called in this process or over HTTP. Two equal
- * databases get the same requests, one through each way.
+ * Tests that the API returns the same responses in this process and over HTTP. Two equal databases
+ * get the same requests, one directly and one over HTTP.
  */
 
-type KeyName = "viewer" | "scoped" | "suspended" | "spent";
+type KeyName = "viewer" | "scoped" | "suspended" | "overLimit";
 type Side = {
   readonly world: World;
   readonly keys: Readonly<Record<KeyName, string>>;
@@ -57,7 +57,7 @@ async function addKeys(world: World): Promise<Pick<Side, "world" | "keys">> {
     viewer: await world.addKey({ role: "viewer" }),
     scoped: await world.addKey({ scopes: ["links.index"] }),
     suspended: await world.addKey({ project }),
-    spent: await world.addKey(),
+    overLimit: await world.addKey(),
   };
   return { world, keys };
 }
@@ -66,7 +66,7 @@ type Listening = { readonly origin: string; readonly [Symbol.asyncDispose]: () =
 
 async function listen(answer: AnswerApi, clock: World["clock"]): Promise<Listening> {
   const answerHttp = answerOverHttp(answer, clock);
-  // Node's own limit for headers would be reached before ours for addresses.
+  // Node's default limit for headers is lower than our limit for addresses.
   const http = createServer({ maxHeaderSize: 65_536 }, (request, response) => {
     answerHttp(request, response, undefined);
   });
@@ -82,7 +82,7 @@ async function listen(answer: AnswerApi, clock: World["clock"]): Promise<Listeni
   };
 }
 
-/** The ids that steps have created, by the step's name. */
+/** The IDs of the created records by the step's name. */
 const made = new Map<string, string>();
 const idOf = (name: string): string => made.get(name) ?? unknown;
 
@@ -191,10 +191,10 @@ const asForm: Change = ({ headers }) => ({
   body: "name=a",
 });
 
-const askSpent: Ask = (side) =>
-  buildRequest(links.update, { id: unknown, name: "a" }, { ...side, key: side.keys.spent });
+const askOverLimit: Ask = (side) =>
+  buildRequest(links.update, { id: unknown, name: "a" }, { ...side, key: side.keys.overLimit });
 
-describe("embedded and remote calls return the same", () => {
+describe("embedded and remote calls return the same response", () => {
   test.each(steps)("when %s", async (name, endpoint, input) => {
     const key = endpoint.auth === "master" ? "master" : "key";
     const reply = await compare(({ world, origin }) =>
@@ -204,7 +204,7 @@ describe("embedded and remote calls return the same", () => {
     if (id !== undefined) made.set(name, id);
   });
 
-  test("in all endpoints and with all kinds of responses", () => {
+  test("in all endpoints and for all success and error statuses", () => {
     const asked = new Set(steps.map(([, endpoint]) => endpoint.tool));
     expect(
       listEndpoints()
@@ -214,7 +214,7 @@ describe("embedded and remote calls return the same", () => {
     expect(statuses).toEqual(new Set([200, 201, 204, 404, 422]));
   });
 
-  // One endpoint of each kind: list, row, write with and without a body, page, each kind of key.
+  // An endpoint of each kind: list, record, write with or without a body, page, and kind of key.
   const kinds = [
     links.index,
     links.show,
@@ -226,7 +226,7 @@ describe("embedded and remote calls return the same", () => {
     shortLinks.resolve,
   ];
 
-  describe.each<Endpoint>(kinds)("when $tool is refused", (endpoint) => {
+  describe.each<Endpoint>(kinds)("when $tool is rejected", (endpoint) => {
     const input = { id: unknown, path: "x", url: "https://example.com" };
     const isMaster = endpoint.auth === "master";
     const by =
@@ -257,7 +257,7 @@ describe("embedded and remote calls return the same", () => {
         [401, "with an unknown key", by(() => "unknown")],
         [401, "with the other kind of key", by(({ world }) => world[isMaster ? "key" : "master"])],
       ])("%i %s", expectStatus);
-      // What these keys lack depends on the endpoint; a viewer may read, for example.
+      // These keys are rejected only by some endpoints. A viewer may read, for example.
       test.each(["viewer", "scoped", "suspended"] as const)(
         "for a key that is %s",
         async (kind) => {
@@ -268,7 +268,7 @@ describe("embedded and remote calls return the same", () => {
 
     if (endpoint.body === undefined) return;
     test.each([
-      [400, "because its body is no JSON", body("{")],
+      [400, "because its body is not JSON", body("{")],
       [400, "because its body is a list", body("[]")],
       [400, "because of its content type", asOwner(asText)],
       [400, "because its body is a form", asOwner(asForm)],
@@ -283,16 +283,16 @@ describe("embedded and remote calls return the same", () => {
     });
   });
 
-  test("when a budget is spent", async () => {
+  test("when a rate limit is reached", async () => {
     for (const side of [embedded, remote]) {
       for (let call = 0; call < budgets.link_writes.limit; call += 1) {
-        await side.world.answer(askSpent(side));
+        await side.world.answer(askOverLimit(side));
       }
     }
-    await expectStatus(429, "", askSpent);
+    await expectStatus(429, "", askOverLimit);
   });
 
-  test("for every header and kind of body in a response", async () => {
+  test("with every header and kind of body", async () => {
     const json = { "content-type": "application/json" };
     const replies: readonly ApiReply[] = [
       { status: 503, headers: { ...json, "retry-after": "7" }, body: { error: "Wait." } },
@@ -330,7 +330,7 @@ async function compare(ask: Ask) {
   const [direct, carried] = await Promise.all(
     [embedded, remote].map((side) => read(side.send, ask(side))),
   );
-  // What is undefined in this process is absent after HTTP.
+  // Fields that are undefined in this process are absent after HTTP.
   expect(carried).toStrictEqual(direct);
   if (direct === undefined) throw new Error("there are two sides");
   expect(direct.status).toBeLessThan(500);
@@ -349,12 +349,12 @@ async function read(send: Send, request: ApiRequest) {
   };
 }
 
-/** The id of the created record or, in a list, of the first row. */
+/** Returns the ID of the created record, or of the first row in a list. */
 function findId(body: unknown): string | undefined {
   return /"id":"([\da-f-]{36})"/.exec(JSON.stringify(body) ?? "")?.[1];
 }
 
-/** The same bytes in the same order each time. */
+/** Returns the same bytes in the same order each time. */
 function countBytes(): (count: number) => Uint8Array {
   let asked = 0;
   return (count) => {

@@ -7,11 +7,11 @@ import type { CallAnswer } from "../../src/contract/endpoint.ts";
 import type { ReadLink } from "../../src/contract/links.ts";
 import { Problem } from "../../src/contract/problem.ts";
 import { allFaults, lies, type Fault } from "../support/hostile.ts";
-import { createExpedition, type Expedition } from "./traveller.ts";
+import { createClientWithFaults, type ClientWithFaults } from "./traveller.ts";
 
 /**
- * Random faults in random order during random writes: what the client reports about a call is
- * compared with what the service behind the faulty server has done.
+ * Runs random writes with random faults. Compares the effect that the client reports for each call
+ * with the records of the service behind the faulty server.
  */
 
 const { links } = contract;
@@ -32,11 +32,11 @@ type Step = {
   readonly reads: readonly Fault[];
 };
 
-// The nine megabytes of each of these would take most of the time.
-const isPlayed = (fault: Fault) => !lies.has(fault) && !fault.startsWith("huge");
+// These faults send nine megabytes each, which would take most of the time.
+const isTested = (fault: Fault) => !lies.has(fault) && !fault.startsWith("huge");
 const fault = fc.oneof(
   { weight: 2, arbitrary: fc.constant<Fault>("honest") },
-  { weight: 5, arbitrary: fc.constantFrom(...allFaults.filter(isPlayed)) },
+  { weight: 5, arbitrary: fc.constantFrom(...allFaults.filter(isTested)) },
 );
 
 const path = fc.constantFrom(...paths);
@@ -54,24 +54,24 @@ const step: fc.Arbitrary<Step> = fc.record({
   reads: fc.array(fault, { maxLength: 3 }),
 });
 
-test("under random faults no create is doubled, and every reported effect is true", async () => {
+test("under random faults no create runs twice, and every reported effect is true", async () => {
   const seen = { done: 0, untouched: 0, unknown: 0 };
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
-      await using at = await createExpedition();
+      await using at = await createClientWithFaults();
       for (const each of steps) seen[await play(at, each)] += 1;
     }),
     { numRuns: runs, seed: 20_260_115 },
   );
-  // A client that always reports "unknown" would pass everything above.
+  // Without this check, a client that always reports "unknown" would pass.
   expect(seen.done).toBeGreaterThan(runs);
   expect(seen.untouched).toBeGreaterThan(runs / 10);
   expect(seen.unknown).toBeGreaterThan(runs / 10);
 });
 
-/** Runs one step, and compares what the client reports with what has happened. */
-async function play(at: Expedition, { act, writes, reads }: Step) {
-  // No two calls start in the same millisecond, so that "older than this call" is exact.
+/** Runs a step, and compares the reported effect with the stored records. */
+async function play(at: ClientWithFaults, { act, writes, reads }: Step) {
+  // Start no two calls in the same millisecond, so that records older than a call are certain.
   at.advance(1);
   const before = await readLinks(at);
   const target = "row" in act ? before[act.row] : undefined;
@@ -88,11 +88,11 @@ async function play(at: Expedition, { act, writes, reads }: Step) {
   const creates = at.hostile.received.slice(from).filter((line) => line === "POST /links");
   const limited = writes.filter((planned) => planned === "limited");
   expect(creates.length).toBeLessThanOrEqual(1 + limited.length);
-  const wanted = foresee(before, act, target);
+  const wanted = predictLinks(before, act, target);
   if ("body" in result) {
     expect(strip(after)).toEqual(strip(wanted));
     const { body } = result;
-    // What was found to be done may not be known in full.
+    // The client may know only a part of the fields of a record that it looked up.
     if (body !== null && listUnread(body).length === 0) expect(after).toContainEqual(body);
     return "done";
   }
@@ -107,7 +107,7 @@ async function play(at: Expedition, { act, writes, reads }: Step) {
 }
 
 function perform(
-  { client }: Expedition,
+  { client }: ClientWithFaults,
   act: Act,
   id: string,
 ): Promise<CallAnswer<typeof links.update> | null> {
@@ -125,8 +125,8 @@ function perform(
 
 type Row = Pick<ReadLink, "path" | "name">;
 
-/** The links as they should be after the action. */
-function foresee(
+/** Returns the links that should exist after the action. */
+function predictLinks(
   before: readonly ReadLink[],
   act: Act,
   target: ReadLink | undefined,
@@ -148,7 +148,7 @@ function foresee(
   }
 }
 
-/** Path and name of each row in a fixed order; all generated paths count as equal. */
+/** Returns the path and name of each row in a fixed order. Generated paths become equal. */
 function strip(rows: readonly Row[]): readonly string[] {
   const known: readonly (string | null)[] = paths;
   return rows
@@ -156,7 +156,7 @@ function strip(rows: readonly Row[]): readonly string[] {
     .toSorted();
 }
 
-async function readLinks({ world }: Expedition): Promise<readonly ReadLink[]> {
+async function readLinks({ world }: ClientWithFaults): Promise<readonly ReadLink[]> {
   const { body } = await world.call("GET", "/links", { query: "limit=100&q[s]=created_at+asc" });
   return body.links;
 }

@@ -2,22 +2,22 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { contract } from "../../src/contract/index.ts";
 import type { LinkFields } from "../../src/contract/links.ts";
 import { createWorld } from "../support/world.ts";
-import { createExpedition, createTraveller, type Expedition } from "./traveller.ts";
+import { createClientWithFaults, createTraveller, type ClientWithFaults } from "./traveller.ts";
 
-/** When looking up the result proves that a call without a response was done. */
+/** Tests when a lookup proves that a call without a response was done. */
 
 const { links, shortLinks, iosApps } = contract;
 
-let at: Expedition;
-/** What others do during the waits, in order. */
-let meanwhile: (() => Promise<unknown>)[];
+let at: ClientWithFaults;
+/** Actions of other clients, one for each wait. */
+let otherActions: (() => Promise<unknown>)[];
 
 beforeEach(async () => {
-  meanwhile = [];
-  at = await createExpedition({
+  otherActions = [];
+  at = await createClientWithFaults({
     sleep: async (milliseconds) => {
       at.advance(milliseconds);
-      await meanwhile.shift()?.();
+      await otherActions.shift()?.();
     },
   });
 });
@@ -48,7 +48,7 @@ const unknown = {
 };
 
 describe("a created link without a response", () => {
-  test("counts as done if all of its fields and apps match", async () => {
+  test("is reported as done if a link with equal fields and apps exists", async () => {
     at.hostile.plan({ writes: ["reset after"] });
     expect(await at.client.call(links.create, everything)).toMatchObject({
       path: "café",
@@ -67,25 +67,28 @@ describe("a created link without a response", () => {
     { ios_app: null },
     { android_app: null },
     { ios_app: { bundle_id: "com.example.other", team_id: "TEAM000001" } },
-  ] satisfies LinkFields[])("does not count as done when a field differs: %j", async (change) => {
-    at.hostile.plan({ writes: ["reset after"] });
-    meanwhile.push(async () => {
-      const { body } = await at.world.call("GET", "/links");
-      await at.world.call("PATCH", `/links/${body.links[0].id}`, { body: change });
-    });
-    await expect(at.client.call(links.create, everything)).rejects.toMatchObject({
-      ...unknown,
-      message: expect.stringMatching(
-        /Checked: the link with the path café exists \([0-9a-f-]{36}\), but its fields differ\.$/,
-      ),
-    });
-  });
+  ] satisfies LinkFields[])(
+    "is not reported as done if a field of the found link differs: %j",
+    async (change) => {
+      at.hostile.plan({ writes: ["reset after"] });
+      otherActions.push(async () => {
+        const { body } = await at.world.call("GET", "/links");
+        await at.world.call("PATCH", `/links/${body.links[0].id}`, { body: change });
+      });
+      await expect(at.client.call(links.create, everything)).rejects.toMatchObject({
+        ...unknown,
+        message: expect.stringMatching(
+          /Checked: the link with the path café exists \([0-9a-f-]{36}\), but its fields differ\.$/,
+        ),
+      });
+    },
+  );
 
   test.each([
-    ["an id", (id: string) => ({ ios_app: { id: id.toUpperCase() } })],
-    ["a bundle id", () => ({ ios_app: { bundle_id: "a.b" } })],
+    ["an ID", (id: string) => ({ ios_app: { id: id.toUpperCase() } })],
+    ["a bundle ID", () => ({ ios_app: { bundle_id: "a.b" } })],
     ["null", () => ({ ios_app: null })],
-  ])("counts as done with an app chosen by %s", async (_, choose) => {
+  ])("is reported as done with an app that was selected by %s", async (_, choose) => {
     const app = await at.world.call("POST", "/ios_apps", {
       body: { ios_app: { bundle_id: "a.b", team_id: "TEAM000001" } },
     });
@@ -94,7 +97,7 @@ describe("a created link without a response", () => {
     expect(await at.client.call(links.create, fields)).toMatchObject({ path: "spring" });
   });
 
-  test("does not count as done if the same link existed before", async () => {
+  test("is not reported as done if the same link existed before", async () => {
     await at.world.call("POST", "/links", { body: { path: "spring", name: "Spring" } });
     at.advance(1);
     at.hostile.plan({ writes: ["reset"] });
@@ -107,7 +110,7 @@ describe("a created link without a response", () => {
   });
 
   test.each([-60_000, 60_000])(
-    "does not count as done if the server's clock is off by %i ms",
+    "is not reported as done if the server's clock differs by %i ms",
     async (ahead_ms) => {
       at.hostile.setAhead(ahead_ms);
       at.hostile.plan({ writes: ["reset after"] });
@@ -120,9 +123,9 @@ describe("a created link without a response", () => {
     },
   );
 
-  test("does not count as done if it was sent without an app and has one", async () => {
+  test("is not reported as done if the found link has an app that was not sent", async () => {
     at.hostile.plan({ writes: ["reset after"] });
-    meanwhile.push(async () => {
+    otherActions.push(async () => {
       const { body } = await at.world.call("GET", "/links");
       const change = { ios_app: { bundle_id: "a.b", team_id: "TEAM000001" } };
       await at.world.call("PATCH", `/links/${body.links[0].id}`, { body: change });
@@ -141,25 +144,25 @@ describe("a created link without a response", () => {
     expect(at.hostile.received).toEqual(["POST /links"]);
   });
 
-  test("is found by a later lookup if it was saved late", async () => {
+  test("is found by a later lookup if the server saved it late", async () => {
     at.hostile.plan({ writes: ["busy"] });
     const come = () => at.world.call("POST", "/links", { body: { path: "spring" } });
-    meanwhile.push(nothing, nothing, come);
+    otherActions.push(nothing, nothing, come);
     expect(await at.client.call(links.create, { path: "spring" })).toMatchObject({
       path: "spring",
     });
     expect(at.waits).toEqual([500, 2000, 4000]);
   });
 
-  test("is not looked up after the time of its call is over", async () => {
+  test("is not looked up after the time limit of its call", async () => {
     at.hostile.plan({ writes: ["reset"] });
     const oversleep = () => Promise.resolve(at.advance(20_000));
-    meanwhile.push(oversleep, oversleep, oversleep);
+    otherActions.push(oversleep, oversleep, oversleep);
     await expect(at.client.call(links.create, { path: "spring" })).rejects.toMatchObject(unknown);
     expect(at.hostile.received).toEqual(["POST /links", "GET /links", "GET /links"]);
   });
 
-  test("is looked up within the 45 seconds of its call", async () => {
+  test("is looked up only within the 45 seconds of its call", async () => {
     at.hostile.plan({ writes: ["stall"], reads: Array(20).fill("stall") });
     await expect(at.client.call(links.create, { path: "spring" })).rejects.toMatchObject(unknown);
     expect(at.elapsed()).toBeLessThanOrEqual(45_000);
@@ -167,7 +170,7 @@ describe("a created link without a response", () => {
   });
 });
 
-test("a server that ignores filters does not make another link count as created", async () => {
+test("a created link is not confused with another link if the server ignores filters", async () => {
   await using world = await createWorld();
   await world.call("POST", "/links", { body: { path: "winter" } });
   const { client } = createTraveller({
@@ -183,7 +186,7 @@ test("a server that ignores filters does not make another link count as created"
   });
 });
 
-test("shortened addresses are not looked up: others may have shortened them too", async () => {
+test("a shortened address is not looked up, because others may have shortened it", async () => {
   at.hostile.plan({ writes: ["reset after"] });
   const url = "https://example.com/";
   await expect(at.client.call(shortLinks.create, { url })).rejects.toMatchObject({
@@ -193,14 +196,14 @@ test("shortened addresses are not looked up: others may have shortened them too"
   expect(at.hostile.received).toEqual(["POST /short_links"]);
 });
 
-test("an upsert with shorten does not count as done if the link has no short path", async () => {
+test("an upsert with shorten is not reported as done if the link has no short path", async () => {
   await makeLink();
   at.hostile.plan({ writes: ["reset"] });
   const fields = { path: "a", options: { shorten: true } };
   await expect(at.client.call(links.upsert, fields)).rejects.toMatchObject(unknown);
 });
 
-test("a repeated delete that returns 404 counts as done without a lookup", async () => {
+test("a repeated delete that returns 404 is reported as done without a lookup", async () => {
   const id = await makeLink();
   at.hostile.plan({ writes: ["reset after"] });
   expect(await at.client.call(links.destroy, { id })).toBeNull();
@@ -211,7 +214,7 @@ describe("a registered app without a response", () => {
   const fields = { bundle_id: "a.b", team_id: "TEAM000001", clip_bundle_id: "TEAM000001.a.b.clip" };
   const register = () => at.world.call("POST", "/ios_apps", { body: { ios_app: fields } });
 
-  test("does not count as done if the same app existed before", async () => {
+  test("is not reported as done if the same app existed before", async () => {
     await register();
     at.advance(1);
     at.hostile.plan({ writes: ["busy"] });
@@ -223,8 +226,8 @@ describe("a registered app without a response", () => {
   });
 });
 
-describe("an update that is refused after a try without a response", () => {
-  test("is reported as refused if a lookup shows that nothing was done", async () => {
+describe("an update that is rejected after a try without a response", () => {
+  test("is reported as rejected if a lookup shows that the first try failed", async () => {
     const id = await makeLink();
     at.hostile.plan({ writes: ["busy"] });
     await expect(at.client.call(links.update, { id, url: "ftp://x" })).rejects.toMatchObject({
@@ -233,13 +236,13 @@ describe("an update that is refused after a try without a response", () => {
     });
   });
 
-  test("is reported as done if a lookup shows that the first try was done", async () => {
+  test("is reported as done if a lookup shows that the first try succeeded", async () => {
     const id = await makeLink();
     at.hostile.plan({ writes: ["reset after", "echo_401"] });
     expect(await at.client.call(links.update, { id, name: "New" })).toMatchObject({ name: "New" });
   });
 
-  test("is reported as unknown if the lookup fails", async () => {
+  test("has an unknown effect if the lookup fails", async () => {
     const id = await makeLink();
     at.hostile.plan({ writes: ["reset after", "echo_401"], reads: ["echo_401"] });
     await expect(at.client.call(links.update, { id, name: "New" })).rejects.toMatchObject({
@@ -249,10 +252,10 @@ describe("an update that is refused after a try without a response", () => {
     });
   });
 
-  test("is reported as not found if the record was deleted meanwhile", async () => {
+  test("is reported as not found if the record was deleted between the tries", async () => {
     const id = await makeLink();
     at.hostile.plan({ writes: ["reset"] });
-    meanwhile.push(() => at.world.call("DELETE", `/links/${id}`));
+    otherActions.push(() => at.world.call("DELETE", `/links/${id}`));
     await expect(at.client.call(links.update, { id, name: "New" })).rejects.toMatchObject({
       status: 404,
     });

@@ -2,14 +2,14 @@ import { expect, test } from "vitest";
 import { contract } from "../../src/contract/index.ts";
 import { messages } from "../../src/contract/messages.ts";
 import { openForEach } from "../support/open-for.ts";
-import { createExpedition, type Expedition } from "./traveller.ts";
+import { createClientWithFaults, type ClientWithFaults } from "./traveller.ts";
 
-/** A server that reports that a write failed because of a database lock. */
+/** Tests writes that fail because the server's database is locked. */
 
 const { links, iosApps } = contract;
 
-let at: Expedition;
-openForEach(createExpedition, (opened) => (at = opened));
+let at: ClientWithFaults;
+openForEach(createClientWithFaults, (opened) => (at = opened));
 
 const path = "spring";
 const acts: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -20,7 +20,7 @@ const acts: Readonly<Record<string, () => Promise<unknown>>> = {
 };
 
 test.each(Object.entries(acts))(
-  "a write that %s fails without effect after one 503 for a lock",
+  "a write that %s fails without effect after a single 503 for a database lock",
   async (_, act) => {
     at.hostile.plan({ writes: ["locked"] });
     await expect(act()).rejects.toMatchObject({
@@ -32,7 +32,7 @@ test.each(Object.entries(acts))(
   },
 );
 
-test("after a lost response, a 503 for a lock means done or unknown effect", async () => {
+test("a write that lost its response is not reported as undone after a lock", async () => {
   at.hostile.plan({ writes: ["reset after", "locked"] });
   expect(await at.client.call(links.upsert, { path })).toMatchObject({ path });
   at.hostile.plan({ writes: ["reset", "locked"] });

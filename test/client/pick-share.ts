@@ -1,7 +1,4 @@
-/**
- * Distributes cases over subjects when the combination does not matter: each subject gets at least
- * one case, and each case at least one subject.
- */
+/** Distributes cases over subjects, so that each subject gets a case and each case a subject. */
 export function pickShare<Case>(
   cases: readonly Case[],
   place: number,

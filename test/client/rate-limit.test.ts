@@ -6,7 +6,7 @@ import { createGate } from "../support/clock.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { createTraveller, type Traveller } from "./traveller.ts";
 
-/** Rate limits as the client keeps them, in virtual time and with the real service. */
+/** Tests how the client respects rate limits, in virtual time and with the real service. */
 
 const { links, iosApps, androidApps, shortLinks } = contract;
 const unknownId = "0190a000-0000-7000-8000-000000000000";
@@ -42,7 +42,7 @@ beforeEach(async () => {
 });
 afterEach(() => world[Symbol.asyncDispose]());
 
-/** The cheapest request that counts against the limit; it returns 404. */
+/** Sends the cheapest request that counts toward the limit. It returns 404. */
 async function write(): Promise<void> {
   await expect(traveller.client.call(links.update, { id: unknownId })).rejects.toMatchObject({
     status: 404,
@@ -56,40 +56,40 @@ async function writeMany(count: number, pause_ms = 0): Promise<void> {
   }
 }
 
-/** Like `write`, from another client. */
+/** Sends the same request as `write` from another client. */
 function writeFromOtherClient(): Promise<unknown> {
   return world.call("PATCH", `/links/${unknownId}`, { body: {} });
 }
 
-const spent = {
+const limitReached = {
   name: "CallFailure",
   code: "rate_limited",
   facts: { effect: "none", retry: "later" },
 };
 
-describe("a client alone on its key", () => {
-  test("sends 600 writes at once, and the next when the first is a minute old", async () => {
+describe("a client that is the only one with its key", () => {
+  test("sends 600 writes at once, and waits until the first is a minute old", async () => {
     await writeMany(600, 50);
     expect(traveller.waits).toEqual([]);
     await write();
-    // Half a minute has passed, and one second is added for clocks that differ.
+    // Half a minute has passed. The client waits one more second in case clocks differ.
     expect(traveller.waits).toEqual([31_000]);
     expect(statuses.filter((status) => status !== 404)).toEqual([]);
   });
 
-  test("refuses a call that would wait past its deadline, and sends nothing", async () => {
+  test("rejects a call that would wait past its deadline, without a request", async () => {
     await writeMany(600);
     await expect(traveller.client.call(links.create, { path: "late" })).rejects.toMatchObject({
-      ...spent,
-      facts: { ...spent.facts, retry_after_s: 61 },
+      ...limitReached,
+      facts: { ...limitReached.facts, retry_after_s: 61 },
     });
     expect(statuses.length).toBe(600);
     expect(traveller.waits).toEqual([]);
   });
 
-  test("accepts a call after the reported wait", async () => {
+  test("sends a call after the reported wait", async () => {
     await writeMany(600);
-    await expect(traveller.client.call(links.create, {})).rejects.toMatchObject(spent);
+    await expect(traveller.client.call(links.create, {})).rejects.toMatchObject(limitReached);
     traveller.advance(61_000);
     await traveller.client.call(links.create, { path: "patient" });
     expect(traveller.waits).toEqual([]);
@@ -103,7 +103,7 @@ describe("a client alone on its key", () => {
         .catch((thrown) => thrown);
       if (error.status === 404) written += 1;
       else {
-        expect(error).toMatchObject(spent);
+        expect(error).toMatchObject(limitReached);
         refused += 1;
         traveller.advance(error.facts.retry_after_s * 1000);
       }
@@ -123,7 +123,7 @@ describe("a client alone on its key", () => {
     const writes = Array.from({ length: left }, () => write().finally(() => (left -= 1)));
     while (left > 0) {
       await nextTurn();
-      // Time passes when all calls are waiting.
+      // Advance the clock only when all calls are waiting.
       if (sleepers.length < left) continue;
       sleepers.sort((one, other) => one.at - other.at);
       const next = sleepers.shift();
@@ -133,12 +133,12 @@ describe("a client alone on its key", () => {
     }
     await Promise.all(writes);
     expect(statuses).toEqual(Array(750).fill(404));
-    // The first hundred are sent at once, and the others when the first 150 are a minute old.
+    // 100 writes are sent at once. The other 150 wait until the first writes are a minute old.
     const waited = Array.from({ length: 150 }, (_, index) => 61_000 + index * 60);
     expect(times.slice(600)).toEqual(waited);
   });
 
-  test("does not hold up other calls because of one slow response", async () => {
+  test("does not delay other calls because of a slow response", async () => {
     const [asked, answered] = [createGate(), createGate()];
     onRequest = () => {
       asked.open();
@@ -156,7 +156,7 @@ describe("a client alone on its key", () => {
     expect(traveller.waits).toEqual([41_000]);
   });
 
-  test("counts a slow request from when it was answered", async () => {
+  test("counts a slow request from the time of its response", async () => {
     onRequest = async () => traveller.advance(10_000);
     await write();
     onRequest = () => Promise.resolve();
@@ -166,7 +166,7 @@ describe("a client alone on its key", () => {
     expect(new Set(statuses)).toEqual(new Set([404]));
   });
 
-  test("frees the turn of a call that was cancelled while waiting", async () => {
+  test("gives the place of a cancelled waiting call to the next call", async () => {
     await writeMany(600, 50);
     const controller = new AbortController();
     onSleep = () => controller.abort();
@@ -175,13 +175,13 @@ describe("a client alone on its key", () => {
     ).rejects.toMatchObject({ code: "cancelled", facts: { effect: "none" } });
     onSleep = traveller.advance;
     await write();
-    // The cancelled call waited for the first turn, and so does the next one.
+    // The next call waits as long as the cancelled call would have waited.
     expect(traveller.waits).toEqual([31_000, 31_000]);
     expect(statuses).toHaveLength(601);
   });
 });
 
-test("a lost call whose repetition would exceed the rate limit has an unknown effect", async () => {
+test("a lost call has an unknown effect if a repetition would exceed the rate limit", async () => {
   await writeMany(599);
   onRequest = () => Promise.reject(new Error("lost"));
   await expect(traveller.client.call(links.upsert, { path: "a" })).rejects.toMatchObject({
@@ -192,7 +192,7 @@ test("a lost call whose repetition would exceed the rate limit has an unknown ef
 });
 
 describe("rate limits in the client", () => {
-  test("are separate for each budget", async () => {
+  test("are counted separately for each limit", async () => {
     await writeMany(600);
     const { client } = traveller;
     await client.call(iosApps.create, { bundle_id: "com.example", team_id: "TEAM000001" });
@@ -202,22 +202,22 @@ describe("rate limits in the client", () => {
     await expect(client.call(links.destroy, { id: unknownId })).rejects.toMatchObject({
       status: 404,
     });
-    await expect(client.call(links.create, {})).rejects.toMatchObject(spent);
+    await expect(client.call(links.create, {})).rejects.toMatchObject(limitReached);
     expect(traveller.waits).toEqual([]);
   });
 
-  test("are shared by the endpoints of one budget", async () => {
+  test("are shared by the endpoints of one limit", async () => {
     const { client } = traveller;
     for (let turn = 0; turn < 200; turn += 1) {
       await client.call(links.upsert, { path: "one" });
       await write();
       await client.call(links.create, {});
     }
-    await expect(client.call(links.upsert, { path: "one" })).rejects.toMatchObject(spent);
+    await expect(client.call(links.upsert, { path: "one" })).rejects.toMatchObject(limitReached);
     expect(statuses).not.toContain(429);
   });
 
-  test("do not delay calls without a limit", async () => {
+  test("do not delay calls to endpoints without a limit", async () => {
     for (let turn = 0; turn < 700; turn += 1) {
       await traveller.client
         .call(links.destroy, { id: unknownId })
@@ -227,12 +227,12 @@ describe("rate limits in the client", () => {
   });
 });
 
-describe("a 429 because of another client on the same key", () => {
+describe("a 429 because of another client with the same key", () => {
   test("is retried with growing waits and then reported", async () => {
     for (let turn = 0; turn < 600; turn += 1) await writeFromOtherClient();
     await expect(traveller.client.call(links.create, { path: "x" })).rejects.toMatchObject({
-      ...spent,
-      facts: { ...spent.facts, retry_after_s: 60 },
+      ...limitReached,
+      facts: { ...limitReached.facts, retry_after_s: 60 },
     });
     expect(statuses).toEqual([429, 429, 429, 429]);
     const [first = 0, second = 0, third = 0] = traveller.waits;
@@ -263,7 +263,7 @@ describe("a 429 because of another client on the same key", () => {
       return tries;
     };
     for (let turn = 0; turn < 60; turn += 1) await countTries();
-    // Each call earns a part of a retry. Right after a retry, the allowance is empty.
+    // Each call adds a fraction of a retry to the allowance. A retry empties the allowance again.
     while ((await countTries()) < 2);
     onRequest = () => Promise.resolve();
     for (let turn = 0; turn < 600; turn += 1) await writeFromOtherClient();
@@ -274,10 +274,10 @@ describe("a 429 because of another client on the same key", () => {
 
   test("does not use the allowance for retries", async () => {
     for (let turn = 0; turn < 600; turn += 1) await writeFromOtherClient();
-    // The time does not change, so that every try gets 429.
+    // Do not advance the clock, so that every try gets 429.
     onSleep = () => undefined;
     for (let turn = 0; turn < 40; turn += 1) {
-      await expect(traveller.client.call(links.create, {})).rejects.toMatchObject(spent);
+      await expect(traveller.client.call(links.create, {})).rejects.toMatchObject(limitReached);
     }
     expect(statuses.filter((status) => status === 429)).toHaveLength(160);
     let tries = 0;

@@ -7,7 +7,7 @@ import { openForEach } from "../support/open-for.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { createTraveller } from "./traveller.ts";
 
-/** The message of an error response, and the fields it names. */
+/** Tests the message of an error response, and the fields that it names. */
 
 const { links, iosApps } = contract;
 
@@ -72,7 +72,10 @@ describe("a 422 with", () => {
   test.each(forms)(
     "%s is reported with its message and problems",
     async (_, body, message, problems) => {
-      const problem = await refuse(422, typeof body === "string" ? body : JSON.stringify(body));
+      const problem = await readProblem(
+        422,
+        typeof body === "string" ? body : JSON.stringify(body),
+      );
       expect(problem.status).toBe(422);
       expect(readAnswer(problem.message)).toBe(message);
       expect(problem.problems).toEqual(problems);
@@ -83,7 +86,7 @@ describe("a 422 with", () => {
 describe("the message of an error", () => {
   test("quotes a remote server and names its host", async () => {
     const error = 'Say "yes"\u202e.\nThen\\go on.';
-    const { message } = await refuse(422, JSON.stringify({ error }));
+    const { message } = await readProblem(422, JSON.stringify({ error }));
     expect(message).toBe(
       String.raw`The server at localhost:8787 answered: "Say \"yes\"\\u{202e}. Then\\go on."`,
     );
@@ -95,10 +98,12 @@ describe("the message of an error", () => {
       "iOS app not found",
       "Bundle is invalid, Bundle can't be blank, and Package name is invalid",
     ]) {
-      expect(await refuse(422, JSON.stringify({ error }))).toMatchObject({ message: error });
+      expect(await readProblem(422, JSON.stringify({ error }))).toMatchObject({ message: error });
     }
     const mixed = "Bundle is invalid and Call this number";
-    expect((await refuse(422, JSON.stringify({ error: mixed }))).message).toContain(`"${mixed}"`);
+    expect((await readProblem(422, JSON.stringify({ error: mixed }))).message).toContain(
+      `"${mixed}"`,
+    );
   });
 
   test("is not quoted if it comes from the embedded service", async () => {
@@ -107,7 +112,7 @@ describe("the message of an error", () => {
     await expect(call).rejects.toMatchObject({ message: "Url must be an http or https address" });
   });
 
-  test("is searched for a cause without the host name", () => {
+  test("is searched for a cause only after the host name", () => {
     const said = "The server at pro.api-key-invalid.example answered: ";
     expect(readCause(`${said}"Access denied."`)).toBe("unauthorized");
     expect(readCause(`${said}"The key lacks the scope links.index."`)).toBe("scope_missing");
@@ -130,18 +135,18 @@ test("a problem does not name a field that the endpoint does not have", async ()
 
 describe("an error response without the API's JSON", () => {
   test.each([400, 401, 403, 409, 413, 422])(
-    "of status %i and without a body has a message of its own",
+    "with status %i and without a body gets a message from Waypost",
     async (status) => {
       const message = `The server rejected the request with status ${status} and gave no reason.`;
       for (const body of ["", " \n"]) {
-        expect(await refuse(status, body)).toMatchObject({ status, message });
+        expect(await readProblem(status, body)).toMatchObject({ status, message });
       }
     },
   );
 
-  test("as plain text is quoted", async () => {
+  test("with plain text is quoted", async () => {
     const message = "HTTP Token: Access denied.";
-    const problem = await refuse(401, `${message}\n`);
+    const problem = await readProblem(401, `${message}\n`);
     expect(problem.status).toBe(401);
     expect(problem.message).toBe(`The server at localhost:8787 answered: "${message}"`);
   });
@@ -154,19 +159,22 @@ describe("an error response without the API's JSON", () => {
     [422, "<h1>Url is invalid</h1>", "status 422 and no JSON."],
     [403, "<title>Are you human?</title>", "status 403 and no JSON."],
     [502, "<h1>Bad gateway of ours</h1>", "status 502."],
-  ])("of status %i with %j does not come from this API", async (status, body, words) => {
-    const { client } = answer(status, body);
-    await expect(client.call(links.index, {})).rejects.toMatchObject({
-      name: "CallFailure",
-      message: expect.stringContaining(words),
-    });
-  });
+  ])(
+    "with status %i and the body %j is reported as not from this API",
+    async (status, body, words) => {
+      const { client } = answer(status, body);
+      await expect(client.call(links.index, {})).rejects.toMatchObject({
+        name: "CallFailure",
+        message: expect.stringContaining(words),
+      });
+    },
+  );
 });
 
 describe("the text of an error response", () => {
-  test("has its invisible characters escaped", async () => {
+  test("is returned with escaped invisible characters", async () => {
     const body = { errors: { "url\u202e": ["\u0007is \u200binvalid"] } };
-    const { message, problems } = await refuse(422, JSON.stringify(body));
+    const { message, problems } = await readProblem(422, JSON.stringify(body));
     expect(`${message} ${JSON.stringify(problems)}`).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   });
 
@@ -178,7 +186,7 @@ describe("the text of an error response", () => {
     ["deep lists", `{"message":"A b","errors":${"[".repeat(9e4)}${"]".repeat(9e4)}}`],
     ["deep fields", `{"message":"A b","errors":${'{"error":'.repeat(9e4)}"x"${"}".repeat(9e4)}}`],
   ])("is shortened: %s", async (_, body) => {
-    const { message, problems = [] } = await refuse(422, body);
+    const { message, problems = [] } = await readProblem(422, body);
     expect(readAnswer(message).length).toBeLessThanOrEqual(4000);
     expect(problems.length).toBeLessThanOrEqual(100);
     for (const problem of problems) {
@@ -193,10 +201,10 @@ describe("the text of an error response", () => {
       { problems: [{ field: world.key, message: world.key }] },
       { error: { a: [world.key] } },
     ]) {
-      const { message, problems } = await refuse(422, JSON.stringify(body));
+      const { message, problems } = await readProblem(422, JSON.stringify(body));
       expect(`${message} ${JSON.stringify(problems)}`).not.toContain(world.key);
     }
-    expect((await refuse(422, `Unknown: ${world.key}`)).message).toContain("[the key]");
+    expect((await readProblem(422, `Unknown: ${world.key}`)).message).toContain("[the key]");
   });
 });
 
@@ -204,7 +212,7 @@ function answer(status: number, body: string) {
   return createTraveller({ world, fetch: () => Promise.resolve(new Response(body, { status })) });
 }
 
-async function refuse(status: number, body: string): Promise<Problem> {
+async function readProblem(status: number, body: string): Promise<Problem> {
   const { client, waits } = answer(status, body);
   const error: unknown = await client.call(links.create, { url: "x" }).catch((thrown) => thrown);
   expect(waits).toEqual([]);

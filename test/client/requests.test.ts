@@ -8,7 +8,7 @@ import { quoteAnswer, readAnswer } from "../../src/contract/server-answer.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { createTraveller } from "./traveller.ts";
 
-/** The requests that the client sends for each endpoint, against the real service. */
+/** Tests the requests that the client sends to each endpoint of the real service. */
 
 type Sent = {
   readonly method: string;
@@ -139,7 +139,7 @@ describe("the client's requests for links", () => {
 });
 
 describe("the client's requests for apps", () => {
-  test("send an iOS app's fields in a wrapper and its id in the path", async () => {
+  test("send an iOS app's fields in a wrapper and its ID in the path", async () => {
     const fields = { bundle_id: "com.example.ios", team_id: "TEAM000001" };
     const created = await call(iosApps.create, fields);
     expect(created).toMatchObject({ method: "POST", path: "/ios_apps" });
@@ -158,7 +158,7 @@ describe("the client's requests for apps", () => {
     expect(restored.output).toEqual(updated.output);
   });
 
-  test("send an Android app's fields in a wrapper and its id in the path", async () => {
+  test("send an Android app's fields in a wrapper and its ID in the path", async () => {
     const fields = { package_name: "com.example.droid", fingerprints: ["AA:BB", "CC:DD"] };
     const created = await call(androidApps.create, fields);
     expect(created.body).toEqual({ android_app: fields });
@@ -192,7 +192,7 @@ test("the client's requests for projects use the master key", async () => {
   expect((await call(projects.destroy, { id }, master)).output).toBeNull();
 });
 
-test("the client's requests for the page template have no id, those for versions do", async () => {
+test("the client's requests for the page template have an ID only for versions", async () => {
   const draft = { body: "<h1>{{ link.name }}</h1>\n{% store_buttons %}\n", css: "" };
   const saved = await call(pageTemplate.save, draft);
   expect(saved).toMatchObject({ method: "PATCH", path: "/page_template", body: draft });
@@ -249,13 +249,13 @@ describe("an error response", () => {
       "Team is the wrong length (should be 10 characters)",
     ],
     [
-      "a 422 under the other key",
+      "a 422 with the error in another member",
       () => client.call(shortLinks.create, { url: "ftp://example.com" }),
       422,
       expect.stringContaining("Url"),
     ],
     ["a 400", () => client.call(links.index, { page: 0 }), 400, messages.not_positive("page")],
-  ])("%s throws the API's message after one request", async (_, act, status, message) => {
+  ])("with %s throws the API's message after one request", async (_, act, status, message) => {
     const before = sent.length;
     const error = await act().catch((thrown: unknown) => thrown);
     if (!(error instanceof Problem)) throw error;
@@ -263,7 +263,7 @@ describe("an error response", () => {
     expect(sent.length - before).toBe(1);
   });
 
-  test("for a missing key throws the API's message", async () => {
+  test("because of a missing key throws the API's message", async () => {
     const keyless = createTraveller({ world, fetch: record, key: undefined }).client;
     await expect(keyless.call(links.index, {})).rejects.toMatchObject({
       status: 401,
@@ -284,8 +284,8 @@ describe("an error response", () => {
   );
 });
 
-describe("a call with", () => {
-  test.each([".", "..", ""])("the id %j returns 404 without a request", async (id) => {
+describe("a client call with", () => {
+  test.each([".", "..", ""])("the ID %j returns 404 without a request", async (id) => {
     const before = sent.length;
     for (const endpoint of [links.show, links.destroy, iosApps.destroy]) {
       await expect(client.call(endpoint, { id })).rejects.toMatchObject({ status: 404 });

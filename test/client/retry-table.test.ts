@@ -3,31 +3,37 @@ import { listUnread } from "../../src/contract/unread.ts";
 import { contract } from "../../src/contract/index.ts";
 import type { Fault } from "../support/hostile.ts";
 import { pickShare } from "./pick-share.ts";
-import { createExpedition, type Expedition } from "./traveller.ts";
+import { createClientWithFaults, type ClientWithFaults } from "./traveller.ts";
 
 /**
- * Every row of the retry table, with a server that stops responding. The service counts what it has
- * done: a write that is not safe to repeat must reach it only once.
+ * Tests every row of the retry table with a server that stops responding. The service counts its
+ * writes, because a write that is not safe to repeat must run only once.
  */
 
 const { links, shortLinks, iosApps, androidApps, projects } = contract;
 
 /** Faults after which the effect is unknown. */
-const doubts = ["stall", "reset", "close", "noise", "busy", "failing", "html_502"] as const;
-/** The write was accepted, and its response was lost. */
-const losses = ["cut_length", "cut_chunked", "half_json", "other_json", "stall_body"] as const;
-/** Enough for projects: what a fault means does not depend on the endpoint. */
-const someDoubts = ["stall", "reset", "busy"] as const;
-const someLosses = ["cut_length", "other_json"] as const;
+const unclearFaults = ["stall", "reset", "close", "noise", "busy", "failing", "html_502"] as const;
+/** Faults that lose the response of an accepted write. */
+const lostResponses = [
+  "cut_length",
+  "cut_chunked",
+  "half_json",
+  "other_json",
+  "stall_body",
+] as const;
+/** The faults for project endpoints. Other endpoints test the rest. */
+const someFaults = ["stall", "reset", "busy"] as const;
+const someLostResponses = ["cut_length", "other_json"] as const;
 
-let at: Expedition;
+let at: ClientWithFaults;
 let ids: Readonly<Record<"link" | "ios_app" | "android_app" | "project" | DeletedName, string>>;
 
-/** Records that were deleted before the call. */
+/** The names of records that were deleted before the call. */
 type DeletedName = "deleted_link" | "deleted_ios_app" | "deleted_android_app";
 
 beforeEach(async () => {
-  at = await createExpedition();
+  at = await createClientWithFaults();
   const make = async (path: string, body: unknown, key = at.world.key): Promise<string> =>
     (await at.world.call("POST", path, { key, body })).body.id;
   const remove = async (path: string, body: unknown): Promise<string> => {
@@ -57,13 +63,13 @@ afterEach(() => at[Symbol.asyncDispose]());
 type Row = {
   readonly name: string;
   readonly act: () => Promise<unknown>;
-  /** Matches the request as the service logs it. */
+  /** Matches the service's log line of the request. */
   readonly asked: RegExp;
   readonly done: object | null;
 };
 
-/** The first row of each kind is tested with every fault, the others with some of them. */
-function place(rows: readonly Row[]) {
+/** Tests the first row with every fault, and each other row with some of the faults. */
+function selectFaults(rows: readonly Row[]) {
   return rows.map((row, at) => ({
     ...row,
     pick: <Failure>(failures: readonly Failure[]) =>
@@ -167,8 +173,8 @@ const neverRepeated: readonly Row[] = [
   },
 ];
 
-/** Another caller may have made the same, so finding it proves nothing. */
-const notLookedFor: readonly Row[] = [
+/** A lookup proves nothing, because another client may have shortened the same address. */
+const notLookedUp: readonly Row[] = [
   {
     name: "shorten_link",
     act: () => at.client.call(shortLinks.create, { url: "https://example.com/1", prefix: "s-" }),
@@ -177,9 +183,9 @@ const notLookedFor: readonly Row[] = [
   },
 ];
 
-describe.each(place(repeated))("$name", ({ act, asked, done, pick }) => {
-  test.each(pick(doubts))(
-    'is repeated after "%s", whether that was done or not',
+describe.each(selectFaults(repeated))("$name", ({ act, asked, done, pick }) => {
+  test.each(pick(unclearFaults))(
+    'is repeated after "%s", whether or not the first try was done',
     async (misdeed) => {
       await passThrough([misdeed, `${misdeed} after`], { act, done });
       expect(countWrites()).toBe(3);
@@ -187,14 +193,11 @@ describe.each(place(repeated))("$name", ({ act, asked, done, pick }) => {
     },
   );
 
-  test.each(pick(losses))(
-    'is looked up, not repeated, if "%s" lost its response',
-    async (misdeed) => {
-      await passThrough([`${misdeed} after`], { act, done });
-      expect(countCarriedOut(asked)).toBe(1);
-      expect(countWrites()).toBe(1);
-    },
-  );
+  test.each(pick(lostResponses))('is looked up instead of repeated after "%s"', async (misdeed) => {
+    await passThrough([`${misdeed} after`], { act, done });
+    expect(countCarriedOut(asked)).toBe(1);
+    expect(countWrites()).toBe(1);
+  });
 
   test("is not repeated after a 200, even if a lookup does not show the change", async () => {
     at.hostile.plan({ writes: ["html_200"] });
@@ -202,12 +205,12 @@ describe.each(place(repeated))("$name", ({ act, asked, done, pick }) => {
     expect(countWrites()).toBe(1);
   });
 
-  test("counts as done if a lookup shows it after the last try", async () => {
+  test("is reported as done if a lookup shows the change after the last try", async () => {
     await passThrough(["reset after", "reset", "reset", "reset"], { act, done });
     expect(countWrites()).toBe(4);
   });
 
-  test("has an unknown effect if a lookup does not show it, and may be retried later", async () => {
+  test("has an unknown effect if a lookup does not show the change", async () => {
     at.hostile.plan({ writes: Array(4).fill("reset") });
     await expect(act()).rejects.toMatchObject({
       code: "outcome_unknown",
@@ -220,47 +223,53 @@ describe.each(place(repeated))("$name", ({ act, asked, done, pick }) => {
   });
 });
 
-describe.each(place([...neverRepeated, ...notLookedFor]))("$name", ({ act, asked, done, pick }) => {
-  test.each(pick(losses))(
-    'is done after "%s", whatever a lookup shows, and sent once',
+describe.each(selectFaults([...neverRepeated, ...notLookedUp]))(
+  "$name",
+  ({ act, asked, done, pick }) => {
+    test.each(pick(lostResponses))(
+      'is reported as done after "%s" without a second request',
+      async (misdeed) => {
+        at.hostile.plan({ writes: [misdeed] });
+        expect(listUnread((await act()) as object)).toEqual([
+          { message: expect.stringContaining("its response could not be read") },
+        ]);
+        expect(countWrites()).toBe(1);
+      },
+    );
+
+    test.each(pick([...unclearFaults, "redirect"] as const))(
+      'is never repeated after "%s"',
+      async (misdeed) => {
+        at.hostile.plan({ writes: [misdeed] });
+        await expect(act()).rejects.toMatchObject({
+          facts: { effect: "unknown", retry: "never" },
+          code: misdeed === "redirect" ? "bad_response" : "outcome_unknown",
+        });
+        expect(countCarriedOut(asked)).toBe(0);
+        expect(countWrites()).toBe(1);
+        expect(at.hostile.strayed).toEqual([]);
+      },
+    );
+
+    test("is repeated after a 429", async () => {
+      await passThrough(["limited", "limited"], { act, done });
+      expect(countCarriedOut(asked)).toBe(1);
+      expect(countWrites()).toBe(3);
+    });
+  },
+);
+
+describe.each(selectFaults(neverRepeated))("$name", ({ act, asked, done, pick }) => {
+  test.each(pick([...unclearFaults, ...lostResponses]))(
+    'is found by a lookup after "%s" if it was done',
     async (misdeed) => {
-      at.hostile.plan({ writes: [misdeed] });
-      expect(listUnread((await act()) as object)).toEqual([
-        { message: expect.stringContaining("its response could not be read") },
-      ]);
+      await passThrough([`${misdeed} after`], { act, done });
+      expect(countCarriedOut(asked)).toBe(1);
       expect(countWrites()).toBe(1);
     },
   );
 
-  test.each(pick([...doubts, "redirect"] as const))(
-    'is never repeated after "%s"',
-    async (misdeed) => {
-      at.hostile.plan({ writes: [misdeed] });
-      await expect(act()).rejects.toMatchObject({
-        facts: { effect: "unknown", retry: "never" },
-        code: misdeed === "redirect" ? "bad_response" : "outcome_unknown",
-      });
-      expect(countCarriedOut(asked)).toBe(0);
-      expect(countWrites()).toBe(1);
-      expect(at.hostile.strayed).toEqual([]);
-    },
-  );
-
-  test("is repeated after a 429", async () => {
-    await passThrough(["limited", "limited"], { act, done });
-    expect(countCarriedOut(asked)).toBe(1);
-    expect(countWrites()).toBe(3);
-  });
-});
-
-describe.each(place(neverRepeated))("$name", ({ act, asked, done, pick }) => {
-  test.each(pick([...doubts, ...losses]))('is found after "%s" if it was done', async (misdeed) => {
-    await passThrough([`${misdeed} after`], { act, done });
-    expect(countCarriedOut(asked)).toBe(1);
-    expect(countWrites()).toBe(1);
-  });
-
-  test("is found if it is done after its timeout", async () => {
+  test("is found by a lookup if the server finishes it after the timeout", async () => {
     await passThrough(["late"], { act, done });
     expect(countWrites()).toBe(1);
   });
@@ -279,7 +288,7 @@ describe.each(place(neverRepeated))("$name", ({ act, asked, done, pick }) => {
 });
 
 test("create_link is never sent as an upsert", async () => {
-  for (const misdeed of doubts) {
+  for (const misdeed of unclearFaults) {
     at.hostile.plan({ writes: [misdeed, misdeed] });
     await expect(at.client.call(links.create, { path: "spring" })).rejects.toThrow();
   }
@@ -291,37 +300,43 @@ describe("with the master key", () => {
   beforeEach(async () => {
     const { project } = ids;
     await at[Symbol.asyncDispose]();
-    at = await createExpedition({ isMaster: true });
+    at = await createClientWithFaults({ isMaster: true });
     const body = { project: { name: "Second", subdomain: "second" } };
     const made = await at.world.call("POST", "/projects", { key: at.world.master, body });
     ids = { ...ids, project: made.body.id };
     expect(project).not.toBe(made.body.id);
   });
 
-  test.each(someDoubts)('update_project is repeated after "%s"', async (misdeed) => {
+  test.each(someFaults)('update_project is repeated after "%s"', async (misdeed) => {
     await passThrough([misdeed, `${misdeed} after`], { act: moveProject, done: moved });
     expect(countWrites()).toBe(3);
   });
 
-  test.each(someLosses)('update_project is looked up after "%s"', async (misdeed) => {
+  test.each(someLostResponses)('update_project is looked up after "%s"', async (misdeed) => {
     await passThrough([`${misdeed} after`], { act: moveProject, done: moved });
     expect(countWrites()).toBe(1);
   });
 
-  test.each(someLosses)('delete_project is done after "%s", and sent once', async (misdeed) => {
-    at.hostile.plan({ writes: [misdeed] });
-    expect(await deleteProject()).toBeNull();
-    expect(countWrites()).toBe(1);
-  });
+  test.each(someLostResponses)(
+    'delete_project is reported as done after "%s" without a second request',
+    async (misdeed) => {
+      at.hostile.plan({ writes: [misdeed] });
+      expect(await deleteProject()).toBeNull();
+      expect(countWrites()).toBe(1);
+    },
+  );
 
-  test.each(someLosses)('create_project is done after "%s", and sent once', async (misdeed) => {
-    at.hostile.plan({ writes: [`${misdeed} after`] });
-    expect(await createProject()).toMatchObject({ name: "Third", subdomain: "third" });
-    expect(countWrites()).toBe(1);
-    expect(countCarriedOut(/^POST \/projects 201/)).toBe(1);
-  });
+  test.each(someLostResponses)(
+    'create_project is reported as done after "%s" without a second request',
+    async (misdeed) => {
+      at.hostile.plan({ writes: [`${misdeed} after`] });
+      expect(await createProject()).toMatchObject({ name: "Third", subdomain: "third" });
+      expect(countWrites()).toBe(1);
+      expect(countCarriedOut(/^POST \/projects 201/)).toBe(1);
+    },
+  );
 
-  test.each(someDoubts)('create_project is never repeated after "%s"', async (misdeed) => {
+  test.each(someFaults)('create_project is never repeated after "%s"', async (misdeed) => {
     at.hostile.plan({ writes: [misdeed] });
     await expect(createProject()).rejects.toMatchObject({
       code: "outcome_unknown",
@@ -333,7 +348,7 @@ describe("with the master key", () => {
     expect(countWrites()).toBe(1);
   });
 
-  test.each(someDoubts)('create_project lost by "%s" has an unknown effect', async (misdeed) => {
+  test.each(someFaults)('create_project has an unknown effect after "%s"', async (misdeed) => {
     at.hostile.plan({ writes: [`${misdeed} after`] });
     await expect(createProject()).rejects.toMatchObject({
       code: "outcome_unknown",
@@ -346,7 +361,7 @@ describe("with the master key", () => {
     expect(countCarriedOut(/^POST \/projects 201/)).toBe(1);
   });
 
-  test.each(someDoubts)('delete_project is never repeated after "%s"', async (misdeed) => {
+  test.each(someFaults)('delete_project is never repeated after "%s"', async (misdeed) => {
     at.hostile.plan({ writes: [misdeed] });
     await expect(deleteProject()).rejects.toMatchObject({
       code: "outcome_unknown",
@@ -356,8 +371,8 @@ describe("with the master key", () => {
     expect(countWrites()).toBe(1);
   });
 
-  test.each([...someDoubts, ...someLosses])(
-    'delete_project that was done before "%s" is found to be done',
+  test.each([...someFaults, ...someLostResponses])(
+    'delete_project is reported as done if it was done before "%s"',
     async (misdeed) => {
       await passThrough([`${misdeed} after`], { act: deleteProject, done: null });
       expect(countWrites()).toBe(1);
@@ -394,7 +409,7 @@ function countWrites(): number {
   return at.hostile.received.filter((line) => !line.startsWith("GET")).length;
 }
 
-/** How often the service has done this. */
+/** Counts how often the service has carried out the request. */
 function countCarriedOut(asked: RegExp): number {
   return at.hostile.carriedOut.filter((line) => asked.test(line) && !line.startsWith("GET")).length;
 }

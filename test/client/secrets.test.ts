@@ -4,7 +4,7 @@ import { contract } from "../../src/contract/index.ts";
 import { quoteAnswer } from "../../src/contract/server-answer.ts";
 import { allFaults } from "../support/hostile.ts";
 import { createWorld } from "../support/world.ts";
-import { createExpedition, createTraveller, type Expedition } from "./traveller.ts";
+import { createClientWithFaults, createTraveller, type ClientWithFaults } from "./traveller.ts";
 
 /** The key is sent only to its server and never appears in an error. */
 
@@ -13,7 +13,7 @@ const { links, iosApps } = contract;
 test.each(allFaults.filter((fault) => fault !== "honest"))(
   'no error after "%s" contains the key, in any property',
   async (fault) => {
-    await using at = await createExpedition();
+    await using at = await createClientWithFaults();
     const failures = await collectFailures(at, fault);
     const shown = failures.map((failure) =>
       inspect(failure, { depth: Infinity, showHidden: true }),
@@ -25,7 +25,7 @@ test.each(allFaults.filter((fault) => fault !== "honest"))(
 );
 
 test("an error response that repeats the key is shown without it", async () => {
-  await using at = await createExpedition();
+  await using at = await createClientWithFaults();
   at.hostile.plan({ reads: ["echo_401"] });
   await expect(at.client.call(links.index, {})).rejects.toMatchObject({
     status: 401,
@@ -36,7 +36,7 @@ test("an error response that repeats the key is shown without it", async () => {
 test("a long message is not cut in the middle of the key", async () => {
   await using world = await createWorld();
   const { key } = world;
-  /** How long a shown message and problem may be, whatever letter they end with. */
+  /** The maximum lengths of a message and of a problem. */
   const longest = { message: 4000, problem: 500 };
   let said = { message: "", problem: "" };
   const { client } = createTraveller({
@@ -59,7 +59,7 @@ test("a long message is not cut in the middle of the key", async () => {
 });
 
 async function collectFailures(
-  { client, hostile }: Expedition,
+  { client, hostile }: ClientWithFaults,
   fault: (typeof allFaults)[number],
 ): Promise<readonly unknown[]> {
   const acts = [

@@ -6,24 +6,24 @@ import { sendByFetch, type Fetch } from "../support/stage.ts";
 import { openHostile, stallHeader, type Hostile } from "../support/hostile.ts";
 import { createWorld, origin, type World } from "../support/world.ts";
 
-/** A client in virtual time: waiting moves the world's clock, and timers fire only when told to. */
+/** A client in virtual time. Waits advance the clock, and timers fire only on `ring`. */
 
 export type Traveller = {
   readonly client: Client;
-  /** How long it waited between tries, in milliseconds. */
+  /** The waits between tries, in milliseconds. */
   readonly waits: readonly number[];
   /** Fires all timers. */
   readonly ring: () => void;
-  /** How many timers are set. */
+  /** Counts the timers that are set. */
   readonly countTimers: () => number;
   readonly advance: (milliseconds: number) => void;
-  /** How much virtual time has passed. */
+  /** Returns the virtual time that has passed. */
   readonly elapsed: () => number;
 };
 
 type TravellerOptions = {
   readonly world: World;
-  /** How requests are sent: to a fetch function, or by any other way. */
+  /** Sends the requests if `send` is missing. */
   readonly fetch?: Fetch;
   readonly send?: Send;
   readonly origin?: string;
@@ -37,7 +37,7 @@ export function createTraveller(wanted: TravellerOptions): Traveller {
   const { world, fetch = world.fetch, send = sendByFetch(fetch) } = wanted;
   const waits: number[] = [];
   const timers = new Map<() => void, number>();
-  // The world's clock starts at the same time, and both move together.
+  // The clocks of the client and of the service start at the same time and advance together.
   let now = Date.UTC(2026, 0, 15, 12);
   let monotonic = 0;
   const advance = (milliseconds: number) => {
@@ -82,20 +82,22 @@ export function createTraveller(wanted: TravellerOptions): Traveller {
 }
 
 /** A client in virtual time with a faulty server over real sockets. */
-export type Expedition = Traveller & {
+export type ClientWithFaults = Traveller & {
   readonly world: World;
   readonly hostile: Hostile;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-type ExpeditionOptions = {
+type ClientWithFaultsOptions = {
   readonly isMaster?: boolean;
   readonly sleep?: Sleep;
-  /** Runs when the server does not respond; by default, the timers fire. */
+  /** Runs when the server does not respond. By default, the timers fire. */
   readonly onStall?: () => void;
 };
 
-export async function createExpedition(options: ExpeditionOptions = {}): Promise<Expedition> {
+export async function createClientWithFaults(
+  options: ClientWithFaultsOptions = {},
+): Promise<ClientWithFaults> {
   const world = await createWorld();
   const stall = () => (options.onStall ?? traveller.ring)();
   const hostile = await openHostile(world, stall);

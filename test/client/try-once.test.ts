@@ -14,7 +14,7 @@ openForEach(createWorld, (opened) => (world = opened));
 const { links, pageTemplate } = contract;
 const input = { id: "f0000000-0000-4000-8000-000000000000" };
 
-/** A client whose server responds like this, and the requests it has sent. */
+/** Creates a client whose server responds in this way, and records its requests. */
 function createTestClient(
   answer: (request: Request) => Promise<Response>,
   key: string | undefined = world.key,
@@ -43,7 +43,7 @@ test.each([
   expect([asked.length, waits]).toEqual([1, []]);
 });
 
-test("tryOnce returns the service's response as it is", async () => {
+test("tryOnce returns the service's response unchanged", async () => {
   const { client } = createTestClient(world.fetch);
   const refused = await client.tryOnce(links.update, { input });
   expect(refused).toMatchObject({ kind: "refused", problem: { status: 404 } });
@@ -53,7 +53,7 @@ test("tryOnce returns the service's response as it is", async () => {
   });
 });
 
-test("tryOnce refuses a key that is no valid header, without showing it", async () => {
+test("tryOnce rejects a key that is not a valid header value, without showing it", async () => {
   const { client, asked } = createTestClient(world.fetch, "a key");
   const end = await client.tryOnce(links.index, { input: {} });
   expect(end).toMatchObject({ kind: "refused", problem: { status: 401 } });
@@ -61,7 +61,7 @@ test("tryOnce refuses a key that is no valid header, without showing it", async 
   expect(asked).toEqual([]);
 });
 
-test("tryOnce counts against the rate limit and does not wait", async () => {
+test("tryOnce counts toward the rate limit and does not wait", async () => {
   const { client, asked } = createTestClient(world.fetch);
   for (let turn = 0; turn < budgets.page_template_writes.limit; turn += 1) {
     await client.tryOnce(pageTemplate.save, { input: {} });

@@ -15,11 +15,11 @@ export type MisbehavingDeployment = {
   readonly origin: string;
   /** From now on, only this endpoint misbehaves. */
   readonly misbehave: (endpoint: Endpoint, misdeed: Misdeed) => void;
-  /** The requests to that endpoint that the service has accepted since then. */
+  /** The requests to the misbehaving endpoint that the service has accepted. */
   readonly accepted: readonly string[];
-  /** How many requests to that endpoint have come since then. */
+  /** Counts the requests to the misbehaving endpoint. */
   readonly countRequests: () => number;
-  /** Requests to addresses that only a redirect names. */
+  /** Requests that followed a redirect, which a client must never do. */
   readonly strayed: readonly string[];
   /** Errors in the test's own code. */
   readonly reported: readonly unknown[];
@@ -27,20 +27,20 @@ export type MisbehavingDeployment = {
 };
 
 export type Misdeed = {
-  /** Sent without calling the service. */
+  /** A response that is sent without calling the service. */
   readonly instead?: RawReply;
   /** Changes the service's response. */
   readonly alter?: (reply: RawReply) => RawReply;
-  /** How many responses are affected; all when omitted. */
+  /** The number of affected responses. By default, all responses are affected. */
   readonly times?: number;
 };
 
 export type RawReply = {
   readonly status: number;
-  /** A content-length is added unless one is given; headers with empty values are omitted. */
+  /** A missing Content-Length is added. Headers with empty values are omitted. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: string | Buffer;
-  /** The connection ends in the middle of the body. */
+  /** Whether the connection ends in the middle of the body. */
   readonly isCut?: true;
 };
 

@@ -14,24 +14,24 @@ openForAll(openStand, (opened) => (stand = opened));
 
 type Alter = (reply: RawReply) => RawReply;
 
-/** How an envelope is read depends only on these properties of an endpoint. */
+/** Endpoints with the same values of these properties read an envelope in the same way. */
 const readKind = ({ effect, idempotent, response, type, list }: Endpoint) =>
   JSON.stringify([effect, idempotent, response === null, type, list !== undefined]);
 const shares = shareByKind(listEndpoints(), readKind);
 
 test.each(shares)(
-  "$subject.tool reports the truth for any envelope and headers",
+  "$subject.tool reports its true effect for any response envelope and headers",
   async ({ subject: endpoint, pick }) => {
     const faults: string[] = [];
     for (const [name, alter] of pick(cases)) {
-      const found = await stand.judge(endpoint, { alter }, foresee(endpoint, name));
+      const found = await stand.judge(endpoint, { alter }, predictOutcome(endpoint, name));
       faults.push(...found.map((fault) => `${name}: ${fault}`));
     }
     expect(faults).toEqual([]);
   },
 );
 
-/** The data inside can still be read. */
+/** Envelopes whose data can still be read. */
 const harmless: readonly (readonly [string, Alter])[] = [
   ["no content type", withHeader("content-type", "")],
   ["another content type", withHeader("content-type", "text/html")],
@@ -46,7 +46,7 @@ const harmless: readonly (readonly [string, Alter])[] = [
   ["space around it", withText((text) => `\n\n ${text} \n`)],
 ];
 
-/** Nothing in these is reliable but the status. */
+/** Responses of which only the status is reliable. */
 const harmful: readonly (readonly [string, Alter])[] = [
   ["a list", withText((text) => `[${text}]`)],
   ["a text", withText(() => '"done"')],
@@ -73,7 +73,7 @@ const harmful: readonly (readonly [string, Alter])[] = [
   ["a length too short", withHeader("content-length", "1")],
 ];
 
-/** Not even the status of these can be read. */
+/** Responses without a readable status. */
 const headless: readonly (readonly [string, Alter])[] = [
   ["an invalid length", withHeader("content-length", "many")],
   ["a header too long", withHeader("x-more", "x".repeat(100_000))],
@@ -84,13 +84,13 @@ const cases = [...harmless, ...harmful, ...headless];
 const harmlessNames = new Set(harmless.map(([name]) => name));
 const headlessNames = new Set(headless.map(([name]) => name));
 
-function foresee({ effect, type }: Endpoint, name: string): ExpectedOutcome {
+function predictOutcome({ effect, type }: Endpoint, name: string): ExpectedOutcome {
   if (effect !== "read") {
     const isHeadless = headlessNames.has(name);
     return { isFine: true, ...(isHeadless ? { codes: ["outcome_unknown"] } : { isSeen: true }) };
   }
   const broken = { codes: ["bad_response", "unreachable"], isUndone: true };
-  // A page is recognized only by its content type, and may contain anything.
+  // An HTML page is recognized only by its content type, and may contain anything.
   if (type !== undefined) return { isFine: true, ...broken };
   return harmlessNames.has(name) ? { isFine: true } : broken;
 }

@@ -8,8 +8,8 @@ import type { RawReply } from "./deployment.ts";
 import type { Stand, ExpectedOutcome } from "./judge.ts";
 
 /**
- * Replaces each field of a response with wrong values. Ids and lists get every wrong value, other
- * fields some of them each and all of them together.
+ * Replaces each field of a response with wrong values. IDs and lists get every wrong value, and
+ * other fields get some of them.
  */
 
 type Place = readonly (string | number)[];
@@ -31,10 +31,10 @@ const mutations: readonly Mutation[] = [
   ["an object", '{"id":"x","name":["y"]}'],
   ["deep nesting", "[".repeat(9000) + "]".repeat(9000)],
 ];
-/** A placeholder until the rest is JSON: deep nesting cannot be serialized. */
+/** A placeholder for deeply nested values, which JSON.stringify cannot write. */
 const marker = "here-it-comes";
 
-/** Additional fields. */
+/** Fields that are added to a response. */
 const extras: readonly string[] = [
   '"x-more":{"url":["a",{"b":null}]}',
   '"__proto__":{"id":"x"},"constructor":null,"toString":1',
@@ -55,7 +55,7 @@ export function listAnswering(isRead: boolean): readonly (readonly [string, Endp
 export async function judgeFields(stand: Stand, endpoint: Endpoint): Promise<readonly string[]> {
   const faults: string[] = [];
   const places = listPlaces(await readHonest(stand, endpoint));
-  // At least the fields of the specification and the envelope.
+  // The response must have at least the envelope and the fields of the specification.
   expect(places.length).toBeGreaterThan(2);
   const judge = async (changed: readonly Place[], [name, json]: Mutation) => {
     const alter = (reply: RawReply) => {
@@ -67,7 +67,7 @@ export async function judgeFields(stand: Stand, endpoint: Endpoint): Promise<rea
       return { ...reply, body: body.replaceAll(`"${marker}"`, () => json) };
     };
     const [place = []] = changed;
-    const found = await stand.judge(endpoint, { alter }, foresee(endpoint, place, json));
+    const found = await stand.judge(endpoint, { alter }, predictOutcome(endpoint, place, json));
     const what = changed.length === 1 ? place.join(".") : "every field";
     faults.push(...found.map((fault) => `${what} is ${name}: ${fault}`));
   };
@@ -81,12 +81,12 @@ export async function judgeFields(stand: Stand, endpoint: Endpoint): Promise<rea
   );
   for (const mutation of mutations) await judge(innermost, mutation);
   for (const extra of extras) {
-    // Inserts it into every object of the response.
+    // Insert the field into every object of the response.
     const alter = (reply: RawReply) => {
       const body = String(reply.body).replaceAll(/\{(?=")/g, () => `{${extra},`);
       return { ...reply, body };
     };
-    const found = await stand.judge(endpoint, { alter }, foresee(endpoint, ["x-more"], ""));
+    const found = await stand.judge(endpoint, { alter }, predictOutcome(endpoint, ["x-more"], ""));
     faults.push(...found.map((fault) => `with ${extra.slice(0, 40)}: ${fault}`));
   }
   return faults;
@@ -96,7 +96,7 @@ function isInside(inner: Place, outer: Place): boolean {
   return inner.length > outer.length && outer.every((name, at) => name === inner[at]);
 }
 
-/** The unchanged response, which also proves that the scene works. */
+/** Reads the unchanged response, which also proves that the test call is valid. */
 async function readHonest(stand: Stand, endpoint: Endpoint): Promise<unknown> {
   let body = "";
   const alter = (reply: RawReply) => {
@@ -107,7 +107,7 @@ async function readHonest(stand: Stand, endpoint: Endpoint): Promise<unknown> {
   return JSON.parse(body);
 }
 
-/** Every field of every object, in lists only of the first item. */
+/** Lists every field of every object. In lists, only the first item is used. */
 function listPlaces(body: unknown): readonly Place[] {
   if (Array.isArray(body)) return body.length === 0 ? [] : [[0], ...inside(body, 0)];
   if (!isJsonObject(body)) return [];
@@ -119,7 +119,7 @@ function inside(body: unknown, name: string | number): readonly Place[] {
   return listPlaces(inner).map((place) => [name, ...place]);
 }
 
-/** Removes the field when `value` is undefined; a list loses the item. */
+/** Replaces a field or list item. Removes it if `value` is undefined. */
 function replaceAt(body: unknown, [name = 0, ...rest]: Place, value: unknown): unknown {
   if (Array.isArray(body)) {
     return body.flatMap((item, at) => {
@@ -133,20 +133,20 @@ function replaceAt(body: unknown, [name = 0, ...rest]: Place, value: unknown): u
   return { ...members, [name]: inner };
 }
 
-/** The expected outcome for a changed response, from what the API promises. */
-function foresee(endpoint: Endpoint, place: Place, json: string): ExpectedOutcome {
+/** Returns the outcome that the API promises for a changed response. */
+function predictOutcome(endpoint: Endpoint, place: Place, json: string): ExpectedOutcome {
   if (endpoint.effect !== "read") return { isFine: true, isSeen: true };
   const value: unknown = json === "" ? undefined : JSON.parse(json);
   const [first, ...rest] = place;
   const isWhole = rest.length === 0;
   if (isWhole && first === findListName(endpoint)) {
-    // The list may contain anything but must be a list.
+    // A list may contain anything, but the field must be a list.
     return Array.isArray(value) ? { isFine: true } : { codes: ["bad_response"] };
   }
   // An unreadable row does not invalidate its list, and missing `meta` comes from the page.
   if (first !== "id" || !isWhole) return { isFine: true };
   const isId = (typeof value === "string" && value !== "") || Number.isSafeInteger(value);
-  // A request for one id may reject a response with another.
+  // A request for an ID may reject a response with a different ID.
   return { isFine: isId, codes: ["bad_response"] };
 }
 

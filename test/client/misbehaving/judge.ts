@@ -8,35 +8,35 @@ import { openMisbehaving, type Misdeed, type MisbehavingDeployment } from "./dep
 import { prepareScene, type Scene } from "./scenes.ts";
 
 /**
- * Calls to a misbehaving server, and what must hold of their outcomes. What is reported is compared
- * with what the service has done.
+ * Calls a misbehaving server, and compares the reported outcome of each call with the records of
+ * the real service.
  */
 
 export type Stand = {
   readonly world: World;
   readonly deployment: MisbehavingDeployment;
-  /** What is wrong with the outcome of a call; empty if all is well. */
+  /** Returns the mistakes in the reported outcome of a call. */
   readonly judge: (
     endpoint: Endpoint,
     misdeed: Misdeed,
-    wanted: ExpectedOutcome,
+    expected: ExpectedOutcome,
   ) => Promise<string[]>;
   readonly reported: readonly unknown[];
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
 export type ExpectedOutcome = {
-  /** The call may succeed. */
+  /** Whether the call may succeed. */
   readonly isFine?: boolean;
-  /** The call may fail with one of these codes. */
+  /** The error codes with which the call may fail. */
   readonly codes?: readonly string[];
-  /** A failure must be reported as without effect. */
+  /** Whether a failure must be reported as without effect. */
   readonly isUndone?: boolean;
-  /** The status proves that the call was done, so it must not be sent again. */
+  /** Whether the status proves that the call was done, so it must not be sent again. */
   readonly isSeen?: boolean;
 };
 
-type Ending =
+type CallOutcome =
   | { readonly kind: "answered"; readonly body: unknown }
   | { readonly kind: "failed"; readonly failure: Failure };
 
@@ -44,13 +44,13 @@ export async function openStand(): Promise<Stand> {
   const world = await createWorld();
   const deployment = await openMisbehaving(world);
   const remote = openRemoteSender();
-  // Scenes of endpoints that only read can be used again.
+  // Calls that only read can be reused.
   const scenes = new Map<Endpoint, Scene>();
 
-  async function act(endpoint: Endpoint, misdeed: Misdeed): Promise<Ending> {
+  async function act(endpoint: Endpoint, misdeed: Misdeed): Promise<CallOutcome> {
     const { key, input } = scenes.get(endpoint) ?? (await prepareScene(world, endpoint));
     if (endpoint.effect === "read") scenes.set(endpoint, { key, input });
-    // Rate limits last a minute, and no case may depend on what another one has left.
+    // Let rate limits recover, so that no case depends on the previous cases.
     world.advance(10_000);
     deployment.misbehave(endpoint, misdeed);
     const client = createClient({
@@ -58,15 +58,15 @@ export async function openStand(): Promise<Stand> {
       send: remote.send,
       clock: world.clock,
       random: { bytes: (count) => randomBytes(count) },
-      // Only the world's clock moves.
+      // A wait advances only the test's clock.
       sleep: (milliseconds) => Promise.resolve(world.advance(milliseconds)),
       setTimer: () => () => undefined,
     });
     try {
       return { kind: "answered", body: await client.call(endpoint, input) };
     } catch (error) {
-      const told = explainEnd({ tool: endpoint.tool, endpoint }, error);
-      if (told instanceof ToolFailure) return { kind: "failed", failure: told.failure };
+      const explained = explainEnd({ tool: endpoint.tool, endpoint }, error);
+      if (explained instanceof ToolFailure) return { kind: "failed", failure: explained.failure };
       throw error;
     }
   }
@@ -74,13 +74,15 @@ export async function openStand(): Promise<Stand> {
   return {
     world,
     deployment,
-    judge: async (endpoint, misdeed, wanted) => {
-      const ending = await act(endpoint, misdeed);
+    judge: async (endpoint, misdeed, expected) => {
+      const outcome = await act(endpoint, misdeed);
       return [
-        ...findLies(endpoint, ending, deployment),
-        ...(wanted.isSeen === true && deployment.countRequests() > 1 ? ["it was sent again"] : []),
-        ...findUnwanted(ending, wanted),
-        ...(ending.kind === "failed" ? findBadWords(ending.failure, world) : []),
+        ...findWrongEffects(endpoint, outcome, deployment),
+        ...(expected.isSeen === true && deployment.countRequests() > 1
+          ? ["it was sent again"]
+          : []),
+        ...findUnexpectedOutcome(outcome, expected),
+        ...(outcome.kind === "failed" ? findBadMessage(outcome.failure, world) : []),
       ];
     },
     get reported() {
@@ -94,47 +96,51 @@ export async function openStand(): Promise<Stand> {
   };
 }
 
-/** Compares the reported effect with what was done. */
-function findLies(
+/** Lists effects that were reported wrongly. */
+function findWrongEffects(
   { effect, idempotent }: Endpoint,
-  ending: Ending,
+  outcome: CallOutcome,
   { accepted, strayed }: MisbehavingDeployment,
 ): readonly string[] {
-  const lies: string[] = [];
-  if (strayed.length > 0) lies.push("a redirect was followed");
+  const mistakes: string[] = [];
+  if (strayed.length > 0) mistakes.push("a redirect was followed");
   if (effect === "read") {
-    const isTold = ending.kind === "failed" && ending.failure.effect !== "none";
-    return isTold ? [...lies, "a read is said to have had an effect"] : lies;
+    const isWrong = outcome.kind === "failed" && outcome.failure.effect !== "none";
+    return isWrong ? [...mistakes, "a read was reported with an effect"] : mistakes;
   }
   const times = accepted.length;
-  if (!idempotent && times > 1) lies.push(`it was done ${times} times`);
-  const told = ending.kind === "answered" ? "done" : ending.failure.effect;
-  if (told === "done" && times === 0) lies.push("it is called done, and was not");
-  if (told === "none" && times > 0) lies.push("it is called undone, and was done");
-  return lies;
+  if (!idempotent && times > 1) mistakes.push(`it was done ${times} times`);
+  const reported = outcome.kind === "answered" ? "done" : outcome.failure.effect;
+  if (reported === "done" && times === 0)
+    mistakes.push("it was reported as done, but was not done");
+  if (reported === "none" && times > 0) mistakes.push("it was reported as undone, but was done");
+  return mistakes;
 }
 
-function findUnwanted(
-  ending: Ending,
+function findUnexpectedOutcome(
+  outcome: CallOutcome,
   { isFine, codes, isUndone }: ExpectedOutcome,
 ): readonly string[] {
-  if (ending.kind === "answered") return isFine === true ? [] : ["it did not fail"];
-  const { code, message, effect } = ending.failure;
+  if (outcome.kind === "answered") return isFine === true ? [] : ["it did not fail"];
+  const { code, message, effect } = outcome.failure;
   if (codes?.includes(code) !== true) return [`it failed as ${code}: ${message.slice(0, 120)}`];
   return isUndone === true && effect !== "none" ? [`its effect is ${effect}`] : [];
 }
 
 const longest = 6000;
 
-/** A message is bounded, printable and without the key, whatever a server sends. */
-function findBadWords({ message, next, retry_after_s }: Failure, world: World): readonly string[] {
+/** Checks that messages are short, printable and without the key, whatever a server sends. */
+function findBadMessage(
+  { message, next, retry_after_s }: Failure,
+  world: World,
+): readonly string[] {
   const faults: string[] = [];
-  if (message.trim() === "" || next.trim() === "") faults.push("nothing is said");
-  if (message.length > longest) faults.push("it says too much");
-  if (/[^\P{Cc}\n\t]/u.test(message)) faults.push("it says what cannot be seen");
-  const isTold = [world.key, world.master].some((key) => message.includes(key));
-  if (isTold) faults.push("it shows the key");
+  if (message.trim() === "" || next.trim() === "") faults.push("its message is empty");
+  if (message.length > longest) faults.push("its message is too long");
+  if (/[^\P{Cc}\n\t]/u.test(message)) faults.push("its message has invisible characters");
+  const isLeaked = [world.key, world.master].some((key) => message.includes(key));
+  if (isLeaked) faults.push("its message contains the key");
   const isTime = retry_after_s === undefined || (retry_after_s >= 1 && retry_after_s <= 3600);
-  if (!isTime) faults.push(`it says to wait for ${retry_after_s} seconds`);
+  if (!isTime) faults.push(`its retry time is ${retry_after_s} seconds`);
   return faults;
 }

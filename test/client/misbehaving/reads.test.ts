@@ -3,13 +3,13 @@ import { openForAll } from "../../support/open-for.ts";
 import { judgeFields, listAnswering } from "./fields.ts";
 import { openStand, type Stand } from "./judge.ts";
 
-/** A read succeeds if its envelope and ids are valid, whatever else the response contains. */
+/** A read succeeds if the envelope and the IDs of its response are valid. */
 
 let stand: Stand;
 openForAll(openStand, (opened) => (stand = opened));
 
 test.each(listAnswering(true))(
-  "%s reports the truth for any fields in the response",
+  "%s, which only reads, reports its true outcome for any fields in the response",
   async (_, endpoint) => {
     expect(await judgeFields(stand, endpoint)).toEqual([]);
   },

@@ -4,7 +4,7 @@ import type { Endpoint } from "../../../src/contract/endpoint.ts";
 import type { JsonObject } from "../../../src/contract/json.ts";
 import type { World } from "../../support/world.ts";
 
-/** A valid call for every endpoint, with new values each time. */
+/** Prepares a valid call for every endpoint, with new values each time. */
 
 const { shortLinks, pageTemplate } = contract;
 const template = { body: "<h1>Hello</h1>\n{% store_buttons %}\n", css: "h1 { color: red }" };
@@ -13,7 +13,7 @@ const turns = { at: 0 };
 export type Scene = {
   /** The key that the endpoint needs. */
   readonly key: string;
-  /** The input, without a wrapper. */
+  /** The input without its wrapper. */
   readonly input: JsonObject;
 };
 
@@ -21,13 +21,13 @@ export async function prepareScene(world: World, endpoint: Endpoint): Promise<Sc
   turns.at += 1;
   const id = endpoint.params === undefined ? {} : { id: await makeTarget(world, endpoint) };
   const list = endpoint.list === undefined ? {} : await makeRows(world, endpoint);
-  // Values that no record has yet.
+  // Use values that no record has yet.
   turns.at += 1;
   const fields = await fillBody(world, endpoint);
   return { key: readKey(world, endpoint), input: { ...id, ...list, ...fields } };
 }
 
-/** Creates the record that the call needs, deleted if it is to be restored. */
+/** Creates the record that the call needs. A record to be restored is also deleted. */
 async function makeTarget(world: World, endpoint: Endpoint): Promise<string> {
   if (endpoint.path.startsWith(pageTemplate.versions.path)) return publish(world);
   const [, collection = ""] = endpoint.path.split("/");
@@ -41,7 +41,7 @@ async function publish(world: World): Promise<string> {
   return body.live_version.id;
 }
 
-/** Two rows, so that one can be read when the other cannot. */
+/** Creates two rows, so that one can be read when the other cannot. */
 async function makeRows(world: World, { path }: Endpoint): Promise<JsonObject> {
   await create(world, path.slice(1));
   turns.at += 1;
@@ -70,7 +70,7 @@ function readKey({ key, master }: World, { auth }: Endpoint): string {
   return auth === "master" ? master : key;
 }
 
-/** Values for the endpoint's fields, where any are known. */
+/** Returns values for the endpoint's fields. */
 async function fillBody(world: World, endpoint: Endpoint): Promise<JsonObject> {
   if (endpoint === shortLinks.resolve) return { url: await shorten(world) };
   if (endpoint.path.startsWith("/page_template")) {

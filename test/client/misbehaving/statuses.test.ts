@@ -6,20 +6,20 @@ import { shareByKind } from "../pick-share.ts";
 import { strayPath, type Misdeed, type RawReply } from "./deployment.ts";
 import { openStand, type Stand, type ExpectedOutcome } from "./judge.ts";
 
-/** Any status, sent before or after the service has handled the request. */
+/** Tests every status, sent before or after the service has handled the request. */
 
 let stand: Stand;
 openForAll(openStand, (opened) => (stand = opened));
 
-type Case = readonly [name: string, misdeed: Misdeed, wanted: ExpectedOutcome];
+type Case = readonly [name: string, misdeed: Misdeed, expected: ExpectedOutcome];
 
-/** What a status means depends only on these properties of an endpoint. */
+/** A status has the same meaning for endpoints with the same values of these properties. */
 const readKind = ({ effect, idempotent, documented, response }: Endpoint) =>
   JSON.stringify([effect, idempotent, documented, response === null]);
 const shares = shareByKind(listEndpoints(), readKind);
 
 test.each(shares)(
-  "$subject.tool reports what happened for every status",
+  "$subject.tool reports its true effect for every status",
   async ({ subject: endpoint, pick }) => {
     const faults: string[] = [];
     const cases = [
@@ -29,8 +29,8 @@ test.each(shares)(
       ...listLimits(),
       ...listOutages(endpoint),
     ];
-    for (const [name, misdeed, wanted] of pick(cases)) {
-      const found = await stand.judge(endpoint, misdeed, wanted);
+    for (const [name, misdeed, expected] of pick(cases)) {
+      const found = await stand.judge(endpoint, misdeed, expected);
       faults.push(...found.map((fault) => `${name}: ${fault}`));
     }
     expect(faults).toEqual([]);
@@ -47,34 +47,34 @@ function listSuccesses({ effect }: Endpoint): readonly Case[] {
     { alter: (reply) => ({ ...reply, status }) },
     { isFine: true, isSeen: true },
   ]);
-  // What follows the head of these responses is not a body.
+  // Responses with these statuses cannot have a body.
   const seen = { isFine: true, isSeen: true };
-  const wanted = effect === "read" ? { isFine: true, codes: ["bad_response"] } : seen;
+  const expected = effect === "read" ? { isFine: true, codes: ["bad_response"] } : seen;
   const lying = effect === "read" ? { isFine: true, codes: ["unreachable"] } : seen;
   return [
     ...withBody,
     ["204 with a body", { alter: (reply) => ({ ...reply, status: 204 }) }, lying],
-    ["204", { alter: () => ({ status: 204, headers: [noLength], body: "" }) }, wanted],
-    ["205", { alter: () => ({ status: 205, headers: [], body: "" }) }, wanted],
+    ["204", { alter: () => ({ status: 204, headers: [noLength], body: "" }) }, expected],
+    ["205", { alter: () => ({ status: 205, headers: [], body: "" }) }, expected],
   ];
 }
 
-/** No redirect is followed, with or without a key. */
+/** Redirects are never followed, with or without a key. */
 function listRedirects({ effect }: Endpoint): readonly Case[] {
   const headers = [["location", strayPath]] as const;
   return [300, 301, 302, 303, 304, 307, 308].flatMap((status): Case[] => {
     const reply: RawReply = { status, headers, body: "" };
-    const wanted = { codes: ["bad_response"], isUndone: effect === "read" };
+    const expected = { codes: ["bad_response"], isUndone: effect === "read" };
     return [
-      [`${status} instead`, { instead: reply }, wanted],
-      [`${status} after`, { alter: () => reply }, wanted],
+      [`${status} instead`, { instead: reply }, expected],
+      [`${status} after`, { alter: () => reply }, expected],
     ];
   });
 }
 
 const words = "It is not to be.";
 
-/** The code for each status of a refusal. */
+/** The error code for each status. */
 const codes: Readonly<Record<number, string>> = {
   400: "bad_request",
   401: "unauthorized",
@@ -90,7 +90,7 @@ const codes: Readonly<Record<number, string>> = {
   422: "validation_failed",
 };
 
-/** A refusal without data may come from any server without this address. */
+/** A rejection without JSON may come from a server that is not this API. */
 function listRefusals({ documented, effect }: Endpoint): readonly Case[] {
   const isGuess = documented === false;
   return Object.entries(codes).flatMap(([name, code]): Case[] => {
@@ -136,18 +136,18 @@ function listLimits(): readonly Case[] {
     const instead: RawReply = { status: 429, headers: [json, ["retry-after", wait]], body };
     const limited: ExpectedOutcome = { codes: ["rate_limited"], isUndone: true };
     return [
-      // A wait of an hour is reported instead of waited for.
+      // The client reports a wait of an hour instead of waiting.
       [`429 once, retry-after ${wait}`, { instead, times: 1 }, { ...limited, isFine: true }],
       [`429, retry-after ${wait}`, { instead }, limited],
     ];
   });
 }
 
-/** After these the effect is unknown, unless it can be looked up. */
+/** Statuses with an unknown effect, unless a lookup shows the effect. */
 function listOutages({ effect, idempotent, tool }: Endpoint): readonly Case[] {
   const isRead = effect === "read";
   const unknown = { codes: ["outcome_unknown"] };
-  // A person confirms each attempt to delete a project.
+  // Deleting a project is never repeated, because a person confirms each attempt.
   const isRepeated = isRead || (idempotent && tool !== contract.projects.destroy.tool);
   const once: ExpectedOutcome = isRepeated ? { isFine: true } : { isFine: true, ...unknown };
   const always: ExpectedOutcome = isRead ? { codes: ["overloaded"], isUndone: true } : unknown;
