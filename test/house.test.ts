@@ -23,7 +23,7 @@ const rooms: Readonly<Record<string, string>> = {
   attribution: "",
   audit: "text contract contract/rules visit",
   client: "text contract contract/rules",
-  template: "text look contract/rules",
+  template: "text look contract contract/rules",
   metrics: "text contract network",
   copies: "sql",
   state: "sql contract",

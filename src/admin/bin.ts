@@ -6,7 +6,7 @@ import { notFound } from "../contract/problem.ts";
 import { findKind } from "../contract/resource-kind.ts";
 import { fold } from "../contract/text.ts";
 import { androidAppKind, iosAppKind } from "../service/app-kinds.ts";
-import { restoreDeletedApp, restoreDeletedLink } from "../service/restore-deleted.ts";
+import { restoreDeletedApp, restoreDeletedLink } from "../service/write-link.ts";
 import {
   countBin,
   emptyBin,

@@ -1,14 +1,9 @@
 import { sayLocalTime } from "../contract/local-time.ts";
 import { notFound, type Problem } from "../contract/problem.ts";
-import type { Role, Scope } from "../contract/scopes-and-roles.ts";
-import {
-  issueClientKey,
-  issueKey,
-  type IssuedClientKey,
-  type IssuedKey,
-} from "../service/issue-key.ts";
+import type { Role, Scope } from "../contract/rights.ts";
+import { issueClientKey, issueKey, type IssuedClientKey, type IssuedKey } from "../service/keys.ts";
 import { deleteClientKey, deleteKey, listKeys, type ClientKey, type Key } from "../store/keys.ts";
-import { describeKeyAccess, nameKey } from "../text/name-key.ts";
+import { describeKeyAccess, nameKey } from "../text/secrets.ts";
 import { create, remove, type AdminAct, type AdminFact, type Operator } from "./operator.ts";
 
 /** Creates and revokes API keys and client keys. */

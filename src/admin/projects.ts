@@ -1,5 +1,5 @@
 import { messages } from "../contract/messages.ts";
-import { plans } from "../contract/pricing-plans.ts";
+import { plans } from "../contract/rights.ts";
 import { notFound } from "../contract/problem.ts";
 import type { ProjectFields } from "../contract/projects.ts";
 import { readDestinations, writeDestinations } from "../contract/rules/destinations.ts";

@@ -14,8 +14,7 @@ import {
 } from "../store/webhooks.ts";
 import type { Db } from "../store/tables.ts";
 import { quote } from "../text/show-hidden.ts";
-import { findFix, reachReceivers } from "../webhooks/reach.ts";
-import { createSecret, sendMessage } from "../webhooks/send-message.ts";
+import { createSecret, findFix, reachReceivers, sendMessage } from "../webhooks/send-message.ts";
 import { create, remove, type AdminAct, type AdminFact, type Operator } from "./operator.ts";
 
 /** Creates, tests and revokes a project's webhooks. */

@@ -14,8 +14,11 @@ import {
   type VisitOptions,
   type VisitedApps,
 } from "../visit/decide-visit.ts";
-import { readExplainedLink } from "../visit/explained-link.ts";
-import { findLinkProblems, type LinkFault } from "../visit/find-link-problems.ts";
+import {
+  readExplainedLink,
+  findLinkProblems,
+  type LinkFault,
+} from "../visit/find-link-problems.ts";
 import {
   createFindings,
   type AuditFinding,

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ClockAndRandom } from "../contract/clock.ts";
 import type { FilterInput } from "../contract/filters.ts";
-import { toSignal, type Leaving } from "../contract/leaving.ts";
+import { toSignal, type Leaving } from "../contract/waiting.ts";
 import type { ReadLink } from "../contract/links.ts";
 import { isStorable } from "../contract/text.ts";
-import { createPrefixedId } from "../state/ids.ts";
+import { createPrefixedId } from "../state/tables.ts";
 import type { ReceiptPage } from "../state/job-runs.ts";
 import type { Job } from "../state/jobs.ts";
 import type { KeptValues } from "../state/kept-values.ts";

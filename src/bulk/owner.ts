@@ -1,6 +1,6 @@
 import type { KnownKey } from "../contract/access.ts";
 import type { Client } from "../client/client.ts";
-import type { Leaving } from "../contract/leaving.ts";
+import type { Leaving } from "../contract/waiting.ts";
 import type { LinkFields } from "../contract/links.ts";
 import type { FieldProblem } from "../contract/problem.ts";
 import type { Endpoint } from "../contract/endpoint.ts";

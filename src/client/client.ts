@@ -1,10 +1,10 @@
 import type { Clock, Random } from "../contract/clock.ts";
 import { pickFields, type CallAnswer, type Endpoint, type Input } from "../contract/endpoint.ts";
 import type { JsonObject } from "../contract/json.ts";
-import { nobodyLeaves, toSignal, type Leaving } from "../contract/leaving.ts";
+import { nobodyLeaves, toSignal, type Leaving } from "../contract/waiting.ts";
 import { Problem } from "../contract/problem.ts";
 import { answersTarget } from "../contract/resource-kind.ts";
-import { noteUnread } from "../contract/unread.ts";
+import { noteUnread } from "../contract/server-answer.ts";
 import { CallFailure } from "./call-failure.ts";
 import { findWritten, type CallApi, type WriteFinding, type WriteSearch } from "./find-written.ts";
 import {

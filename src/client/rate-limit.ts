@@ -1,5 +1,5 @@
-import type { Awaitable } from "../contract/awaitable.ts";
-import { budgets, readSpan, type BudgetName } from "../contract/budgets.ts";
+import type { Awaitable } from "../contract/waiting.ts";
+import { budgets, readSpan, type BudgetName } from "../contract/limits.ts";
 import type { Clock } from "../contract/clock.ts";
 
 /**

@@ -1,11 +1,10 @@
 import * as z from "zod";
 import type { Endpoint } from "../contract/endpoint.ts";
-import { normalizeId, storedId, type ReceivedMeta } from "../contract/fields.ts";
+import { normalizeId, storedId, unwrap, type ReceivedMeta } from "../contract/fields.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { paging } from "../contract/limits.ts";
 import { answersTarget } from "../contract/resource-kind.ts";
-import { unwrap } from "../contract/unwrap-schema.ts";
-import { noteUnread, type UnreadPart } from "../contract/unread.ts";
+import { noteUnread, type UnreadPart } from "../contract/server-answer.ts";
 
 /**
  * Reads a successful response of any server. A resource needs only its id. Fields of a wrong type

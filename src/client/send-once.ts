@@ -1,7 +1,7 @@
 import type { ApiReply, ApiRequest } from "../contract/api-message.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import type { JsonObject } from "../contract/json.ts";
-import type { Leaving } from "../contract/leaving.ts";
+import type { Leaving } from "../contract/waiting.ts";
 import { messages } from "../contract/messages.ts";
 import { notFound, Problem, saysNothingWritten } from "../contract/problem.ts";
 import { quote } from "../text/show-hidden.ts";

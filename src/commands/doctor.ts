@@ -25,11 +25,11 @@ import { CallFailure } from "../client/call-failure.ts";
 import type { Config } from "../config.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
-import { nobodyLeaves } from "../contract/leaving.ts";
+import { nobodyLeaves } from "../contract/waiting.ts";
 import { Problem } from "../contract/problem.ts";
 import { readAnswer } from "../contract/server-answer.ts";
 import { writeHosts } from "../contract/rules/destinations.ts";
-import type { DomainCheck } from "../domain/check-own-host.ts";
+import type { DomainCheck } from "../domain/check-host.ts";
 import { describeDatabase } from "../network/database-url.ts";
 import { NotMigrated } from "../sql/faults.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
@@ -244,7 +244,7 @@ async function noteHosts(
 
 /** Notes what `check_domain` finds at each of the key's own hosts. */
 export async function noteDomains(look: DomainCheck, note: Note): Promise<void> {
-  const { checkOwnHost, listOwnHosts } = await import("../domain/check-own-host.ts");
+  const { checkOwnHost, listOwnHosts } = await import("../domain/check-host.ts");
   const about = "domain";
   const listed = await listOwnHosts(look);
   if ("refused" in listed) {

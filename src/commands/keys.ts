@@ -3,9 +3,9 @@ import { requireProject } from "../app/process/find-project.ts";
 import { readTimeZone } from "../app/process/time-zone.ts";
 import { withOperator } from "../app/process/with-operator.ts";
 import { UsageFault } from "../config.ts";
-import { roles, scopes, type Scope } from "../contract/scopes-and-roles.ts";
+import { roles, scopes, type Scope } from "../contract/rights.ts";
 import { listClientKeys, listKeys } from "../store/keys.ts";
-import { describeKeyAccess } from "../text/name-key.ts";
+import { describeKeyAccess } from "../text/secrets.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
 import { projectHelp } from "./terminal/shared-flags.ts";
 import {

@@ -5,7 +5,7 @@ import { findRecordFault, writeDomainRecord } from "../app/process/domain-record
 import { requireProject } from "../app/process/find-project.ts";
 import { withOperator } from "../app/process/with-operator.ts";
 import { UsageFault } from "../config.ts";
-import { plans } from "../contract/pricing-plans.ts";
+import { plans } from "../contract/rights.ts";
 import type { ProjectFields } from "../contract/projects.ts";
 import { fillSubdomain } from "../contract/rules/link-address.ts";
 import { checkProject } from "../contract/rules/project-rules.ts";

@@ -32,7 +32,7 @@ import type { Config } from "../config.ts";
 import type { PageOptions } from "../mcp/approval/approval-page.ts";
 import { createMcpHttp } from "../mcp/transport/http.ts";
 import type { IdentifiedCaller } from "../mcp/transport/key-connections.ts";
-import { isSameSecret } from "../text/same-secret.ts";
+import { isSameSecret } from "../text/secrets.ts";
 import { announce } from "./serving/announcement.ts";
 import { locateProgram, nameCommand, writeCommand } from "./terminal/command-name.ts";
 import type { Command, Invocation } from "./terminal/command.ts";

@@ -5,7 +5,7 @@ import { openProbe } from "../app/process/open-client.ts";
 import { readApiKey } from "../app/data/secrets.ts";
 import { withDeployment } from "../app/process/deployment.ts";
 import { UsageFault, type Config } from "../config.ts";
-import { readCause } from "../contract/read-cause.ts";
+import { readCause } from "../contract/access.ts";
 import { contract } from "../contract/index.ts";
 import { describeTools } from "../mcp/protocol/server.ts";
 import { listVisible } from "../mcp/tools/toolbox.ts";

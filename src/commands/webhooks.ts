@@ -11,7 +11,7 @@ import { webhookEvents, type WebhookEvent } from "../contract/webhook-events.ts"
 import { dropBrackets, normalizeAddress } from "../network/ip-address.ts";
 import { listWebhooks, sendAgain, type Webhook } from "../store/webhooks.ts";
 import type { Db } from "../store/tables.ts";
-import { findFix, findUrlFault } from "../webhooks/reach.ts";
+import { findFix, findUrlFault } from "../webhooks/send-message.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
 import { projectHelp } from "./terminal/shared-flags.ts";
 import {
@@ -119,7 +119,7 @@ async function list({ config, flags }: WebhookInvocation): Promise<void> {
 
 async function findWebhooks(db: Db, project: string | undefined, id?: string) {
   const project_id = project && (await requireProject(db, project)).id;
-  return listWebhooks(db, { project_id, ...(id !== undefined && { id }) });
+  return listWebhooks(db, { ...(project_id && { project_id }), ...(id && { id }) });
 }
 
 function refuseCreateFlags({ url, events }: WebhookInvocation["flags"]): void {

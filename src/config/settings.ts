@@ -3,11 +3,11 @@ import { groups } from "../contract/resource-kind.ts";
 import { readDestinations } from "../contract/rules/destinations.ts";
 import { isOrigin } from "../contract/rules/link-address.ts";
 import { hasLogin } from "../contract/rules/web-address.ts";
-import { scopes } from "../contract/scopes-and-roles.ts";
+import { scopes } from "../contract/rights.ts";
 import { modes } from "../mcp/approval/mode.ts";
 import { databaseUrlRule, isAddress, isDatabaseUrl } from "../network/database-url.ts";
-import { readNetworks } from "../network/read-networks.ts";
-import { readTrustedProxies } from "../network/trusted-proxies.ts";
+import { readNetworks } from "../network/ip-address.ts";
+import { readTrustedProxies } from "../network/client-address.ts";
 import { explainTimeZone, isTimeZone } from "../text/time-zone.ts";
 
 /**

@@ -4,7 +4,7 @@ import type { TypedSettings } from "../admin/projects.ts";
 import type { DeadEvent, ListedWebhook, NewWebhook, WebhookTest } from "../admin/webhooks.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { TimeZone } from "../contract/local-time.ts";
-import type { Role, Scope } from "../contract/scopes-and-roles.ts";
+import type { Role, Scope } from "../contract/rights.ts";
 import type {
   ShownProblem,
   JobRow,

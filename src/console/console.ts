@@ -1,11 +1,9 @@
 import type { Clock } from "../contract/clock.ts";
 import { messages } from "../contract/messages.ts";
 import { readOutageCode, type Problem } from "../contract/problem.ts";
-import { createKeylessReader, type ReadKeyless } from "../network/keyless-bodies.ts";
+import { createKeylessReader, type ReadKeyless, type Incoming } from "../network/read-body.ts";
 import { packPage } from "../network/pack-page.ts";
-import type { Incoming } from "../network/read-at-most.ts";
-import { readShownKey } from "../text/bearer-token.ts";
-import { isClientToken } from "../text/client-token.ts";
+import { readShownKey, isClientToken } from "../text/secrets.ts";
 import type { Account } from "./account.ts";
 import { leave } from "./act.ts";
 import { findAsset, isAsset } from "./assets.ts";

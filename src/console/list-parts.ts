@@ -1,5 +1,5 @@
 import type { ReceivedMeta } from "../contract/fields.ts";
-import { readPageNumber } from "../network/read-place.ts";
+import { readPageNumber } from "../network/read-request.ts";
 import type { ChangeResult } from "./account.ts";
 import { html, type Html, type Part } from "./html.ts";
 import type { Reply } from "./page.ts";

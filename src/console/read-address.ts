@@ -1,4 +1,4 @@
-import { readPageNumber, readRowNumber } from "../network/read-place.ts";
+import { readPageNumber, readRowNumber } from "../network/read-request.ts";
 import type { PlanPosition } from "./account.ts";
 
 /** What the address of a page says. */

@@ -1,5 +1,9 @@
-import type { ReadKeyless } from "../network/keyless-bodies.ts";
-import { readAtMost, type Incoming, type WithBody } from "../network/read-at-most.ts";
+import {
+  readAtMost,
+  type ReadKeyless,
+  type Incoming,
+  type WithBody,
+} from "../network/read-body.ts";
 import { createForm, type Form } from "./page.ts";
 
 /** What a form has sent: its fields, and a file where it is one with a file. */

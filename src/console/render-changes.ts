@@ -1,7 +1,6 @@
-import { nameKey } from "../text/name-key.ts";
+import { nameKey } from "../text/secrets.ts";
 import { writeWords } from "../text/write-label.ts";
-import { writeLocalTime } from "../contract/local-time.ts";
-import { parseTime } from "../contract/parse-time.ts";
+import { writeLocalTime, parseTime } from "../contract/local-time.ts";
 import type { Account } from "./account.ts";
 import { html, type Html, type Part } from "./html.ts";
 import type { Visit } from "./page.ts";

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
 import type { Clock } from "../contract/clock.ts";
-import { isMasked, maskSecret } from "../text/mask-secret.ts";
+import { isMasked, maskSecret } from "../text/secrets.ts";
 
 /**
  * Sessions and one-time addresses. A browser or a terminal has a token. Its row is found by the

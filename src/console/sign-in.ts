@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { findAddressGroup } from "../network/ip-address.ts";
-import { mostKeylessBytes } from "../network/keyless-bodies.ts";
-import type { Incoming } from "../network/read-at-most.ts";
+import { mostKeylessBytes, type Incoming } from "../network/read-body.ts";
 import type { Account } from "./account.ts";
 import { html, type Html } from "./html.ts";
 import { readOwnAddress } from "./read-address.ts";

@@ -1,4 +1,4 @@
-import type { Awaitable } from "./awaitable.ts";
+import type { Awaitable } from "./waiting.ts";
 
 /**
  * The request and the reply of an API call, as plain data. HTTP carries them to a remote server,

@@ -1,6 +1,5 @@
 import * as z from "zod";
-import { asRead } from "./endpoint-defaults.ts";
-import type { Endpoint } from "./endpoint.ts";
+import { asRead, type Endpoint } from "./endpoint.ts";
 
 /**
  * The endpoints that SDKs in mobile apps call:

@@ -1,6 +1,5 @@
 import * as z from "zod";
-import { asCreate, asDestroy, asRead, asRestore, asUpdate } from "./endpoint-defaults.ts";
-import type { Endpoint } from "./endpoint.ts";
+import { asCreate, asDestroy, asRead, asRestore, asUpdate, type Endpoint } from "./endpoint.ts";
 import { byId, meta, storedId, storedText, text } from "./fields.ts";
 import { androidAppFilters, iosAppFilters, type FilterFields } from "./filters.ts";
 

@@ -1,9 +1,8 @@
 import type { z } from "zod";
-import type { AddressBudgetName, BudgetName } from "./budgets.ts";
 import type { FilterFields, LinkSelection, ListInput } from "./filters.ts";
 import type { JsonObject } from "./json.ts";
-import type { Feature, PricingPlan } from "./pricing-plans.ts";
-import type { Role, Scope } from "./scopes-and-roles.ts";
+import type { AddressBudgetName, BudgetName } from "./limits.ts";
+import type { Feature, PricingPlan, Role, Scope } from "./rights.ts";
 
 /**
  * One endpoint of the API as data. The service's handlers, the typed client and the tools derive
@@ -41,7 +40,7 @@ export type Endpoint = {
   readonly link_scope?: Scope;
   /** The lowest role that the key's owner must have. */
   readonly role?: Role;
-  /** The plan that every call needs. Single Pro fields are in `pricing-plans.ts`. */
+  /** The plan that every call needs. Single Pro fields are in `rights.ts`. */
   readonly plan?: PricingPlan;
   /** The feature that must be switched on for the project. */
   readonly feature?: Feature;
@@ -175,3 +174,52 @@ export type Input<E extends Endpoint> = EndpointPart<E["params"]> &
   (E["list"] extends object ? ListInput : unknown) &
   // The page can depend on the visitor's browser.
   (E["type"] extends string ? { readonly user_agent?: string } : unknown);
+
+/**
+ * The fields that endpoints of one kind share. An entry spreads one of these objects and then
+ * overrides single fields.
+ */
+export const asRead = {
+  method: "GET",
+  success: { status: 200 },
+  effect: "read",
+  idempotent: true,
+  overwrites: false,
+} as const;
+
+export const asCreate = {
+  method: "POST",
+  success: { status: 201 },
+  effect: "write",
+  idempotent: false,
+  overwrites: false,
+} as const;
+
+export const asUpdate = {
+  method: "PATCH",
+  success: { status: 200 },
+  effect: "write",
+  idempotent: true,
+  overwrites: true,
+} as const;
+
+/** Restoring is an endpoint that only Waypost is known to have. */
+export const asRestore = {
+  method: "POST",
+  documented: false,
+  hidden: true,
+  success: { status: 200 },
+  effect: "write",
+  // Restoring something that was not deleted returns it unchanged.
+  idempotent: true,
+  overwrites: false,
+} as const;
+
+export const asDestroy = {
+  method: "DELETE",
+  success: { status: 204 },
+  response: null,
+  effect: "destroy",
+  idempotent: true,
+  overwrites: false,
+} as const;

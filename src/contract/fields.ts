@@ -53,3 +53,48 @@ export const meta = z.looseObject({
 export type Meta = z.output<typeof meta>;
 /** `meta` as a remote server may send it. */
 export type ReceivedMeta = { readonly [Member in keyof Meta]?: Meta[Member] | null | undefined };
+
+/** The `meta` object of a list: the page, its size, the total, and the neighboring pages. */
+export function describePage(
+  { page, limit }: { readonly page: number; readonly limit: number },
+  count: number,
+): Meta {
+  const last = Math.max(1, Math.ceil(count / limit));
+  const isPast = page > last;
+  const isEmpty = isPast || count === 0;
+  return {
+    page,
+    limit,
+    count,
+    last,
+    from: isEmpty ? 0 : (page - 1) * limit + 1,
+    to: isEmpty ? 0 : Math.min(page * limit, count),
+    ...(page > 1 && { previous: isPast ? last : page - 1 }),
+    ...(page < last && { next: page + 1 }),
+  };
+}
+
+/**
+ * Names that other link services use for our fields, for suggestions such as "did you mean url?".
+ */
+export const fieldMeanings: Readonly<Record<string, readonly string[]>> = {
+  title: ["name"],
+  label: ["name"],
+  slug: ["path"],
+  alias: ["path"],
+  link: ["url"],
+  href: ["url"],
+  target: ["url"],
+  destination: ["url"],
+  host: ["subdomain", "custom_domain"],
+  html: ["body"],
+  content: ["body"],
+  style: ["css"],
+  styles: ["css"],
+};
+
+/** The schema of a field's value, without "optional" and "nullable". */
+export function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
+  const isWrapped = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable;
+  return isWrapped ? unwrap(schema.unwrap()) : schema;
+}

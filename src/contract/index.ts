@@ -1,7 +1,6 @@
-import { apiDescription } from "./api-description.ts";
+import { apiDescription, browserPaths } from "./own-endpoints.ts";
 import { appSdk } from "./app-sdk.ts";
 import { androidApps, iosApps } from "./apps.ts";
-import { browserPaths } from "./browser-paths.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { linkStats } from "./link-stats.ts";
 import { links, shortLinks } from "./links.ts";

@@ -1,6 +1,5 @@
 import * as z from "zod";
-import { asRead } from "./endpoint-defaults.ts";
-import type { Endpoint } from "./endpoint.ts";
+import { asRead, type Endpoint } from "./endpoint.ts";
 import { linkFilters, ownLinkFilters } from "./filters.ts";
 
 /** The endpoint that counts visits of links. Only Waypost has it. */

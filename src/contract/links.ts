@@ -1,6 +1,13 @@
 import * as z from "zod";
-import { asCreate, asDestroy, asRead, asRestore, asUpdate } from "./endpoint-defaults.ts";
-import type { Endpoint, Read } from "./endpoint.ts";
+import {
+  asCreate,
+  asDestroy,
+  asRead,
+  asRestore,
+  asUpdate,
+  type Endpoint,
+  type Read,
+} from "./endpoint.ts";
 import { byId, flag, meta, storedId, storedText, text } from "./fields.ts";
 import { linkFilters, ownLinkFilters } from "./filters.ts";
 

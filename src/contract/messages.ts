@@ -1,4 +1,4 @@
-import type { Role } from "./scopes-and-roles.ts";
+import type { Role } from "./rights.ts";
 
 /** Every message of the API. `readCause` recognizes the causes of a 401 by their words. */
 export const messages = {

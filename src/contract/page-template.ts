@@ -1,6 +1,5 @@
 import * as z from "zod";
-import { asRead, asUpdate } from "./endpoint-defaults.ts";
-import type { CallAnswer, Endpoint, Read } from "./endpoint.ts";
+import { asRead, asUpdate, type CallAnswer, type Endpoint, type Read } from "./endpoint.ts";
 import { byId, storedId } from "./fields.ts";
 import { linkFields } from "./links.ts";
 

@@ -1,9 +1,8 @@
 import * as z from "zod";
-import { asCreate, asDestroy, asRead, asUpdate } from "./endpoint-defaults.ts";
-import type { Endpoint } from "./endpoint.ts";
+import { asCreate, asDestroy, asRead, asUpdate, type Endpoint } from "./endpoint.ts";
 import { byId, meta, storedId, storedText, text } from "./fields.ts";
 import { projectFilters } from "./filters.ts";
-import { defaultMaxLinks } from "./pricing-plans.ts";
+import { defaultMaxLinks } from "./rights.ts";
 
 /** The endpoints of projects. They need a master key. */
 

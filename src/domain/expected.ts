@@ -8,11 +8,11 @@ import { readIfAllowed } from "../bulk/select/read-if-allowed.ts";
 import { ListChanging } from "../bulk/select/read-list.ts";
 import type { Client } from "../client/client.ts";
 import type { AndroidAppFields, IosAppFields } from "../contract/apps.ts";
-import { browserPaths } from "../contract/browser-paths.ts";
+import { browserPaths } from "../contract/own-endpoints.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
-import type { Leaving } from "../contract/leaving.ts";
-import { mostBrowserPaths } from "../contract/rules/browser-path.ts";
+import type { Leaving } from "../contract/waiting.ts";
+import { mostBrowserPaths } from "../contract/rules/link-path.ts";
 import {
   describeAndroidEntry,
   describeIosEntry,
@@ -23,7 +23,7 @@ import {
   type AssociationSystem,
 } from "../visit/association-files.ts";
 import { describe, listNames, systems, type DomainFinding } from "./finding.ts";
-import type { ExpectedFile } from "./judge-file.ts";
+import type { ExpectedFile } from "./judge-answer.ts";
 
 /** The expected content of the association files, as far as the key can read the apps and links. */
 export type ExpectedFiles = {

@@ -1,9 +1,8 @@
+import * as z from "zod";
 import type { FetchedFile, FileAnswer } from "../network/hosts/fetch-file.ts";
 import { quote } from "../text/show-hidden.ts";
-import { mostFile_bytes, type AssociationSystem } from "../visit/association-files.ts";
+import { mostFile_bytes, opensLinks, type AssociationSystem } from "../visit/association-files.ts";
 import { describe, listNames, systems, type DomainFinding } from "./finding.ts";
-import { readExpected, listMissing, type ExpectedFile } from "./judge-file.ts";
-import { readGoogleAnswer, readNamedApps } from "./read-files.ts";
 
 /** Judges the responses for association files as Apple and Google do. */
 
@@ -285,4 +284,189 @@ function readJson({ body, isCut }: FileAnswer): unknown {
   } catch {
     return undefined;
   }
+}
+
+export type ExpectedFile = {
+  /** The file as Waypost writes it. */
+  readonly text: string;
+  /** Whether the host must serve exactly this file. A remote server may write it differently. */
+  readonly isWhole: boolean;
+};
+
+/** Compares a served association file with the expected one. */
+export function judgeFile(
+  system: AssociationSystem,
+  content: unknown,
+  expected: ExpectedFile | undefined,
+): readonly DomainFinding[] {
+  const { file } = systems[system];
+  const named = readNamedApps(system, content);
+  if (named === undefined) {
+    const message = `${file} is JSON, but does not have the required structure.`;
+    const fix = "Have the proxy forward /.well-known/ to Waypost, and do not serve your own file.";
+    return [describe("error", `${system}_file_form`, message, fix)];
+  }
+  if (expected === undefined) return [];
+  const found = compareApps(system, named, readExpected(system, expected));
+  const isOther = expected.isWhole && JSON.stringify(content) !== expected.text;
+  if (found.length > 0 || !isOther) return found;
+  const message = `${file} lists the right apps, but differs from what Waypost serves now.`;
+  return [describe("warning", `${system}_file_differs`, message, staleFix)];
+}
+
+const staleFix =
+  "If a proxy or CDN caches /.well-known/, purge it. If none does, check which other server " +
+  "answers there.";
+
+function readExpected(system: AssociationSystem, { text }: ExpectedFile): NamedApps {
+  return readNamedApps(system, JSON.parse(text)) ?? { apps: new Set(), clips: new Set() };
+}
+
+function compareApps(
+  system: AssociationSystem,
+  named: NamedApps,
+  expected: NamedApps,
+): readonly DomainFinding[] {
+  const { file, name } = systems[system];
+  const missing = listMissing(expected.apps, named.apps);
+  const clips = listMissing(expected.clips, named.clips);
+  const foreign = [
+    ...listMissing(named.apps, expected.apps),
+    ...listMissing(named.clips, expected.clips),
+  ];
+  return [
+    ...(missing.length === 0
+      ? []
+      : [
+          describe(
+            "error",
+            `${system}_app_missing`,
+            `${file} does not list ${listNames(missing)}, so links do not open it on ${name}.`,
+            staleFix,
+          ),
+        ]),
+    ...(clips.length === 0
+      ? []
+      : [
+          describe(
+            "error",
+            `${system}_clip_missing`,
+            `${file} does not list the App Clip ${listNames(clips)}.`,
+            staleFix,
+          ),
+        ]),
+    ...(foreign.length === 0
+      ? []
+      : [
+          describe(
+            "warning",
+            `${system}_app_unknown`,
+            `${file} lists ${listNames(foreign)}, but no registered app has these values.`,
+            "If the app is yours, register it or fix its IDs. If not, check who serves the file.",
+          ),
+        ]),
+  ];
+}
+
+function listMissing(all: ReadonlySet<string>, others: ReadonlySet<string>): readonly string[] {
+  return [...all].filter((one) => !others.has(one));
+}
+
+/** The apps that an association file lists. */
+type NamedApps = {
+  /** App IDs on iOS; on Android, each package with each of its fingerprints. */
+  readonly apps: ReadonlySet<string>;
+  /** App Clips; Android has none. */
+  readonly clips: ReadonlySet<string>;
+};
+
+/** Undefined if the content is not an association file. */
+function readNamedApps(system: AssociationSystem, content: unknown): NamedApps | undefined {
+  return system === "ios" ? readIosFile(content) : readAndroidFile(content);
+}
+
+const names = z.array(z.string()).optional();
+const iosFile = z.looseObject({
+  applinks: z
+    .looseObject({
+      details: z.array(z.looseObject({ appID: z.string().optional(), appIDs: names })),
+    })
+    .optional(),
+  appclips: z.looseObject({ apps: names }).optional(),
+});
+
+function readIosFile(content: unknown): NamedApps | undefined {
+  const { data } = iosFile.safeParse(content);
+  if (data === undefined) return undefined;
+  const details = data.applinks?.details ?? [];
+  return {
+    apps: new Set(details.flatMap(({ appID, appIDs = [] }) => [...appIDs, ...toList(appID)])),
+    clips: new Set(data.appclips?.apps),
+  };
+}
+
+const androidFile = z.array(
+  z.looseObject({
+    relation: z.array(z.string()),
+    target: z.looseObject({
+      namespace: z.string(),
+      package_name: z.string().optional(),
+      sha256_cert_fingerprints: names,
+    }),
+  }),
+);
+
+function readAndroidFile(content: unknown): NamedApps | undefined {
+  const { data } = androidFile.safeParse(content);
+  if (data === undefined) return undefined;
+  const apps = data
+    .filter(({ relation }) => relation.includes(opensLinks))
+    .flatMap(({ target: { package_name, sha256_cert_fingerprints: prints = [] } }) =>
+      prints.map((print) => writeSigned(package_name ?? "", print)),
+    );
+  return { apps: new Set(apps), clips: new Set() };
+}
+
+/** Google's response about the statements that it has read from a site. */
+const statements = z.looseObject({
+  statements: z
+    .array(
+      z.looseObject({
+        relation: z.string().optional(),
+        target: z.looseObject({
+          androidApp: z
+            .looseObject({
+              packageName: z.string(),
+              certificate: z.looseObject({ sha256Fingerprint: z.string() }).optional(),
+            })
+            .optional(),
+        }),
+      }),
+    )
+    .optional(),
+  errorCode: names,
+});
+
+type GoogleAnswer = NamedApps & { readonly errors: readonly string[] };
+
+function readGoogleAnswer(content: unknown): GoogleAnswer | undefined {
+  const { data } = statements.safeParse(content);
+  if (data === undefined) return undefined;
+  const apps = (data.statements ?? []).flatMap(({ target: { androidApp } }) => {
+    const print = androidApp?.certificate?.sha256Fingerprint;
+    return androidApp === undefined || print === undefined
+      ? []
+      : [writeSigned(androidApp.packageName, print)];
+  });
+  // Only Google's own error codes are shown, and no other text.
+  const errors = (data.errorCode ?? []).filter((code) => /^[A-Z_]{1,60}$/.test(code));
+  return { apps: new Set(apps), clips: new Set(), errors };
+}
+
+function writeSigned(packageName: string, print: string): string {
+  return `${packageName} ${print.toUpperCase()}`;
+}
+
+function toList(name: string | undefined): readonly string[] {
+  return name === undefined ? [] : [name];
 }

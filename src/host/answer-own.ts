@@ -1,12 +1,27 @@
+import { createHash } from "node:crypto";
 import { readQuery } from "../contract/rules/address-query.ts";
 import { isReservedPath } from "../contract/rules/link-path.ts";
 import { findAddressFault } from "../contract/rules/store-address.ts";
 import { readUrl, writeForHeader } from "../contract/rules/web-address.ts";
-import { associationPaths } from "../visit/association-files.ts";
+import { colours, font } from "../look/tokens.ts";
+import { androidAppStore, iosAppStore, listBrowserPaths } from "../store/apps.ts";
+import type { Tenant } from "../store/tables.ts";
+import {
+  associationPaths,
+  writeAndroidFile,
+  writeIosFile,
+  type AssociationSystem,
+} from "../visit/association-files.ts";
 import type { QrPictures } from "./answer-qr.ts";
-import type { AnswerAssociationFile } from "./association-files.ts";
+import { answerFile, makeTag, type CachedFile } from "./cached-file.ts";
 import type { HostedLinks } from "./hosted-links.ts";
-import { asText, makeAnswer, redirectHeaders, type HostAnswer } from "./http-answer.ts";
+import {
+  asText,
+  makeAnswer,
+  redirectHeaders,
+  quietHeaders,
+  type HostAnswer,
+} from "./http-answer.ts";
 import type { Site } from "./sites.ts";
 
 /**
@@ -28,11 +43,11 @@ type OwnRequest = {
 };
 
 export async function answerOwn(parts: OwnParts, request: OwnRequest): Promise<HostAnswer> {
-  return (await answerFile(parts, request)) ?? answerUnknown(request);
+  return (await answerOwnFile(parts, request)) ?? answerUnknown(request);
 }
 
 /** Answers the paths of files, which no link can have. */
-async function answerFile(
+async function answerOwnFile(
   { links, answerQr, answerAssociationFile }: OwnParts,
   { site, path, target, headers, findClient }: OwnRequest,
 ): Promise<HostAnswer | undefined> {
@@ -86,3 +101,69 @@ function readPage(site: Site, field: "home_url" | "not_found_url"): string | und
   const isOwn = site.hostnames.includes(readUrl(address)?.hostname ?? "");
   return isOwn ? undefined : writeForHeader(address);
 }
+
+/** More apps than fit into a file, even with the shortest names. */
+const mostApps = 5000;
+
+export type AnswerAssociationFile = ReturnType<typeof createAssociationFiles>;
+
+/** Answers requests for the association files of a site. */
+export function createAssociationFiles() {
+  // A change to a project's apps or links creates a new site object, so its files are rebuilt.
+  const files = { ios: createFiles(), android: createFiles() };
+  return async (site: Site, system: AssociationSystem, ifNoneMatch: string | undefined) => {
+    const file = files[system].get(site) ?? (await buildFile(site.tenant, system));
+    files[system].set(site, file);
+    return answerFile(file, ifNoneMatch);
+  };
+}
+
+const createFiles = () => new WeakMap<Site, CachedFile>();
+
+async function buildFile(tenant: Tenant, system: AssociationSystem): Promise<CachedFile> {
+  const { paths } = await listBrowserPaths(tenant);
+  const { text } =
+    system === "ios"
+      ? writeIosFile((await iosAppStore.list(tenant, everyApp)).items, paths)
+      : writeAndroidFile((await androidAppStore.list(tenant, everyApp)).items, paths);
+  return { type: "application/json", etag: makeTag(text), read: () => Promise.resolve(text) };
+}
+
+const everyApp = {
+  page: 1,
+  limit: mostApps,
+  filters: [],
+  sorts: [{ field: "created_at", direction: "asc" }],
+} as const;
+
+const { ground, ink, soft } = colours;
+const style = [
+  "body{margin:0;min-height:100vh;display:grid;place-items:center;padding:1.5rem;",
+  `box-sizing:border-box;font:1.125rem/1.5 ${font};color:${ink[0]};background:${ground[0]}}`,
+  `main{text-align:center}h1{font-size:1.5rem;margin:0 0 .5rem}p{margin:0;color:${soft[0]}}`,
+  `@media(prefers-color-scheme:dark){body{color:${ink[1]};background:${ground[1]}}`,
+  `p{color:${soft[1]}}}`,
+].join("");
+
+const html = [
+  '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+  '<meta name="viewport" content="width=device-width,initial-scale=1">',
+  `<title>Link not found</title><style>${style}</style></head>`,
+  "<body><main><h1>Link not found</h1><p>This link does not exist, or it no longer works.</p>",
+  "</main></body></html>",
+].join("");
+
+const styleHash = createHash("sha256").update(style).digest("base64");
+
+/**
+ * The page for unknown and suspended projects. It is identical for both, so that it does not reveal
+ * which projects exist.
+ */
+export const notFoundPage = makeAnswer(
+  404,
+  {
+    ...quietHeaders,
+    "content-security-policy": `default-src 'none'; style-src 'sha256-${styleHash}'`,
+  },
+  html,
+);

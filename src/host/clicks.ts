@@ -1,4 +1,4 @@
-import type { Awaitable } from "../contract/awaitable.ts";
+import type { Awaitable } from "../contract/waiting.ts";
 import type { Clock, SetAlarm } from "../contract/clock.ts";
 import {
   compareLinks,
@@ -8,8 +8,8 @@ import {
   type CountedVisit,
   type VisitKind,
 } from "../stats/visit.ts";
-import { countVisits } from "../store/count-visits.ts";
-import { createFlusher } from "../store/flusher.ts";
+import { countVisits } from "../store/visit-counts.ts";
+import { createFlusher } from "../store/background-tasks.ts";
 import { OutcomeUnknown, type Store } from "../store/store.ts";
 
 /**

@@ -1,20 +1,22 @@
 import type { IncomingMessage } from "node:http";
-import { joinMarks, type Marks } from "../attribution/marks.ts";
-import { readFingerprint } from "../attribution/read-fingerprint.ts";
-import { readRequest } from "../attribution/read-request.ts";
-import { createSeal, sealAll, sealMarks, type Seal } from "../attribution/seal-marks.ts";
+import { joinMarks, readFingerprint, readRequest, type Marks } from "../attribution/marks.ts";
+import { createSeal, sealAll, sealMarks, type Seal } from "../attribution/compare-phones.ts";
 import type { Clock, Random } from "../contract/clock.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { limits } from "../contract/limits.ts";
 import { cutQuery } from "../contract/rules/address-query.ts";
-import { findClientAddress, findOwnAddress } from "../network/client-address.ts";
-import { readAtMost } from "../network/read-at-most.ts";
-import { findClientPlace } from "../network/shared-address.ts";
-import { createTrust, type TrustedProxies } from "../network/trusted-proxies.ts";
+import {
+  findClientAddress,
+  findOwnAddress,
+  findClientPlace,
+  createTrust,
+  type TrustedProxies,
+} from "../network/client-address.ts";
+import { readAtMost } from "../network/read-body.ts";
 import { findLatestEnd, readSealKey } from "../store/installs.ts";
 import type { Store } from "../store/store.ts";
 import { toFlag } from "../store/tables.ts";
-import { isSameSecret } from "../text/same-secret.ts";
+import { isSameSecret } from "../text/secrets.ts";
 import { readAgent } from "../visit/read-platform.ts";
 import { createClientLimit } from "./limit-clients.ts";
 import type { DeferredVisits } from "./deferred-visits.ts";

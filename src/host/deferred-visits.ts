@@ -1,5 +1,5 @@
 import type { SetAlarm } from "../contract/clock.ts";
-import { createFlusher } from "../store/flusher.ts";
+import { createFlusher } from "../store/background-tasks.ts";
 import { writeVisits, type RecordedVisit } from "../store/installs.ts";
 import type { Store } from "../store/store.ts";
 

@@ -1,26 +1,28 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { andThen, type Awaitable } from "../contract/awaitable.ts";
+import { andThen, type Awaitable } from "../contract/waiting.ts";
 import { limits } from "../contract/limits.ts";
-import { dropQuery, joinQueries, readQuery } from "../contract/rules/address-query.ts";
+import {
+  dropQuery,
+  joinQueries,
+  readQuery,
+  dropPasteMark,
+  dropScanMark,
+  scanMark,
+} from "../contract/rules/address-query.ts";
 import { decodePath, encodePath } from "../contract/rules/link-path.ts";
-import { dropPasteMark } from "../contract/rules/paste-mark.ts";
-import { dropScanMark, scanMark } from "../contract/rules/scan-mark.ts";
-import { isRead } from "../network/read-method.ts";
+import { isRead } from "../network/read-request.ts";
 import { readOutage } from "../store/store.ts";
 import { createPageMaker } from "../template/page-time-slice.ts";
 import { decideVisit } from "../visit/decide-visit.ts";
-import { answerOwn } from "./answer-own.ts";
+import { answerOwn, createAssociationFiles, notFoundPage } from "./answer-own.ts";
 import { createQrPictures } from "./answer-qr.ts";
-import { createAssociationFiles } from "./association-files.ts";
-import { createVisitorReader } from "./classify-visitor.ts";
+import { createVisitorReader, createKindReader, type KindOptions } from "./read-visitor.ts";
 import type { Clicks } from "./clicks.ts";
 import { createVisitCollector, isScriptMessage, type CollectorOptions } from "./collect-visits.ts";
 import { createTemplateFinder } from "./find-live-template.ts";
 import { createHostedLinks, type HostedLink } from "./hosted-links.ts";
 import { asText, makeAnswer, redirectHeaders, uncached, type HostAnswer } from "./http-answer.ts";
 import { createClientFinder } from "./limit-clients.ts";
-import { notFoundPage } from "./not-found-page.ts";
-import { createKindReader, type KindOptions } from "./read-kind.ts";
 import { isCollected, showPage } from "./show-page.ts";
 import { createSites, type Site, type SitesOptions } from "./sites.ts";
 

@@ -1,5 +1,5 @@
 import type { AndroidApp, IosApp } from "../contract/apps.ts";
-import type { Awaitable } from "../contract/awaitable.ts";
+import type { Awaitable } from "../contract/waiting.ts";
 import type { Link } from "../contract/links.ts";
 import { dropEndSlashes, findPathFault } from "../contract/rules/link-path.ts";
 import type { VisitSource } from "../stats/visit.ts";

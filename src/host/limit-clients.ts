@@ -1,8 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../contract/clock.ts";
-import { findClientAddress } from "../network/client-address.ts";
+import { findClientAddress, createTrust, type TrustedProxies } from "../network/client-address.ts";
 import { findAddressGroup } from "../network/ip-address.ts";
-import { createTrust, type TrustedProxies } from "../network/trusted-proxies.ts";
 
 /** Beyond this number, all counts are reset, so that no one can fill the memory. */
 const mostClients = 20_000;

@@ -1,9 +1,13 @@
 import { createHash } from "node:crypto";
-import { chooseLanguage, describeLanguage } from "../template/choose-language.ts";
+import {
+  chooseLanguage,
+  describeLanguage,
+  pageTexts,
+  type PageTexts,
+} from "../template/page-texts.ts";
 import { pageStyle } from "../template/page-style.ts";
-import { pageTexts, type PageTexts } from "../template/page-texts.ts";
 import { starter } from "../template/starter-template.ts";
-import { escapeText } from "../text/escape-html.ts";
+import { escapeText } from "../text/escape.ts";
 import { makeAnswer, quietHeaders, type HostAnswer } from "./http-answer.ts";
 
 /** A plain page with only the project's name, in the starter template's design. */

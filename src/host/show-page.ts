@@ -1,14 +1,13 @@
 import type { Clock } from "../contract/clock.ts";
-import { addQuery } from "../contract/rules/address-query.ts";
+import { addQuery, addPasteMark } from "../contract/rules/address-query.ts";
 import { writeAddress } from "../contract/rules/link-address.ts";
-import { addPasteMark } from "../contract/rules/paste-mark.ts";
 import type { CompiledTemplate, PageInput } from "../template/link-page.ts";
 import type { PhoneSection } from "../template/page-input.ts";
 import type { MakePage } from "../template/page-time-slice.ts";
 import { hasDeviceScript, type Platform, type VisitDecision } from "../visit/decide-visit.ts";
 import { listPageButtons, listPhoneStores } from "../visit/page-buttons.ts";
 import type { DrawForPage } from "./answer-qr.ts";
-import type { IncomingVisitor } from "./classify-visitor.ts";
+import type { IncomingVisitor } from "./read-visitor.ts";
 import type { TemplateFinder } from "./find-live-template.ts";
 import { makeAnswer, uncached, type HostAnswer } from "./http-answer.ts";
 import type { HostedLink } from "./hosted-links.ts";
@@ -56,7 +55,7 @@ export async function showPage(pages: PageParts, page: PageVisit): Promise<HostA
   const template = await pages.findTemplate(site);
   // Imported for the first page, so that the process starts faster.
   const { renderLinkPage } = await import("../template/link-page.ts");
-  const { chooseLanguage } = await import("../template/choose-language.ts");
+  const { chooseLanguage } = await import("../template/page-texts.ts");
   const input: PageInput = {
     // A link's name is internal and must not reach visitors.
     link: { url: link.url, path, address, social_title, social_description, social_image_url },

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { isRead } from "../network/read-method.ts";
-import { readBearer } from "../text/bearer-token.ts";
-import { isSameSecret } from "../text/same-secret.ts";
+import { isRead } from "../network/read-request.ts";
+import { readBearer, isSameSecret } from "../text/secrets.ts";
 
 /** Serves the metrics to callers with the token, because they reveal how busy the server is. */
 export type AnswerScrape = (request: IncomingMessage, response: ServerResponse) => void;

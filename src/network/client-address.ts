@@ -1,5 +1,13 @@
-import { normalizeAddress } from "./ip-address.ts";
-import type { Trusts } from "./trusted-proxies.ts";
+import {
+  normalizeAddress,
+  matchNetworks,
+  readNetworks,
+  writeNetworks,
+  findAddressGroup,
+  listNetworks,
+  isPublicAddress,
+  type Network,
+} from "./ip-address.ts";
 
 /** Finds the client's address from the connection and from the headers of trusted proxies. */
 
@@ -79,3 +87,70 @@ function readNode(text: string): string | undefined {
   const [, dotted] = /^([\d.]+):\d{1,5}$/.exec(node) ?? [];
   return normalizeAddress(bracketed ?? dotted ?? node);
 }
+
+/** The proxies whose `X-Forwarded-For` header is trusted. */
+export type TrustedProxies =
+  /** This many proxies in a row. */
+  { readonly hops: number } | { readonly networks: readonly Network[] };
+
+/**
+ * Whether the machine at this address is trusted. Hop 0 is the machine that is connected to this
+ * process.
+ */
+export type Trusts = (address: string, hop: number) => boolean;
+
+/** Reads `1`, or networks such as `10.0.0.0/8, fd00::/8, loopback`. Undefined if it is neither. */
+export function readTrustedProxies(text: string): TrustedProxies | undefined {
+  if (/^[1-9]\d?$/.test(text.trim())) return { hops: Number(text) };
+  const networks = readNetworks(text);
+  return networks && { networks };
+}
+
+/** Without trusted proxies, nothing is trusted. */
+export function createTrust(proxies: TrustedProxies | undefined): Trusts {
+  if (proxies === undefined) return () => false;
+  if ("hops" in proxies) return (_, hop) => hop < proxies.hops;
+  return matchNetworks(proxies.networks);
+}
+
+/** Worded as the end of "is trusted from". */
+export function describeTrustedProxies(proxies: TrustedProxies): string {
+  if ("hops" in proxies) return proxies.hops === 1 ? "one proxy" : `${proxies.hops} proxies`;
+  return writeNetworks(proxies.networks);
+}
+
+/**
+ * The address of a client in a comparable form: IPv4 as it is, IPv6 by its /64. Undefined if the
+ * text is not an address.
+ */
+export function findClientPlace(text: string | undefined): ClientPlace | undefined {
+  const address = normalizeAddress(text ?? "");
+  if (address === undefined) return undefined;
+  const isShared = !isPublicAddress(address) || isKnownAsShared(address);
+  return { group: findAddressGroup(address), isShared };
+}
+
+export type ClientPlace = {
+  readonly group: string;
+  /**
+   * Whether many people use this address at the same time: private networks, carrier NAT (RFC
+   * 6598), and the exit addresses of carriers and iCloud Private Relay.
+   */
+  readonly isShared: boolean;
+};
+
+/** Known shared networks. No list contains the other addresses that carriers share. */
+const isKnownAsShared = matchNetworks(
+  listNetworks(
+    // The networks of all 13,581 prefixes in Apple's list of Private Relay exits,
+    // https://mask-api.icloud.com/egress-ip-ranges.csv (copied on 13 April 2026).
+    "104.28.0.0/16 140.248.0.0/16 146.75.0.0/16 172.224.0.0/15 172.226.0.0/16",
+    "2606:54c0::/32 2606:54c3::/32 2a02:26f7::/32 2a04:4e41::/32 2a09:bac2::/31",
+    // Registered at ARIN as ATT-MOBILITY-LLC, TMO9 and WIRELESSDATANETWORK. The last two are routed
+    // only by the mobile networks of T-Mobile (AS21928) and Verizon (AS6167, AS22394).
+    "107.64.0.0/10 172.32.0.0/11 174.192.0.0/10",
+    // Almost only routed by carriers, mainly AT&T Mobility (AS20057) and Verizon Wireless
+    // (RouteViews and DB-IP, 17 June 2026).
+    "166.128.0.0/9",
+  ),
+);

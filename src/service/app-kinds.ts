@@ -7,7 +7,7 @@ import {
   findFingerprintWarning,
   findTeamIdWarning,
 } from "../contract/rules/app-rules.ts";
-import type { Scope } from "../contract/scopes-and-roles.ts";
+import type { Scope } from "../contract/rights.ts";
 import { androidAppStore, iosAppStore, type AppStore } from "../store/apps.ts";
 
 /** The functions and texts that differ between iOS and Android apps. */

@@ -1,14 +1,13 @@
 import { randomUUID } from "node:crypto";
-import type { Awaitable } from "../contract/awaitable.ts";
+import type { Awaitable } from "../contract/waiting.ts";
 import {
   addressBudgets,
   budgets as keyBudgets,
   type AddressBudget,
   type AddressBudgetName,
   type BudgetName,
-} from "../contract/budgets.ts";
-import { mostSkew_ms } from "../contract/clock-skew.ts";
-import type { Clock } from "../contract/clock.ts";
+} from "../contract/limits.ts";
+import { mostSkew_ms, type Clock } from "../contract/clock.ts";
 import { rateLimited } from "../contract/problem.ts";
 import { findAddressGroup } from "../network/ip-address.ts";
 import { dropEndedCounts, readOtherCounts, writeCounts } from "../store/keys.ts";

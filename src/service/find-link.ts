@@ -1,9 +1,15 @@
-import type { Awaitable } from "../contract/awaitable.ts";
+import type { Awaitable } from "../contract/waiting.ts";
+import type { Filter } from "../contract/filters.ts";
 import type { Link } from "../contract/links.ts";
-import { joinQueries, readQuery } from "../contract/rules/address-query.ts";
-import { isSharedLinkHost, matchLinkHost } from "../contract/rules/link-address.ts";
+import { joinQueries, readQuery, dropScanMark } from "../contract/rules/address-query.ts";
+import {
+  isSharedLinkHost,
+  matchLinkHost,
+  fillLinkOrigin,
+  fillSubdomain,
+} from "../contract/rules/link-address.ts";
 import { findPathFault, normalizePath } from "../contract/rules/link-path.ts";
-import { dropScanMark } from "../contract/rules/scan-mark.ts";
+import { readSearch } from "../contract/rules/read-search.ts";
 import { findWebAddressFault } from "../contract/rules/web-address.ts";
 import { hasAppWithScheme } from "../store/apps.ts";
 import { findLink, findLinkAt, findVisited, type VisitedAt } from "../store/links.ts";
@@ -122,4 +128,27 @@ export async function readWithClicks(
   if (written === undefined) return link;
   await written;
   return findLink({ db: store.db, projectId }, link.id);
+}
+
+type SearchCall = Pick<WriteCall, "services" | "caller"> & {
+  readonly list: { readonly search: string | undefined };
+};
+
+/**
+ * Converts the search text of a list of links to filters. It recognizes URLs on all of the
+ * project's hosts.
+ */
+export function readSearched({
+  services,
+  caller: { project },
+  list,
+}: SearchCall): readonly Filter[] {
+  if (list.search === undefined) return [];
+  const { readLinkOrigin, secondOrigin } = services;
+  const linkOrigin = readLinkOrigin();
+  return readSearch(list.search, [
+    fillLinkOrigin(linkOrigin, project),
+    fillSubdomain(linkOrigin, project),
+    ...(secondOrigin === undefined ? [] : [fillSubdomain(secondOrigin, project)]),
+  ]);
 }

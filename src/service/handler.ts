@@ -1,17 +1,20 @@
-import type { AddressBudgetName } from "../contract/budgets.ts";
 import type { Via } from "../contract/api-message.ts";
-import type { Awaitable } from "../contract/awaitable.ts";
+import type { Awaitable } from "../contract/waiting.ts";
+import type { AddressBudgetName } from "../contract/limits.ts";
 import type { Clock, Random, Waiter } from "../contract/clock.ts";
+import { pickLasting } from "../contract/condition.ts";
 import type { Body, Endpoint, Output, Params, Query } from "../contract/endpoint.ts";
 import type { RequestedList } from "../contract/filters.ts";
 import type { Served } from "../contract/index.ts";
-import type { ClientHolder, KeyHolder } from "../store/keys.ts";
+import type { JsonObject } from "../contract/json.ts";
+import { alreadyExists, changedSince } from "../contract/problem.ts";
 import type { CountedVisit } from "../stats/visit.ts";
+import type { ClientHolder, KeyHolder } from "../store/keys.ts";
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tables.ts";
+import { digestOf } from "../text/digest.ts";
 import type { Budgets } from "./budgets.ts";
-import type { Precondition } from "./precondition.ts";
-import type { WaitInQueue } from "./template-queue.ts";
+import type { WaitInQueue } from "../template/check-queue.ts";
 
 /** The dependencies of every handler. A handler answers the calls of one endpoint. */
 export type Services = {
@@ -124,4 +127,36 @@ export function writeTenant<Result>(
 ): Promise<Result> {
   const options = { signal, isPatient };
   return services.store.write((db) => work({ db, projectId: caller.project.id }), options);
+}
+
+/**
+ * The conditions of a write: either `If-None-Match: *`, or `If-Match` with a tag of the state that
+ * the caller has seen. The writing transaction checks them, so no change can happen in between.
+ */
+export type Precondition = {
+  /** The accepted tags of the target; undefined accepts any state. */
+  readonly tags: readonly string[] | undefined;
+  readonly mustBeAbsent: boolean;
+};
+
+type RequestHeaders = Readonly<Record<string, string>>;
+
+export function readPrecondition(headers: RequestHeaders): Precondition {
+  const match = headers["if-match"];
+  const tags = match?.split(",").map((tag) => tag.trim());
+  return { tags, mustBeAbsent: headers["if-none-match"]?.trim() === "*" };
+}
+
+/**
+ * Throws unless the target satisfies the conditions. `states` are the target as each kind of
+ * caller may have seen it. An absent target has no states.
+ */
+export function requireCondition(
+  { tags, mustBeAbsent }: Precondition,
+  ...states: readonly JsonObject[]
+): void {
+  if (mustBeAbsent && states.length > 0) throw alreadyExists();
+  if (tags === undefined || (tags.includes("*") && states.length > 0)) return;
+  const own = new Set(states.map((state) => `"${digestOf(pickLasting(state))}"`));
+  if (!tags.some((tag) => own.has(tag))) throw changedSince();
 }

@@ -5,11 +5,14 @@ import { limits } from "../contract/limits.ts";
 import { messages } from "../contract/messages.ts";
 import { badRequest, overloaded, Problem } from "../contract/problem.ts";
 import { readUrl } from "../contract/rules/web-address.ts";
-import { createKeylessReader, type ReadKeyless } from "../network/keyless-bodies.ts";
-import { readAtMost, type WithBody } from "../network/read-at-most.ts";
+import {
+  createKeylessReader,
+  readAtMost,
+  type ReadKeyless,
+  type WithBody,
+} from "../network/read-body.ts";
 import { readRequestId, requestIdHeader } from "../text/request-id.ts";
 import { bodyTooLarge } from "./read-body.ts";
-import { writeBody } from "./respond.ts";
 
 /** Answers an HTTP request to the API. The IP address is the client's, if known. */
 export type AnswerHttp = (
@@ -111,6 +114,11 @@ function sendReply(response: ServerResponse, reply: ApiReply, requestId: string)
   for (const name in headers) sent.push(name, headers[name] ?? "");
   if (text !== null) sent.push("content-length", String(Buffer.byteLength(text)));
   response.writeHead(status, sent).end(text);
+}
+
+/** Serializes the body. Data is never a plain string, so a string is a page. */
+export function writeBody({ body }: Pick<ApiReply, "body">): string | null {
+  return body === null || typeof body === "string" ? body : JSON.stringify(body);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Clock, Random } from "../contract/clock.ts";
-import { clientPrefix } from "../text/client-token.ts";
+import { clientPrefix } from "../text/secrets.ts";
 
 /** Generates ids, paths and tokens. */
 

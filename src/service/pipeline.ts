@@ -1,9 +1,14 @@
 import type { ApiReply, CarriedRequest } from "../contract/api-message.ts";
-import type { AddressBudgetName } from "../contract/budgets.ts";
-import type { Waiter } from "../contract/clock.ts";
-import { findAddressBudget, type Endpoint } from "../contract/endpoint.ts";
+import { limits, type AddressBudgetName } from "../contract/limits.ts";
+import type { Waiter, Clock, SetAlarm } from "../contract/clock.ts";
+import {
+  findAddressBudget,
+  idParameter,
+  listMethods,
+  type Endpoint,
+} from "../contract/endpoint.ts";
 import { readId } from "../contract/fields.ts";
-import { limits } from "../contract/limits.ts";
+import { apiPrefix } from "../contract/index.ts";
 import { messages } from "../contract/messages.ts";
 import {
   methodNotAllowed,
@@ -11,20 +16,27 @@ import {
   Problem,
   templateRefused,
   validationFailed,
+  notBegun,
+  outcomeUnknown,
+  overloaded,
+  explainOutage,
+  takenFault,
+  unauthorized,
   type FieldProblem,
   type PlacedProblem,
 } from "../contract/problem.ts";
 import { isStoreToken } from "../contract/rules/link-rules.ts";
+import type { Report } from "../contract/watch.ts";
 import { findOwnAddress } from "../network/client-address.ts";
+import { ProjectGone } from "../store/projects.ts";
+import { Duplicate, isFull, readOutage } from "../store/store.ts";
 import { readAgent } from "../visit/read-platform.ts";
-import { authenticate, isApiKey, type KeyCache } from "./authenticate.ts";
-import type { Services, UntypedHandler } from "./handler.ts";
-import { readPrecondition } from "./precondition.ts";
+import { readPrecondition, type Services, type UntypedHandler } from "./handler.ts";
+import { authenticate, isApiKey, requireAccess, type KeyCache } from "./keys.ts";
 import { readBody } from "./read-body.ts";
 import { readQuery } from "./read-query.ts";
-import { requireAccess } from "./require-access.ts";
-import { respondWith, writeWarning } from "./respond.ts";
-import type { FoundRoute, PathMatch, Route } from "./router.ts";
+
+/** Answers the requests of the API: finds the endpoint, runs the checks and writes the reply. */
 
 type ReceivedRequest = {
   readonly request: CarriedRequest;
@@ -166,4 +178,227 @@ function discardWrites(store: Services["store"]): Services["store"] {
         throw validationFailed([]);
       }, options),
   };
+}
+
+type DeadlineOptions = {
+  readonly clock: Pick<Clock, "monotonic">;
+  readonly setAlarm: SetAlarm;
+  readonly report: Report;
+};
+
+/** A caller gets a 503 after this time. */
+const deadline_ms = 10_000;
+/**
+ * The extra time for a write that has already started, because it usually needs only a moment. If
+ * many writes are queued, each may start just before the deadline. Waypost's own client waits
+ * longer than both times together.
+ */
+const endOfWrite_ms = 4_000;
+
+/** Limits how long a caller waits for a response, and converts every error to a response. */
+export async function answerInTime(
+  { clock, setAlarm, report }: DeadlineOptions,
+  { request, isRead }: { readonly request: CarriedRequest; readonly isRead: boolean },
+  work: (signal: Waiter) => Promise<ApiReply>,
+): Promise<ApiReply> {
+  const { waiter, leave, isWritten } = createWaiter(request, clock);
+  let endWait: (() => void) | undefined;
+  const late = new Promise<never>((_, reject) => {
+    endWait = setAlarm(deadline_ms, () => {
+      // Nothing more may start, but a write that has started may still be stored.
+      leave();
+      if (!isWritten()) reject(overloaded());
+      else endWait = setAlarm(endOfWrite_ms, () => reject(outcomeUnknown()));
+    });
+  });
+  try {
+    return await Promise.race([work(waiter), late]);
+  } catch (error) {
+    const problem = toProblem(error, (fault) =>
+      report(fault, request.requestId, request.headers["traceparent"]),
+    );
+    const isLate = problem.message === messages.took_too_long;
+    return respondWithProblem(isLate && !isRead && !isWritten() ? notBegun() : problem);
+  } finally {
+    endWait?.();
+  }
+}
+
+/**
+ * Creates the signal of a waiting caller. An AbortController would cost more than the rest of the
+ * request.
+ */
+function createWaiter(
+  { onLeave, hasLeft }: CarriedRequest,
+  { monotonic }: DeadlineOptions["clock"],
+) {
+  const due = monotonic() + deadline_ms;
+  let end: (() => void) | undefined;
+  let isOver = false;
+  let isWriting = false;
+  const waiter = {
+    hasLeft: () => isOver || hasLeft?.() === true,
+    left_ms: () => due - monotonic(),
+    onAbort: (endWork: () => void) => {
+      end = endWork;
+      onLeave?.(leave);
+    },
+    noteWriting: () => {
+      isWriting = true;
+    },
+  };
+  function leave(): void {
+    isOver = true;
+    end?.();
+  }
+  return { waiter, leave, isWritten: () => isWriting };
+}
+
+export type Route = {
+  readonly endpoint: Endpoint;
+  readonly handler: UntypedHandler;
+};
+
+/** The endpoints of a path pattern, by method, and the id in the requested path. */
+export type PathMatch = {
+  readonly routes: ReadonlyMap<string, Route>;
+  readonly id: string | undefined;
+};
+
+type FoundRoute = Pick<PathMatch, "id"> & { readonly route: Route };
+
+/** Finds every pattern that matches a URL, the most specific first. */
+type MatchPath = (url: string) => readonly PathMatch[];
+
+export function createRouter(all: readonly Route[]): MatchPath {
+  const byPattern = new Map<string, Map<string, Route>>();
+  for (const route of all) {
+    const path = dropEnding(apiPrefix + route.endpoint.path);
+    const routes = byPattern.get(path) ?? new Map<string, Route>();
+    byPattern.set(path, routes);
+    for (const method of listMethods(route.endpoint)) routes.set(method, route);
+  }
+  return (url) =>
+    listPatterns(readPath(url)).flatMap(({ pattern, id }) => {
+      const routes = byPattern.get(pattern);
+      return routes === undefined ? [] : [{ routes, id }];
+    });
+}
+
+/** Finds the route for a method, in the most specific pattern that supports the method. */
+export function findRoute(matches: readonly PathMatch[], method: string): FoundRoute | undefined {
+  for (const { routes, id } of matches) {
+    const route = routes.get(method);
+    if (route !== undefined) return { route, id };
+  }
+  return undefined;
+}
+
+type Pattern = Pick<PathMatch, "id"> & { readonly pattern: string };
+
+/** Lists the path itself, and patterns where its last or second to last segment is a parameter. */
+function listPatterns(path: string): readonly Pattern[] {
+  // No id contains the parameter's own name.
+  if (path.includes(idParameter)) return [];
+  const patterns: Pattern[] = [{ pattern: path, id: undefined }];
+  for (const end of [path.length, path.lastIndexOf("/")]) {
+    const slash = path.lastIndexOf("/", end - 1);
+    const id = path.slice(slash + 1, end);
+    if (slash < 0 || id === "") continue;
+    patterns.push({ pattern: path.slice(0, slash + 1) + idParameter + path.slice(end), id });
+  }
+  return patterns;
+}
+
+/** Reads the path. `/links/` and `/links.json` are other spellings of `/links`. */
+function readPath(url: string): string {
+  const path = decode(cutPath(url));
+  return dropEnding(path.endsWith("/") ? path.slice(0, -1) : path);
+}
+
+function dropEnding(path: string): string {
+  return path.endsWith(".json") ? path.slice(0, -".json".length) : path;
+}
+
+/** Returns the path of a complete URL, or of one without scheme and host. */
+function cutPath(url: string): string {
+  const [, path = ""] = /^(?:\w+:\/\/[^/?#]*)?([^?#]*)/.exec(url) ?? [];
+  return path;
+}
+
+/** Decodes a path. Invalid percent-encoding matches no endpoint. */
+function decode(path: string): string {
+  if (!path.includes("%")) return path;
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
+  }
+}
+
+/** The headers of every response with a body. Responses are private, so no cache may store them. */
+const replyHeaders = {
+  "content-type": "application/json",
+  "cache-control": "no-store",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+} as const;
+
+export function respondWith(
+  status: number,
+  body: unknown,
+  more?: Readonly<Record<string, string>>,
+): ApiReply {
+  const own = body === null ? { "cache-control": "no-store" } : replyHeaders;
+  return { status, headers: more === undefined ? own : { ...own, ...more }, body };
+}
+
+/** Limited, because proxies reject long headers. */
+const mostWarningBytes = 500;
+
+/**
+ * Formats a `Warning` header (RFC 7234, section 5.5) about ignored parts of a request. Its text can
+ * contain names from the request, so characters that could end the text or the header are replaced.
+ */
+function writeWarning(text: string): string {
+  const [opening, closing] = ['299 waypost "', '"'];
+  let quoted = "";
+  for (const letter of text) {
+    const safe = /[\x20-\x7e]/.test(letter) ? letter.replace(/["\\]/, "\\$&") : "?";
+    if (opening.length + quoted.length + safe.length + closing.length > mostWarningBytes) break;
+    quoted += safe;
+  }
+  return opening + quoted + closing;
+}
+
+function respondWithProblem(problem: Problem): ApiReply {
+  const { status, key, message, problems } = problem;
+  return {
+    status,
+    headers: { ...replyHeaders, ...problem.headers },
+    body: { [key]: message, ...(problems && { problems }) },
+  };
+}
+
+/**
+ * Converts an error to the problem that the caller gets. Unexpected errors are reported to the
+ * operator, and the caller gets only a reference.
+ */
+export function toProblem(error: unknown, report: (error: unknown) => string): Problem {
+  if (error instanceof Problem) return error;
+  const outage = readOutage(error);
+  if (outage !== undefined) return explainOutage(outage);
+  if (error instanceof Duplicate) return describeDuplicate(error);
+  if (error instanceof ProjectGone) return unauthorized(messages.key_invalid);
+  if (isFull(error)) return new Problem(500, messages.store_full);
+  return new Problem(500, messages.internal(report(error)));
+}
+
+/**
+ * Describes a conflict between two writers. The value that both wanted is in the constraint's last
+ * column.
+ */
+function describeDuplicate({ columns }: Duplicate): Problem {
+  const column = columns.at(-1)?.split(".").at(-1) ?? "value";
+  return validationFailed([takenFault(column === "address" ? "path" : column)]);
 }

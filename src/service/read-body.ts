@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { CarriedRequest, Sender } from "../contract/api-message.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
-import { fieldMeanings } from "../contract/field-meanings.ts";
+import { fieldMeanings, unwrap } from "../contract/fields.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { limits } from "../contract/limits.ts";
 import { messages } from "../contract/messages.ts";
@@ -15,11 +15,10 @@ import {
 } from "../contract/problem.ts";
 import { nameField } from "../contract/rules/writable-fields.ts";
 import { humanize, isBlank } from "../contract/text.ts";
-import { unwrap } from "../contract/unwrap-schema.ts";
-import { mostKeylessBytes } from "../network/keyless-bodies.ts";
+import { mostKeylessBytes } from "../network/read-body.ts";
 import { suggestNames } from "../text/nearest-name.ts";
 import { showName } from "../text/show-hidden.ts";
-import { readFlag } from "./read-flag.ts";
+import { readFlag } from "./read-query.ts";
 
 /** The checked body of a request. */
 export type ReadBody = {

@@ -16,14 +16,13 @@ import {
 } from "../contract/filters.ts";
 import { paging } from "../contract/limits.ts";
 import { messages } from "../contract/messages.ts";
-import { parseTime } from "../contract/parse-time.ts";
+import { parseTime } from "../contract/local-time.ts";
 import { badRequest, Problem } from "../contract/problem.ts";
 import { decodeForSearch, normalizeForSearch } from "../contract/rules/link-path.ts";
 import { findSearchFault } from "../contract/rules/read-search.ts";
 import { isStorable } from "../contract/text.ts";
 import { showName } from "../text/show-hidden.ts";
-import { keyParameter } from "./authenticate.ts";
-import { readFlag } from "./read-flag.ts";
+import { keyParameter } from "./keys.ts";
 
 /** The parsed query of a request. */
 export type ReadQuery = {
@@ -313,4 +312,12 @@ function readSearch([text = "", ...more]: readonly string[]): string {
 
 function refuseOwn(name: string, fault: string): Problem {
   return new Problem(422, messages.own_filter_invalid(showName(name), fault));
+}
+
+/**
+ * Parses true or false from a query or a body, as Ransack does. Returns undefined for other words.
+ */
+export function readFlag(word: string): boolean | undefined {
+  if (/^(?:1|t|true)$/i.test(word)) return true;
+  return /^(?:0|f|false)$/i.test(word) ? false : undefined;
 }

@@ -9,9 +9,17 @@ import { fillLinkOrigin, fillSubdomain } from "../contract/rules/link-address.ts
 import type { Report, WatchRequest } from "../contract/watch.ts";
 import { readApiDescription } from "../help/api-description.ts";
 import type { KeyHolder } from "../store/keys.ts";
-import { createCheckQueue } from "../template/check-queue.ts";
-import { answerInTime } from "./answer-in-time.ts";
-import { createKeyCache, isApiKey } from "./authenticate.ts";
+import { createCheckQueue, createTemplateQueue } from "../template/check-queue.ts";
+import {
+  answerInTime,
+  answer,
+  createRouter,
+  findRoute,
+  respondWith,
+  type PathMatch,
+  type Route,
+} from "./pipeline.ts";
+import { createKeyCache, isApiKey, describeKey } from "./keys.ts";
 import { createBudgets, createWindowReport } from "./budgets.ts";
 import type { Handlers, Services, UntypedHandler } from "./handler.ts";
 import { androidAppHandlers, iosAppHandlers } from "./handlers/apps.ts";
@@ -21,11 +29,6 @@ import { browserPathHandlers, linkHandlers } from "./handlers/links.ts";
 import { pageTemplateHandlers } from "./handlers/page-templates.ts";
 import { projectHandlers } from "./handlers/projects.ts";
 import { shortLinkHandlers } from "./handlers/short-links.ts";
-import { answer } from "./pipeline.ts";
-import { describeKey } from "./require-access.ts";
-import { respondWith } from "./respond.ts";
-import { createRouter, findRoute, type PathMatch, type Route } from "./router.ts";
-import { createTemplateQueue } from "./template-queue.ts";
 
 /** The service, which answers every API request. */
 export type Service = {

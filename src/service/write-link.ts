@@ -10,17 +10,25 @@ import {
 import { checkDestinations, restoreDestinations } from "../contract/rules/destinations.ts";
 import { checkLink, findProFields, type LinkValues } from "../contract/rules/link-rules.ts";
 import { isBlank, isStorable } from "../contract/text.ts";
-import { claimAddress, insertLink, updateLink } from "../store/links.ts";
-import { readTally } from "../store/projects.ts";
+import type { AppStore } from "../store/apps.ts";
+import { findInBin, type Restored } from "../store/bin.ts";
+import {
+  claimAddress,
+  insertLink,
+  updateLink,
+  restoreLink,
+  type DeletedLink,
+} from "../store/links.ts";
+import { readTally, type ProjectSettings } from "../store/projects.ts";
 import type { Tenant } from "../store/tables.ts";
 import { androidAppKind, iosAppKind, type AppKindRules } from "./app-kinds.ts";
 import type { WriteCall } from "./handler.ts";
 import { createCode, createIdAndTime } from "./ids.ts";
-import { requireScope } from "./require-access.ts";
+import { requireScope } from "./keys.ts";
 
 /**
- * Creates and changes links, for every endpoint that writes links. All writes run in the caller's
- * transaction, so a failed call leaves no app and no path behind.
+ * Creates, changes and restores links, for every endpoint that writes links. All writes run in the
+ * caller's transaction, so a failed call leaves no app and no path behind.
  */
 
 export const codeLength = 8;
@@ -165,7 +173,7 @@ function listForeign(
 /** Rejects a link beyond the Free plan's limit with a 401. */
 export async function requireFreeLink(
   tenant: Tenant,
-  { plan, max_links }: Pick<WriteCall["caller"]["project"], "plan" | "max_links">,
+  { plan, max_links }: ProjectLimits,
 ): Promise<void> {
   if (plan === "pro") return;
   const { links } = await readTally(tenant);
@@ -238,4 +246,38 @@ async function chooseApp<
     return id;
   }
   return null;
+}
+
+type ProjectLimits = Pick<ProjectSettings, "plan" | "max_links">;
+
+/**
+ * Restores a deleted link. Returns undefined if the bin does not contain it. Destinations are not
+ * checked, because a restored link only works as before. The undo of an assistant checks them
+ * before it asks a person.
+ */
+export async function restoreDeletedLink(
+  tenant: Tenant,
+  project: ProjectLimits,
+  id: string,
+  now: number,
+): Promise<Link | undefined> {
+  const deleted: DeletedLink | undefined = await findInBin(tenant, "link", id, now);
+  if (deleted === undefined) return undefined;
+  await requireFreeLink(tenant, project);
+  return requireRestored(await restoreLink(tenant, deleted, now));
+}
+
+export async function restoreDeletedApp<App>(
+  tenant: Tenant,
+  apps: Pick<AppStore<App, unknown>, "restore">,
+  id: string,
+  now: number,
+) {
+  const restored = await apps.restore(tenant, id, now);
+  return restored && requireRestored(restored);
+}
+
+function requireRestored<Resource>(restored: Restored<Resource>): Resource {
+  if ("restored" in restored) return restored.restored;
+  throw validationFailed(restored.taken.map(takenFault));
 }

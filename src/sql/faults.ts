@@ -1,4 +1,10 @@
-/** Database errors, translated so that both engines throw the same ones. */
+import { setTimeout } from "node:timers/promises";
+import type { WriteSignal } from "./sql.ts";
+
+/**
+ * Database errors, translated so that both engines throw the same ones, and retries while SQLite's
+ * lock is held.
+ */
 
 /**
  * The reason why a write failed without any effect. A later attempt may succeed. `busy`: another
@@ -134,4 +140,49 @@ export function ignoreFault(work: () => void): void {
   } catch {
     // This step was already done, or another process will do it.
   }
+}
+
+/** The clock, which tests can replace. */
+export type WaitingClock = {
+  readonly monotonic: () => number;
+  readonly sleep: (milliseconds: number) => Promise<unknown>;
+};
+
+export const realTime: WaitingClock = {
+  monotonic: () => performance.now(),
+  sleep: (milliseconds) => setTimeout(milliseconds),
+};
+
+export const longestPause_ms = 2;
+const longestWait_ms = 5_000;
+
+/**
+ * Repeats the attempt until SQLite's write lock is free, the caller has left, or the time limit is
+ * reached. SQLite has no queue for this lock, and the driver must not block the thread. So writers
+ * wait here, each for a random time.
+ */
+export async function retryWhileBusy<Result>(
+  attempt: () => Result | Promise<Result>,
+  {
+    signal,
+    time = realTime,
+  }: { readonly signal?: WriteSignal | undefined; readonly time?: WaitingClock } = {},
+): Promise<Result> {
+  const started = time.monotonic();
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      if (time.monotonic() - started > longestWait_ms) {
+        throw new StoreBusy("the store is busy", { cause: error });
+      }
+    }
+    await time.sleep(Math.random() * longestPause_ms);
+    requireWaiting(signal);
+  }
+}
+
+export function requireWaiting(signal: WriteSignal | undefined): void {
+  if (signal?.hasLeft() === true) throw new StoreBusy("the caller stopped waiting");
 }

@@ -1,6 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { longestPause_ms, realTime, type WaitingClock } from "./busy-lock.ts";
-import { ignoreFault, StoreBusy } from "./faults.ts";
+import { longestPause_ms, realTime, ignoreFault, StoreBusy, type WaitingClock } from "./faults.ts";
 import type { WriteOptions, WriteSignal } from "./sql.ts";
 
 /**

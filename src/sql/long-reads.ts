@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import { sql, type RawBuilder, type SqlBool } from "kysely";
 import { createFairQueue } from "./fair-queue.ts";
 import { StoreBusy } from "./faults.ts";
-import type { SqlQuery, StatementResult } from "./run-statements.ts";
+import type { SqlQuery, StatementResult } from "./engine.ts";
 import type { ReadOptions, ReadSignal } from "./sql.ts";
 
 /**

@@ -9,9 +9,8 @@ import {
   type DatabaseConnection,
   type QueryResult,
 } from "kysely";
-import { retryWhileBusy } from "./busy-lock.ts";
-import { isBusy, translateFault } from "./faults.ts";
-import type { SqlQuery, RunStatement } from "./run-statements.ts";
+import { retryWhileBusy, isBusy, translateFault } from "./faults.ts";
+import type { SqlQuery, RunStatement } from "./engine.ts";
 import type { Engine } from "./sql.ts";
 
 /** Creates a Kysely instance for SQLite. Transactions are implemented in `sqlite.ts`. */

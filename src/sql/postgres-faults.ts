@@ -1,8 +1,10 @@
+import { sql, type Kysely } from "kysely";
 import { Duplicate, StoreBusy, StoreUnusable } from "./faults.ts";
+import { inOwnSchema, readEngine } from "./open-kysely.ts";
 
 /**
  * Translates errors of PostgreSQL and of its connections. The codes are in appendix A of
- * PostgreSQL's manual.
+ * PostgreSQL's manual. Explains how to fix a server or role that Waypost cannot use.
  */
 
 const uniqueViolation = "23505";
@@ -93,4 +95,180 @@ function readDuplicate(error: unknown): Duplicate {
     columns.map((column) => `${table}.${column}`),
     { cause: error },
   );
+}
+
+export type DatabaseFacts = {
+  readonly version: number;
+  readonly encoding: string;
+  readonly is_ours: boolean;
+  readonly has_tables: boolean;
+  readonly role: string;
+  readonly database: string;
+  /** The schema for new tables. Null if the role cannot use any schema of its search path. */
+  readonly schema: string | null;
+  readonly may_create: boolean | null;
+  readonly is_read_only: boolean;
+  readonly is_standby: boolean;
+  /** A table that the role may not change. */
+  readonly refused: string | null;
+};
+
+const selectFacts = sql<DatabaseFacts>`
+  select current_setting('server_version_num')::int as version,
+    current_setting('server_encoding') as encoding,
+    coalesce(to_regclass('waypost_migrations'), to_regclass('state_migrations')) is not null
+      as is_ours,
+    exists (select from pg_class
+     where ${sql.raw(inOwnSchema)}) as has_tables,
+    current_user::text as role,
+    current_database()::text as database,
+    current_schema()::text as schema,
+    has_schema_privilege(current_schema()::text, 'CREATE') as may_create,
+    current_setting('transaction_read_only') = 'on' as is_read_only,
+    pg_is_in_recovery() as is_standby,
+    (select min(relname::text) from pg_class
+     where ${sql.raw(inOwnSchema)}
+      and not (has_table_privilege(oid, 'SELECT') and has_table_privilege(oid, 'INSERT')
+        and has_table_privilege(oid, 'UPDATE') and has_table_privilege(oid, 'DELETE'))) as refused
+`;
+
+export async function readFacts<Tables>(db: Kysely<Tables>): Promise<DatabaseFacts> {
+  const [facts] = (await selectFacts.execute(db)).rows;
+  if (facts === undefined) throw new Error("a select without a row");
+  return facts;
+}
+
+/** PostgreSQL itself supports no older version. */
+const oldestVersion = 130_000;
+
+/** Explains why Waypost cannot use a database. Returns undefined for a usable one. */
+export function findOpeningFault(facts: DatabaseFacts): string | undefined {
+  if (facts.version < oldestVersion) return "is too old: Waypost needs PostgreSQL 13 or newer.";
+  if (facts.encoding !== "UTF8") {
+    return "is not encoded in UTF8. Create a database with that encoding.";
+  }
+  if (facts.is_ours) return undefined;
+  if (!facts.has_tables) return explainWriteFault(facts);
+  return "contains tables of another program. Nothing was changed. Use a separate database.";
+}
+
+/**
+ * Explains why a readable database cannot be written. Opening a SQLite file already reports this.
+ */
+export async function findWriteFault<Tables>(db: Kysely<Tables>): Promise<string | undefined> {
+  return readEngine(db) === "sqlite" ? undefined : explainWriteFault(await readFacts(db));
+}
+
+function explainWriteFault(facts: DatabaseFacts): string | undefined {
+  const { role, schema, refused } = facts;
+  if (facts.is_read_only) return explainReadOnly(facts);
+  if (schema === null) return explainNoSchema(facts);
+  if (refused !== null) return explainNoRight(`the table ${refused}`, facts);
+  if (facts.is_ours || facts.may_create === true) return undefined;
+  return (
+    `does not let the role ${quoteName(role)} create tables in the schema ${quoteName(schema)}. ` +
+    grantAll(facts)
+  );
+}
+
+const noRight = "42501";
+const noSchema = "3F000";
+const readOnly = "25006";
+
+/** Converts a permanent error to StoreUnusable with advice. Other errors stay unchanged. */
+export function explainRights(error: unknown, facts: DatabaseFacts, place: string): unknown {
+  const refuse = (fault: string) => new StoreUnusable(`${place} ${fault}`, { cause: error });
+  const code = readCode(error);
+  if (code === noSchema) return refuse(explainNoSchema(facts));
+  if (code === noRight) return refuse(explainNoRight(findCause(error).message, facts));
+  if (code !== readOnly) return error;
+  if (facts.is_read_only) return refuse(explainReadOnly(facts));
+  const message =
+    `${place} no longer accepts writes; check whether it became a standby or read-only, and ` +
+    "try again";
+  return new StoreBusy(message, { cause: error, outage: "away" });
+}
+
+const administrator = "Ask an administrator to run there:";
+
+function explainReadOnly({ is_standby, role, database }: DatabaseFacts): string {
+  if (is_standby) return "does not accept writes: it is a standby. Use the address of its primary";
+  return (
+    `does not accept writes: it is read-only for the role ${quoteName(role)}. ${administrator} ` +
+    `ALTER ROLE ${quoteName(role)} IN DATABASE ${quoteName(database)} ` +
+    "SET default_transaction_read_only = off"
+  );
+}
+
+function explainNoSchema({ role, database }: DatabaseFacts): string {
+  return (
+    `has no schema that the role ${quoteName(role)} can use. ${administrator} ` +
+    `ALTER ROLE ${quoteName(role)} IN DATABASE ${quoteName(database)} SET search_path = public; ` +
+    `GRANT USAGE, CREATE ON SCHEMA public TO ${quoteName(role)}`
+  );
+}
+
+function explainNoRight(missing: string, facts: DatabaseFacts): string {
+  const role = quoteName(facts.role);
+  return `denies the role ${role} a permission (${missing}). ${grantAll(facts)}`;
+}
+
+function grantAll({ role, schema }: DatabaseFacts): string {
+  const place = `SCHEMA ${quoteName(schema ?? "public")} TO ${quoteName(role)}`;
+  return (
+    `${administrator} GRANT USAGE, CREATE ON ${place}; ` +
+    `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN ${place}`
+  );
+}
+
+/** Explains why a server rejects a connection, with its message and what to do. */
+export function explainOpening(error: unknown, url: string): string {
+  const { message } = findCause(error);
+  if (message.includes("client password must be")) {
+    return (
+      "the server needs a password. Add it to the address (best in the file of " +
+      "WAYPOST_DATABASE_URL_FILE), or set PGPASSWORD"
+    );
+  }
+  // The driver's own errors have no code.
+  const specific = listAdvice(url)[readCode(error) || message];
+  const advice = specific ?? (isLost(error) ? tryAgain : undefined);
+  return advice === undefined ? message : `${message}. ${advice}`;
+}
+
+const tryAgain = "Check that PostgreSQL is running there, and try again";
+const nameRoot =
+  "Add sslmode=verify-full&sslrootcert=FILE to the address. FILE is the root certificate of the " +
+  "server, which its provider offers";
+const checkLogin =
+  "Check the user and the password in the address, and the server's pg_hba.conf. If the server " +
+  "requires TLS, add sslmode=verify-full to the address";
+
+function listAdvice(url: string): Readonly<Record<string, string>> {
+  const { username, pathname } = new URL(url);
+  // The driver reads both from the environment if the URL omits them.
+  const role = username === "" ? "the role" : quoteName(decodeURIComponent(username));
+  const database = quoteName(decodeURIComponent(pathname.slice(1)));
+  return {
+    [noRight]: `${administrator} GRANT CONNECT ON DATABASE ${database} TO ${role}`,
+    "3D000": `${administrator} CREATE DATABASE ${database} OWNER ${role}`,
+    "28000": checkLogin,
+    "28P01": checkLogin,
+    ECONNREFUSED: "Start PostgreSQL there, or correct the host and the port of the address",
+    ENOTFOUND: "Correct the host name of the address",
+    DEPTH_ZERO_SELF_SIGNED_CERT: nameRoot,
+    SELF_SIGNED_CERT_IN_CHAIN: nameRoot,
+    UNABLE_TO_VERIFY_LEAF_SIGNATURE: nameRoot,
+    UNABLE_TO_GET_ISSUER_CERT_LOCALLY: nameRoot,
+    ERR_TLS_CERT_ALTNAME_INVALID:
+      "Use the host name of the certificate in the address, or ask an administrator for a " +
+      "certificate with this host name",
+    "The server does not support SSL connections":
+      "Ask an administrator to turn on TLS there (ssl = on). If the network is safe, you can " +
+      "remove sslmode from the address instead",
+  };
+}
+
+function quoteName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
 }

@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { Kysely, PostgresDialect, type PostgresPool as PoolOfKysely } from "kysely";
 import { Pool, type PoolClient, type QueryResult } from "pg";
 import { isBroken, isLost } from "./postgres-faults.ts";
-import { refuseNul } from "./run-statements.ts";
+import { refuseNul } from "./engine.ts";
 import type { PoolMeasures } from "./sql.ts";
 
 /**

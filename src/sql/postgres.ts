@@ -1,17 +1,19 @@
 import { setTimeout } from "node:timers/promises";
 import { sql, type Kysely, type QueryExecutorProvider } from "kysely";
 import { describeDatabase } from "../network/database-url.ts";
-import { requireWaiting } from "./busy-lock.ts";
 import { createFairQueue } from "./fair-queue.ts";
-import { OutcomeUnknown, StoreBusy, StoreUnusable } from "./faults.ts";
+import { requireWaiting, OutcomeUnknown, StoreBusy, StoreUnusable } from "./faults.ts";
 import {
   explainOpening,
   explainRights,
   findOpeningFault,
   readFacts,
+  isBroken,
+  isLost,
+  isRepeatable,
+  translatePostgresFault,
   type DatabaseFacts,
-} from "./postgres-advice.ts";
-import { isBroken, isLost, isRepeatable, translatePostgresFault } from "./postgres-faults.ts";
+} from "./postgres-faults.ts";
 import { openPostgresPool, type PostgresPool } from "./postgres-pool.ts";
 import type { PoolMeasures, Sql, WriteOptions, WriteSignal } from "./sql.ts";
 

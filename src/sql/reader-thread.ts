@@ -1,9 +1,8 @@
 import { setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
-import { retryWhileBusy } from "./busy-lock.ts";
-import { defineIsAwaited, openDatabase } from "./engine.ts";
+import { retryWhileBusy } from "./faults.ts";
+import { defineIsAwaited, openDatabase, createStatementRunner, type SqlQuery } from "./engine.ts";
 import type { ReaderReply, ReaderStart } from "./long-reads.ts";
-import { createStatementRunner, type SqlQuery } from "./run-statements.ts";
 
 /** The program of the thread for long reads. The build makes it a separate file. */
 

@@ -1,13 +1,25 @@
 import { realpathSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import type { Kysely } from "kysely";
-import { retryWhileBusy } from "./busy-lock.ts";
-import { type Database, defineIsAwaited, openDatabase } from "./engine.ts";
-import { DiskFailed, StoreBusy, StoreUnusable, ignoreFault, isBusy, isDamage } from "./faults.ts";
+import {
+  retryWhileBusy,
+  DiskFailed,
+  StoreBusy,
+  StoreUnusable,
+  ignoreFault,
+  isBusy,
+  isDamage,
+} from "./faults.ts";
+import {
+  defineIsAwaited,
+  openDatabase,
+  createStatementRunner,
+  type Database,
+  type SqlQuery,
+} from "./engine.ts";
 import { createGroupCommit } from "./group-commit.ts";
 import { createLongReads } from "./long-reads.ts";
 import { openKysely } from "./open-kysely.ts";
-import { type SqlQuery, createStatementRunner } from "./run-statements.ts";
 import type { Sql } from "./sql.ts";
 import { damaged, makePrivateFile, refuseFault, refuseForeignFile } from "./sqlite-file.ts";
 

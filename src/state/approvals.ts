@@ -1,5 +1,4 @@
-import type { ClockAndRandom } from "../contract/clock.ts";
-import { mostSkew_ms } from "../contract/clock-skew.ts";
+import { mostSkew_ms, type ClockAndRandom } from "../contract/clock.ts";
 import { limits } from "../contract/limits.ts";
 import type { Sql } from "../sql/sql.ts";
 import { digestNotice, insertNotice } from "./kept-values.ts";

@@ -2,9 +2,8 @@ import type { Selectable } from "kysely";
 import type { ClockAndRandom } from "../contract/clock.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Sql } from "../sql/sql.ts";
-import { createPrefixedId } from "./ids.ts";
+import { createPrefixedId, type StateDb, type StateTables } from "./tables.ts";
 import { findValue, saveValue } from "./kept-values.ts";
-import type { StateDb, StateTables } from "./tables.ts";
 
 /** Stores each change with its key and the previous state, so that it can be undone. */
 

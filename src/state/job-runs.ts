@@ -1,7 +1,6 @@
-import { mostSkew_ms } from "../contract/clock-skew.ts";
-import type { Clock } from "../contract/clock.ts";
+import { mostSkew_ms, type Clock } from "../contract/clock.ts";
 import type { JsonObject } from "../contract/json.ts";
-import { refuseNul } from "../sql/run-statements.ts";
+import { refuseNul } from "../sql/engine.ts";
 import type { Sql } from "../sql/sql.ts";
 import { insertNotice } from "./kept-values.ts";
 import { readRow, writeActions, type PlanRow } from "./plans.ts";

@@ -1,10 +1,9 @@
 import type { ClockAndRandom } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
 import { insertChange, type ChangeAuthor } from "./history.ts";
-import { createPrefixedId } from "./ids.ts";
+import { createPrefixedId, type StateDb, type StateTables, type StoredJob } from "./tables.ts";
 import { countEnds, createJobRuns, isLeased, type JobRuns } from "./job-runs.ts";
 import { countPlannedWrites, readPlan, type Plan } from "./plans.ts";
-import type { StateDb, StateTables, StoredJob } from "./tables.ts";
 
 /** Stores jobs. A job is a plan that is being applied. */
 

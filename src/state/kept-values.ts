@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { unaskedOverwrites } from "../contract/approval-rules.ts";
-import { mostSkew_ms } from "../contract/clock-skew.ts";
-import type { Clock } from "../contract/clock.ts";
+import { mostSkew_ms, type Clock } from "../contract/clock.ts";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Sql } from "../sql/sql.ts";

@@ -3,8 +3,7 @@ import { sql as raw } from "kysely";
 import type { ClockAndRandom } from "../contract/clock.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Sql } from "../sql/sql.ts";
-import { createPrefixedId } from "./ids.ts";
-import type { StateDb, StateTables } from "./tables.ts";
+import { createPrefixedId, type StateDb, type StateTables } from "./tables.ts";
 
 /** Stores plans of bulk changes until they are applied or expire. */
 

@@ -1,4 +1,5 @@
 import type { Generated, Kysely, Selectable } from "kysely";
+import type { Random } from "../contract/clock.ts";
 
 export type StateDb = Kysely<StateTables>;
 
@@ -115,3 +116,13 @@ export type StateTables = {
 };
 
 export type StoredJob = Selectable<StateTables["jobs"]>;
+
+const idBytes = 16;
+
+/** Creates a random id that cannot be guessed. The prefix distinguishes it from other ids. */
+export function createPrefixedId(
+  kind: "plan" | "job" | "export" | "change",
+  random: Random,
+): string {
+  return `${kind}_${Buffer.from(random.bytes(idBytes)).toString("base64url")}`;
+}

@@ -2,7 +2,7 @@ import { sql, type RawBuilder } from "kysely";
 import type { AndroidApp, IosApp } from "../contract/apps.ts";
 import type { ListQuery } from "../contract/filters.ts";
 import type { AndroidAppValues, IosAppValues } from "../contract/rules/app-rules.ts";
-import { mostBrowserPaths, readBrowserPath } from "../contract/rules/browser-path.ts";
+import { mostBrowserPaths, readBrowserPath } from "../contract/rules/link-path.ts";
 import { fold, isBlank } from "../contract/text.ts";
 import { findInBin, putInBin, takeOutOfBin, type Deleted, type Restored } from "./bin.ts";
 import { dropTask, queueTask } from "./background-tasks.ts";

@@ -2,7 +2,6 @@ import { sql } from "kysely";
 import { limits } from "../contract/limits.ts";
 import type { Sql } from "../sql/sql.ts";
 import { repeatWrite } from "./background-tasks.ts";
-import { dropShortPaths } from "./short-paths.ts";
 import type { BinKind, Tables, Tenant } from "./tables.ts";
 
 /** The bin stores deleted links and apps until they are restored or expire. */
@@ -162,4 +161,17 @@ export async function dropExpired(
   const expired = store.db.selectFrom("bin").select("project_id").distinct();
   const projects = await expired.where("deleted_at", "<=", upTo).execute();
   for (const { project_id } of projects) await emptyBin(store, project_id, upTo, signal);
+}
+
+/** Deletes the short paths of permanently deleted links. */
+async function dropShortPaths(
+  { db, projectId }: Tenant,
+  linkIds: readonly string[],
+): Promise<void> {
+  if (linkIds.length === 0) return;
+  await db
+    .deleteFrom("short_paths")
+    .where("project_id", "=", projectId)
+    .where("link_id", "in", linkIds)
+    .execute();
 }

@@ -1,4 +1,4 @@
-import { andThen, type Awaitable } from "../contract/awaitable.ts";
+import { andThen, type Awaitable } from "../contract/waiting.ts";
 import type { Clock } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
 import type { Tables } from "./tables.ts";

@@ -1,6 +1,5 @@
 import { sql, type ExpressionBuilder } from "kysely";
-import { mostSkew_ms } from "../contract/clock-skew.ts";
-import type { Random } from "../contract/clock.ts";
+import { mostSkew_ms, type Random } from "../contract/clock.ts";
 import { limits } from "../contract/limits.ts";
 import type { Sql } from "../sql/sql.ts";
 import type { Db, DeferredVisitTable, Tables, Tenant } from "./tables.ts";

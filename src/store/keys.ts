@@ -1,5 +1,5 @@
-import { andThen, type Awaitable } from "../contract/awaitable.ts";
-import type { Role, Scope } from "../contract/scopes-and-roles.ts";
+import { andThen, type Awaitable } from "../contract/waiting.ts";
+import type { Role, Scope } from "../contract/rights.ts";
 import type { Sql } from "../sql/sql.ts";
 import { prepareQuery } from "./prepared-query.ts";
 import { toProject, type ProjectRecord } from "./projects.ts";

@@ -1,5 +1,5 @@
 import { sql, type RawBuilder, type SqlBool } from "kysely";
-import { describePage } from "../contract/describe-page.ts";
+import { describePage } from "../contract/fields.ts";
 import type { Filter, ListQuery, Sort } from "../contract/filters.ts";
 import type { Link } from "../contract/links.ts";
 import { addressField } from "../contract/rules/read-search.ts";

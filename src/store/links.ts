@@ -1,11 +1,10 @@
-import { sql, type RawBuilder } from "kysely";
-import { andThen, type Awaitable } from "../contract/awaitable.ts";
+import { sql, type RawBuilder, type SqlBool } from "kysely";
 import type { Link } from "../contract/links.ts";
 import type { LinkValues } from "../contract/rules/link-rules.ts";
+import { andThen, type Awaitable } from "../contract/waiting.ts";
 import { putInBin, takeOutOfBin, type Deleted, type Restored } from "./bin.ts";
 import { prepareQuery } from "./prepared-query.ts";
 import { readTally, tallyWrite } from "./projects.ts";
-import { findQueryOf } from "./short-paths.ts";
 import {
   foldTexts,
   indexedColumns,
@@ -391,4 +390,52 @@ export function toLink(row: ShownLink): Link {
   }
   // Columns and fields have the same names. Only flags have another type in the database.
   return link as Link;
+}
+
+/** A further short path of a link, for a query or another prefix. */
+type ShortPath = { readonly linkId: string; readonly path: string; readonly query: string };
+
+/** Returns the link's oldest short path with this query and prefix. */
+export async function findShortPath(
+  tenant: Tenant,
+  { linkId, query, prefix }: Omit<ShortPath, "path"> & { readonly prefix: string },
+): Promise<string | undefined> {
+  const { length } = Array.from(prefix);
+  const found = selectOf(tenant, linkId)
+    .select("path")
+    .where("query", "=", query)
+    .where(sql<SqlBool>`substr(path, 1, ${sql.lit(length)}) = ${prefix}`)
+    .orderBy("place");
+  return (await found.limit(1).executeTakeFirst())?.path;
+}
+
+/** Returns the query that a short path adds to the visit; empty for other paths. */
+export async function findQueryOf(
+  tenant: Tenant,
+  { linkId, path }: Omit<ShortPath, "query">,
+): Promise<string> {
+  const found = selectOf(tenant, linkId).select("query").where("path", "=", path);
+  return (await found.executeTakeFirst())?.query ?? "";
+}
+
+/** Stores a short path. The caller must have claimed this path. */
+export async function insertShortPath(
+  tenant: Tenant,
+  { linkId, path, query }: ShortPath,
+): Promise<void> {
+  const { db, projectId } = tenant;
+  const last = await selectOf(tenant, linkId)
+    .select((row) => row.fn.max("place").as("place"))
+    .where("query", "=", query)
+    .executeTakeFirst();
+  const place = (last?.place ?? -1) + 1;
+  const row = { project_id: projectId, path, link_id: linkId, query, place };
+  await db.insertInto("short_paths").values(row).execute();
+}
+
+function selectOf({ db, projectId }: Tenant, linkId: string) {
+  return db
+    .selectFrom("short_paths")
+    .where("project_id", "=", projectId)
+    .where("link_id", "=", linkId);
 }

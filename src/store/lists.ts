@@ -1,6 +1,5 @@
 import { sql, type RawBuilder, type SqlBool } from "kysely";
-import { describePage } from "../contract/describe-page.ts";
-import type { Meta } from "../contract/fields.ts";
+import { describePage, type Meta } from "../contract/fields.ts";
 import {
   isTextual,
   type Filter,

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { sql, type CompiledQuery, type RawBuilder } from "kysely";
-import { andThen, type Awaitable } from "../contract/awaitable.ts";
+import { andThen, type Awaitable } from "../contract/waiting.ts";
 import { findDirectRunner, readEngine } from "../sql/open-kysely.ts";
 import type { Engine } from "../sql/sql.ts";
 import type { Db } from "./tables.ts";

@@ -1,5 +1,5 @@
 import { sql, type Kysely } from "kysely";
-import type { Role } from "../contract/scopes-and-roles.ts";
+import type { Role } from "../contract/rights.ts";
 import { fold } from "../contract/text.ts";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
 import {

@@ -30,9 +30,9 @@ export async function insertWebhook(
 ): Promise<boolean> {
   if (!(await countWebhook(tenant, 1))) return false;
   const events = JSON.stringify(webhook.events);
-  const row = { ...webhook, events, project_id: tenant.projectId, created_at: now };
-  const insert = tenant.db.insertInto("webhooks");
-  await insert.values({ ...row, next_at: 0, failures: 0, dropped: 0 }).execute();
+  const start = { created_at: now, next_at: 0, failures: 0, dropped: 0 };
+  const row = { ...webhook, ...start, events, project_id: tenant.projectId };
+  await tenant.db.insertInto("webhooks").values(row).execute();
   return true;
 }
 
@@ -47,35 +47,26 @@ async function countWebhook({ db, projectId }: Tenant, added: 1 | -1): Promise<b
 }
 
 /** Lists the webhooks of one project or of all projects. With an id, only that webhook. */
-export async function listWebhooks(
-  db: Db,
-  { project_id, id }: { readonly project_id?: string | undefined; readonly id?: string } = {},
-): Promise<readonly Webhook[]> {
+export async function listWebhooks(db: Db, which: Partial<WebhookKey> = {}) {
   const rows = await db
     .selectFrom("webhooks")
-    .select(["project_id", "id", "url", "events", "created_at", "failing_since", "last_event"])
-    .select([
-      "last_at",
-      "last_fault",
-      "dropped",
-      countDeliveries("waiting"),
-      countDeliveries("dead"),
-    ])
-    .$if(project_id !== undefined, (all) => all.where("project_id", "=", project_id ?? ""))
-    .$if(id !== undefined, (all) => all.where("id", "=", id ?? ""))
+    .select(["project_id", "id", "url", "events", "created_at", "failing_since", "dropped"])
+    .select(["last_event", "last_at", "last_fault"])
+    .select([countOwn("waiting").as("waiting"), countOwn("dead").as("dead")])
+    .where((row) => row.and(which))
     .orderBy("created_at")
     .orderBy("id")
     .execute();
   // We wrote this column as JSON of checked events.
-  return rows.map((row) => ({ ...row, events: JSON.parse(row.events) as WebhookEvent[] }));
+  return rows.map((row): Webhook => {
+    return { ...row, events: JSON.parse(row.events) as readonly WebhookEvent[] };
+  });
 }
 
-function countDeliveries<State extends DeliveryTable["state"]>(state: State) {
-  return sql<number>`(
-    select count(*) from deliveries
-    where deliveries.project_id = webhooks.project_id and webhook_id = webhooks.id
-      and state = ${state}
-  )`.as(state);
+const isOwn = sql`deliveries.project_id = webhooks.project_id and webhook_id = webhooks.id`;
+
+function countOwn(state: DeliveryTable["state"]) {
+  return sql<number>`(select count(*) from deliveries where ${isOwn} and state = ${state})`;
 }
 
 export async function readSecret(db: Db, webhook: WebhookKey): Promise<string | undefined> {
@@ -123,15 +114,14 @@ export async function queueEvents(
   const timestamp = new Date(now).toISOString();
   const rows = events.map(({ event, data, id: event_id = createEventId() }) => {
     const body = JSON.stringify({ type: event, timestamp, data: { project_id, ...data } });
-    return { project_id, event_id, event, body, created_at: now };
+    // Due at once, even for a process whose clock is slow.
+    const start = { state: "waiting", created_at: now, next_at: 0, attempts: 0 } as const;
+    return { ...start, project_id, event_id, event, body };
   });
-  // Due at once, even for a process whose clock is slow.
-  const state = { state: "waiting" as const, next_at: 0, attempts: 0 };
   for (const { id: webhook_id, events: subscribed } of webhooks) {
     const own = rows.filter(({ event }) => subscribed.includes(`"${event}"`));
     if (own.length === 0) continue;
-    const values = own.map((row) => ({ ...row, webhook_id, ...state }));
-    const insert = db.insertInto("deliveries").values(values);
+    const insert = db.insertInto("deliveries").values(own.map((row) => ({ ...row, webhook_id })));
     await insert.onConflict((conflict) => conflict.doNothing()).execute();
   }
 }
@@ -146,8 +136,7 @@ export async function listDueWebhooks(db: Db, now: number, limit: number) {
     select project_id, id, since from (
       select project_id, id, (
         select deliveries.created_at from deliveries
-        where deliveries.project_id = webhooks.project_id and webhook_id = webhooks.id
-          and state = 'waiting' and deliveries.next_at <= ${now}
+        where ${isOwn} and state = 'waiting' and deliveries.next_at <= ${now}
         order by deliveries.created_at limit 1
       ) as since
       from webhooks where ${isFree(now)}
@@ -181,33 +170,33 @@ function isFree(now: number) {
   )`;
 }
 
-/** Saves the result of an attempt. A delivered event, which has no fault, is deleted. */
-export async function noteAttempt(db: Db, delivery: DeliveryTable, now: number): Promise<void> {
-  const { project_id, webhook_id: id, event_id, event, fault } = delivery;
-  const { attempts, state, next_at, ends_at } = delivery;
-  const which = isFor({ project_id, id }, { event_id });
-  const change = { attempts, state, next_at, ends_at, fault };
-  if (fault === null) await db.deleteFrom("deliveries").where(which).execute();
-  else await db.updateTable("deliveries").set(change).where(which).execute();
-  const last = { last_event: event, last_at: now, last_fault: fault };
-  const update = db.updateTable("webhooks").set(last).where(isWebhook({ project_id, id }));
-  const failed = update.set((row) => ({
-    failures: row("failures", "+", 1),
-    failing_since: row.fn.coalesce("failing_since", row.val(now)),
-  }));
-  await (fault === null ? update.set({ failures: 0, failing_since: null }) : failed).execute();
-}
-
 /** A receiver is paused after this many consecutive failures. */
 const restsAfter = 10;
 const rest_ms = 60_000;
 
-/** Ends the claim, so that the next events can be sent at once, unless the receiver is paused. */
-export async function releaseWebhook(db: Db, claimed: WebhookTable, now: number): Promise<void> {
-  const next_at = sql<number>`
-    case when failures >= ${restsAfter} then cast(${now + rest_ms} as bigint) else 0 end
-  `;
-  const update = db.updateTable("webhooks").set({ next_at }).where(isWebhook(claimed));
+/**
+ * Saves the attempts of a claimed webhook and deletes delivered events, which have no fault. Ends
+ * the claim, so that the next events can be sent at once, unless the receiver is paused.
+ */
+export async function saveAttempts(
+  db: Db,
+  claimed: WebhookTable,
+  attempts: readonly DeliveryTable[],
+  now: number,
+): Promise<void> {
+  let { failures, failing_since, last_event, last_at, last_fault } = claimed;
+  for (const attempt of attempts) {
+    const { event_id, event, fault } = attempt;
+    const which = isFor(claimed, { event_id });
+    if (fault === null) await db.deleteFrom("deliveries").where(which).execute();
+    else await db.updateTable("deliveries").set(attempt).where(which).execute();
+    failures = fault === null ? 0 : failures + 1;
+    failing_since = fault === null ? null : (failing_since ?? now);
+    [last_event, last_at, last_fault] = [event, now, fault];
+  }
+  const next_at = failures >= restsAfter ? now + rest_ms : 0;
+  const change = { failures, failing_since, last_event, last_at, last_fault, next_at };
+  const update = db.updateTable("webhooks").set(change).where(isWebhook(claimed));
   await update.where("next_at", "=", claimed.next_at).execute();
 }
 
@@ -263,17 +252,13 @@ async function tidy(db: Db, now: number): Promise<void> {
         select project_id, webhook_id, event_id, sum(octet_length(body)) over (
           partition by project_id
           order by case event when 'link.clicked' then 1 else 0 end, created_at desc, event_id
-        ) as bytes from deliveries where project_id in (
-          select project_id from deliveries
-          group by project_id having sum(octet_length(body)) > ${mostBytes}
-        )
+        ) as bytes from deliveries
       ) as outbox where bytes > ${mostBytes}
     ) returning webhook_id
   `.execute(db);
-  const dropped = new Map<string, number>();
-  for (const { webhook_id: id } of rows) dropped.set(id, (dropped.get(id) ?? 0) + 1);
-  for (const [id, count] of dropped) {
+  for (const id of new Set(rows.map(({ webhook_id }) => webhook_id))) {
+    const added = rows.filter(({ webhook_id }) => webhook_id === id).length;
     const update = db.updateTable("webhooks").where("id", "=", id);
-    await update.set((row) => ({ dropped: row("dropped", "+", count) })).execute();
+    await update.set((row) => ({ dropped: row("dropped", "+", added) })).execute();
   }
 }

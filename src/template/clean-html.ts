@@ -1,5 +1,5 @@
 import { defaultTreeAdapter, html as namespaces, Parser, type DefaultTreeAdapterMap } from "parse5";
-import { escapeText } from "../text/escape-html.ts";
+import { escapeText } from "../text/escape.ts";
 import {
   findAttributeFault,
   findElementFault,

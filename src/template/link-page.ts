@@ -1,24 +1,24 @@
 import type { Template } from "liquidjs";
 import { isAppScheme } from "../contract/rules/app-rules.ts";
 import { checkLiquid } from "./check-liquid.ts";
-import { describeLanguage } from "./choose-language.ts";
+import { describeLanguage, pageTexts, type PageLanguage, type PageTexts } from "./page-texts.ts";
 import { cleanHtml } from "./clean-html.ts";
 import { isWebAddress } from "./html-rules.ts";
 import { buildVariables } from "./liquid-variables.ts";
-import { type TimeLimit, parseLiquid, renderLiquid } from "./liquid.ts";
-import type {
-  PageButton,
-  PageIosApp,
-  PageSubject,
-  PhoneSection,
-  TemplateSource,
+import { parseLiquid, renderLiquid, type TimeLimit } from "./liquid.ts";
+import {
+  isFilled,
+  readVisibleTitle,
+  type PageButton,
+  type PageIosApp,
+  type PageSubject,
+  type PhoneSection,
+  type TemplateSource,
 } from "./page-input.ts";
 import { ownStyle, pageStyle } from "./page-style.ts";
-import { type PageLanguage, type PageTexts, pageTexts } from "./page-texts.ts";
 import { starter } from "./starter-template.ts";
 import { templateForm, fillText, renderButtons } from "./store-buttons.ts";
-import { isFilled, readVisibleTitle } from "./visible-title.ts";
-import { escapeText } from "../text/escape-html.ts";
+import { escapeText } from "../text/escape.ts";
 
 export type { TemplateSource } from "./page-input.ts";
 

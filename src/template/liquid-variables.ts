@@ -1,6 +1,5 @@
 import { cut } from "./liquid-filters.ts";
-import type { PageSubject } from "./page-input.ts";
-import { readVisibleTitle } from "./visible-title.ts";
+import { readVisibleTitle, type PageSubject } from "./page-input.ts";
 
 /** The variables of a template, with the sentences that document them. */
 const variables = {

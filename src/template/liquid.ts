@@ -1,5 +1,5 @@
 import { Context, defaultOperators, Drop, Liquid, toValue, type Template } from "liquidjs";
-import { escapeText } from "../text/escape-html.ts";
+import { escapeText } from "../text/escape.ts";
 import { mark } from "./clean-html.ts";
 import { listFilters, measure, measureSearch, readText, type AddCost } from "./liquid-filters.ts";
 import { findShapeFaults, hasPlace } from "./liquid-shape.ts";

@@ -1,4 +1,4 @@
-import { escapeText } from "../text/escape-html.ts";
+import { escapeText } from "../text/escape.ts";
 import type { PageButton } from "./page-input.ts";
 import { pageTexts, type PageTexts } from "./page-texts.ts";
 

@@ -1,13 +1,7 @@
 import { repeatEvery } from "../store/background-tasks.ts";
 import { StoreBusy, type Store } from "../store/store.ts";
 import type { Db, DeliveryTable, WebhookTable } from "../store/tables.ts";
-import {
-  claimWebhook,
-  listDueWebhooks,
-  noteAttempt,
-  releaseWebhook,
-  type WebhookKey,
-} from "../store/webhooks.ts";
+import { claimWebhook, listDueWebhooks, saveAttempts, type WebhookKey } from "../store/webhooks.ts";
 import { sendMessage, type SendOptions } from "./send-message.ts";
 
 /** Delivers the events in the outbox while the server runs. */
@@ -41,7 +35,7 @@ export function createDeliverer(options: DelivererOptions) {
   const { store, clock, setAlarm, collect, report } = options;
   /** The numbers of attempts, and of events that failed permanently. */
   const counts = { delivered: 0, failed: 0, given_up: 0 };
-  const running = new Map<string, Promise<void>>();
+  const running = new Set<Promise<void>>();
   let stopWatching: (() => Promise<void>) | undefined;
   /** Set when the process stops. No further batch starts. */
   let isStopping = false;
@@ -55,11 +49,9 @@ export function createDeliverer(options: DelivererOptions) {
     await collect().catch(note);
     const limit = webhooksAtOnce - running.size;
     for (const webhook of await listDueWebhooks(store.db, clock.now(), limit)) {
-      // A claim may end before the results of its requests are saved.
-      if (running.has(webhook.id)) continue;
       const delivering = deliverTo(webhook).catch(note);
-      running.set(webhook.id, delivering);
-      void delivering.finally(() => running.delete(webhook.id));
+      running.add(delivering);
+      void delivering.finally(() => running.delete(delivering));
     }
   }
 
@@ -69,22 +61,20 @@ export function createDeliverer(options: DelivererOptions) {
       const claim = (db: Db) => claimWebhook(db, key, clock.now(), eventsAtOnce);
       const { webhook, due } = (await store.write(claim, patient)) ?? {};
       if (webhook === undefined || due === undefined) return;
-      const attempts = await Promise.allSettled(due.map((each) => tryOnce(each, webhook)));
-      await store.write((db) => releaseWebhook(db, webhook, clock.now()), patient);
-      for (const each of attempts) if (each.status === "rejected") throw each.reason;
+      const attempts = (await Promise.all(due.map((each) => tryOnce(each, webhook)))).flat();
+      await store.write((db) => saveAttempts(db, webhook, attempts, clock.now()), patient);
       isMore = due.length === eventsAtOnce;
     }
   }
 
-  async function tryOnce(delivery: DeliveryTable, webhook: WebhookTable): Promise<void> {
+  /** Returns the event with its result, or nothing if the process interrupted the attempt. */
+  async function tryOnce(delivery: DeliveryTable, webhook: WebhookTable) {
     const fault = await sendMessage(delivery, webhook, options, breaking.signal);
-    // If the process interrupted the attempt, the failure was not the receiver's.
-    if (fault !== null && breaking.signal.aborted) return;
-    const now = clock.now();
-    const tried = { ...(fault === null ? delivery : planRetry(delivery, now)), fault };
+    if (fault !== null && breaking.signal.aborted) return [];
+    const tried = { ...(fault === null ? delivery : planRetry(delivery, clock.now())), fault };
     counts[fault === null ? "delivered" : "failed"] += 1;
     if (tried.state === "dead") counts.given_up += 1;
-    await store.write((db) => noteAttempt(db, tried, now), patient);
+    return [tried];
   }
 
   return {
@@ -95,14 +85,14 @@ export function createDeliverer(options: DelivererOptions) {
     /** Resolves when all due events have been attempted. */
     deliverDue: async () => {
       await startDue();
-      await Promise.all(running.values());
+      await Promise.all(running);
     },
     measure: () => ({ ...counts }),
     close: async () => {
       isStopping = true;
       const cancelBreak = setAlarm(finish_ms, () => breaking.abort());
       await stopWatching?.();
-      await Promise.all(running.values());
+      await Promise.all(running);
       cancelBreak();
     },
   };

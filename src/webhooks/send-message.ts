@@ -1,17 +1,29 @@
 import { createHmac } from "node:crypto";
-import type { Agent } from "undici";
 import type { Clock, Random, SetAlarm } from "../contract/clock.ts";
-import { limitTime } from "../network/hosts/limit-time.ts";
+import { findWebAddressFault } from "../contract/rules/web-address.ts";
 import {
   describeEnd,
   findAddresses,
-  openPinned,
+  limitTime,
+  noPublicHost,
+  resolveHost,
+  sendPinned,
   type Reach,
 } from "../network/hosts/pinned-connection.ts";
+import {
+  dropBrackets,
+  isLoopbackHost,
+  matchNetworks,
+  normalizeAddress,
+  isPublicAddress,
+  type Network,
+} from "../network/ip-address.ts";
 import type { DeliveryTable, WebhookTable } from "../store/tables.ts";
-import { findPublicFault } from "./reach.ts";
 
-/** Sends a message once, with a signature as in standardwebhooks.com (`v1`). */
+/**
+ * Sends a message once, with a signature as in standardwebhooks.com (`v1`). Receivers are public
+ * servers, or are in networks that the operator allows.
+ */
 
 export type SendOptions = {
   readonly reach: Reach;
@@ -22,12 +34,11 @@ export type SendOptions = {
 type WebhookMessage = Pick<DeliveryTable, "event_id" | "body">;
 
 const secretPrefix = "whsec_";
-const secretBytes = 32;
 /** The limit for DNS lookup, connection and response together. */
 const attempt_ms = 10_000;
 
 export function createSecret(random: Random): string {
-  return secretPrefix + Buffer.from(random.bytes(secretBytes)).toString("base64");
+  return secretPrefix + Buffer.from(random.bytes(32)).toString("base64");
 }
 
 /** Sends a message. Returns null if the receiver accepts it, or the reason for the failure. */
@@ -38,23 +49,17 @@ export async function sendMessage(
   outer: AbortSignal,
 ): Promise<string | null> {
   const { signal, stop } = limitTime(outer, attempt_ms, setAlarm);
-  let agent: Agent | undefined;
   try {
     const url = new URL(receiver.url);
     const addresses = await findAddresses(url, reach, signal);
     const fault = findPublicFault(url, addresses);
     if (fault !== undefined) return fault;
-    agent = openPinned(addresses, reach);
-    const { statusCode, body } = await agent.request({
-      origin: url.origin,
-      path: url.pathname + url.search,
-      method: "POST",
-      headers: writeHeaders(message, receiver.secret, clock.now()),
-      body: message.body,
-      signal,
-    });
+    const headers = writeHeaders(message, receiver.secret, clock.now());
+    const request = { url, method: "POST", headers, body: message.body };
+    const response = await sendPinned(request, addresses, reach, signal);
     // Only the status of the response matters.
-    body.on("error", () => undefined).destroy();
+    response.on("error", () => undefined).destroy();
+    const { statusCode = 0 } = response;
     if (statusCode >= 200 && statusCode < 300) return null;
     const isRedirect = statusCode >= 300 && statusCode < 400;
     return `status ${statusCode}${isRedirect ? ": redirects are not followed" : ""}`;
@@ -62,7 +67,6 @@ export async function sendMessage(
     return describeEnd(error, signal);
   } finally {
     stop();
-    await agent?.destroy();
   }
 }
 
@@ -82,3 +86,56 @@ function writeHeaders({ event_id: id, body }: WebhookMessage, secret: string, no
     "webhook-signature": `v1,${signature}`,
   };
 }
+
+export function reachReceivers(networks: readonly Network[]): Reach {
+  const isAllowed = matchNetworks(networks);
+  const isPublic = (text: string) => {
+    const address = normalizeAddress(text);
+    return address !== undefined && (isPublicAddress(address) || isAllowed(address));
+  };
+  return { resolve: resolveHost, isPublic };
+}
+
+/**
+ * Returns the fault of a new webhook's URL, as the end of a sentence. The IP addresses of a host
+ * name can change, so they are only checked at each attempt.
+ */
+export function findUrlFault(url: string, networks: readonly Network[]): string | undefined {
+  const fault = findWebAddressFault(url);
+  if (fault !== undefined) return fault;
+  const parsed = new URL(url);
+  if (parsed.hash !== "") return "can't have a fragment";
+  const { hostname } = parsed;
+  const literal = normalizeAddress(dropBrackets(hostname));
+  const address = literal ?? (isLoopbackHost(hostname) ? "127.0.0.1" : undefined);
+  // The host name may belong to an allowed network.
+  if (address === undefined) return networks.length > 0 ? undefined : findPublicFault(parsed, []);
+  if (reachReceivers(networks).isPublic(address)) return findPublicFault(parsed, [address]);
+  return `points to ${hostname}, which is not on the public internet. ${nameNetwork}`;
+}
+
+/**
+ * Finds the fault of a URL outside of the allowed networks, where plain HTTP and unusual ports are
+ * rejected.
+ */
+function findPublicFault(url: URL, addresses: readonly string[]): string | undefined {
+  if (addresses.length > 0 && !addresses.some(isPublicAddress)) return undefined;
+  if (url.protocol !== "https:") return plainHttp;
+  const isUsual = url.port === "" || Number(url.port) >= 1024;
+  return isUsual ? undefined : "can't have a port below 1024 other than 443";
+}
+
+/**
+ * Describes how to fix the fault with a setting, without a final period. Returns undefined for
+ * other faults.
+ */
+export function findFix(fault: string | null): string | undefined {
+  if (fault !== noPublicHost) return undefined;
+  return `${nameNetwork}; for a public receiver, check its DNS record`;
+}
+
+const nameNetwork =
+  "Set WAYPOST_WEBHOOK_PRIVATE to the receiver's network, for waypost serve and all other commands";
+
+const plainHttp =
+  "must be an https address; plain http works only in networks listed in WAYPOST_WEBHOOK_PRIVATE";

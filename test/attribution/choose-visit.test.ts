@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { chooseVisit, type CandidateVisit } from "../../src/attribution/choose-visit.ts";
-import type { SeenPhone } from "../../src/attribution/compare-phones.ts";
-import { joinMarks } from "../../src/attribution/marks.ts";
-import { readFingerprint } from "../../src/attribution/read-fingerprint.ts";
-import { readRequest } from "../../src/attribution/read-request.ts";
+import {
+  chooseVisit,
+  type CandidateVisit,
+  type SeenPhone,
+} from "../../src/attribution/compare-phones.ts";
+import { joinMarks, readFingerprint, readRequest } from "../../src/attribution/marks.ts";
 import { agents } from "./agents.ts";
 
 /** Matching one of two phones by what their browsers and the SDK in the app report. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { chooseVisit } from "../../src/attribution/choose-visit.ts";
+import { chooseVisit } from "../../src/attribution/compare-phones.ts";
 import {
   hasClearVisit,
   makePopulation,

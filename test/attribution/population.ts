@@ -1,8 +1,5 @@
-import type { CandidateVisit } from "../../src/attribution/choose-visit.ts";
-import type { SeenPhone } from "../../src/attribution/compare-phones.ts";
-import { joinMarks } from "../../src/attribution/marks.ts";
-import { readFingerprint } from "../../src/attribution/read-fingerprint.ts";
-import { readRequest } from "../../src/attribution/read-request.ts";
+import type { CandidateVisit, SeenPhone } from "../../src/attribution/compare-phones.ts";
+import { joinMarks, readFingerprint, readRequest } from "../../src/attribution/marks.ts";
 
 /**
  * Simulated phones, by a seed. Each address has 1 to 50 phones of 20 models, which install the app

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { CallFailure } from "../../src/client/call-failure.ts";
 import { openRemoteSender } from "../../src/client/carriers.ts";
-import { listUnread } from "../../src/contract/unread.ts";
+import { listUnread } from "../../src/contract/server-answer.ts";
 import { contract } from "../../src/contract/index.ts";
 import { openHostile, type Misdeed } from "../support/hostile.ts";
 import { openForEach } from "../support/open-for.ts";

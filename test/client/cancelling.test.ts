@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createClient } from "../../src/client/client.ts";
 import { openRemoteSender } from "../../src/client/carriers.ts";
 import { sleep } from "../../src/app/process/open-client.ts";
-import { listUnread } from "../../src/contract/unread.ts";
+import { listUnread } from "../../src/contract/server-answer.ts";
 import { contract } from "../../src/contract/index.ts";
 import { sendByFetch } from "../support/stage.ts";
 import type { Misdeed } from "../support/hostile.ts";

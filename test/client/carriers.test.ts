@@ -6,11 +6,10 @@ import { openRemoteSender, sendEmbedded } from "../../src/client/carriers.ts";
 import { buildRequest } from "../../src/client/request.ts";
 import type { Send } from "../../src/client/send-once.ts";
 import type { AnswerApi, ApiReply, ApiRequest } from "../../src/contract/api-message.ts";
-import { budgets } from "../../src/contract/budgets.ts";
+import { budgets, limits } from "../../src/contract/limits.ts";
 import type { Endpoint } from "../../src/contract/endpoint.ts";
 import { apiPrefix, contract, listEndpoints } from "../../src/contract/index.ts";
 import type { JsonObject } from "../../src/contract/json.ts";
-import { limits } from "../../src/contract/limits.ts";
 import { answerOverHttp } from "../../src/service/http.ts";
 import { createWorld, type World } from "../support/world.ts";
 

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { CallFailure } from "../../src/client/call-failure.ts";
 import { contract } from "../../src/contract/index.ts";
-import { listUnread } from "../../src/contract/unread.ts";
+import { listUnread } from "../../src/contract/server-answer.ts";
 import type { CallAnswer } from "../../src/contract/endpoint.ts";
 import type { ReadLink } from "../../src/contract/links.ts";
 import { Problem } from "../../src/contract/problem.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { listNamedScopes, readCause } from "../../src/contract/read-cause.ts";
+import { listNamedScopes, readCause } from "../../src/contract/access.ts";
 import { contract } from "../../src/contract/index.ts";
 import { Problem } from "../../src/contract/problem.ts";
 import { readAnswer } from "../../src/contract/server-answer.ts";

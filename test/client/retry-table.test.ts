@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { listUnread } from "../../src/contract/unread.ts";
+import { listUnread } from "../../src/contract/server-answer.ts";
 import { contract } from "../../src/contract/index.ts";
 import type { Fault } from "../support/hostile.ts";
 import { pickShare } from "./pick-share.ts";

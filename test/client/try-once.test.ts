@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { contract } from "../../src/contract/index.ts";
-import { budgets } from "../../src/contract/budgets.ts";
+import { budgets } from "../../src/contract/limits.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { createTraveller } from "./traveller.ts";

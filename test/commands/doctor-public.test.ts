@@ -6,7 +6,7 @@ import { createClient } from "../../src/client/client.ts";
 import { noteDomains } from "../../src/commands/doctor.ts";
 import type { Finding } from "../../src/app/process/findings.ts";
 import type { KnownKey } from "../../src/contract/access.ts";
-import { nobodyLeaves } from "../../src/contract/leaving.ts";
+import { nobodyLeaves } from "../../src/contract/waiting.ts";
 import { createFolder, run, runJson, startServe } from "../support/command.ts";
 import { noPublicFiles, ownerFacts } from "../support/stage.ts";
 import { openPublicHost, publicName } from "../support/public-host.ts";

@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { expect } from "vitest";
 import { clock, openEmbedded, random, setAlarm } from "../../src/app/process/embedded.ts";
-import { budgets } from "../../src/contract/budgets.ts";
+import { budgets } from "../../src/contract/limits.ts";
 import { links, type Link } from "../../src/contract/links.ts";
-import { issueKey } from "../../src/service/issue-key.ts";
+import { issueKey } from "../../src/service/keys.ts";
 import { createService } from "../support/api-description.ts";
 import { join } from "node:path";
 import { openDatabase } from "../../src/sql/engine.ts";

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { z } from "zod";
-import { budgets } from "../../src/contract/budgets.ts";
+import { budgets } from "../../src/contract/limits.ts";
 import { listMethods, type Endpoint } from "../../src/contract/endpoint.ts";
 import { conditions } from "../../src/contract/filters.ts";
 import { apiPrefix, contract, listEndpoints, listToolEndpoints } from "../../src/contract/index.ts";
-import { roles, scopes } from "../../src/contract/scopes-and-roles.ts";
+import { roles, scopes } from "../../src/contract/rights.ts";
 
 /** The contract, compared with a manual copy of the API's specification. */
 

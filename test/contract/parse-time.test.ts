@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseTime } from "../../src/contract/parse-time.ts";
+import { parseTime } from "../../src/contract/local-time.ts";
 
 /** Dates and times in filters. */
 

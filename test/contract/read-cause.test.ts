@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readCause, type Cause } from "../../src/contract/read-cause.ts";
+import { readCause, type Cause } from "../../src/contract/access.ts";
 import { messages } from "../../src/contract/messages.ts";
 
 /** A 401 has one of six known causes. Remote servers describe each of them in different words. */

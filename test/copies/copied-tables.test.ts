@@ -1,10 +1,9 @@
 import { sql } from "kysely";
 import { describe, expect, test } from "vitest";
 import { knownDatabases } from "../../src/app/process/copied-databases.ts";
-import { openDatabase } from "../../src/sql/engine.ts";
+import { openDatabase, createStatementRunner } from "../../src/sql/engine.ts";
 import type { Migrations } from "../../src/sql/migrate.ts";
 import { openKysely } from "../../src/sql/open-kysely.ts";
-import { createStatementRunner } from "../../src/sql/run-statements.ts";
 
 /** Every new table must be copied by `waypost migrate` or listed as left out. */
 

@@ -2,7 +2,7 @@ import type { KyselyPlugin } from "kysely";
 import { describe, expect, test } from "vitest";
 import { StoreBusy } from "../../src/sql/faults.ts";
 import { updateProject } from "../../src/store/projects.ts";
-import { insertShortPath } from "../../src/store/short-paths.ts";
+import { insertShortPath } from "../../src/store/links.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Tenant } from "../../src/store/tables.ts";
 import { sha1, sha256 } from "../contract/sample-link.ts";

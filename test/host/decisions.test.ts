@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { explainVisits } from "../../src/visit/explain-visits.ts";
+import { explainVisits } from "../../src/visit/explain-link.ts";
 import type { Link } from "../../src/contract/links.ts";
 import { encodePath } from "../../src/contract/rules/link-path.ts";
 import { listPageButtons, listPhoneStores } from "../../src/visit/page-buttons.ts";

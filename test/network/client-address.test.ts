@@ -1,7 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { findClientAddress, findOwnAddress } from "../../src/network/client-address.ts";
-import { createTrust, readTrustedProxies } from "../../src/network/trusted-proxies.ts";
+import {
+  findClientAddress,
+  findOwnAddress,
+  createTrust,
+  readTrustedProxies,
+} from "../../src/network/client-address.ts";
 
 /** Finding the client's IP address behind proxies. */
 

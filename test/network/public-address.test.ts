@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isPublicAddress } from "../../src/network/public-address.ts";
+import { isPublicAddress } from "../../src/network/ip-address.ts";
 
 test.each([
   "8.8.8.8",

@@ -2,7 +2,7 @@ import { getRequestListener } from "@hono/node-server";
 import { createServer } from "node:http";
 import { expect, test } from "vitest";
 import { listenAt } from "../../src/app/http/http-server.ts";
-import { readAtMost } from "../../src/network/read-at-most.ts";
+import { readAtMost } from "../../src/network/read-body.ts";
 
 const most = 300_000;
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findClientPlace } from "../../src/network/shared-address.ts";
+import { findClientPlace } from "../../src/network/client-address.ts";
 
 /** IP addresses that identify a phone, and those that many people share. */
 

@@ -2,8 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { listMethods, type Endpoint } from "../../src/contract/endpoint.ts";
 import { listEndpoints } from "../../src/contract/index.ts";
 import { messages } from "../../src/contract/messages.ts";
-import { plans, type PricingPlan } from "../../src/contract/pricing-plans.ts";
-import { roles, scopes, type Role, type Scope } from "../../src/contract/scopes-and-roles.ts";
+import {
+  plans,
+  roles,
+  scopes,
+  type PricingPlan,
+  type Role,
+  type Scope,
+} from "../../src/contract/rights.ts";
 import { createWorld, type Given, type Reply, type World } from "../support/world.ts";
 
 /** Calls every route with every kind of key: who is admitted, and how others are refused. */

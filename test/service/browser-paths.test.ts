@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
-import { insertShortPath } from "../../src/store/short-paths.ts";
+import { insertShortPath } from "../../src/store/links.ts";
 import type { Tenant } from "../../src/store/tables.ts";
 import { openForEach } from "../support/open-for.ts";
 import { addLink, now } from "../support/rows.ts";

@@ -3,7 +3,7 @@ import { listMethods, type Endpoint } from "../../src/contract/endpoint.ts";
 import { apiPrefix, listEndpoints, served } from "../../src/contract/index.ts";
 import { messages } from "../../src/contract/messages.ts";
 import { webhookEvents } from "../../src/contract/webhook-events.ts";
-import { issueClientKey } from "../../src/service/issue-key.ts";
+import { issueClientKey } from "../../src/service/keys.ts";
 import { deleteClientKey, listClientKeys } from "../../src/store/keys.ts";
 import { deleteProject, updateProject } from "../../src/store/projects.ts";
 import { insertWebhook } from "../../src/store/webhooks.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { random } from "../../src/app/process/embedded.ts";
-import { issueKey } from "../../src/service/issue-key.ts";
+import { issueKey } from "../../src/service/keys.ts";
 import { listKeys } from "../../src/store/keys.ts";
 import { Duplicate } from "../../src/store/store.ts";
 import { createWorld } from "../support/world.ts";

@@ -1,7 +1,7 @@
 import type { KyselyPlugin } from "kysely";
 import { describe, expect, test } from "vitest";
 import { random } from "../../src/app/process/embedded.ts";
-import { createKeyCache } from "../../src/service/authenticate.ts";
+import { createKeyCache } from "../../src/service/keys.ts";
 import { deleteKey, listKeys } from "../../src/store/keys.ts";
 import { createGate, waitUntil } from "../support/clock.ts";
 import { createWorld, type World } from "../support/world.ts";

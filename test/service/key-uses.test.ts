@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createKeyUses } from "../../src/service/key-uses.ts";
+import { createKeyUses } from "../../src/service/keys.ts";
 import { listKeys } from "../../src/store/keys.ts";
 import { createAlarms } from "../support/clock.ts";
 import { createWorld } from "../support/world.ts";

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { apiPrefix } from "../../src/contract/index.ts";
 import { messages } from "../../src/contract/messages.ts";
 import { answerOverHttp } from "../../src/service/http.ts";
-import { issueClientKey } from "../../src/service/issue-key.ts";
+import { issueClientKey } from "../../src/service/keys.ts";
 import { serveApi, createWorld, type World } from "../support/world.ts";
 
 /** How much the API reads from senders without a valid secret key. */

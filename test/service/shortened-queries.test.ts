@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { dropExpired } from "../../src/store/bin.ts";
-import { claimAddress } from "../../src/store/links.ts";
-import { insertShortPath } from "../../src/store/short-paths.ts";
+import { claimAddress, insertShortPath } from "../../src/store/links.ts";
 import { openForEach } from "../support/open-for.ts";
 import { addLink } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";

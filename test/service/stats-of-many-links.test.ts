@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { utc } from "../../src/contract/local-time.ts";
 import type { Filter } from "../../src/contract/filters.ts";
-import { readVisitSums, type SumsQuery } from "../../src/service/link-stats.ts";
-import { isStep, listSteps } from "../../src/stats/steps.ts";
+import { readVisitSums, type SumsQuery } from "../../src/service/handlers/link-stats.ts";
+import { isStep, listSteps } from "../../src/stats/period.ts";
 import { hour_ms } from "../../src/stats/visit.ts";
 import { allLinks, chooseLinks, matchLinks } from "../../src/store/link-lists.ts";
 import { noteClick, addLinks } from "../support/rows.ts";

@@ -1,7 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { retryWhileBusy } from "../../src/sql/busy-lock.ts";
-import { StoreBusy } from "../../src/sql/faults.ts";
+import { retryWhileBusy, StoreBusy } from "../../src/sql/faults.ts";
 import { createCaller } from "../support/rows.ts";
 
 describe("retryWhileBusy", () => {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { readSpan } from "../../src/contract/budgets.ts";
+import { readSpan } from "../../src/contract/limits.ts";
 import type { State } from "../../src/state/state.ts";
 import { openStateForEach } from "../support/store-place.ts";
 

@@ -5,8 +5,15 @@ import {
   utc,
   writeLocalTime,
 } from "../../src/contract/local-time.ts";
-import { findPrevious, readPeriod, writePeriod } from "../../src/stats/period.ts";
-import { findStep, listSteps, moveSteps, type StepName } from "../../src/stats/steps.ts";
+import {
+  findPrevious,
+  readPeriod,
+  writePeriod,
+  findStep,
+  listSteps,
+  moveSteps,
+  type StepName,
+} from "../../src/stats/period.ts";
 import { hour_ms } from "../../src/stats/visit.ts";
 
 /** Every hour of a period belongs to exactly one of its steps, across clock changes. */

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { androidAppStore, iosAppStore } from "../../src/store/apps.ts";
 import { countBin, findInBin, listBin } from "../../src/store/bin.ts";
-import { addClicks } from "../../src/store/count-visits.ts";
+import { addClicks } from "../../src/store/visit-counts.ts";
 import { claimAddress, deleteLink, findLink } from "../../src/store/links.ts";
 import { deleteProject } from "../../src/store/projects.ts";
 import { openStore, type Store } from "../../src/store/store.ts";

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import type { ListQuery } from "../../src/contract/filters.ts";
 import { hashToken } from "../../src/service/ids.ts";
-import { issueKey } from "../../src/service/issue-key.ts";
+import { issueKey } from "../../src/service/keys.ts";
 import { androidAppStore, iosAppStore } from "../../src/store/apps.ts";
 import { listBin } from "../../src/store/bin.ts";
 import { deleteKey, findKeyHolder, listKeys } from "../../src/store/keys.ts";

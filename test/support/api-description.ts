@@ -1,4 +1,4 @@
-import { andThen } from "../../src/contract/awaitable.ts";
+import { andThen } from "../../src/contract/waiting.ts";
 import type { AnswerApi } from "../../src/contract/api-message.ts";
 import * as plain from "../../src/service/service.ts";
 import { Ajv2020, type Options, type ValidateFunction } from "ajv/dist/2020.js";

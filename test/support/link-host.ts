@@ -9,7 +9,7 @@ import { ringSoon } from "./clock.ts";
 import { createWorld, type World, origin, readLinkOrigin } from "./world.ts";
 import type { AnswerApi } from "../../src/contract/api-message.ts";
 import { apiPrefix } from "../../src/contract/index.ts";
-import { issueClientKey } from "../../src/service/issue-key.ts";
+import { issueClientKey } from "../../src/service/keys.ts";
 import { createService } from "./api-description.ts";
 import { agents } from "../attribution/agents.ts";
 import { iosFirstLaunch, type SdkRequest } from "../sdk/recorded.ts";

@@ -10,7 +10,7 @@ import { createClient, type Sleep } from "../../src/client/client.ts";
 import type { SetTimer, Send } from "../../src/client/send-once.ts";
 import type { KeyFacts, KnownKey } from "../../src/contract/access.ts";
 import type { Clock } from "../../src/contract/clock.ts";
-import type { Scope } from "../../src/contract/scopes-and-roles.ts";
+import type { Scope } from "../../src/contract/rights.ts";
 import { createKeyContext, type SaveFile } from "../../src/mcp/access/key-context.ts";
 import type { Mode } from "../../src/mcp/approval/mode.ts";
 import type { ApproveOverwrite } from "../../src/mcp/approval/approve-overwrite.ts";

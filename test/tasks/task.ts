@@ -1,5 +1,5 @@
 import type { Mode } from "../../src/mcp/approval/mode.ts";
-import type { Scope } from "../../src/contract/scopes-and-roles.ts";
+import type { Scope } from "../../src/contract/rights.ts";
 import type { Reply } from "../support/world.ts";
 
 /** The official clients, each with the newest MCP revision it supports. */

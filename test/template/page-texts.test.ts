@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { chooseLanguage } from "../../src/template/choose-language.ts";
-import { pageTexts } from "../../src/template/page-texts.ts";
+import { chooseLanguage, pageTexts } from "../../src/template/page-texts.ts";
 
 /** Choosing the language of the default page. */
 

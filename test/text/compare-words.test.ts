@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { compareWords, type TextPart } from "../../src/text/compare-words.ts";
+import { compareWords, type TextPart } from "../../src/text/differences.ts";
 
 function join(parts: readonly TextPart[]): string {
   return parts.map(({ text }) => text).join("");

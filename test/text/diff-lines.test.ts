@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { diffLines, type Hunk } from "../../src/text/diff-lines.ts";
+import { diffLines, type Hunk } from "../../src/text/differences.ts";
 
 /** A diff shows every change of a text and nothing else. */
 

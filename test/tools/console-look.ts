@@ -1,7 +1,4 @@
-import { base } from "../../src/look/base.ts";
-import { controls } from "../../src/look/controls.ts";
-import { facts } from "../../src/look/facts.ts";
-import { frames } from "../../src/look/frames.ts";
+import { base, controls, facts, frames } from "../../src/look/styles.ts";
 import { tokens } from "../../src/look/tokens.ts";
 
 /** The styles that the console shares with other pages, by their names in its style sheets. */

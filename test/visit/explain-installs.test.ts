@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { VisitedLink } from "../../src/visit/decide-visit.ts";
-import { explainInstalls, type InstallOptions } from "../../src/visit/explain-installs.ts";
+import { explainInstalls, type InstallOptions } from "../../src/visit/explain-link.ts";
 
 /** Whether an install is matched to the link that was visited before, and why not. */
 

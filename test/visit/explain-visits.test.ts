@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decideVisit, type VisitDecision } from "../../src/visit/decide-visit.ts";
-import { explainVisits, explanation } from "../../src/visit/explain-visits.ts";
+import { explainVisits, explanation } from "../../src/visit/explain-link.ts";
 import { hostileApps, hostileLink, hostileOptions } from "../contract/hostile-link.ts";
 import {
   android_app,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { AndroidApp, IosApp } from "../../src/contract/apps.ts";
 import type { VisitedApps, VisitedLink, VisitOptions } from "../../src/visit/decide-visit.ts";
-import { explainVisits } from "../../src/visit/explain-visits.ts";
+import { explainVisits } from "../../src/visit/explain-link.ts";
 import { android_app, ios_app, link, sha1, sha256 } from "../contract/sample-link.ts";
 
 /** The problems of a link and its apps, as assistants see them. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { readNetworks } from "../../src/network/read-networks.ts";
-import { findUrlFault } from "../../src/webhooks/reach.ts";
+import { readNetworks } from "../../src/network/ip-address.ts";
+import { findUrlFault } from "../../src/webhooks/send-message.ts";
 
 /** The addresses that a webhook may have. */
 

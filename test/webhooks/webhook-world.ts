@@ -5,7 +5,7 @@ import type { Reach } from "../../src/network/hosts/pinned-connection.ts";
 import type { Store } from "../../src/store/store.ts";
 import { listWebhooks, type Webhook, type WebhookKey } from "../../src/store/webhooks.ts";
 import { createDeliverer } from "../../src/webhooks/deliverer.ts";
-import { reachReceivers } from "../../src/webhooks/reach.ts";
+import { reachReceivers } from "../../src/webhooks/send-message.ts";
 import { openForAll, openForEach } from "../support/open-for.ts";
 import { startReceiver, take, type Answer, type TestReceiver } from "../support/receiver.ts";
 import { createWorld, type World } from "../support/world.ts";

@@ -2,7 +2,7 @@ import { presentReceipt } from "../../bulk/present.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { contract } from "../../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../contract/json.ts";
-import { nobodyLeaves } from "../../contract/leaving.ts";
+import { nobodyLeaves } from "../../contract/waiting.ts";
 import { utc, writeLocalTime } from "../../contract/local-time.ts";
 import { Problem } from "../../contract/problem.ts";
 import type { KeyContext } from "../../mcp/access/key-context.ts";
@@ -12,9 +12,9 @@ import { callTool } from "../../mcp/tools/call-tool.ts";
 import { chooseZone } from "../../mcp/tools/stats.ts";
 import type { Tool } from "../../mcp/tools/tool.ts";
 import { listVisible } from "../../mcp/tools/toolbox.ts";
-import { addScanMark } from "../../contract/rules/scan-mark.ts";
+import { addScanMark } from "../../contract/rules/address-query.ts";
 import { drawPng, drawSvg } from "../../qr/draw-qr.ts";
-import { toProblem } from "../../service/respond.ts";
+import { toProblem } from "../../service/pipeline.ts";
 import type {
   Account,
   ChangeResult,

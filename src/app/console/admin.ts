@@ -33,13 +33,13 @@ import { faultOf, notFound, unauthorized, validationFailed } from "../../contrac
 import { isBlank } from "../../contract/text.ts";
 import { nobodyToAsk } from "../../mcp/approval/person.ts";
 import { hashToken } from "../../service/ids.ts";
-import { toProblem } from "../../service/respond.ts";
+import { toProblem } from "../../service/pipeline.ts";
 import { checkPages } from "../../service/write-project.ts";
 import { findKeyHolder, findKeyHolderById, listClientKeys, listKeys } from "../../store/keys.ts";
 import { findProject, type StoredProject } from "../../store/projects.ts";
 import { listDead, listWebhooks, sendAgain, type Webhook } from "../../store/webhooks.ts";
 import type { BinKind, Db, Tenant } from "../../store/tables.ts";
-import { findFix, findUrlFault } from "../../webhooks/reach.ts";
+import { findFix, findUrlFault } from "../../webhooks/send-message.ts";
 import { listLinkOrigins } from "../http/addresses.ts";
 import { consoleName, isOperator, mayChange, tryApiKey, type Acting } from "./parts.ts";
 import { describeSettings } from "./settings.ts";

@@ -2,7 +2,7 @@ import type { Config } from "../../config.ts";
 import { createHost, type HostOptions } from "../../host/host.ts";
 import { approvalPath, type ApprovalPages } from "../../mcp/approval/approval-page.ts";
 import { previewPath } from "../../mcp/previews/preview-pages.ts";
-import type { TrustedProxies } from "../../network/trusted-proxies.ts";
+import type { TrustedProxies } from "../../network/client-address.ts";
 import type { RequestHandlers } from "../http/http-server.ts";
 import type { Assistant } from "../process/assistant.ts";
 import { clock, random } from "../process/embedded.ts";

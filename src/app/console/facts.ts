@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { resolve, sep } from "node:path";
 import type { KnownKey } from "../../contract/access.ts";
 import type { Mode } from "../../mcp/approval/mode.ts";
-import { describeKeyAccess } from "../../text/name-key.ts";
+import { describeKeyAccess } from "../../text/secrets.ts";
 import type { Account } from "../../console/account.ts";
 import { isOperator, isOwnKey, type Acting } from "./parts.ts";
 import { readDatabaseUrl } from "../data/secrets.ts";

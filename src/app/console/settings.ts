@@ -9,8 +9,8 @@ import {
 } from "../../config/settings.ts";
 import type { ServerSettings, ShownSetting } from "../../console/account.ts";
 import { writeHosts } from "../../contract/rules/destinations.ts";
-import { writeNetworks } from "../../network/read-networks.ts";
-import { describeTrustedProxies } from "../../network/trusted-proxies.ts";
+import { writeNetworks } from "../../network/ip-address.ts";
+import { describeTrustedProxies } from "../../network/client-address.ts";
 import { describeDatabase } from "../../network/database-url.ts";
 import { nameEngine } from "../../store/store.ts";
 import type { Acting } from "./parts.ts";

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import type { Kysely } from "kysely";
 import type { ClockAndRandom } from "../../contract/clock.ts";
 import { createToken, hashToken } from "../../service/ids.ts";
-import { issueKey } from "../../service/issue-key.ts";
+import { issueKey } from "../../service/keys.ts";
 import { makeProject } from "../../service/write-project.ts";
 import type { StateTables } from "../../state/tables.ts";
 import type { Sql } from "../../sql/sql.ts";

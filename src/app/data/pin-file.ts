@@ -2,7 +2,7 @@ import { randomBytes, scrypt } from "node:crypto";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { UsageFault, type Config } from "../../config.ts";
-import { isSameSecret } from "../../text/same-secret.ts";
+import { isSameSecret } from "../../text/secrets.ts";
 
 /**
  * The PIN of the approval page. The operator writes it into a file; from the first start on the

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { UsageFault, type Config } from "../../config.ts";
 import { databaseUrlRule, isAddress, isDatabaseUrl } from "../../network/database-url.ts";
-import { isPlainPath } from "../../text/quote-word.ts";
+import { isPlainPath } from "../../text/escape.ts";
 import { findOwnerKeyFile, readCode } from "./data-folder.ts";
 
 /** Where secrets come from: a variable, a file that a variable names, or a file of our own. */

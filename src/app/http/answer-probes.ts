@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isIP } from "node:net";
 import type { SetAlarm } from "../../contract/clock.ts";
-import { isRead } from "../../network/read-method.ts";
+import { isRead } from "../../network/read-request.ts";
 import { respondJson } from "./respond-json.ts";
 
 /** Probes of load balancers: whether the process is alive, and whether it is ready for requests. */

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { LinkHost } from "../../host/host.ts";
 import { isForwardedMessage } from "../../network/client-address.ts";
 import { listNetworks, matchNetworks, normalizeAddress } from "../../network/ip-address.ts";
-import { isRead } from "../../network/read-method.ts";
+import { isRead } from "../../network/read-request.ts";
 import { respondJson } from "./respond-json.ts";
 
 /**

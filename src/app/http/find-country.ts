@@ -1,9 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import type { Config } from "../../config.ts";
 import type { Clock } from "../../contract/clock.ts";
-import { findClientAddress, findOwnAddress } from "../../network/client-address.ts";
+import { findClientAddress, findOwnAddress, createTrust } from "../../network/client-address.ts";
 import { normalizeAddress } from "../../network/ip-address.ts";
-import { createTrust } from "../../network/trusted-proxies.ts";
 import { readCountry } from "./read-country.ts";
 
 type FindCountry = (request: IncomingMessage) => string | undefined;

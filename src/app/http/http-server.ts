@@ -12,11 +12,14 @@ import { readLlmsText } from "../../help/help-topics.ts";
 import type { WatchHttp } from "../../contract/watch.ts";
 import type { LinkHost } from "../../host/host.ts";
 import type { AnswerScrape } from "../../metrics/answer-scrape.ts";
-import { findClientAddress } from "../../network/client-address.ts";
+import {
+  findClientAddress,
+  createTrust,
+  type TrustedProxies,
+} from "../../network/client-address.ts";
 import { limitUnanswered, type AnswerRequest } from "../../network/limit-unanswered.ts";
-import type { Incoming } from "../../network/read-at-most.ts";
-import { isRead } from "../../network/read-method.ts";
-import { createTrust, type TrustedProxies } from "../../network/trusted-proxies.ts";
+import type { Incoming } from "../../network/read-body.ts";
+import { isRead } from "../../network/read-request.ts";
 import type { AnswerHttp } from "../../service/http.ts";
 import { readRequestId, requestIdHeader } from "../../text/request-id.ts";
 import { assetPath } from "../../console/asset-path.ts";

@@ -1,8 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../contract/clock.ts";
-import { normalizeAddress } from "../../network/ip-address.ts";
-import { isPublicAddress } from "../../network/public-address.ts";
-import { createTrust, type TrustedProxies } from "../../network/trusted-proxies.ts";
+import { normalizeAddress, isPublicAddress } from "../../network/ip-address.ts";
+import { createTrust, type TrustedProxies } from "../../network/client-address.ts";
 
 /** Whether requests come through a proxy that is not trusted. No address is kept for it. */
 export type ProxyWatch = {

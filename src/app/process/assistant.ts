@@ -36,7 +36,7 @@ import { once } from "../../mcp/schemas/once.ts";
 import { createToolbox, UnknownTool, type Toolbox } from "../../mcp/tools/toolbox.ts";
 import { createFastCalls, type FastCalls } from "../../mcp/transport/fast-path/fast-calls.ts";
 import { isUnusable } from "../../sql/faults.ts";
-import { isClientToken } from "../../text/client-token.ts";
+import { isClientToken } from "../../text/secrets.ts";
 import { readRequestId } from "../../text/request-id.ts";
 import { readApiKey } from "../data/secrets.ts";
 import type { Deployment } from "./deployment.ts";

@@ -3,7 +3,7 @@ import { destination, pino } from "pino";
 import type { Config } from "../../config.ts";
 import type { Report } from "../../contract/watch.ts";
 import { once } from "../../mcp/schemas/once.ts";
-import { readTraceparent } from "../../text/traceparent.ts";
+import { readTraceparent } from "../../text/request-id.ts";
 
 type Write = (facts: object, message: string) => void;
 export type Log = {

@@ -3,7 +3,7 @@ import { createClient, type Client } from "../../client/client.ts";
 import { createBudgetLedger, type BudgetLedger } from "../../client/rate-limit.ts";
 import type { SetTimer } from "../../client/send-once.ts";
 import type { Via } from "../../contract/api-message.ts";
-import { budgets, readSpan } from "../../contract/budgets.ts";
+import { budgets, readSpan } from "../../contract/limits.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { printKey } from "../../mcp/access/key-context.ts";
 import type { State } from "../../state/state.ts";

@@ -1,6 +1,6 @@
 import type { FetchFile, PublicFiles } from "../../network/hosts/fetch-file.ts";
 import { resolveHost, type Reach } from "../../network/hosts/pinned-connection.ts";
-import { isPublicAddress } from "../../network/public-address.ts";
+import { isPublicAddress } from "../../network/ip-address.ts";
 import type { State } from "../../state/state.ts";
 import { setAlarm } from "./embedded.ts";
 

@@ -1,5 +1,5 @@
 import { sql, type Kysely } from "kysely";
-import { mostSkew_ms } from "../../contract/clock-skew.ts";
+import { mostSkew_ms } from "../../contract/clock.ts";
 import { clock } from "./embedded.ts";
 import { explainStoreFault, type Warn } from "./explain-store-fault.ts";
 

@@ -1,8 +1,7 @@
 import type { Config } from "../../config.ts";
 import type { EndWatch, WatchCall, WatchHttp, WatchRequest } from "../../contract/watch.ts";
 import type { WorkCounts } from "../../metrics/metrics.ts";
-import { requestIdHeader } from "../../text/request-id.ts";
-import { readTraceparent } from "../../text/traceparent.ts";
+import { requestIdHeader, readTraceparent } from "../../text/request-id.ts";
 import { clock } from "./embedded.ts";
 import type { Log } from "./log.ts";
 

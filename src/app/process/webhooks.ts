@@ -2,9 +2,10 @@ import type { Config } from "../../config.ts";
 import type { Jobs } from "../../state/jobs.ts";
 import type { Notice } from "../../state/kept-values.ts";
 import type { Store } from "../../store/store.ts";
+import type { Db } from "../../store/tables.ts";
 import { queueEvents } from "../../store/webhooks.ts";
 import { createDeliverer, type Deliverer } from "../../webhooks/deliverer.ts";
-import { reachReceivers } from "../../webhooks/reach.ts";
+import { reachReceivers } from "../../webhooks/send-message.ts";
 import { clock, setAlarm } from "./embedded.ts";
 import type { LazyState } from "./lazy-state.ts";
 
@@ -31,17 +32,14 @@ export function createForwarder(
   return async (): Promise<void> => {
     if (!state.exists()) return;
     const { kept, jobs } = await state.open();
-    const taken: string[] = [];
     for (const { key: id, value: notice } of await kept.list("notice")) {
       const { realm: projectId, event, at } = notice;
-      const about = await describe(notice, jobs);
-      if (about === undefined) continue;
-      taken.push(id);
-      const queued = { id, event, data: about };
-      const isPatient = true;
-      await store.write((db) => queueEvents({ db, projectId }, [queued], at), { isPatient });
+      const data = await describe(notice, jobs);
+      if (data === undefined) continue;
+      const queue = (db: Db) => queueEvents({ db, projectId }, [{ id, event, data }], at);
+      await store.write(queue, { isPatient: true });
+      await kept.remove("notice", [id]);
     }
-    await kept.remove("notice", taken);
   };
 }
 

@@ -1,6 +1,6 @@
 import { CallFailure } from "../../client/call-failure.ts";
 import { findWritten } from "../../client/find-written.ts";
-import { readCause } from "../../contract/read-cause.ts";
+import { readCause } from "../../contract/access.ts";
 import type { WriteCondition } from "../../contract/condition.ts";
 import type { CallAnswer, Endpoint } from "../../contract/endpoint.ts";
 import { links, type LinkFields, type ReadLink } from "../../contract/links.ts";

@@ -1,5 +1,5 @@
 import type { ReadLink } from "../../contract/links.ts";
-import { escapeHiddenInJson } from "../../text/escape-hidden.ts";
+import { escapeHiddenInJson } from "../../text/escape.ts";
 import { exportColumns, pickExported, writeLink } from "./columns.ts";
 import { writeRecord } from "./csv.ts";
 

@@ -1,8 +1,8 @@
 import type { ReadLink } from "../../contract/links.ts";
 import { toSentence } from "../../contract/problem.ts";
-import { placeHere } from "../../contract/rules/named-link.ts";
+import { placeHere } from "../../contract/rules/named-records.ts";
 import type { PlanOperation, PlanRow } from "../../state/plans.ts";
-import { describeForeignHost } from "../../text/foreign-host.ts";
+import { describeForeignHost } from "../../text/show-address.ts";
 import { quote } from "../../text/show-hidden.ts";
 import type { ServerAccess } from "../owner.ts";
 import { placeProblem, type Row } from "../rows/check-rows.ts";

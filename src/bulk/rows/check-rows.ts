@@ -3,7 +3,7 @@ import type { LinkFields } from "../../contract/links.ts";
 import type { FieldProblem } from "../../contract/problem.ts";
 import { isWholeAddress, wholeAddressFault } from "../../contract/rules/link-path.ts";
 import { checkLink } from "../../contract/rules/link-rules.ts";
-import { readNamedLink, type NamedLink } from "../../contract/rules/named-link.ts";
+import { readNamedLink, type NamedLink } from "../../contract/rules/named-records.ts";
 import { isBlank } from "../../contract/text.ts";
 import type { PlanOperation, PlanProblem, PlanRow } from "../../state/plans.ts";
 import type { GivenRow } from "../files/columns.ts";

@@ -1,5 +1,5 @@
 import type { FilterInput } from "../../contract/filters.ts";
-import { pickNamed } from "../../contract/rules/named-resource.ts";
+import { pickNamed } from "../../contract/rules/named-records.ts";
 import { isStorable } from "../../contract/text.ts";
 
 /**

@@ -1,10 +1,9 @@
 import { CallFailure } from "../../client/call-failure.ts";
-import { describePage } from "../../contract/describe-page.ts";
-import type { ReceivedMeta } from "../../contract/fields.ts";
+import { describePage, type ReceivedMeta } from "../../contract/fields.ts";
 import type { ListInput } from "../../contract/filters.ts";
 import { paging } from "../../contract/limits.ts";
 import { links, type ReadLink } from "../../contract/links.ts";
-import { noteUnread, type UnreadPart } from "../../contract/unread.ts";
+import { noteUnread, type UnreadPart } from "../../contract/server-answer.ts";
 import { untilTimeIsUp, type InTime } from "./limit-time.ts";
 import { createOwnMatch, listSpecified, readAppNames } from "./own-filters.ts";
 import { readPages } from "./read-list.ts";

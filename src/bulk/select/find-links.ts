@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { listUnreadRows } from "../../contract/unread.ts";
+import { listUnreadRows } from "../../contract/server-answer.ts";
 import { paging } from "../../contract/limits.ts";
 import { links, shortLinks, type ReadLink } from "../../contract/links.ts";
 import { Problem } from "../../contract/problem.ts";
 import { writeAddress } from "../../contract/rules/link-address.ts";
-import { listNamedPaths, pickNamedLinks } from "../../contract/rules/named-link.ts";
+import { listNamedPaths, pickNamedLinks } from "../../contract/rules/named-records.ts";
 import type { PlanOperation } from "../../state/plans.ts";
 import type { ServerAccess } from "../owner.ts";
 import { isFindable, type Row } from "../rows/check-rows.ts";

@@ -1,7 +1,7 @@
 import { CallFailure } from "../../client/call-failure.ts";
 import type { Sleep } from "../../client/client.ts";
 import type { Clock } from "../../contract/clock.ts";
-import { toSignal } from "../../contract/leaving.ts";
+import { toSignal } from "../../contract/waiting.ts";
 import type { ServerAccess } from "../owner.ts";
 
 /** How long a list is read for one answer. What was read by then counts. */

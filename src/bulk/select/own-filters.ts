@@ -1,4 +1,4 @@
-import { listNamedScopes, readCause } from "../../contract/read-cause.ts";
+import { listNamedScopes, readCause } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { normalizeId } from "../../contract/fields.ts";
 import {

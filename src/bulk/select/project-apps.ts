@@ -2,7 +2,7 @@ import { androidApps, iosApps, type AndroidApp, type IosApp } from "../../contra
 import type { Endpoint, Read } from "../../contract/endpoint.ts";
 import { normalizeId } from "../../contract/fields.ts";
 import { findKind } from "../../contract/resource-kind.ts";
-import { pickNamed } from "../../contract/rules/named-resource.ts";
+import { pickNamed } from "../../contract/rules/named-records.ts";
 import type { ServerAccess } from "../owner.ts";
 import { readIfAllowed } from "./read-if-allowed.ts";
 import { collectList, readList, type ListPart } from "./read-list.ts";

@@ -4,7 +4,7 @@ import type { ReceivedMeta } from "../../contract/fields.ts";
 import type { FilterInput, Sort } from "../../contract/filters.ts";
 import { paging } from "../../contract/limits.ts";
 import { findKind } from "../../contract/resource-kind.ts";
-import { listUnreadRows } from "../../contract/unread.ts";
+import { listUnreadRows } from "../../contract/server-answer.ts";
 import type { ServerAccess } from "../owner.ts";
 
 /** The one reader of long lists: page by page, while others may write. */

@@ -1,7 +1,7 @@
 import { CallFailure } from "../../client/call-failure.ts";
 import type { FilterInput, LinkSelection, ListInput } from "../../contract/filters.ts";
 import { links, type ReadLink } from "../../contract/links.ts";
-import { parseTime } from "../../contract/parse-time.ts";
+import { parseTime } from "../../contract/local-time.ts";
 import type { ServerAccess } from "../owner.ts";
 import { untilTimeIsUp, type InTime } from "./limit-time.ts";
 import { createFilterCheck } from "./match-filter.ts";

@@ -6,7 +6,7 @@ import { readDatabaseUrl } from "../../app/data/secrets.ts";
 import type { Config } from "../../config.ts";
 import { fillSubdomain, hasSubdomains } from "../../contract/rules/link-address.ts";
 import { describeDatabase } from "../../network/database-url.ts";
-import { quoteWord } from "../../text/quote-word.ts";
+import { quoteWord } from "../../text/escape.ts";
 import { nameMakeKey } from "../terminal/command-name.ts";
 import { print, say } from "../terminal/output.ts";
 

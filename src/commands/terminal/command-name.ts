@@ -1,6 +1,6 @@
 import { basename, resolve } from "node:path";
 import type { Config } from "../../config.ts";
-import { isPlainPath, quoteWord } from "../../text/quote-word.ts";
+import { isPlainPath, quoteWord } from "../../text/escape.ts";
 
 /** The command that starts `waypost` on this machine, from any folder. */
 export function nameCommand(program: string): string {

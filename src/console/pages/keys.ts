@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { ClientKey, ListedKey } from "../../admin/keys.ts";
 import { faultOf } from "../../contract/problem.ts";
-import { roles, scopes, type Role } from "../../contract/scopes-and-roles.ts";
-import { describeKeyAccess, nameKey } from "../../text/name-key.ts";
+import { roles, scopes, type Role } from "../../contract/rights.ts";
+import { describeKeyAccess, nameKey } from "../../text/secrets.ts";
 import type { ChangeResult } from "../account.ts";
 import type { ShownProblem } from "../records.ts";
 import { createActPage } from "../act.ts";

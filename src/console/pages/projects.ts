@@ -1,6 +1,6 @@
 import type { TypedSettings } from "../../admin/projects.ts";
 import type { JsonObject } from "../../contract/json.ts";
-import { plans } from "../../contract/pricing-plans.ts";
+import { plans } from "../../contract/rights.ts";
 import type { Field } from "../form-fields.ts";
 import { html, type Part } from "../html.ts";
 import { goToLast, renderAnswer, renderPaging, renderRows } from "../list-parts.ts";

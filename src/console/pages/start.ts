@@ -1,4 +1,4 @@
-import { quoteWord } from "../../text/quote-word.ts";
+import { quoteWord } from "../../text/escape.ts";
 import type { Connection, ListedQuestion } from "../account.ts";
 import { html, type Html, type Part } from "../html.ts";
 import type { Page, Reply, Visit } from "../page.ts";

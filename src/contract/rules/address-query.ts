@@ -2,8 +2,8 @@ import { limits } from "../limits.ts";
 import { readUrl } from "./web-address.ts";
 
 /**
- * Functions for the query of an address. They keep parameters as they were written, because a site
- * may distinguish `%20` from `+` or count repeated parameters.
+ * The query of an address, and the marks that Waypost adds to it. These functions keep parameters
+ * as they were written, because a site may distinguish `%20` from `+` or count repeated parameters.
  */
 
 /** The text between `?` and `#`, safe for a header. An invalid address has no query. */
@@ -79,4 +79,56 @@ function readName(parameter: string): string {
   } catch {
     return name;
   }
+}
+
+/** The parameter that contains a mark. */
+const markName = "wp";
+
+/**
+ * The mark in the link address that the App Store button copies to the clipboard. It identifies the
+ * visit, so that the project's app can match its install. It can be used only once.
+ */
+const pasteMark = `${markName}=paste-`;
+const idPattern = /^[\w-]{22}$/;
+
+export function addPasteMark(address: string, visit: string): string {
+  return addQuery(address, pasteMark + visit);
+}
+
+/** Undefined if the address was not copied from a preview page. */
+export function readPasteMark(
+  address: string,
+): { readonly visit: string; readonly address: string } | undefined {
+  if (!address.includes(pasteMark)) return undefined;
+  const query = readQuery(address);
+  const mark = query.split("&").find((each) => each.startsWith(pasteMark));
+  const visit = mark?.slice(pasteMark.length);
+  if (visit === undefined || !idPattern.test(visit)) return undefined;
+  const left = dropParameter(query, markName);
+  const [place = ""] = address.split("?", 1);
+  return { visit, address: left === "" ? place : `${place}?${left}` };
+}
+
+/** Removes the mark, so that opening a copied address in a browser is an ordinary visit. */
+export function dropPasteMark(target: string): string {
+  return readPasteMark(target)?.address ?? target;
+}
+
+/**
+ * The mark that the address in a QR code has, so that scans are counted separately. It is removed
+ * before the address is used, so the link behaves the same.
+ */
+export const scanMark = `${markName}=qr`;
+
+export function addScanMark(address: string): string {
+  return addQuery(address, scanMark);
+}
+
+/** Removes the mark from a path with a query. Other paths stay unchanged. */
+export function dropScanMark(target: string): string {
+  const start = target.indexOf("?");
+  const query = target.slice(start + 1);
+  if (start < 0 || !query.split("&").includes(scanMark)) return target;
+  const left = dropParameter(query, markName);
+  return target.slice(0, start) + (left === "" ? "" : `?${left}`);
 }

@@ -1,5 +1,5 @@
 import { limits } from "../limits.ts";
-import { hasControls, isStorable } from "../text.ts";
+import { hasControls, isStorable, isBlank } from "../text.ts";
 
 /**
  * The rules for link paths and short paths. Each address has one normal form, so stored, searched
@@ -103,4 +103,16 @@ export function isReservedPath(path: string): boolean {
   const end = lower.indexOf("/");
   const folder = end < 0 ? lower : lower.slice(0, end);
   return reservedFiles.has(lower) || reservedFolders.includes(folder) || lower.endsWith(".qr");
+}
+
+/** The most browser paths in an association file, where each path takes an entry of its own. */
+export const mostBrowserPaths = 200;
+
+/**
+ * The pattern for the path of a link without an app. Patterns cannot escape a star, so a path with
+ * a star would match other links and keep them out of their apps. It gets no pattern.
+ */
+export function readBrowserPath(path: string): string | undefined {
+  if (isBlank(path) || path.includes("*")) return undefined;
+  return normalizeForSearch(path).toWellFormed();
 }

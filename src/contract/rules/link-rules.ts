@@ -1,6 +1,6 @@
 import { limits } from "../limits.ts";
 import type { LinkFields } from "../links.ts";
-import { proLinkFields } from "../pricing-plans.ts";
+import { proLinkFields } from "../rights.ts";
 import { faultOf, type CheckedValues, type FieldProblem } from "../problem.ts";
 import { humanize, isBlank, isStorable } from "../text.ts";
 import { findPathFault, normalizePath } from "./link-path.ts";

@@ -2,7 +2,7 @@ import type { FilterCondition, FieldKind, Filter, FilterFields, Test } from "../
 import { paging } from "../limits.ts";
 import { isStorable } from "../text.ts";
 import { decodeForSearch, dropEndSlashes } from "./link-path.ts";
-import { readNamedLink } from "./named-link.ts";
+import { readNamedLink } from "./named-records.ts";
 
 /**
  * Turns a search text into filters. Each word must occur in one of the fields by which people name

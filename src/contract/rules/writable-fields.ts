@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Endpoint } from "../endpoint.ts";
 import type { JsonObject } from "../json.ts";
-import { unwrap } from "../unwrap-schema.ts";
+import { unwrap } from "../fields.ts";
 
 /** Writes a record back as it was read, so that undo can restore it. */
 

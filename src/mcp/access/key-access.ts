@@ -1,9 +1,8 @@
-import { findRefusal, hasScope, type KeyFacts } from "../../contract/access.ts";
-import { readCause } from "../../contract/read-cause.ts";
+import { findRefusal, hasScope, readCause, type KeyFacts } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { contract } from "../../contract/index.ts";
 import { messages } from "../../contract/messages.ts";
-import type { Scope } from "../../contract/scopes-and-roles.ts";
+import type { Scope } from "../../contract/rights.ts";
 import type { KnownTool, LearnedAccess } from "./learned-access.ts";
 
 /** Decides for each endpoint whether a key may use it, as far as is known. */

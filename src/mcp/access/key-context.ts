@@ -7,7 +7,7 @@ import type { Endpoint } from "../../contract/endpoint.ts";
 import type { TimeZone } from "../../contract/local-time.ts";
 import type { PublicFiles } from "../../network/hosts/fetch-file.ts";
 import type { History, Readers } from "../../state/history.ts";
-import type { Scope } from "../../contract/scopes-and-roles.ts";
+import type { Scope } from "../../contract/rights.ts";
 import type { Previews } from "./saved-previews.ts";
 import { createAccess, type Access } from "./key-access.ts";
 import { limitDestinations, type DestinationLimits } from "./limit-destinations.ts";

@@ -1,5 +1,4 @@
-import { hasRole } from "../../contract/access.ts";
-import { listNamedScopes, readCause, type Cause } from "../../contract/read-cause.ts";
+import { hasRole, listNamedScopes, readCause, type Cause } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { listEndpoints } from "../../contract/index.ts";
 import { readAnswer } from "../../contract/server-answer.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Client, Sleep } from "../../client/client.ts";
 import type { TryOutcome } from "../../client/outcome.ts";
-import { readCause } from "../../contract/read-cause.ts";
+import { readCause } from "../../contract/access.ts";
 import type { Clock } from "../../contract/clock.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { listEndpoints } from "../../contract/index.ts";

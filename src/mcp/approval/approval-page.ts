@@ -1,11 +1,11 @@
 import { createHmac } from "node:crypto";
 import type { Clock } from "../../contract/clock.ts";
 import { packPage } from "../../network/pack-page.ts";
-import { readAtMost } from "../../network/read-at-most.ts";
+import { readAtMost } from "../../network/read-body.ts";
 import type { Approval } from "../../state/approvals.ts";
 import type { State } from "../../state/state.ts";
-import { escapeText } from "../../text/escape-html.ts";
-import { isMasked, maskSecret } from "../../text/mask-secret.ts";
+import { escapeText } from "../../text/escape.ts";
+import { isMasked, maskSecret } from "../../text/secrets.ts";
 import {
   alreadyAnswered,
   decide,

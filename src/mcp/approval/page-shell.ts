@@ -4,14 +4,11 @@ import {
   originValidationResponse,
 } from "@modelcontextprotocol/server";
 import { explainOutage, readOutageCode } from "../../contract/problem.ts";
-import { base } from "../../look/base.ts";
-import { controls } from "../../look/controls.ts";
-import { facts } from "../../look/facts.ts";
-import { frames } from "../../look/frames.ts";
+import { base, controls, facts, frames } from "../../look/styles.ts";
 import { icon, mark } from "../../look/mark.ts";
 import { tokens } from "../../look/tokens.ts";
 import { readOutage } from "../../state/state.ts";
-import { escapeText } from "../../text/escape-html.ts";
+import { escapeText } from "../../text/escape.ts";
 
 /**
  * A page for the user of an assistant, outside the console. It has no script, is shown in no frame,

@@ -1,9 +1,9 @@
 import { describeRow } from "../../bulk/plan/describe-row.ts";
 import { limits } from "../../contract/limits.ts";
-import { readPageNumber, readRowNumber } from "../../network/read-place.ts";
+import { readPageNumber, readRowNumber } from "../../network/read-request.ts";
 import { countPlannedWrites, writeActions, type PlanRow } from "../../state/plans.ts";
 import type { State } from "../../state/state.ts";
-import { escapeText } from "../../text/escape-html.ts";
+import { escapeText } from "../../text/escape.ts";
 import { showAddress } from "../../text/show-address.ts";
 import { quote } from "../../text/show-hidden.ts";
 import type { Question } from "./question.ts";

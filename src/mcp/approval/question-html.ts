@@ -1,6 +1,5 @@
-import { compareWords, type TextPart } from "../../text/compare-words.ts";
-import { escapeText } from "../../text/escape-html.ts";
-import { countLines, type Hunk } from "../../text/diff-lines.ts";
+import { compareWords, countLines, type TextPart, type Hunk } from "../../text/differences.ts";
+import { escapeText } from "../../text/escape.ts";
 import { showAddress } from "../../text/show-address.ts";
 import { showHidden } from "../../text/show-hidden.ts";
 import { writeLabel } from "../../text/write-label.ts";

@@ -1,4 +1,4 @@
-import { countLines, type DiffLine, type Hunk } from "../../text/diff-lines.ts";
+import { countLines, type DiffLine, type Hunk } from "../../text/differences.ts";
 import { quote } from "../../text/show-hidden.ts";
 import { writeWords } from "../../text/write-label.ts";
 import type { Fact, Line, Question } from "./question.ts";

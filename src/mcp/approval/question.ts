@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../contract/json.ts";
 import type { Approval } from "../../state/approvals.ts";
 import { digestOf } from "../../text/digest.ts";
-import type { Hunk } from "../../text/diff-lines.ts";
+import type { Hunk } from "../../text/differences.ts";
 
 /** What a person is asked to approve: this tool, with these arguments, on this target as it is. */
 export type ApprovalRequest = {

@@ -6,7 +6,7 @@ import type {
   ProgressToken,
   ServerContext,
 } from "@modelcontextprotocol/server";
-import type { Leaving } from "../../contract/leaving.ts";
+import type { Leaving } from "../../contract/waiting.ts";
 import type { ReceivedCall } from "../../contract/watch.ts";
 import { nobodyToAsk, PersonAsked, type Person } from "../approval/person.ts";
 import { canTakeTasks, type JobTask } from "../results/job-task.ts";

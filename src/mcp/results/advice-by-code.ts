@@ -1,4 +1,4 @@
-import { listNamedScopes } from "../../contract/read-cause.ts";
+import { listNamedScopes } from "../../contract/access.ts";
 import { isKnownToMaker } from "../../contract/apps.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { contract } from "../../contract/index.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { humanize } from "../../contract/text.ts";
-import { unwrap } from "../../contract/unwrap-schema.ts";
+import { unwrap } from "../../contract/fields.ts";
 
 /** One problem of a call, with its place in the arguments or the file. */
 export const problemSchema = z.object({

@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import { findKind, nameResult } from "../../contract/resource-kind.ts";
 import { writeAddress } from "../../contract/rules/link-address.ts";
 import { isBlank } from "../../contract/text.ts";
-import { listUnread } from "../../contract/unread.ts";
+import { listUnread } from "../../contract/server-answer.ts";
 import type { CallProblem } from "./call-problem.ts";
 
 /**

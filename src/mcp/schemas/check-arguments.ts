@@ -1,8 +1,7 @@
 import * as z from "zod";
-import { fieldMeanings } from "../../contract/field-meanings.ts";
+import { fieldMeanings, unwrap } from "../../contract/fields.ts";
 import { isJsonObject, isNestedTooDeep, type JsonObject } from "../../contract/json.ts";
 import { limits } from "../../contract/limits.ts";
-import { unwrap } from "../../contract/unwrap-schema.ts";
 import { findNearest, suggestNames } from "../../text/nearest-name.ts";
 import { quote, showName } from "../../text/show-hidden.ts";
 import type { CallProblem } from "../results/call-problem.ts";

@@ -7,7 +7,7 @@ import {
   type FilterFields,
   type FilterInput,
 } from "../../contract/filters.ts";
-import { parseTime } from "../../contract/parse-time.ts";
+import { parseTime } from "../../contract/local-time.ts";
 import { isStorable } from "../../contract/text.ts";
 
 /**

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { JsonObject } from "../../contract/json.ts";
-import { unwrap } from "../../contract/unwrap-schema.ts";
+import { unwrap } from "../../contract/fields.ts";
 import type { ToolFields } from "./input-schema.ts";
 import { createWriter } from "./json-schema.ts";
 

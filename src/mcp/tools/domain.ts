@@ -28,7 +28,7 @@ export function createCheckDomain(): Tool {
 async function checkDomain(host: string | undefined, call: ToolCall): Promise<JsonObject> {
   const { known, access, clock, publicFiles, key_print } = call.keyContext;
   // Loaded when needed, because few sessions check a domain.
-  const { checkOwnHost, chooseHost } = await import("../../domain/check-own-host.ts");
+  const { checkOwnHost, chooseHost } = await import("../../domain/check-host.ts");
   const mayRead = (endpoint: Endpoint) => access.read(endpoint).state !== "denied";
   const reading = { known, call: call.keyContext.call, signal: call.signal, mayRead };
   const chosen = await chooseHost(host, reading);

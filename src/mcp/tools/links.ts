@@ -10,7 +10,7 @@ import { contract } from "../../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import type { LinkFields } from "../../contract/links.ts";
 import { describeIds, findKind } from "../../contract/resource-kind.ts";
-import { readQuery } from "../../contract/rules/address-query.ts";
+import { readQuery, addScanMark } from "../../contract/rules/address-query.ts";
 import { writeAddress } from "../../contract/rules/link-address.ts";
 import {
   isWholeAddress,
@@ -18,13 +18,15 @@ import {
   normalizePath,
   wholeAddressFault,
 } from "../../contract/rules/link-path.ts";
-import { readNamedLink, readPathOf, type NamedAddress } from "../../contract/rules/named-link.ts";
-import { addScanMark } from "../../contract/rules/scan-mark.ts";
+import {
+  readNamedLink,
+  readPathOf,
+  type NamedAddress,
+} from "../../contract/rules/named-records.ts";
 import { isBlank } from "../../contract/text.ts";
 import { drawPng } from "../../qr/draw-qr.ts";
 import type { VisitedApps, VisitedLink } from "../../visit/decide-visit.ts";
-import { explainInstalls } from "../../visit/explain-installs.ts";
-import { explainVisits } from "../../visit/explain-visits.ts";
+import { explainInstalls, explainVisits } from "../../visit/explain-link.ts";
 import type { CallProblem } from "../results/call-problem.ts";
 import {
   explainEnd,

@@ -1,7 +1,7 @@
 import { findCalled } from "../../bulk/select/find-called.ts";
 import { appMembers } from "../../bulk/select/project-apps.ts";
 import { listLinkHosts } from "../../contract/access.ts";
-import { listUnreadRows } from "../../contract/unread.ts";
+import { listUnreadRows } from "../../contract/server-answer.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { anyIdPattern, uuidPattern, type ReceivedMeta } from "../../contract/fields.ts";
 import type { ListInput } from "../../contract/filters.ts";
@@ -17,11 +17,11 @@ import {
   placeHere,
   readNamedLink,
   readPathOf,
+  pickNamed,
   type NamedAddress,
-} from "../../contract/rules/named-link.ts";
-import { pickNamed } from "../../contract/rules/named-resource.ts";
+} from "../../contract/rules/named-records.ts";
 import { fold, isStorable } from "../../contract/text.ts";
-import { describeForeignHost } from "../../text/foreign-host.ts";
+import { describeForeignHost } from "../../text/show-address.ts";
 import { quote, readShown } from "../../text/show-hidden.ts";
 import { advise } from "../results/advice-by-code.ts";
 import type { CallProblem } from "../results/call-problem.ts";

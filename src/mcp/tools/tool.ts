@@ -2,7 +2,7 @@ import type { ProjectApps } from "../../bulk/select/project-apps.ts";
 import type { WriteCondition } from "../../contract/condition.ts";
 import type { Endpoint, Input, CallAnswer } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";
-import type { Leaving } from "../../contract/leaving.ts";
+import type { Leaving } from "../../contract/waiting.ts";
 import type { ToolGroup } from "../../contract/resource-kind.ts";
 import type { Report } from "../../contract/watch.ts";
 import type { ChangeAuthor } from "../../state/history.ts";

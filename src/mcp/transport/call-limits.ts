@@ -1,5 +1,5 @@
 import type { SetAlarm } from "../../contract/clock.ts";
-import type { Leaving } from "../../contract/leaving.ts";
+import type { Leaving } from "../../contract/waiting.ts";
 
 /**
  * Limits how many messages this process handles at a time, for each key and for all keys. More

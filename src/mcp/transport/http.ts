@@ -7,17 +7,11 @@ import {
   PARSE_ERROR,
 } from "@modelcontextprotocol/server";
 import type { Clock, SetAlarm } from "../../contract/clock.ts";
-import type { Leaving } from "../../contract/leaving.ts";
+import type { Leaving } from "../../contract/waiting.ts";
 import { messages } from "../../contract/messages.ts";
 import { Problem } from "../../contract/problem.ts";
-import {
-  readAtMost,
-  readLength,
-  type Incoming,
-  type WithBody,
-} from "../../network/read-at-most.ts";
-import { readBearer } from "../../text/bearer-token.ts";
-import { isClientToken } from "../../text/client-token.ts";
+import { readAtMost, readLength, type Incoming, type WithBody } from "../../network/read-body.ts";
+import { readBearer, isClientToken } from "../../text/secrets.ts";
 import { describeFault } from "../results/tool-failure.ts";
 import { createCallLimits, place_bytes, type CallLimits, type OpenCall } from "./call-limits.ts";
 import {

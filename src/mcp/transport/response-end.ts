@@ -1,4 +1,4 @@
-import type { Leaving } from "../../contract/leaving.ts";
+import type { Leaving } from "../../contract/waiting.ts";
 
 /**
  * Calls `onEnd` once when a response has ended: after its last byte, or when the client or the

@@ -5,7 +5,7 @@ import {
   type Server,
 } from "@modelcontextprotocol/server";
 import type { Clock } from "../../contract/clock.ts";
-import { createLeaving } from "../../contract/leaving.ts";
+import { createLeaving } from "../../contract/waiting.ts";
 import type { OpenCall } from "./call-limits.ts";
 import { answerFast, type FastCalls } from "./fast-path/fast-calls.ts";
 import { idIsOpen, isHandshake, listRequestIds, readCancelled, type RpcId } from "./messages.ts";

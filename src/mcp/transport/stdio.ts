@@ -7,7 +7,7 @@ import {
   parseJSONRPCMessage,
 } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
-import { createLeaving } from "../../contract/leaving.ts";
+import { createLeaving } from "../../contract/waiting.ts";
 import type { FastCall, FastCalls } from "./fast-path/fast-calls.ts";
 import { type RpcId, idIsOpen, isId, messageBytes, readCancelled } from "./messages.ts";
 

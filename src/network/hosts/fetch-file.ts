@@ -1,15 +1,14 @@
 import type { IncomingMessage } from "node:http";
-import { request } from "node:https";
 import type { TLSSocket } from "node:tls";
 import type { SetAlarm } from "../../contract/clock.ts";
-import { limitTime } from "./limit-time.ts";
 import {
-  answerAlways,
   findAddresses,
-  isCertificateFault,
-  mostHeaders_bytes,
   HostNotAllowed,
+  isCertificateFault,
+  isMissingRoute,
+  limitTime,
   readErrorCode,
+  sendPinned,
   type Reach,
 } from "./pinned-connection.ts";
 
@@ -67,73 +66,29 @@ type FetchOptions = {
 
 /** The limit for name lookup, connection and content together. */
 const most_ms = 10_000;
-const mostAddresses = 4;
 
 export function createFetchFile({ reach, setAlarm, port = 443 }: FetchOptions): FetchFile {
-  return async (file, signal) => {
+  return async ({ hostname, path, agent, most_bytes }, signal) => {
     const { signal: ending, stop, isOver } = limitTime(signal, most_ms, setAlarm);
+    let response: IncomingMessage | undefined;
     try {
-      const addresses = await findAddresses(file, reach, ending);
-      return await getFromOne(addresses, file, ending);
+      const addresses = await findAddresses({ hostname }, reach, ending);
+      const url = new URL(path, `https://${hostname}:${port}`);
+      const headers = { "user-agent": agent, accept: "*/*", "accept-encoding": "identity" };
+      response = await sendPinned({ url, headers }, addresses, reach, ending);
+      const certifiedUntil = readCertificateEnd(response);
+      const body = await readBeginning(response, most_bytes);
+      const { statusCode: status = 0 } = response;
+      return { kind: "answered", status, headers: readHeaders(response), ...body, certifiedUntil };
     } catch (error) {
       signal.throwIfAborted();
       return explainEnd(error, isOver());
     } finally {
       stop();
+      response?.destroy();
     }
   };
-
-  /** Tries several addresses, because this machine may lack IPv4 or IPv6. */
-  async function getFromOne(
-    addresses: readonly string[],
-    file: FileRequest,
-    ending: AbortSignal,
-  ): Promise<FetchedFile> {
-    let failure: unknown;
-    for (const address of addresses.slice(0, mostAddresses)) {
-      try {
-        return { kind: "answered", ...(await get(address, file, ending)) };
-      } catch (error) {
-        // Any other error is more helpful than a missing route, so it replaces one.
-        if (failure === undefined || noRoute.has(readErrorCode(failure))) failure = error;
-        if (!unreached.has(readErrorCode(error))) break;
-      }
-    }
-    throw failure;
-  }
-
-  async function get(address: string, file: FileRequest, ending: AbortSignal): Promise<FileAnswer> {
-    const { hostname, path, agent, most_bytes } = file;
-    const sent = request({
-      hostname,
-      port,
-      path,
-      // Opens a new connection to the checked address.
-      agent: false,
-      lookup: answerAlways(address),
-      headers: { "user-agent": agent, accept: "*/*", "accept-encoding": "identity" },
-      maxHeaderSize: mostHeaders_bytes,
-      signal: ending,
-      ...(reach.authorities && { ca: [...reach.authorities] }),
-    });
-    const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      sent.once("response", resolve).on("error", reject).end();
-    });
-    try {
-      const certifiedUntil = readCertificateEnd(response);
-      const body = await readBeginning(response, most_bytes);
-      const { statusCode: status = 0 } = response;
-      return { status, headers: readHeaders(response), ...body, certifiedUntil };
-    } finally {
-      sent.destroy();
-    }
-  }
 }
-
-const noRoute: ReadonlySet<string> = new Set(["EHOSTUNREACH", "ENETUNREACH", "EADDRNOTAVAIL"]);
-
-/** After these errors, another address of the host may work. */
-const unreached: ReadonlySet<string> = new Set([...noRoute, "ECONNREFUSED", "ETIMEDOUT"]);
 
 async function readBeginning(
   response: IncomingMessage,
@@ -165,7 +120,7 @@ function explainEnd(error: unknown, isOver: boolean): FetchedFile {
   if (error instanceof HostNotAllowed) return { kind: "not_public" };
   const code = readErrorCode(error);
   if (isOver || code === "ETIMEDOUT") return { kind: "timed_out" };
-  if (noRoute.has(code)) return { kind: "unreachable" };
-  if (isCertificateFault(code) || code === "EPROTO") return { kind: "untrusted", code };
+  if (isMissingRoute(code)) return { kind: "unreachable" };
+  if (isCertificateFault(code)) return { kind: "untrusted", code };
   return { kind: code === "ECONNREFUSED" ? "refused" : "unreadable" };
 }

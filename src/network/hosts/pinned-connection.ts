@@ -1,6 +1,8 @@
 import { lookup } from "node:dns/promises";
+import { request, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
+import { request as requestOverTls } from "node:https";
 import type { LookupFunction } from "node:net";
-import { Agent } from "undici";
+import type { SetAlarm } from "../../contract/clock.ts";
 
 /**
  * Connects to hosts that untrusted users name, without reaching private networks. A name is looked
@@ -26,7 +28,7 @@ export class HostNotAllowed extends Error {
 /** The message for hosts without an address, or with one that is not allowed. */
 export const noPublicHost = "the host has no public address";
 
-export const mostHeaders_bytes = 16 * 1024;
+const mostHeaders_bytes = 16 * 1024;
 
 /** Returns all addresses of the URL's host. Throws HostNotAllowed if one of them is not allowed. */
 export async function findAddresses(
@@ -46,26 +48,50 @@ export async function findAddresses(
 
 /** Limits the attempts, because a host may have many addresses. */
 const mostTried = 4;
-/** After this time the next address is tried as well. The last one has all the remaining time. */
-const tried_ms = 1000;
+/**
+ * After a second, the next address is tried as well. The last one has all the remaining time. Node
+ * passes these options on to `net.connect`, although the types of its requests omit them.
+ */
+const tryAddresses = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 1000 };
+
+export type PinnedRequest = {
+  readonly url: URL;
+  readonly method?: string;
+  readonly headers: OutgoingHttpHeaders;
+  readonly body?: string;
+};
 
 /**
- * Creates an agent that connects only to these addresses. It tries several, because this machine
- * may lack IPv4 or IPv6. The caller must destroy the agent.
+ * Sends a request to one of these addresses and returns the beginning of its response, which the
+ * caller must destroy. It tries several addresses, because this machine may lack IPv4 or IPv6.
  */
-export function openPinned(
+export function sendPinned(
+  { url, body, ...options }: PinnedRequest,
   addresses: readonly string[],
   { authorities }: Pick<Reach, "authorities">,
-): Agent {
-  return new Agent({
-    autoSelectFamily: true,
-    autoSelectFamilyAttemptTimeout: tried_ms,
-    connect: {
-      lookup: answerAlways(...addresses.slice(0, mostTried)),
-      ...(authorities && { ca: [...authorities] }),
-    },
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const send = url.protocol === "http:" ? request : requestOverTls;
+  const sent = send(url, {
+    ...options,
+    signal,
+    agent: false,
+    ...tryAddresses,
+    lookup: answerAlways(addresses.slice(0, mostTried)),
     maxHeaderSize: mostHeaders_bytes,
+    ...(authorities && { ca: [...authorities] }),
   });
+  return new Promise((resolve, reject) => {
+    sent.once("response", resolve).on("error", reject).end(body);
+  });
+}
+
+/** Combines a caller's signal with a time limit. */
+export function limitTime(outer: AbortSignal, most_ms: number, setAlarm: SetAlarm) {
+  const over = new AbortController();
+  const stop = setAlarm(most_ms, () => over.abort());
+  const signal = AbortSignal.any([outer, over.signal]);
+  return { signal, stop, isOver: () => over.signal.aborted };
 }
 
 /** Looks up a name with the machine's resolver. */
@@ -87,8 +113,15 @@ export function describeEnd(error: unknown, signal: AbortSignal): string {
   return "the response could not be read";
 }
 
+/** Of the errors of several addresses, a missing route says the least. */
 export function readErrorCode(error: unknown): string {
-  return String((error as { readonly code?: unknown } | null)?.code);
+  const errors = error instanceof AggregateError ? error.errors : [error];
+  const codes = errors.map((each: { readonly code?: unknown } | null) => String(each?.code));
+  return codes.find((code) => !isMissingRoute(code)) ?? codes[0] ?? "";
+}
+
+export function isMissingRoute(code: string): boolean {
+  return code === "EHOSTUNREACH" || code === "ENETUNREACH" || code === "EADDRNOTAVAIL";
 }
 
 export function isCertificateFault(code: string): boolean {
@@ -105,6 +138,8 @@ const otherFaults: ReadonlySet<string> = new Set([
   "PATH_LENGTH_EXCEEDED",
   "HOSTNAME_MISMATCH",
   "UNSPECIFIED",
+  // The other side does not use TLS.
+  "EPROTO",
 ]);
 
 /** A lookup cannot be stopped, but its caller can stop waiting. */
@@ -122,7 +157,7 @@ function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise
  * synchronously, `node:https` would have no error listener yet, and the error would end the
  * process.
  */
-export function answerAlways(...addresses: readonly string[]): LookupFunction {
+function answerAlways(addresses: readonly string[]): LookupFunction {
   const known = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
   return (_hostname, options, callback) => {
     const [first] = known;

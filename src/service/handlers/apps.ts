@@ -5,11 +5,16 @@ import type { JsonObject } from "../../contract/json.ts";
 import { notFound, takenFault, validationFailed } from "../../contract/problem.ts";
 import type { TaskTable, Tenant } from "../../store/tables.ts";
 import { androidAppKind, iosAppKind, type AppKindRules } from "../app-kinds.ts";
-import { readTenant, writeTenant, type GroupHandlers, type WriteCall } from "../handler.ts";
+import {
+  readTenant,
+  writeTenant,
+  requireCondition,
+  type GroupHandlers,
+  type WriteCall,
+} from "../handler.ts";
 import { createIdAndTime } from "../ids.ts";
-import { requireCondition } from "../precondition.ts";
-import { requireScope } from "../require-access.ts";
-import { restoreDeletedApp } from "../restore-deleted.ts";
+import { requireScope } from "../keys.ts";
+import { restoreDeletedApp } from "../write-link.ts";
 
 /** Handles calls for iOS and Android apps, which share one implementation. */
 export const iosAppHandlers: GroupHandlers<typeof iosApps> = handleApps(

@@ -1,19 +1,43 @@
 import { readId } from "../../contract/fields.ts";
-import type { linkStats, LinkStats, StatsBy } from "../../contract/link-stats.ts";
+import {
+  statsBy,
+  type linkStats,
+  type LinkStats,
+  type StatsBy,
+} from "../../contract/link-stats.ts";
+import { openTimeZone, utc, type TimeZone } from "../../contract/local-time.ts";
 import { messages } from "../../contract/messages.ts";
-import { notFound } from "../../contract/problem.ts";
-import { writePeriod, type Period } from "../../stats/period.ts";
-import { isStep, moveSteps, type Step } from "../../stats/steps.ts";
-import { addUp, isNone, noVisits, subtract, type Sum } from "../../stats/sums.ts";
-import { otherReferrers, pressSource } from "../../stats/visit.ts";
-import { allLinks, matchLinks, type LinkScope } from "../../store/link-lists.ts";
+import { notFound, Problem } from "../../contract/problem.ts";
+import {
+  writePeriod,
+  findPrevious,
+  readPeriod,
+  writeDate,
+  isStep,
+  moveSteps,
+  listSteps,
+  findStep,
+  type Period,
+  type Step,
+} from "../../stats/period.ts";
+import { addUp, isNone, noVisits, subtract, compareSums, type Sum } from "../../stats/sums.ts";
+import { otherReferrers, pressSource, day_ms, type VisitFact } from "../../stats/visit.ts";
+import { allLinks, matchLinks, chooseLinks, type LinkScope } from "../../store/link-lists.ts";
 import { findLink, readPaths } from "../../store/links.ts";
+import {
+  readByHour,
+  readByLink,
+  readByValue,
+  readTotal,
+  type VisitScope,
+} from "../../store/visit-counts.ts";
 import type { Tenant } from "../../store/tables.ts";
-import { waitForClicks } from "../find-link.ts";
+import { findNearest } from "../../text/nearest-name.ts";
+import { quote } from "../../text/show-hidden.ts";
+import { explainTimeZone, isTimeZone } from "../../text/time-zone.ts";
+import { waitForClicks, readSearched } from "../find-link.ts";
 import type { GroupHandlers } from "../handler.ts";
-import { readVisitSums, type VisitSums } from "../link-stats.ts";
-import { readSearched } from "../read-searched.ts";
-import { readStatsQuery, type StatsQuery } from "../stats-query.ts";
+import { readFlag } from "../read-query.ts";
 
 /** Handles calls for link statistics: rows, totals and one sentence that sums them up. */
 export const linkStatsHandlers: GroupHandlers<typeof linkStats> = {
@@ -54,25 +78,20 @@ async function describeStats(
   query: StatsQuery,
   { links, subject, now }: StatsSubject,
 ): Promise<LinkStats> {
-  const { period, before, by, steps, zone, most } = query;
-  const { found, earlier } = await readVisitSums(tenant, {
-    links,
-    by,
-    asked: { period, steps },
-    before: before && { period: before, steps: moveAll(query, before) },
-    most: countLooked(by, most),
-  });
+  const { by, asked, before, most, zone } = query;
+  // All deleted links share one row.
+  const read = { links, by, asked, before, most: by === "link" ? most + spareLinks : most };
+  const { found, earlier } = await readVisitSums(tenant, read);
   const rows = await listRows(tenant, query, found, earlier);
-  const ends = writePeriod(period, zone);
-  const endsBefore = before && writePeriod(before, zone);
-  const best = findBest(rows);
+  const ends = writePeriod(asked.period, zone);
+  const endsBefore = before && writePeriod(before.period, zone);
   const sentence = writeSentence({
     subject,
     total: found.total,
     when: writeWhen(ends),
     previous: earlier && endsBefore && { total: earlier.total, when: writeWhen(endsBefore) },
-    most: best,
-    isOver: period.to <= now,
+    most: findBest(rows),
+    isOver: asked.period.to <= now,
   });
   return {
     ...ends,
@@ -83,11 +102,6 @@ async function describeStats(
     rows,
     sentence,
   };
-}
-
-/** Returns the steps of the previous period, if the rows are steps of time. */
-function moveAll({ period, by, steps, zone }: StatsQuery, before: Period): readonly Step[] {
-  return isStep(by) ? moveSteps(steps, by, { period, before, zone }) : [];
 }
 
 function writeWhen({ from, to }: { readonly from: string; readonly to: string }): string {
@@ -111,12 +125,8 @@ type StatsGroup = {
 const othersKey = otherReferrers;
 const deletedKey = "deleted links";
 
-/** The number of links to read in addition, because all deleted links share one row. */
+/** The number of links to read in addition. */
 const spareLinks = 100;
-
-function countLooked(by: StatsBy, most: number): number {
-  return by === "link" ? most + spareLinks : most;
-}
 
 type StatsRowOptions = { readonly by: StatsBy; readonly most: number };
 
@@ -255,3 +265,189 @@ function compare(clicks: number, previous: NonNullable<SentenceFacts["previous"]
   // Omit a percentage that rounds to 0%.
   return percent === 0 ? `${word} than the ${before}` : `${percent}% ${word} than the ${before}`;
 }
+
+/** The parsed query for statistics. Errors list the accepted values. */
+type StatsQuery = Omit<SumsQuery, "links"> & { readonly zone: TimeZone };
+
+type StatsParameters = Readonly<
+  Partial<
+    Record<"id" | "from" | "to" | "by" | "compare" | "time_zone" | "rows", string | undefined>
+  >
+>;
+
+const usualRows = 10;
+const mostRows = 100;
+/** The maximum number of steps in a period. No person reads more rows than this. */
+const mostSteps = 400;
+/** The longest periods that are shown by day and by week, unless the call chooses otherwise. */
+const mostUsualDays = 31;
+const mostUsualWeeks = 26;
+
+function readStatsQuery(given: StatsParameters, now: number): StatsQuery {
+  if (given.id === "") throw refuse(messages.stats_id);
+  const zone = readZone(given.time_zone);
+  const today = writeDate(now, zone);
+  const period = readPeriod(given, zone, now);
+  if (period === "from" || period === "to") {
+    throw refuse(messages.stats_date(period, quote(given[period] ?? ""), today));
+  }
+  if (period === "order") throw refuse(messages.stats_order(today));
+  if (period === "length") throw refuse(messages.stats_length);
+  const isCompared = readCompare(given.compare);
+  const by = readBy(given.by) ?? chooseStep(period);
+  const steps = isStep(by) ? listSteps(period, by, zone, mostSteps + 1) : [];
+  if (steps.length > mostSteps) throw refuse(messages.stats_steps(by, mostSteps));
+  const before = isCompared ? findPrevious(period, zone) : undefined;
+  const moved = before && isStep(by) ? moveSteps(steps, by, { period, before, zone }) : [];
+  return {
+    by,
+    asked: { period, steps },
+    before: before && { period: before, steps: moved },
+    most: readRows(given.rows),
+    zone,
+  };
+}
+
+function readZone(name: string | undefined): TimeZone {
+  if (name === undefined || name === "UTC") return utc;
+  if (isTimeZone(name)) return openTimeZone(name);
+  throw refuse(`time_zone ${explainTimeZone(name)}`);
+}
+
+function readBy(text: string | undefined): StatsBy | undefined {
+  if (text === undefined) return undefined;
+  const by = statsBy.find((known) => known === text);
+  if (by !== undefined) return by;
+  const nearest = findNearest(text, statsBy);
+  throw refuse(messages.stats_by(quote(text), statsBy.join(", "), nearest));
+}
+
+function chooseStep({ from, to, days }: Period): StatsBy {
+  const length = days ?? (to - from) / day_ms;
+  if (length <= 1) return "hour";
+  if (length <= mostUsualDays) return "day";
+  return length <= mostUsualWeeks * 7 ? "week" : "month";
+}
+
+function readCompare(text: string | undefined): boolean {
+  if (text === undefined) return false;
+  const flag = readFlag(text);
+  if (flag === undefined) throw refuse(messages.stats_compare);
+  return flag;
+}
+
+function readRows(text: string | undefined): number {
+  if (text === undefined) return usualRows;
+  const rows = Number(text);
+  if (Number.isInteger(rows) && rows >= 1 && rows <= mostRows) return rows;
+  throw refuse(messages.stats_rows(mostRows));
+}
+
+function refuse(message: string): Problem {
+  return new Problem(422, message);
+}
+
+export type SumsQuery = {
+  readonly links: LinkScope;
+  readonly by: StatsBy;
+  readonly asked: StatsWindow;
+  /** The period to compare with. */
+  readonly before?: StatsWindow | undefined;
+  /** The maximum number of rows, unless rows are steps of time. */
+  readonly most: number;
+};
+
+type StatsWindow = {
+  readonly period: Period;
+  /** The steps, one for each row, if rows are steps of time. */
+  readonly steps: readonly Step[];
+};
+
+type VisitSums = {
+  readonly total: Sum;
+  /** The sums by key, in order of time or with the most clicks first. */
+  readonly rows: readonly (readonly [string, Sum])[];
+  /** True if some keys have no row. */
+  readonly isCut: boolean;
+  /** The sum of all keys. Unlike `total`, it includes presses of buttons. */
+  readonly all: Sum;
+  /**
+   * Finds the sum of a key, even without a row. Links are found only with a row in either period.
+   */
+  readonly find: (key: string) => Sum | undefined;
+};
+
+type ComparedSums = { readonly found: VisitSums; readonly earlier: VisitSums | undefined };
+
+/**
+ * Reads how many visits a period had, by hour, day, week or month, by link, or by another property.
+ */
+export async function readVisitSums(tenant: Tenant, query: SumsQuery): Promise<ComparedSums> {
+  const { by, asked, before } = query;
+  if (by === "link") return compareLinks(tenant, query);
+  const read = (window: StatsWindow) =>
+    isStep(by) ? readSteps(tenant, query, window) : readValues(tenant, query, by, window);
+  const found = await read(asked);
+  return { found, earlier: before && (await read(before)) };
+}
+
+async function readSteps(
+  tenant: Tenant,
+  { links }: SumsQuery,
+  { period, steps }: StatsWindow,
+): Promise<VisitSums> {
+  const byKey = new Map<string, Sum>(steps.map(({ key }) => [key, noVisits]));
+  for (const [at, sum] of await readByHour(tenant, { period, links })) {
+    const key = findStep(steps, at)?.key ?? "";
+    byKey.set(key, addUp([byKey.get(key) ?? noVisits, sum]));
+  }
+  const total = addUp(byKey.values());
+  const rows = steps.map(({ key }) => [key, byKey.get(key) ?? noVisits] as const);
+  return { total, rows, isCut: false, all: total, find: (key) => byKey.get(key) };
+}
+
+async function readValues(
+  tenant: Tenant,
+  { links, most }: SumsQuery,
+  fact: VisitFact,
+  { period }: StatsWindow,
+): Promise<VisitSums> {
+  const scope = { period, links };
+  const total = await readTotal(tenant, scope);
+  const byValue = await readByValue(tenant, fact, scope, total);
+  const named = [...byValue].filter(([value]) => value !== otherReferrers).toSorted(compareSums);
+  return {
+    total,
+    rows: named.slice(0, most),
+    isCut: named.length > most,
+    all: addUp(byValue.values()),
+    find: (value) => byValue.get(value),
+  };
+}
+
+/** Reads both periods. Each link with a row in one period is also looked up in the other. */
+async function compareLinks(
+  tenant: Tenant,
+  { links, asked, before, most }: SumsQuery,
+): Promise<ComparedSums> {
+  const scope = { period: asked.period, links };
+  const scopeBefore = before && { period: before.period, links };
+  const rows = await readByLink(tenant, scope, most);
+  const rowsBefore = scopeBefore && (await readByLink(tenant, scopeBefore, most));
+
+  async function addOthers({ period }: VisitScope, own: LinkRows, others: LinkRows) {
+    const total = await readTotal(tenant, { period, links });
+    const known = new Map(own);
+    const ids = others.map(([id]) => id).filter((id) => !known.has(id));
+    const more = await readByLink(tenant, { period, links: chooseLinks(ids) }, most);
+    const all = new Map([...own, ...more]);
+    const isCut = own.length >= most;
+    return { total, rows: own, isCut, all: total, find: (id: string) => all.get(id) };
+  }
+
+  const found = await addOthers(scope, rows, rowsBefore ?? []);
+  const earlier = scopeBefore && rowsBefore && (await addOthers(scopeBefore, rowsBefore, rows));
+  return { found, earlier };
+}
+
+type LinkRows = VisitSums["rows"];

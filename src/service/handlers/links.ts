@@ -1,5 +1,5 @@
-import { andThen } from "../../contract/awaitable.ts";
-import type { browserPaths } from "../../contract/browser-paths.ts";
+import { andThen } from "../../contract/waiting.ts";
+import type { browserPaths } from "../../contract/own-endpoints.ts";
 import { links } from "../../contract/links.ts";
 import { messages } from "../../contract/messages.ts";
 import { badRequest, notFound } from "../../contract/problem.ts";
@@ -8,13 +8,10 @@ import { isBlank } from "../../contract/text.ts";
 import { listBrowserPaths } from "../../store/apps.ts";
 import { listLinks } from "../../store/link-lists.ts";
 import { deleteLink, findLink } from "../../store/links.ts";
-import { findLinkAtPath, waitForClicks, waitForClicksAt } from "../find-link.ts";
-import { readTenant, writeTenant, type GroupHandlers } from "../handler.ts";
-import { requireCondition } from "../precondition.ts";
-import { readSearched } from "../read-searched.ts";
-import { requireScope } from "../require-access.ts";
-import { restoreDeletedLink } from "../restore-deleted.ts";
-import { changeLink, createLink } from "../write-link.ts";
+import { findLinkAtPath, waitForClicks, waitForClicksAt, readSearched } from "../find-link.ts";
+import { readTenant, writeTenant, requireCondition, type GroupHandlers } from "../handler.ts";
+import { requireScope } from "../keys.ts";
+import { restoreDeletedLink, changeLink, createLink } from "../write-link.ts";
 
 /** Handles calls for links. */
 export const linkHandlers: GroupHandlers<typeof links> = {

@@ -1,6 +1,29 @@
+import type { AndroidApp, IosApp } from "../../contract/apps.ts";
+import { describeTemplateState } from "../../contract/condition.ts";
+import type { Body } from "../../contract/endpoint.ts";
+import { readId } from "../../contract/fields.ts";
+import { limits } from "../../contract/limits.ts";
+import { links, type Link, type LinkFields } from "../../contract/links.ts";
 import { messages } from "../../contract/messages.ts";
-import { pageTemplate } from "../../contract/page-template.ts";
-import { notFound } from "../../contract/problem.ts";
+import {
+  pageTemplate,
+  type PageTemplate,
+  type TemplateFields,
+} from "../../contract/page-template.ts";
+import {
+  notFound,
+  faultOf,
+  overloaded,
+  Problem,
+  templateRefused,
+  type PlacedProblem,
+} from "../../contract/problem.ts";
+import { judgeBy, restoreDestinations } from "../../contract/rules/destinations.ts";
+import { fillLinkOrigin, fillSubdomain, writeAddress } from "../../contract/rules/link-address.ts";
+import { isStorable } from "../../contract/text.ts";
+import { drawSvg } from "../../qr/draw-qr.ts";
+import { androidAppStore, iosAppStore } from "../../store/apps.ts";
+import { findLink, findLinkAt } from "../../store/links.ts";
 import {
   findTemplate,
   findVersion,
@@ -8,13 +31,37 @@ import {
   publishDraft,
   saveDraft,
   setLive,
+  type TemplateTexts,
 } from "../../store/page-templates.ts";
 import type { Tenant } from "../../store/tables.ts";
-import { readTenant, writeTenant, type GroupHandlers } from "../handler.ts";
-import { createIdAndTime } from "../ids.ts";
-import { previewPage } from "../preview-page.ts";
-import { requireScope } from "../require-access.ts";
-import { changeDraft, requireShownTemplate } from "../write-template.ts";
+import { pageTimeLimit_ms, type RunQueued } from "../../template/check-queue.ts";
+import type { CheckTiming } from "../../template/check-template.ts";
+import { createLocator } from "../../template/line-and-column.ts";
+import type { PageLink } from "../../template/page-input.ts";
+import {
+  decideVisit,
+  hasDeviceScript,
+  type Platform,
+  type VisitedLink,
+  type VisitOptions,
+} from "../../visit/decide-visit.ts";
+import {
+  listPageButtons,
+  listPhoneStores,
+  type PageButtonOptions,
+} from "../../visit/page-buttons.ts";
+import { readPlatform } from "../../visit/read-platform.ts";
+import {
+  readTenant,
+  writeTenant,
+  requireCondition,
+  type GroupHandlers,
+  type WriteCall,
+  type Precondition,
+} from "../handler.ts";
+import { createIdAndTime, type IdAndTime } from "../ids.ts";
+import { requireScope } from "../keys.ts";
+import { blankLink, requireFreeLink, settleLink } from "../write-link.ts";
 
 /** Handles calls for page templates. */
 export const pageTemplateHandlers: GroupHandlers<typeof pageTemplate> = {
@@ -73,4 +120,317 @@ async function readVersion(tenant: Tenant, id: string) {
   const version = await findVersion(tenant, id);
   if (version === undefined) throw notFound(messages.template_version_not_found);
   return version;
+}
+
+type PagePreviewCall = WriteCall & {
+  readonly body: Body<typeof pageTemplate.preview>;
+  readonly agent: string;
+};
+
+type PreviewReply = { readonly body: string; readonly headers: Readonly<Record<string, string>> };
+
+/** Renders a link's preview page without saving anything, redirecting or counting a click. */
+async function previewPage(call: PagePreviewCall): Promise<PreviewReply> {
+  const { services, caller, body: fields } = call;
+  const tenant = readTenant(call);
+  const template = await import("../../template/link-page.ts");
+  const { starter } = await import("../../template/starter-template.ts");
+  const subject = await chooseSubject(tenant, call);
+  const text = fillFromDraft(fields, await findTemplate(tenant), starter);
+
+  const { link, apps } = subject;
+  const platform = choosePlatform(call.agent);
+  const { project } = caller;
+  const address = writeAddress(fillLinkOrigin(services.readLinkOrigin(), project), link.path);
+  const secondOrigin = services.secondOrigin && fillSubdomain(services.secondOrigin, project);
+  const second_address = secondOrigin && writeAddress(secondOrigin, link.path);
+  const { link_in_referrer } = project;
+  const input = {
+    link: { ...link, address },
+    apps: { ios: apps.ios_app, android: apps.android_app },
+    project,
+    platform,
+    buttons: listButtons(subject, { platform, address, second_address, link_in_referrer }),
+    // Previews are in English, because visitors do not see them.
+    language: "en" as const,
+    phone:
+      platform === "desktop"
+        ? await findPhoneWays(subject, { address, link_in_referrer })
+        : undefined,
+    nonce: Buffer.from(services.random.bytes(16)).toString("base64url"),
+    forPreview: true,
+    hasIdleScript: hasDeviceScript({ link, apps, project, platform }),
+  };
+  const { monotonic } = services.clock;
+  const page = await services.waitInQueue(call, async (runQueued) => {
+    await requireValidTemplate(text, { runQueued, monotonic });
+    const compile = () => template.compileTemplate(text);
+    const time = { monotonic, most_ms: pageTimeLimit_ms };
+    return runQueued(() => template.renderLinkPage({ ...input, time, template: compile() }));
+  });
+  return { body: page.html, headers: page.headers };
+}
+
+type PreviewSubject = {
+  readonly link: VisitedLink & Omit<PageLink, "path" | "address"> & { readonly path: string };
+  readonly apps: {
+    readonly ios_app?: IosApp | undefined;
+    readonly android_app?: AndroidApp | undefined;
+  };
+};
+
+async function chooseSubject(tenant: Tenant, call: PagePreviewCall): Promise<PreviewSubject> {
+  const { link_id, link_fields } = call.body;
+  const saved = link_id === undefined ? undefined : await findLink(tenant, readId(link_id));
+  if (link_id !== undefined && saved === undefined) throw notFound(messages.link_not_found);
+  const link =
+    link_fields === undefined ? saved : await draftLink(tenant, call, link_fields, saved);
+  if (link === undefined) return describeSample();
+  const { ios_app_id, android_app_id } = link;
+  return {
+    link: { ...link, path: link.path ?? "" },
+    apps: {
+      ios_app: ios_app_id === null ? undefined : await iosAppStore.find(tenant, ios_app_id),
+      android_app:
+        android_app_id === null ? undefined : await androidAppStore.find(tenant, android_app_id),
+    },
+  };
+}
+
+/**
+ * Returns the link as it would be saved with these fields. Permissions and rules are those of a
+ * real write. But no path is claimed, no app is created and nothing is stored.
+ */
+async function draftLink(
+  tenant: Tenant,
+  call: WriteCall,
+  fields: LinkFields,
+  before: Link | undefined,
+) {
+  const write = before === undefined ? "create" : "update";
+  requireScope(call.caller, links[write].scope);
+  if (before === undefined) await requireFreeLink(tenant, call.caller.project);
+  const settled = await settleLink(tenant, call, fields, {
+    write,
+    before,
+    claim: async (path) => (await findLinkAt(tenant, path)) === undefined,
+    registers: false,
+  });
+  return { ...(before ?? blankLink), ...settled };
+}
+
+async function describeSample(): Promise<PreviewSubject> {
+  const { sampleApps, sampleLink } = await import("../../template/sample-links.ts");
+  const { ios, android } = sampleApps;
+  return {
+    link: sampleLink,
+    apps: { ios_app: { id: "", ...ios }, android_app: { id: "", fingerprints: [], ...android } },
+  };
+}
+
+/**
+ * Completes the template. Omitted texts come from the saved draft, or else from the starter
+ * template.
+ */
+function fillFromDraft(
+  { body, css }: PagePreviewCall["body"],
+  draft: TemplateTexts | undefined,
+  starter: TemplateTexts,
+): TemplateTexts {
+  const isEmpty = draft === undefined || (draft.body === "" && draft.css === "");
+  const saved = isEmpty ? starter : draft;
+  return { body: body ?? saved.body, css: css ?? saved.css };
+}
+
+/**
+ * Chooses the platform of the preview. Pages are made for phones, so callers other than browsers
+ * get the page for iOS.
+ */
+function choosePlatform(agent: string): Platform {
+  return agent.startsWith("Mozilla/") ? readPlatform(agent) : "ios";
+}
+
+/** Finds the ways to open the link on a phone, for a link without a destination on a computer. */
+async function findPhoneWays(
+  { link, apps }: PreviewSubject,
+  options: VisitOptions & Pick<PageButtonOptions, "address">,
+) {
+  if (decideVisit(link, apps, { platform: "desktop" }).action !== "default_page") return undefined;
+  const stores = listPhoneStores(link, apps, options);
+  return stores && { stores, code: await drawSvg(options.address) };
+}
+
+/** Lists the page's buttons. A preview never redirects, so a button replaces the redirect. */
+function listButtons(
+  { link, apps }: PreviewSubject,
+  options: Omit<PageButtonOptions, "apps"> & Pick<VisitOptions, "link_in_referrer">,
+) {
+  const { platform, address, second_address, link_in_referrer = false } = options;
+  const shown = { ...link, enable_forced_redirect: false };
+  const second_host = second_address !== undefined;
+  const visit = decideVisit(shown, apps, { platform }, { address, second_host, link_in_referrer });
+  const asPage =
+    visit.action === "redirect"
+      ? ({ action: "preview_page", open: undefined, next: visit } as const)
+      : visit;
+  return listPageButtons(asPage, { ...options, apps });
+}
+
+type DraftChange = { readonly isFirst: boolean; readonly template: PageTemplate };
+
+type WriteDraft = (tenant: Tenant, idAndTime: IdAndTime, text: TemplateTexts) => Promise<void>;
+
+const mostAttempts = 5;
+
+/**
+ * Applies the fields to the draft, checks the result, and calls `write`. The check runs before the
+ * transaction, which must be short. If the draft changes meanwhile, both are repeated.
+ */
+export async function changeDraft(
+  call: WriteCall,
+  fields: TemplateFields,
+  purpose: "save" | "publish",
+  write: WriteDraft,
+): Promise<DraftChange> {
+  for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+    const known = await findTemplate(readTenant(call));
+    const checked = applyFields(known, fields, purpose);
+    const { waitInQueue, clock } = call.services;
+    await waitInQueue(call, async (runQueued) => {
+      await requireValidTemplate(checked, { runQueued, monotonic: clock.monotonic });
+      // An unchanged body may contain URLs that are no longer allowed.
+      const kept = purpose === "save" ? known?.body : known?.live_version?.body;
+      if (checked.body !== kept) await requireDestinations(call, checked.body, runQueued);
+    });
+    const changed = await writeTenant(call, async (tenant): Promise<DraftChange | undefined> => {
+      const before = await findTemplate(tenant);
+      requireShownTemplate(call.precondition, before);
+      const { body, css } = applyFields(before, fields, purpose);
+      if (body !== checked.body || css !== checked.css) return undefined;
+      // Saving an unchanged draft changes nothing, not even its date.
+      const isSame = before?.body === body && before.css === css;
+      if (purpose === "save" && isSame) return { isFirst: false, template: before };
+      await write(tenant, createIdAndTime(call.services), { body, css });
+      const template = await findTemplate(tenant);
+      if (template === undefined) throw new Error("a saved template could not be read back");
+      return { isFirst: before === undefined, template };
+    });
+    if (changed !== undefined) return changed;
+  }
+  throw overloaded();
+}
+
+/** Checks the precondition. Callers who may not read the draft have only seen the live version. */
+function requireShownTemplate(
+  precondition: Precondition,
+  template: PageTemplate | undefined,
+): void {
+  if (template === undefined) return requireAbsent(precondition);
+  const live_id = template.live_version?.id ?? null;
+  const states = [template, undefined].map((draft) => describeTemplateState(draft, live_id));
+  requireCondition(precondition, ...states);
+}
+
+/**
+ * Checks the precondition for a missing template. Callers who may not read drafts cannot
+ * distinguish it from an unpublished one.
+ */
+function requireAbsent({ tags, mustBeAbsent }: Precondition): void {
+  if (mustBeAbsent || tags === undefined || tags.includes("*")) {
+    return requireCondition({ tags, mustBeAbsent });
+  }
+  requireCondition({ tags, mustBeAbsent }, describeTemplateState(undefined, null));
+}
+
+/** Rejects a template with links to hosts that the project does not allow. */
+async function requireDestinations(
+  { caller }: WriteCall,
+  body: string,
+  runQueued: RunQueued,
+): Promise<void> {
+  const destinations = restoreDestinations(caller.project.destinations);
+  if (destinations === undefined) return;
+  const { findForeignAddresses } = await import("../../template/find-foreign-addresses.ts");
+  const problems = await runQueued(() => findForeignAddresses(body, judgeBy(destinations)));
+  if (problems.length > 0) throw templateRefused(problems);
+}
+
+/** Applies fields to the draft. An omitted field stays unchanged; an empty one becomes empty. */
+function applyFields(
+  before: PageTemplate | undefined,
+  fields: TemplateFields,
+  purpose: "save" | "publish",
+): TemplateTexts {
+  const isNothing = fields.body === undefined && fields.css === undefined;
+  if (before === undefined && purpose === "publish" && isNothing) {
+    throw notFound(messages.template_not_found);
+  }
+  return { body: fields.body ?? before?.body ?? "", css: fields.css ?? before?.css ?? "" };
+}
+
+/** Reports all problems of a template at once, each with its position. */
+async function requireValidTemplate(
+  text: TemplateTexts,
+  { runQueued, monotonic }: CheckTiming,
+): Promise<void> {
+  const storageFaults = await runQueued(() => [
+    ...findStorageFaults("body", text.body),
+    ...findStorageFaults("css", text.css),
+  ]);
+  // The parsers are large, and most calls do not need them.
+  const { checkTemplate } = await import("../../template/check-template.ts");
+  const read = { body: readChecked("body", text.body), css: readChecked("css", text.css) };
+  const problems = await checkTemplate(read, { runQueued, monotonic });
+  if (storageFaults.length === 0 && problems.length === 0) return;
+  // The message gives no position for storage faults, but the list of problems does.
+  const clauses = storageFaults.map(({ field, message }) => ({ field, message }));
+  const { message } = templateRefused([...clauses, ...problems]);
+  throw new Problem(422, message, { problems: [...storageFaults, ...problems] });
+}
+
+type TemplateField = keyof TemplateTexts;
+
+const most_bytes = { body: limits.template_body_bytes, css: limits.template_css_bytes } as const;
+
+/** Finds problems that make a text impossible to store. */
+function findStorageFaults(field: TemplateField, text: string): PlacedProblem[] {
+  const place = (offset: number, fault: string) => ({
+    ...faultOf(field, fault),
+    ...createLocator(text)(offset),
+  });
+  const faults: PlacedProblem[] = [];
+  if (!isStorable(text)) {
+    faults.push(place(findUnstorable(text), "contains characters that cannot be stored"));
+  }
+  const most = most_bytes[field];
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(most));
+  if (read < text.length) {
+    const long = isCheckable(field, text) ? "too long" : "too long to check";
+    faults.push(place(read, `is ${long} (maximum is ${most} bytes)`));
+  }
+  return faults;
+}
+
+function findUnstorable(text: string): number {
+  let offset = 0;
+  for (const character of text) {
+    if (!isStorable(character)) break;
+    offset += character.length;
+  }
+  return offset;
+}
+
+/** Checks whether a text is short enough to check. A slightly longer text is still checked. */
+function isCheckable(field: TemplateField, text: string): boolean {
+  return text.length <= most_bytes[field] * 1.25;
+}
+
+/**
+ * Returns the text to check. Characters that cannot be stored become spaces, so that all positions
+ * stay right.
+ */
+function readChecked(field: TemplateField, text: string): string {
+  if (!isCheckable(field, text)) return "";
+  if (isStorable(text)) return text;
+  return Array.from(text, (character) => (isStorable(character) ? character : " ")).join("");
 }

@@ -3,8 +3,7 @@ import { notFound } from "../../contract/problem.ts";
 import type { Project, projects } from "../../contract/projects.ts";
 import { deleteProject, findProject, listProjects } from "../../store/projects.ts";
 import type { Db } from "../../store/tables.ts";
-import type { GroupHandlers } from "../handler.ts";
-import { requireCondition } from "../precondition.ts";
+import { requireCondition, type GroupHandlers } from "../handler.ts";
 import { changeProject, makeProject } from "../write-project.ts";
 
 /** Handles calls for projects. */

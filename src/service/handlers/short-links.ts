@@ -5,15 +5,14 @@ import { faultOf, notFound, validationFailed } from "../../contract/problem.ts";
 import { joinQueries, readQuery } from "../../contract/rules/address-query.ts";
 import { decodePath, findPathFault, normalizePath } from "../../contract/rules/link-path.ts";
 import { findWebAddressFault } from "../../contract/rules/web-address.ts";
-import { findLink, updateLink } from "../../store/links.ts";
+import { findLink, updateLink, findShortPath, insertShortPath } from "../../store/links.ts";
 import { tallyWrite } from "../../store/projects.ts";
-import { findShortPath, insertShortPath } from "../../store/short-paths.ts";
 import type { Tenant } from "../../store/tables.ts";
 import {
-  type Address,
   findHostedProject,
   findVisitedAtPath,
   waitForClicksAt,
+  type Address,
 } from "../find-link.ts";
 import { writeTenant, type GroupHandlers, type WriteCall } from "../handler.ts";
 import { claimGeneratedPath, codeLength, createLink } from "../write-link.ts";

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import { createProxyWatch } from "../../../src/app/http/watch-proxies.ts";
-import { readTrustedProxies } from "../../../src/network/trusted-proxies.ts";
+import { readTrustedProxies } from "../../../src/network/client-address.ts";
 import { createTestClock } from "../../support/clock.ts";
 
 /** Detecting requests from a proxy that is not trusted (README, "Behind a proxy"). */

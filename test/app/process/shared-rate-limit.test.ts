@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { shareBudgets } from "../../../src/app/process/open-client.ts";
-import { budgets } from "../../../src/contract/budgets.ts";
+import { budgets } from "../../../src/contract/limits.ts";
 import { openStateFile, type State } from "../../../src/state/state.ts";
 import { createFolder, type Folder } from "../../support/command.ts";
 

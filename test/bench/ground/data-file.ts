@@ -1,7 +1,6 @@
 import { join } from "node:path";
-import { openDatabase } from "../../../src/sql/engine.ts";
+import { openDatabase, createStatementRunner } from "../../../src/sql/engine.ts";
 import { openKysely } from "../../../src/sql/open-kysely.ts";
-import { createStatementRunner } from "../../../src/sql/run-statements.ts";
 import type { Db, Tables } from "../../../src/store/tables.ts";
 import { makeFolder } from "../leftovers.ts";
 import { serve } from "../servers/http-server.ts";

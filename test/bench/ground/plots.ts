@@ -1,5 +1,5 @@
 import { clock, random } from "../../../src/app/process/embedded.ts";
-import { issueKey } from "../../../src/service/issue-key.ts";
+import { issueKey } from "../../../src/service/keys.ts";
 import { createId } from "../../../src/service/ids.ts";
 import type { Db } from "../../../src/store/tables.ts";
 import type { Access } from "./data-file.ts";

@@ -8,7 +8,7 @@ import {
   type VisitFacts,
   type VisitKind,
 } from "../../../src/stats/visit.ts";
-import { countVisits } from "../../../src/store/count-visits.ts";
+import { countVisits } from "../../../src/store/visit-counts.ts";
 import { makeDataFile, type Access } from "../ground/data-file.ts";
 import { createNamer, type Namer } from "../ground/names.ts";
 import { addPlot, type Plot } from "../ground/plots.ts";

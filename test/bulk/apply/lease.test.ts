@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { keepLease } from "../../../src/bulk/apply/job-runner.ts";
 import { createBulk, type Bulk } from "../../../src/bulk/bulk.ts";
 import type { Owner } from "../../../src/bulk/owner.ts";
-import { mostSkew_ms } from "../../../src/contract/clock-skew.ts";
+import { mostSkew_ms } from "../../../src/contract/clock.ts";
 import { contract } from "../../../src/contract/index.ts";
 import { lease_ms } from "../../../src/state/job-runs.ts";
 import type { State } from "../../../src/state/state.ts";

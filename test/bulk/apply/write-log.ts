@@ -1,5 +1,5 @@
 import { openDatabase } from "../../../src/sql/engine.ts";
-import { retryWhileBusy } from "../../../src/sql/busy-lock.ts";
+import { retryWhileBusy } from "../../../src/sql/faults.ts";
 
 /**
  * A log of all writes to links, one line each. Triggers write it in the same transaction, even if

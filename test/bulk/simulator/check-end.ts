@@ -1,4 +1,4 @@
-import { budgets } from "../../../src/contract/budgets.ts";
+import { budgets } from "../../../src/contract/limits.ts";
 import type { Link } from "../../../src/contract/links.ts";
 import type { Stage } from "./stage.ts";
 import { isSameLink } from "./truth.ts";

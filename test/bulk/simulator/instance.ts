@@ -2,7 +2,7 @@ import { createBulk, type Bulk } from "../../../src/bulk/bulk.ts";
 import type { Owner } from "../../../src/bulk/owner.ts";
 import { createClient } from "../../../src/client/client.ts";
 import type { Send } from "../../../src/client/send-once.ts";
-import { budgets, readSpan } from "../../../src/contract/budgets.ts";
+import { budgets, readSpan } from "../../../src/contract/limits.ts";
 import type { Clock, Random } from "../../../src/contract/clock.ts";
 import type { PlanRow } from "../../../src/state/plans.ts";
 import type { State } from "../../../src/state/state.ts";

@@ -1,4 +1,4 @@
-import { budgets } from "../../../src/contract/budgets.ts";
+import { budgets } from "../../../src/contract/limits.ts";
 import type { JsonObject } from "../../../src/contract/json.ts";
 import { links } from "../../../src/contract/links.ts";
 import type { Planned } from "./planned.ts";

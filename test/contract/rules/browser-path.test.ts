@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readBrowserPath } from "../../../src/contract/rules/browser-path.ts";
+import { readBrowserPath } from "../../../src/contract/rules/link-path.ts";
 
 test.each([
   ["/spring", "spring"],

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pickNamedLinks, readNamedLink } from "../../../src/contract/rules/named-link.ts";
+import { pickNamedLinks, readNamedLink } from "../../../src/contract/rules/named-records.ts";
 
 test('the name "twin#x" means both links "twin" and "twin/" of a remote server', () => {
   const links = [{ path: "twin" }, { path: "twin/" }];

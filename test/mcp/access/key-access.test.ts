@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { Endpoint } from "../../../src/contract/endpoint.ts";
 import { listToolEndpoints } from "../../../src/contract/index.ts";
 import { messages } from "../../../src/contract/messages.ts";
-import { roles, scopes, type Scope } from "../../../src/contract/scopes-and-roles.ts";
+import { roles, scopes, type Scope } from "../../../src/contract/rights.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { openForAll } from "../../support/open-for.ts";
 import {

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { messages } from "../../../src/contract/messages.ts";
 import { quoteAnswer } from "../../../src/contract/server-answer.ts";
-import type { Role, Scope } from "../../../src/contract/scopes-and-roles.ts";
+import type { Role, Scope } from "../../../src/contract/rights.ts";
 import {
   explainAccess,
   answering,

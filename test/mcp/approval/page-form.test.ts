@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
 import { createPageListener } from "../../../src/mcp/approval/page-listener.ts";
 import { createApprovalPages } from "../../../src/mcp/approval/approval-page.ts";
-import { isMasked, maskSecret } from "../../../src/text/mask-secret.ts";
+import { isMasked, maskSecret } from "../../../src/text/secrets.ts";
 import {
   createAssistantWorld,
   readToken,

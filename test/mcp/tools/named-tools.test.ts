@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { scopes, type Scope } from "../../../src/contract/scopes-and-roles.ts";
+import { scopes, type Scope } from "../../../src/contract/rights.ts";
 import type { Mode } from "../../../src/mcp/approval/mode.ts";
 import { createToolbox } from "../../../src/mcp/tools/toolbox.ts";
 import { createAssistantWorld } from "../../support/assistant-world.ts";

@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { expect } from "vitest";
-import type { Scope } from "../../../src/contract/scopes-and-roles.ts";
+import type { Scope } from "../../../src/contract/rights.ts";
 import type { Reply, ToolResult } from "../../support/mcp-clients.ts";
 import { decideOnPage, type Ground, type Tenant } from "../../support/mcp-http.ts";
 

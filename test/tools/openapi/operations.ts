@@ -1,8 +1,8 @@
-import { budgets } from "../../../src/contract/budgets.ts";
+import { budgets } from "../../../src/contract/limits.ts";
 import { idParameter, listMethods, type Endpoint } from "../../../src/contract/endpoint.ts";
 import type { JsonObject } from "../../../src/contract/json.ts";
 import { links } from "../../../src/contract/links.ts";
-import type { Role } from "../../../src/contract/scopes-and-roles.ts";
+import type { Role } from "../../../src/contract/rights.ts";
 import { describeErrors } from "./errors.ts";
 import { requestExamples, responseExamples } from "./examples.ts";
 import { own } from "./field-notes.ts";

@@ -1,8 +1,7 @@
 import * as z from "zod";
-import { apiDescription } from "../../../src/contract/api-description.ts";
+import { apiDescription, browserPaths } from "../../../src/contract/own-endpoints.ts";
 import { appSdk } from "../../../src/contract/app-sdk.ts";
 import { androidApps, iosApps } from "../../../src/contract/apps.ts";
-import { browserPaths } from "../../../src/contract/browser-paths.ts";
 import { meta } from "../../../src/contract/fields.ts";
 import type { JsonObject } from "../../../src/contract/json.ts";
 import { linkStats } from "../../../src/contract/link-stats.ts";

@@ -1,8 +1,15 @@
 import type { KeyFacts } from "../../../src/contract/access.ts";
 import type { Endpoint } from "../../../src/contract/endpoint.ts";
 import { listToolEndpoints } from "../../../src/contract/index.ts";
-import { defaultMaxLinks, plans, proLinkFields } from "../../../src/contract/pricing-plans.ts";
-import { roles, scopes, type Role, type Scope } from "../../../src/contract/scopes-and-roles.ts";
+import {
+  defaultMaxLinks,
+  plans,
+  proLinkFields,
+  roles,
+  scopes,
+  type Role,
+  type Scope,
+} from "../../../src/contract/rights.ts";
 import { createAccess } from "../../../src/mcp/access/key-access.ts";
 import { createLearnedAccess } from "../../../src/mcp/access/learned-access.ts";
 import type { Tool } from "../../../src/mcp/tools/tool.ts";

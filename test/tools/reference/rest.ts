@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { addressBudgets, budgets } from "../../../src/contract/budgets.ts";
+import { addressBudgets, budgets } from "../../../src/contract/limits.ts";
 import { findAddressBudget, listMethods, type Endpoint } from "../../../src/contract/endpoint.ts";
 import type { OfferedCondition } from "../../../src/contract/filters.ts";
 import { served } from "../../../src/contract/index.ts";

@@ -7,7 +7,7 @@ import { messages } from "../../../contract/messages.ts";
 import type { ResourceKind } from "../../../contract/resource-kind.ts";
 import { isOwnLinkAddress } from "../../../contract/rules/link-address.ts";
 import { isBlank, isStorable } from "../../../contract/text.ts";
-import { listUnreadRows } from "../../../contract/unread.ts";
+import { listUnreadRows } from "../../../contract/server-answer.ts";
 import type { Change, Effect, ChangeEnd, ChangeTarget } from "../../../state/history.ts";
 import { isFull, readOutage } from "../../../state/state.ts";
 import {

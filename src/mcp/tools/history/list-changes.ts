@@ -4,7 +4,7 @@ import { listLinkHosts } from "../../../contract/access.ts";
 import { contract, listEndpoints } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
-import { readNamedLink } from "../../../contract/rules/named-link.ts";
+import { readNamedLink } from "../../../contract/rules/named-records.ts";
 import { isStorable } from "../../../contract/text.ts";
 import type { Change, History } from "../../../state/history.ts";
 import type { Access, AccessState } from "../../access/key-access.ts";

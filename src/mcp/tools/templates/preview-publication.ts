@@ -1,9 +1,8 @@
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
-import { sayLocalTime } from "../../../contract/local-time.ts";
-import { parseTime } from "../../../contract/parse-time.ts";
-import { diffLines } from "../../../text/diff-lines.ts";
+import { sayLocalTime, parseTime } from "../../../contract/local-time.ts";
+import { diffLines } from "../../../text/differences.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Frames, Question } from "../../approval/question.ts";
 import { readIfAllowed, readIfPossible } from "../../results/tool-failure.ts";

@@ -1,10 +1,9 @@
 import { describeTemplateState, type WriteCondition } from "../../../contract/condition.ts";
-import { listUnreadRows } from "../../../contract/unread.ts";
+import { listUnreadRows, readAnswer } from "../../../contract/server-answer.ts";
 import type { CallAnswer } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
 import type { ReadTemplateVersion } from "../../../contract/page-template.ts";
-import { readAnswer } from "../../../contract/server-answer.ts";
 import { refuseForeign } from "../../access/limit-destinations.ts";
 import { isChanged, readIfAllowed, ToolFailure } from "../../results/tool-failure.ts";
 import type { ToolCall } from "../tool.ts";

@@ -1,5 +1,4 @@
-import { base } from "../../../look/base.ts";
-import { controls } from "../../../look/controls.ts";
+import { base, controls } from "../../../look/styles.ts";
 import { tokens, themedTokens } from "../../../look/tokens.ts";
 import { viewData } from "../../results/tool-result.ts";
 

@@ -10,7 +10,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
-import type { Leaving } from "../../../contract/leaving.ts";
+import type { Leaving } from "../../../contract/waiting.ts";
 import { readRequestId, requestIdHeader } from "../../../text/request-id.ts";
 import { answerCall } from "../../protocol/answer-call.ts";
 import { readCaller, type CallingClient } from "../../protocol/caller.ts";

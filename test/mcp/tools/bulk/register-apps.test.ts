@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { messages } from "../../../../src/contract/messages.ts";
-import type { Scope } from "../../../../src/contract/scopes-and-roles.ts";
+import type { Scope } from "../../../../src/contract/rights.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
 

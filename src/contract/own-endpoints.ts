@@ -1,0 +1,45 @@
+import * as z from "zod";
+import { asRead, type Endpoint } from "./endpoint.ts";
+
+/** The endpoint that returns the API as an OpenAPI document. Only Waypost has it. */
+export const apiDescription = {
+  show: {
+    ...asRead,
+    path: "/openapi.json",
+    documented: false,
+    hidden: true,
+    tool: "describe_api",
+    title: "Describe the API",
+    summary: "The API as an OpenAPI document. Needs no key.",
+    auth: "none",
+    // Browser-based editors and viewers load the document from other origins.
+    cross_origin: true,
+    response: z.looseObject({ openapi: z.string() }),
+  },
+} as const satisfies Record<string, Endpoint>;
+
+const paths = z.looseObject({
+  paths: z.array(z.string()),
+  /** False if the project has more such paths than the association files can list. */
+  are_all: z.boolean(),
+});
+
+/**
+ * The endpoint that lists the paths that association files keep in the browser. Only Waypost has
+ * it.
+ */
+export const browserPaths = {
+  index: {
+    ...asRead,
+    path: "/browser_paths",
+    documented: false,
+    ours: true,
+    hidden: true,
+    tool: "browser_paths",
+    title: "Paths that stay in the browser",
+    summary: "The paths of links without an app, as the association files list them.",
+    auth: "project",
+    scope: "links.index",
+    response: z.looseObject({ browser_paths: paths }),
+  },
+} as const satisfies Record<string, Endpoint>;

@@ -1,0 +1,39 @@
+/** The scopes and roles of API keys, and the plans of projects. See docs/reference/access.md. */
+
+const appActions = ["index", "show", "create", "update", "destroy"] as const;
+
+export const scopes = [
+  "links.show",
+  "links.index",
+  "links.create",
+  "links.update",
+  "links.destroy",
+  "short_links.create",
+  ...appActions.map((action) => `ios_apps.${action}` as const),
+  ...appActions.map((action) => `android_apps.${action}` as const),
+  "page_templates.show",
+  "page_templates.update",
+  "page_templates.publish",
+] as const;
+export type Scope = (typeof scopes)[number];
+
+/** From the least to the most powerful. A role includes the ones before it. */
+export const roles = ["viewer", "manager", "owner"] as const;
+export type Role = (typeof roles)[number];
+
+export const plans = ["free", "pro"] as const;
+export type PricingPlan = (typeof plans)[number];
+
+/** Features that the operator can switch off for a project. */
+export type Feature = "page_templates";
+
+/** The default limit of links on the Free plan. `waypost projects --max-links` changes it. */
+export const defaultMaxLinks = 1000;
+
+/** Link fields that need the Pro plan if they have a value. */
+export const proLinkFields = [
+  "referrer",
+  "ios_deferred_deep_linking_enabled",
+  "provider_token",
+  "campaign_token",
+] as const;

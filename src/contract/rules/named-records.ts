@@ -1,0 +1,152 @@
+import { fold } from "../text.ts";
+import { writeAddress } from "./link-address.ts";
+import { decodeForSearch } from "./link-path.ts";
+import { readUrl } from "./web-address.ts";
+
+/** Finds the links, apps or projects that a person names with a text. */
+
+export type NamedLink = {
+  /**
+   * The text as written, and its path if it is an address. The first path that belongs to a link is
+   * used.
+   */
+  readonly exact: readonly string[];
+  /** The path without its query, with and without a trailing slash. */
+  readonly loose: readonly string[];
+  /** Set if the text is an address. */
+  readonly address?: NamedAddress;
+};
+
+export type NamedAddress = {
+  readonly host: string;
+  /** Undefined if the hosts of the project's links are unknown. */
+  readonly isOurs: boolean | undefined;
+  /** The address with its scheme. */
+  readonly text: string;
+  readonly path: string;
+};
+
+/** Describes the same path on our host, and the link there. Undefined if our host is unknown. */
+export function placeHere(
+  { path, isOurs }: NamedAddress,
+  linkHost: string | undefined,
+  link: { readonly name?: unknown } | undefined,
+) {
+  if (linkHost === undefined || isOurs === undefined) return undefined;
+  const { name } = link ?? {};
+  const there = typeof name === "string" && name !== "" ? name : path;
+  const place = writeAddress(linkHost, path);
+  return { host: new URL(linkHost).host, place, ...(link && { there }) };
+}
+
+/** Every path that the text can mean. */
+export function listNamedPaths({ exact, loose, address }: NamedLink): readonly string[] {
+  const elsewhere = address !== undefined && address.isOurs !== true ? [address.path] : [];
+  return [...new Set([...exact, ...loose, ...elsewhere])].filter((path) => path !== "");
+}
+
+/** The paths of a link, as any server may return them. */
+type LinkPaths = { readonly path?: unknown; readonly shortened_path?: unknown };
+
+/** The links that the text names. More than one means that the text is ambiguous. */
+export function pickNamedLinks<Link extends LinkPaths>(
+  { exact, loose }: NamedLink,
+  links: readonly Link[],
+): readonly Link[] {
+  for (const path of exact) {
+    // Visitors of an address get the link at that path, else the one with that short path.
+    for (const read of [readPathOf, readShortPathOf]) {
+      const found = links.filter((link) => read(link) === path);
+      if (found.length > 0) return found;
+    }
+  }
+  return links.filter((link) => loose.some((path) => isReachedBy(link, path)));
+}
+
+export function isReachedBy(link: LinkPaths, path: string): boolean {
+  return readPathOf(link) === path || readShortPathOf(link) === path;
+}
+
+/** Remote servers may store paths with a leading slash or encoded. */
+export function readPathOf({ path }: LinkPaths): string {
+  return typeof path === "string" ? decodeForSearch(path) : "";
+}
+
+function readShortPathOf({ shortened_path: path }: LinkPaths): string {
+  return typeof path === "string" ? decodeForSearch(path) : "";
+}
+
+/** `hosts` are origins, but ports are ignored, because a server's port may change. */
+export function readNamedLink(given: string, hosts: readonly string[]): NamedLink {
+  const written = decodeForSearch(given);
+  const address = readNamedAddress(given, hosts);
+  if (address !== undefined) {
+    // For an address on another host, only the text itself can be a link's path.
+    if (address.isOurs !== true) return { exact: [written], loose: [], address };
+    const { path } = address;
+    return { exact: dropBlanks([written, path]), loose: dropBlanks([toggleSlash(path)]), address };
+  }
+  const [bare = ""] = given.trim().split(/[?#]/, 1);
+  const path = decodeForSearch(bare);
+  return { exact: dropBlanks([written]), loose: dropBlanks([path, toggleSlash(path)]) };
+}
+
+function readNamedAddress(given: string, hosts: readonly string[]): NamedAddress | undefined {
+  const text = given.trim();
+  const ours = hosts.flatMap((origin) => readUrl(origin)?.hostname ?? []);
+  const hasScheme = /^https?:\/\//i.test(text);
+  const scheme = hosts[0]?.startsWith("http:") === true ? "http:" : "https:";
+  const whole = hasScheme ? text : `${scheme}//${text}`;
+  const url = readUrl(whole);
+  if (url === undefined || url.username + url.password !== "") return undefined;
+  const { hostname, pathname } = url;
+  const isOurs = ours.includes(hostname);
+  // Without a scheme, a text that looks like a host may be the start of a path.
+  if (!hasScheme && !isOurs && !looksLikeHost(text)) return undefined;
+  return {
+    host: url.host,
+    isOurs: ours.length === 0 ? undefined : isOurs,
+    text: whole,
+    path: decodeForSearch(pathname),
+  };
+}
+
+/** A name that ends like a domain, followed by a path. */
+function looksLikeHost(text: string): boolean {
+  return /^[a-z\d-]+(\.[a-z\d-]+)*\.[a-z]{2,}(:\d+)?\/./i.test(text);
+}
+
+function toggleSlash(path: string): string {
+  return path.endsWith("/") ? path.slice(0, -1) : `${path}/`;
+}
+
+/** A blank filter would be ignored and match every link. */
+function dropBlanks(paths: readonly string[]): readonly string[] {
+  return [...new Set(paths)].filter((path) => path.replaceAll("/", "").trim() !== "");
+}
+
+type NamingFields<Row> = {
+  /** A value that is unique among the rows, such as a bundle ID. */
+  readonly unique: (row: Row) => string;
+  readonly name: (row: Row) => string;
+};
+
+/**
+ * Finds the apps or projects. Tries the unique value, then the name, then either without case; the
+ * first match decides.
+ */
+export function pickNamed<Row>(
+  rows: readonly Row[],
+  given: string,
+  { unique, name }: NamingFields<Row>,
+): readonly Row[] {
+  const text = given.trim().normalize("NFC");
+  const folded = fold(text);
+  const ways = [
+    (row: Row) => unique(row).normalize("NFC") === text,
+    (row: Row) => name(row).normalize("NFC") === text,
+    (row: Row) => fold(unique(row)) === folded || fold(name(row)) === folded,
+  ];
+  const found = ways.map((fits) => rows.filter(fits));
+  return text === "" ? [] : (found.find(({ length }) => length > 0) ?? []);
+}

@@ -1,0 +1,64 @@
+/** Values that may come later, and callers that may stop waiting for them. */
+
+/**
+ * A value that may be available synchronously. Answers from memory avoid promises, which would take
+ * a large part of their time.
+ */
+export type Awaitable<Value> = Value | Promise<Value>;
+
+/** Calls `next` synchronously if the value is available, otherwise when its promise resolves. */
+export function andThen<Value, Result>(
+  value: Awaitable<Value>,
+  next: (value: Value) => Awaitable<Result>,
+): Awaitable<Result> {
+  return value instanceof Promise ? value.then(next) : next(value);
+}
+
+/**
+ * A lightweight AbortSignal for callers that may stop waiting. Creating a real signal costs as much
+ * as a whole read, and few calls need one.
+ */
+export type Leaving = {
+  readonly aborted: boolean;
+  readonly addEventListener: (type: "abort", end: () => void, options?: { once: boolean }) => void;
+  readonly removeEventListener: (type: "abort", end: () => void) => void;
+};
+
+export const nobodyLeaves: Leaving = {
+  aborted: false,
+  addEventListener: () => {},
+  removeEventListener: () => {},
+};
+
+/** Like an AbortController. Calling `leave` signals that the caller has left. */
+export function createLeaving(): { readonly leaving: Leaving; readonly leave: () => void } {
+  const ends = new Set<() => void>();
+  const leaving = {
+    aborted: false,
+    addEventListener: (_: "abort", end: () => void) => void ends.add(end),
+    removeEventListener: (_: "abort", end: () => void) => void ends.delete(end),
+  };
+  return {
+    leaving,
+    leave: () => {
+      leaving.aborted = true;
+      for (const end of ends) end();
+      ends.clear();
+    },
+  };
+}
+
+/** Reused because a call may ask for the signal on each page of a long list. */
+const signals = new WeakMap<Leaving, AbortSignal>();
+
+/** Converts to an AbortSignal for functions that need one; returns the same one each time. */
+export function toSignal(leaving: Leaving): AbortSignal {
+  if (leaving instanceof AbortSignal) return leaving;
+  const known = signals.get(leaving);
+  if (known !== undefined) return known;
+  const controller = new AbortController();
+  if (leaving.aborted) controller.abort();
+  leaving.addEventListener("abort", () => controller.abort(), { once: true });
+  signals.set(leaving, controller.signal);
+  return controller.signal;
+}

@@ -1,0 +1,139 @@
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { isbot, isbotPatterns } from "isbot";
+import type { Clock } from "../contract/clock.ts";
+import { readUrl } from "../contract/rules/web-address.ts";
+import { describeVisit, hour_ms, type VisitSource, type VisitKind } from "../stats/visit.ts";
+import { createCache } from "../store/cache.ts";
+import type { Visitor, Platform } from "../visit/decide-visit.ts";
+import { readAgent, readInAppBrowser, readPlatform } from "../visit/read-platform.ts";
+import type { Site } from "./sites.ts";
+
+/** What a request says about its visitor. */
+export type IncomingVisitor = Required<Visitor> & {
+  /** Whether a person will see the destination. */
+  readonly isPerson: boolean;
+  /** The app whose in-app browser sent the request, if that browser cannot open other apps. */
+  readonly within: string | undefined;
+};
+
+const mostAgents = 2000;
+/** Longer headers are not cached, because a shortened string keeps the whole header in memory. */
+const mostCachedLength = 400;
+
+/** Browsers start their User-Agent header with one of these words. Programs use their own names. */
+const browserPattern = /^(?:Mozilla|Opera)\//;
+/** Programs that people run, but that isbot classifies as bots. */
+const toolPattern = /^(?:curl|wget|httpie|postmanruntime|insomnia|bruno)\b/i;
+
+/**
+ * Words in names of ordinary apps for which isbot classifies them as bots. They are ignored on
+ * phones, because bots that imitate a phone also contain other words.
+ */
+const misleadingWords = ["|", " News", "Feed"];
+
+function isBotOnPhone(agent: string): boolean {
+  const patterns = isbotPatterns(agent).map((pattern) => new RegExp(pattern, "i"));
+  return patterns.some((pattern) => !misleadingWords.some((word) => pattern.test(word)));
+}
+
+export function createVisitorReader(): (headers: IncomingHttpHeaders) => IncomingVisitor {
+  const cache = createCache<IncomingVisitor>(mostAgents);
+
+  function classify(agent: string): IncomingVisitor {
+    const known = cache.find(agent);
+    if (known !== undefined) return known;
+    const platform = readPlatform(agent);
+    const isSuspect = agent !== "" && !toolPattern.test(agent) && isbot(agent);
+    const bot = isSuspect && (platform === "desktop" || isBotOnPhone(agent));
+    const isPerson = !bot && browserPattern.test(agent);
+    const visitor = { platform, bot, isPerson, within: readInAppBrowser(agent) };
+    if (agent.length <= mostCachedLength) cache.set(agent, visitor);
+    return visitor;
+  }
+
+  return (headers) => {
+    const visitor = classify(readAgent(headers));
+    return visitor.isPerson && isPrefetch(headers) ? { ...visitor, isPerson: false } : visitor;
+  };
+}
+
+/** A browser that prefetches a link has not opened it, so this is not a click. */
+function isPrefetch(headers: IncomingHttpHeaders): boolean {
+  return (
+    isAhead(headers["purpose"]) ||
+    isAhead(headers["sec-purpose"]) ||
+    isAhead(headers["x-purpose"]) ||
+    isAhead(headers["x-moz"])
+  );
+}
+
+function isAhead(purpose: string | readonly string[] | undefined): boolean {
+  return typeof purpose === "string" && /prefetch|prerender|preview/i.test(purpose);
+}
+
+/** Returns the country code of a request in capital letters, if known. */
+type CountryFinder = (request: IncomingMessage) => string | undefined;
+
+export type KindOptions = {
+  readonly clock: Pick<Clock, "now">;
+  readonly findCountry?: CountryFinder | undefined;
+};
+
+type KindRequest = {
+  readonly request: IncomingMessage;
+  readonly site: Pick<Site, "serial" | "project" | "hostnames">;
+  readonly platform: Platform;
+  readonly source: VisitSource;
+};
+
+/** The longest host name that DNS allows. */
+const longestHost = 253;
+const mostKinds = 5000;
+
+/**
+ * Decides how a visit is counted. The result is cached for an hour, because parsing the headers
+ * takes a tenth of a redirect's time.
+ */
+export function createKindReader({
+  clock,
+  findCountry,
+}: KindOptions): (request: KindRequest) => VisitKind {
+  const kinds = createCache<VisitKind>(mostKinds);
+
+  return ({ request, site, platform, source }) => {
+    const { referer = "" } = request.headers;
+    const at = clock.now();
+    const hour = Math.floor(at / hour_ms);
+    const country = findCountry?.(request);
+    // No two requests share a key by accident, because only the last part can contain spaces.
+    const key = `${hour} ${platform} ${source} ${site.serial} ${country} ${referer}`;
+    const known = kinds.find(key);
+    if (known !== undefined) return known;
+    const host = readHost(referer);
+    // Another link of the same project, or the button on its page, is not a referrer.
+    const isReferred = host !== "" && !site.hostnames.includes(host);
+    const referrer = isReferred ? dropWww(host) : undefined;
+    const projectId = site.project.id;
+    const facts = { platform, source, country, referrer };
+    const kind = describeVisit({ projectId, what: "click", at, ...facts });
+    if (referer.length <= mostCachedLength) kinds.set(key, kind);
+    return kind;
+  };
+}
+
+/**
+ * The host of a referring page, or the name of an Android app. Single words are ignored: they are
+ * not public hosts, and could be confused with names such as "direct".
+ */
+function readHost(header: string): string {
+  const [, app] = /^android-app:\/\/([\w.]+)/i.exec(header) ?? [];
+  const host = (app ?? readUrl(header)?.hostname ?? "").toLowerCase();
+  const shown = dropWww(host);
+  const isNamed = /[.:]/.test(shown) || shown === "localhost";
+  return isNamed && host.length <= longestHost && /^[\w.:[\]-]+$/.test(host) ? host : "";
+}
+
+/** Without `www.`, because both names of a host are usually one site. */
+function dropWww(host: string): string {
+  return host.replace(/^www\./, "");
+}

@@ -1,0 +1,114 @@
+import type { IncomingMessage } from "node:http";
+import { findAddressGroup } from "./ip-address.ts";
+
+/** The parts of Node's request that are used to read its body. */
+export type Incoming = Pick<IncomingMessage, "headers" | "rawHeaders" | "iterator" | "socket">;
+
+/** A request with a body. If a `Request` was made from Node's request, only Node's may be read. */
+export type WithBody = Request | Incoming;
+
+/** Reading waits for `until` after this many bytes, and stops if the result is false. */
+export type Pause = { readonly after: number; readonly until: () => Promise<boolean> };
+
+/** Reads a body up to a size; undefined if it is larger. */
+export async function readAtMost(
+  message: WithBody,
+  most: number,
+  pause?: Pause,
+): Promise<Buffer | undefined> {
+  if (Number(readLength(message) ?? 0) > most) return undefined;
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  // Counted on arrival, because the declared length may be missing or wrong.
+  for await (const chunk of openBody(message)) {
+    size += chunk.byteLength;
+    if (size > most) return undefined;
+    const isOver =
+      pause !== undefined && size > pause.after && size - chunk.byteLength <= pause.after;
+    if (isOver && !(await pause.until())) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** The declared length, if any. */
+export function readLength(message: WithBody): string | null | undefined {
+  return isOfNode(message)
+    ? message.headers["content-length"]
+    : message.headers.get("content-length");
+}
+
+/**
+ * Reads Node's request directly, because the stream of a `Request` is slow and keeps the bytes in
+ * memory until the response. If reading stops early, the connection stays open for the response.
+ */
+function openBody(message: WithBody): AsyncIterable<Uint8Array> | [] {
+  return isOfNode(message) ? message.iterator({ destroyOnReturn: false }) : (message.body ?? []);
+}
+
+function isOfNode(message: WithBody): message is Incoming {
+  return "rawHeaders" in message;
+}
+
+/** The largest body from a sender without a valid key or session. */
+export const mostKeylessBytes = 64 * 1024;
+
+const mostUnfinished = 32;
+
+/** An unfinished body older than this is dropped for a new one. */
+const slow_ms = 2000;
+
+/** Reads a body. Returns undefined if it is too large, and "busy" if too many are unfinished. */
+export type ReadKeyless = (
+  message: WithBody,
+  address: string | undefined,
+) => Promise<Buffer | undefined | "busy">;
+
+type Unfinished = { readonly since: number; readonly sender: string; readonly end: () => void };
+
+/**
+ * Reads bodies that anyone may send, at most 32 at a time. Above that, the sender with the most
+ * unfinished bodies loses one, so slow bodies from one address do not block others.
+ */
+export function createKeylessReader(monotonic: () => number): ReadKeyless {
+  // In the order of arrival.
+  const unfinished = new Set<Unfinished>();
+
+  function makeRoom(newcomer: Unfinished): void {
+    if (!unfinished.has(newcomer) || unfinished.size <= mostUnfinished) return;
+    const largest = findLargestSender([...unfinished], newcomer.sender);
+    if (largest !== newcomer.sender) {
+      return [...unfinished].find(({ sender }) => sender === largest)?.end();
+    }
+    const [oldest = newcomer] = unfinished;
+    (monotonic() - oldest.since > slow_ms ? oldest : newcomer).end();
+  }
+
+  return (message, address) =>
+    new Promise((resolve, reject) => {
+      const reading = {
+        since: monotonic(),
+        sender: address === undefined ? "" : findAddressGroup(address),
+        end: () => {
+          unfinished.delete(reading);
+          resolve("busy");
+        },
+      };
+      unfinished.add(reading);
+      if (unfinished.size > mostUnfinished) {
+        // By then, a body that has fully arrived is already read.
+        setImmediate(() => makeRoom(reading));
+      }
+      readAtMost(message, mostKeylessBytes)
+        .finally(() => unfinished.delete(reading))
+        .then(resolve, reject);
+    });
+}
+
+/** The sender with the most unfinished bodies. On a tie, this is the newcomer. */
+function findLargestSender(unfinished: readonly Unfinished[], newcomer: string): string {
+  const counts = new Map<string, number>([[newcomer, 0]]);
+  for (const { sender } of unfinished) counts.set(sender, (counts.get(sender) ?? 0) + 1);
+  const [largest] = [...counts].reduce((most, next) => (next[1] > most[1] ? next : most));
+  return largest;
+}

@@ -1,0 +1,261 @@
+import { findRefusal, hasScope, refuseScope, type KeyFacts } from "../contract/access.ts";
+import type { ApiRequest } from "../contract/api-message.ts";
+import { andThen, type Awaitable } from "../contract/waiting.ts";
+import type { Clock, Random, SetAlarm } from "../contract/clock.ts";
+import type { Endpoint } from "../contract/endpoint.ts";
+import { messages } from "../contract/messages.ts";
+import { unauthorized } from "../contract/problem.ts";
+import type { Scope, Role } from "../contract/rights.ts";
+import { createFreshCache } from "../store/cache.ts";
+import { createFlusher } from "../store/background-tasks.ts";
+import {
+  findClientHolder,
+  findKeyHolder,
+  findKeyHolderById,
+  insertClientKey,
+  insertKey,
+  noteKeyUses,
+  type ClientHolder,
+  type KeyHolder,
+} from "../store/keys.ts";
+import type { Store } from "../store/store.ts";
+import type { Db } from "../store/tables.ts";
+import { readShownKey, isClientToken } from "../text/secrets.ts";
+import {
+  createToken,
+  hashToken,
+  createClientToken,
+  createIdAndTime,
+  type IdSources,
+} from "./ids.ts";
+
+/** Finds and checks the key of a request, creates keys, and records when they were last used. */
+
+/** An API key or a client key, with its project. */
+export type Holder = KeyHolder | ClientHolder;
+
+/** Caches recently used keys. Other keys are read from the database. */
+export type KeyCache = {
+  readonly find: (token: string) => Awaitable<Holder | undefined>;
+  /**
+   * Returns a temporary token for the key. A resumed job uses this token, because the key's own
+   * token is not stored. The token is valid only in this process, until the process ends.
+   */
+  readonly lendToken: (keyId: string, random: Random) => string;
+};
+
+/**
+ * The maximum number of cached tokens. The cache avoids hashing, which takes as long as all other
+ * checks of a request.
+ */
+const mostTokens = 1000;
+
+export function createKeyCache(store: Store, clock: Pick<Clock, "monotonic">): KeyCache {
+  /** The ids of keys by their temporary tokens. */
+  const lent = new Map<string, string>();
+  const read = (token: string): Awaitable<Holder | undefined> => {
+    const keyId = lent.get(token);
+    if (keyId !== undefined) return findKeyHolderById(store.db, keyId);
+    const find = isClientToken(token) ? findClientHolder : findKeyHolder;
+    return find(store.db, hashToken(token));
+  };
+  return {
+    find: createFreshCache<Holder>({ store, clock, most: mostTokens, read }),
+    lendToken: (keyId, random) => {
+      const [known] = [...lent].find(([, id]) => id === keyId) ?? [];
+      const token = known ?? createToken(random);
+      lent.set(token, keyId);
+      return token;
+    },
+  };
+}
+
+export function isApiKey(holder: Holder | null | undefined): holder is KeyHolder {
+  return holder !== null && holder !== undefined && "scopes" in holder;
+}
+
+/** The query parameter that can contain the key, at every endpoint. */
+export const keyParameter = "api_key";
+
+type KeyedRequest = Pick<ApiRequest, "headers">;
+
+/** Finds the key of a request. Returns null if the endpoint needs no key. */
+export function authenticate(
+  request: KeyedRequest,
+  query: URLSearchParams,
+  auth: Endpoint["auth"],
+  keys: KeyCache,
+): Awaitable<Holder | null> {
+  if (auth === "none") return refuseClientKey(request, query);
+  const isOfApp = auth === "client";
+  const token = readToken(request, query, isOfApp ? ofClientKeys : ofKeys);
+  return andThen(keys.find(token), (holder) => {
+    if (holder === undefined || isApiKey(holder) === isOfApp) {
+      throw unauthorized(refuseKind(token, isOfApp));
+    }
+    if (isOfApp && holder.project?.suspended === true) {
+      throw unauthorized(messages.account_suspended);
+    }
+    return holder;
+  });
+}
+
+function refuseKind(token: string, isOfApp: boolean): string {
+  if (isOfApp) return messages.client_key_needed;
+  return isClientToken(token) ? messages.client_key_here : messages.key_invalid;
+}
+
+/** Rejects a client key at an endpoint that needs no key. All other keys are ignored there. */
+function refuseClientKey({ headers }: KeyedRequest, query: URLSearchParams): null {
+  const token = readShownKey(headers["authorization"] ?? "") ?? "";
+  const shown = [token, ...query.getAll(keyParameter)];
+  if (shown.some((given) => isClientToken(given.trim()))) {
+    throw unauthorized(messages.client_key_here);
+  }
+  return null;
+}
+
+/** The messages for a missing or malformed key, for the kind of key that the endpoint needs. */
+type HowToSend = { readonly missing: string; readonly malformed: string };
+const ofKeys: HowToSend = { missing: messages.key_missing, malformed: messages.key_malformed };
+const ofClientKeys: HowToSend = {
+  missing: messages.client_key_missing,
+  malformed: messages.client_key_malformed,
+};
+
+/** Reads the token. The same key may be sent twice, but two different keys are rejected. */
+function readToken({ headers }: KeyedRequest, query: URLSearchParams, how: HowToSend): string {
+  const { authorization: header = "" } = headers;
+  const parameters = query.getAll(keyParameter);
+  const headerToken = readShownKey(header);
+  if (header.trim() !== "" && headerToken === undefined) throw unauthorized(how.malformed);
+  if (headerToken !== undefined && parameters.length === 0) return headerToken;
+  const tokens = [headerToken ?? "", ...parameters].map((token) => token.trim());
+  const [token, ...others] = new Set(tokens.filter((given) => given !== ""));
+  if (token === undefined) throw unauthorized(how.missing);
+  if (others.length > 0) throw unauthorized(messages.key_ambiguous);
+  return token;
+}
+
+/** Rejects calls that a key may not make. Each reason has its own 401 message. */
+export function requireAccess(holder: KeyHolder, endpoint: Endpoint): void {
+  const refusal = findRefusal(endpoint, describeKey(holder));
+  if (refusal !== undefined) throw unauthorized(refusal.message);
+}
+
+/** Returns the properties of a key that the contract's access rules need. */
+export function describeKey({ project, scopes, role }: KeyHolder): KeyFacts {
+  return {
+    kind: project === null ? "master" : "project",
+    scopes,
+    role,
+    plan: project?.plan ?? "pro",
+    suspended: project?.suspended === true,
+    features_off: project?.templates_enabled === false ? ["page_templates"] : [],
+  };
+}
+
+/** Requires a second scope, for calls whose content needs one. */
+export function requireScope(holder: KeyHolder, scope: Scope): void {
+  if (!hasScope(holder, scope)) throw unauthorized(refuseScope(scope).message);
+}
+
+/** A new key with its token, which is shown only once. */
+export type IssuedKey = {
+  readonly id: string;
+  readonly token: string;
+  readonly scopes: readonly Scope[];
+  readonly role: Role;
+  readonly project_id: string | null;
+};
+
+type NewKeyRequest = Omit<IssuedKey, "id" | "token"> & Partial<Pick<IssuedKey, "id" | "token">>;
+
+/**
+ * Creates a key and stores the hash of its token. Callers may pass the token and the id. A second
+ * key with the same id throws Duplicate.
+ */
+export async function issueKey(
+  db: Db,
+  sources: IdSources,
+  { project_id, scopes, role, token = createToken(sources.random), ...given }: NewKeyRequest,
+): Promise<IssuedKey> {
+  const { id: made, now } = createIdAndTime(sources);
+  const { id = made } = given;
+  const row = { id, project_id, scopes, role, token_hash: hashToken(token), created_at: now };
+  await insertKey(db, row);
+  return { id, token, scopes, role, project_id };
+}
+
+/** A new client key with its token. */
+export type IssuedClientKey = Pick<IssuedKey, "id" | "token"> & { readonly project_id: string };
+
+/** Creates a client key. A second key with the same id throws Duplicate. */
+export async function issueClientKey(
+  db: Db,
+  sources: IdSources,
+  { project_id, ...given }: { readonly project_id: string; readonly id?: string },
+): Promise<IssuedClientKey> {
+  const { id: made, now } = createIdAndTime(sources);
+  const { id = made } = given;
+  const token = createClientToken(sources.random);
+  await insertClientKey(db, { id, project_id, token_hash: hashToken(token), created_at: now });
+  return { id, token, project_id };
+}
+
+/**
+ * Records when keys were last used, so that people can find unused keys. Times are collected in
+ * memory and written in the background, at most every few minutes per key.
+ */
+export type KeyUses = {
+  readonly note: (keyId: string) => void;
+  /** Writes the times that are left in memory. */
+  readonly close: () => Promise<void>;
+};
+
+type KeyUsesOptions = {
+  readonly store: Pick<Store, "write">;
+  readonly clock: Pick<Clock, "now">;
+  readonly setAlarm: SetAlarm;
+};
+
+const writesAfter_ms = 1000;
+const exact_ms = 5 * 60_000;
+/** Beyond this number, the record of recent writes is cleared. */
+const mostKeys = 10_000;
+
+export function createKeyUses({ store, clock, setAlarm }: KeyUsesOptions): KeyUses {
+  /** The time when the use of each key was last recorded. */
+  const noted = new Map<string, number>();
+  let waiting = new Map<string, number>();
+
+  const { schedule, close } = createFlusher(
+    async () => {
+      const uses = waiting;
+      waiting = new Map();
+      if (uses.size === 0) return;
+      try {
+        await store.write((db) => noteKeyUses(db, uses), { isPatient: true });
+      } catch {
+        // Requests already report database problems. Forget these uses, so that the next ones are
+        // recorded.
+        for (const id of uses.keys()) noted.delete(id);
+      }
+    },
+    setAlarm,
+    writesAfter_ms,
+  );
+
+  return {
+    note: (keyId) => {
+      const now = clock.now();
+      const last = noted.get(keyId);
+      if (last !== undefined && Math.abs(now - last) < exact_ms) return;
+      if (noted.size >= mostKeys) noted.clear();
+      noted.set(keyId, now);
+      waiting.set(keyId, now);
+      void schedule();
+    },
+    close,
+  };
+}

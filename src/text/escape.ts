@@ -1,0 +1,55 @@
+import { isHidden, replaceHidden, showHidden } from "./show-hidden.ts";
+
+/** Writes text safely into HTML, shell commands and files. */
+
+/** Escapes text for an HTML element or a double-quoted attribute. */
+export function escapeText(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => entities[character] ?? "");
+}
+
+const entities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+const escaped = /\\u\{([0-9a-f]{1,6})\}/g;
+
+/**
+ * Escapes hidden characters in files, so that reading a file restores each text exactly. A text
+ * that already looks like an escape gets its backslash escaped.
+ */
+export function escapeHidden(text: string): string {
+  return showHidden(text.replace(escaped, (_, digits: string) => `\\u{5c}u{${digits}}`));
+}
+
+export function unescapeHidden(text: string): string {
+  return text.replace(escaped, (match, digits: string) => {
+    const code = Number.parseInt(digits, 16);
+    if (code > 0x10ffff) return match;
+    const character = String.fromCodePoint(code);
+    return character === "\\" || isHidden(character) ? character : match;
+  });
+}
+
+/** Uses JSON's own escapes, which every reader understands. */
+export function escapeHiddenInJson(json: string): string {
+  return replaceHidden(json, (character) =>
+    character
+      .split("")
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+      .join(""),
+  );
+}
+
+/** Quotes a text so that a shell reads it as one word. */
+export function quoteWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+/** Whether a path is certainly not a database address, so that it can be shown. */
+export function isPlainPath(path: string): boolean {
+  return /^[\w./-]+$/.test(path);
+}

@@ -1,0 +1,65 @@
+import { timingSafeEqual, randomBytes } from "node:crypto";
+
+/** Reads, compares and describes keys and other secrets. */
+
+/** Reads the token of an `Authorization: Bearer …` header; undefined for other headers. */
+export function readBearer(authorization: string | null | undefined): string | undefined {
+  const [, token] = /^bearer +(\S+) *$/i.exec(authorization ?? "") ?? [];
+  return token;
+}
+
+/** The forms that REST clients send: `Token x`, `Token token=x`, `Token token="x"`, `Bearer x`. */
+const authorization = /^(?:token|bearer)[ \t]+(?:token=)?("?)([^\s",]+)\1[ \t]*$/i;
+
+/** Reads the API key of a header in one of these forms; undefined for other headers. */
+export function readShownKey(header: string): string | undefined {
+  return authorization.exec(header)?.[2];
+}
+
+/** The start of every client key, so that people recognize one wherever it appears. */
+export const clientPrefix = "waypost_client_";
+
+export function isClientToken(token: string): boolean {
+  return token.startsWith(clientPrefix);
+}
+
+/** Compares two secrets. The time reveals only their length, not how much of a guess was right. */
+export function isSameSecret(given: string | Uint8Array, expected: string | Uint8Array): boolean {
+  const [one, other] = [toBytes(given), toBytes(expected)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}
+
+function toBytes(secret: string | Uint8Array): Uint8Array {
+  return typeof secret === "string" ? Buffer.from(secret) : secret;
+}
+
+/**
+ * Writes a secret differently in each page. Pages are compressed, and the size of a compressed page
+ * shows whether a text occurs in it twice.
+ */
+export function maskSecret(secret: Uint8Array): string {
+  const mask = randomBytes(secret.length);
+  return Buffer.concat([mask, combine(mask, secret)]).toString("base64url");
+}
+
+export function isMasked(masked: string, secret: Uint8Array): boolean {
+  const bytes = Buffer.from(masked, "base64url");
+  const { length } = secret;
+  // Decoders skip characters that do not belong to the alphabet.
+  if (bytes.length !== 2 * length || bytes.toString("base64url") !== masked) return false;
+  return isSameSecret(combine(bytes.subarray(0, length), bytes.subarray(length)), secret);
+}
+
+function combine(one: Uint8Array, other: Uint8Array): Buffer {
+  return Buffer.from(one.map((byte, at) => byte ^ (other[at] ?? 0)));
+}
+
+/** Names a key without revealing it. Uses the id's end, because its start may only be a time. */
+export function nameKey({ id }: { readonly id: string }): string {
+  return `…${id.slice(-8)}`;
+}
+
+/** An empty list means all scopes. */
+export function describeKeyAccess(role: string, scopes: readonly string[]): string {
+  return `role ${role}, ${scopes.length === 0 ? "all scopes" : scopes.join(", ")}`;
+}
