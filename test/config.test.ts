@@ -17,6 +17,7 @@ test("without any settings the defaults apply", () => {
     link_origin: undefined,
     second_origin: undefined,
     public_url: undefined,
+    console_path: undefined,
     base_url: undefined,
     mode: "guarded",
     scopes: undefined,
@@ -51,6 +52,41 @@ test("WAYPOST_SERVE must be on or off", () => {
   expect(readConfig({ ...home, WAYPOST_SERVE: "on" }, {}).serve).toBe(true);
   const wrong = { ...home, WAYPOST_SERVE: "no" };
   expect(() => readConfig(wrong, {})).toThrow("WAYPOST_SERVE must be on or off");
+});
+
+describe("the console's path", () => {
+  const read = (WAYPOST_CONSOLE_PATH: string) =>
+    readConfig({ ...home, WAYPOST_CONSOLE_PATH }, {}).console_path;
+
+  test.each([
+    ["/", ""],
+    ["/waypost", "/waypost"],
+    ["/team/way.post_1/", "/team/way.post_1"],
+  ])("is read without a slash at its end: %s", (path, base) => {
+    expect(read(path)).toBe(base);
+  });
+
+  test.each([
+    "waypost",
+    "https://example.com/waypost",
+    "//evil.example",
+    "/a//b",
+    "/a/../b",
+    "/.",
+    "/a b",
+    '/"><script>',
+    "/a?b",
+    "/a#b",
+    "/%2e%2e",
+    "/sign-in",
+    "/api/console",
+    "/mcp",
+  ])("is rejected unless it is a plain path of its own: %s", (path) => {
+    expect(() => read(path)).toThrow(
+      "WAYPOST_CONSOLE_PATH must be / or a path such as /waypost, of letters, digits and ~ . _ -, " +
+        "and must not begin with /api, /approve, /mcp, /preview, /sign-in",
+    );
+  });
 });
 
 describe("settings", () => {

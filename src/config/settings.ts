@@ -97,6 +97,13 @@ const secretText = z
   .transform((text) => text.trim() || undefined)
   .optional();
 
+/** Where Waypost has something else than the console. */
+const ownPaths = ["api", "approve", "mcp", "preview", "sign-in"];
+
+const consolePathRule =
+  "must be / or a path such as /waypost, of letters, digits and ~ . _ -, and must not " +
+  `begin with ${ownPaths.map((name) => `/${name}`).join(", ")}`;
+
 const portFault = "must be a whole number from 0 to 65535";
 
 export const settings = {
@@ -244,6 +251,20 @@ export const settings = {
     help: "Whether `serve` includes the web console.",
     docs: "See [Console](../console.md).",
     schema: onOrOff.transform((value) => value === "on"),
+  },
+  console_path: {
+    title: "Console path",
+    group: "Addresses",
+    variable: "WAYPOST_CONSOLE_PATH",
+    value: "PATH",
+    unset: "random on this machine, none at a public address",
+    help: "The path of the console, such as `/waypost`, for a proxy that serves it below a path.",
+    docs: "See [Console](../console.md#address).",
+    schema: z
+      .string()
+      .refine(isConsolePath, consolePathRule)
+      .transform((path) => path.replace(/\/$/, ""))
+      .optional(),
   },
   base_url: {
     title: "Remote server",
@@ -469,6 +490,12 @@ export function isFixedOrigin(text: string): boolean {
 
 function listGroups(): string {
   return groups.map((group) => `\`${group}\``).join(", ");
+}
+
+function isConsolePath(path: string): boolean {
+  const [first = "", ...others] = path.replace(/\/$/, "").split("/");
+  const isPlain = others.every((name) => /^[\w~-][\w.~-]*$/.test(name));
+  return first === "" && isPlain && !ownPaths.includes(others[0] ?? "");
 }
 
 function isPlainAddress(url: string): boolean {

@@ -1,2 +1,2 @@
-/** Where the console's own files are, which browsers take as what they are. */
-export const assetPath = "/console/";
+/** Styles and scripts: below the sign-in page, because signed-out visitors need them too. */
+export const assetPath = "/sign-in/files/";

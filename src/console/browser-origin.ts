@@ -7,7 +7,15 @@ export type BrowserOrigin = {
   /** As the browser writes it. */
   readonly origin: string;
   readonly isSecure: boolean;
+  /** The base path of the console, without a slash at its end. */
+  readonly base: string;
   readonly cookies: CookieAccess;
+};
+
+export type ConsolePlace = {
+  readonly publicUrl: string | undefined;
+  /** The base path, without a slash at its end. */
+  readonly base: string;
 };
 
 type BrowserRequest = {
@@ -22,7 +30,7 @@ type BrowserRequest = {
  */
 export function readPlace(
   received: BrowserRequest,
-  publicUrl: string | undefined,
+  { publicUrl, base }: ConsolePlace,
 ): BrowserOrigin | undefined {
   const { request } = received;
   const host = request.headers.get("host") ?? "";
@@ -31,7 +39,7 @@ export function readPlace(
   const isLocal = isLoopbackHost(nameHost(host)) && isFromThisMachine(received);
   if (!isSecure && !isLocal) return undefined;
   const origin = isSecure ? known.origin : `http://${host.toLowerCase()}`;
-  return { origin, isSecure, cookies: readCookies(request, host, isSecure) };
+  return { origin, isSecure, base, cookies: readCookies(request, { host, isSecure, base }) };
 }
 
 /** Whether a browser is on this machine: with https it may be anywhere. */

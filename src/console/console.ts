@@ -7,12 +7,19 @@ import { readShownKey, isClientToken } from "../text/secrets.ts";
 import type { Account } from "./account.ts";
 import { leave } from "./act.ts";
 import { findAsset, isAsset } from "./assets.ts";
+import { removeBase } from "./base-path.ts";
 import { followHeader } from "./follow-header.ts";
 import { html } from "./html.ts";
 import { listEntries, markNotSent } from "./layout.ts";
 import type { Form, Reply, Visit } from "./page.ts";
 import { findPage, pages } from "./pages.ts";
-import { isFromHere, isHere, readPlace, type BrowserOrigin } from "./browser-origin.ts";
+import {
+  isFromHere,
+  isHere,
+  readPlace,
+  type BrowserOrigin,
+  type ConsolePlace,
+} from "./browser-origin.ts";
 import { isUpload, readForm, readUpload, type Unread } from "./read-form.ts";
 import { respondFile, respondFrame, respondGo, respondPage, respondText } from "./respond.ts";
 import { createSessions, isFormToken, writeFormToken, type SessionRows } from "./session.ts";
@@ -32,17 +39,17 @@ type Console = {
   readonly fetch: (request: Request, address?: string, incoming?: Incoming) => Promise<Response>;
 };
 
-export type ConsoleOptions = SignInOptions & {
-  readonly openRows: () => Promise<SessionRows>;
-  /** The host names that this process answers to. */
-  readonly hostnames: readonly string[];
-  readonly publicUrl: string | undefined;
-  readonly clock: Clock;
-  /** The message while the store does not answer; undefined for any other error. */
-  readonly explainStoreFault: (error: unknown) => Problem | undefined;
-  /** Logs an unexpected error, and returns its reference. */
-  readonly report: (error: unknown) => string;
-};
+export type ConsoleOptions = SignInOptions &
+  ConsolePlace & {
+    readonly openRows: () => Promise<SessionRows>;
+    /** The host names that this process answers to. */
+    readonly hostnames: readonly string[];
+    readonly clock: Clock;
+    /** The message while the store does not answer; undefined for any other error. */
+    readonly explainStoreFault: (error: unknown) => Problem | undefined;
+    /** Logs an unexpected error, and returns its reference. */
+    readonly report: (error: unknown) => string;
+  };
 
 const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST"]);
 
@@ -55,7 +62,7 @@ export function createConsole(options: ConsoleOptions): Console {
       try {
         const early = sendAssetOrRefuse(request, url, options);
         if (early !== undefined) return await packPage(early, request);
-        const place = readPlace({ request, address }, options.publicUrl);
+        const place = readPlace({ request, address }, options);
         if (place === undefined) return respondText(403, "HTTPS required", insecure);
         const arrival = { request, url, address, incoming, options, sessions, place };
         return await packPage(await answer(arrival, readSignedOut), request);
@@ -95,17 +102,18 @@ function sendAssetOrRefuse(
 }
 
 async function answer(arrival: Arrival, readSignedOut: ReadKeyless): Promise<Response> {
-  const { request, url, place, sessions } = arrival;
+  const { request, place, sessions } = arrival;
+  const url = findOwn(arrival.url, place);
   const isPost = request.method === "POST";
   if (isPost && !isFromHere(request, place)) return showUnread("foreign");
-  const token = isSignIn(url.pathname) ? undefined : place.cookies.read("session");
+  const token = url && place.cookies.read("session");
   const account = token === undefined ? undefined : await findAccount(token, arrival);
-  if (token === undefined || account === undefined) {
+  if (url === undefined || token === undefined || account === undefined) {
     return answerSignedOut(arrival, readSignedOut);
   }
   const session = { token, account, place };
   if (!isPost) return showPage(session, url, {});
-  const form = await readSent(arrival, account);
+  const form = await readSent(arrival, url, account);
   if (typeof form === "string") return showUnread(form);
   const isOurs = isFormToken(form.read("form_token"), token);
   if (!isSignOut(url)) {
@@ -114,19 +122,30 @@ async function answer(arrival: Arrival, readSignedOut: ReadKeyless): Promise<Res
     const isLeft = form.has(leave);
     return showPage(session, url, isLeft ? { kept: form, isLeft } : { sent: form });
   }
-  if (!isOurs) return respondGo(markNotSent("/"));
+  if (!isOurs) return respondGo(place.base + markNotSent("/"));
   await sessions.end(token);
   return respondGo("/sign-in", [["set-cookie", place.cookies.write("session", "")]]);
 }
 
+/** The address of a page without the base path; undefined outside of the console. */
+function findOwn(url: URL, { base }: BrowserOrigin): URL | undefined {
+  const path = isSignIn(url.pathname) ? undefined : removeBase(url.pathname, base);
+  if (path === undefined) return undefined;
+  const own = new URL(url);
+  own.pathname = path;
+  return own;
+}
+
+const signOut = "/sign-out";
+
 function isSignOut({ pathname }: URL): boolean {
-  return pathname === "/sign-out";
+  return pathname === signOut;
 }
 
 /** A file is read into memory, so only a signed-in visitor may send one. */
-async function readSent(arrival: Arrival, account: Account): Promise<Form | Unread> {
+async function readSent(arrival: Arrival, url: URL, account: Account): Promise<Form | Unread> {
   if (!isUpload(arrival.request)) return readForm(arrival);
-  const [page] = findPage(arrival.url.pathname, account);
+  const [page] = findPage(url.pathname, account);
   return page?.takesFile === true ? readUpload(arrival) : "foreign";
 }
 
@@ -135,7 +154,8 @@ async function answerSignedOut(arrival: Arrival, read: ReadKeyless): Promise<Res
   const { request, url, address, place } = arrival;
   let form: Form | undefined;
   if (request.method === "POST") {
-    if (isSignOut(url)) return respondGo("/sign-in");
+    // Below any path, so that the response does not confirm the base path.
+    if (url.pathname.endsWith(signOut)) return respondGo("/sign-in");
     if (isUpload(request)) return renderUploadAgain(arrival);
     const sent = await readForm(arrival, (message) => read(message, address));
     if (sent === "too long") return respondTooLong();
@@ -147,7 +167,7 @@ async function answerSignedOut(arrival: Arrival, read: ReadKeyless): Promise<Res
   if (signed instanceof Response) return signed;
   const { account, token, url: next, kept, cookies } = signed;
   const headers = cookies.map((cookie) => ["set-cookie", cookie] as const);
-  if (kept === undefined) return respondGo(next.pathname + next.search, headers);
+  if (kept === undefined) return respondGo(place.base + next.pathname + next.search, headers);
   return showPage({ token, account, place }, next, { kept }, headers);
 }
 
@@ -214,7 +234,7 @@ async function showPage(
   const reply: Reply = (await shown) ?? nothingThere;
   if (reply.kind === "go") {
     const isOld = kept !== undefined && !isLeft;
-    return respondGo(isOld ? markNotSent(reply.to) : reply.to, headers);
+    return respondGo(place.base + (isOld ? markNotSent(reply.to) : reply.to), headers);
   }
   if (reply.kind === "file") {
     const disposition = ["content-disposition", `attachment; filename="${reply.name}"`] as const;
@@ -222,7 +242,7 @@ async function showPage(
   }
   if (reply.kind === "frame") return respondFrame(reply.markup, account.isOwn, headers);
   const waiting = (await account.listWaiting()).length;
-  const frame = { ...visit, entries: listEntries(visit, pages), waiting };
+  const frame = { ...visit, base: place.base, entries: listEntries(visit, pages), waiting };
   const { fault, status = [fault].flat().some(Boolean) ? 422 : 200 } = reply;
   return respondPage(status, { ...reply, frame }, headers);
 }

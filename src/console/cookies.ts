@@ -8,11 +8,23 @@ export type CookieAccess = {
 /** A session, and a visit of the sign-in page without one. */
 type CookieName = "session" | "visit";
 
+type CookiePlace = {
+  readonly host: string;
+  readonly isSecure: boolean;
+  /** Other ports of the machine get no session, because their pages have other paths. */
+  readonly base: string;
+};
+
 /** The name has the port, because browsers send a cookie to all ports of a machine. */
-export function readCookies(request: Request, host: string, isSecure: boolean): CookieAccess {
+export function readCookies(request: Request, { host, isSecure, base }: CookiePlace): CookieAccess {
   const port = /:(\d+)$/.exec(host)?.[1] ?? "80";
-  const name = (cookie: CookieName) =>
-    isSecure ? `__Host-waypost_${cookie}` : `waypost_${cookie}_${port}`;
+  // The sign-in page is outside of the base path.
+  const readPath = (cookie: CookieName) => (cookie === "session" ? base || "/" : "/");
+  const name = (cookie: CookieName) => {
+    if (!isSecure) return `waypost_${cookie}_${port}`;
+    // Browsers accept the stricter prefix only for the path of the whole host.
+    return `${readPath(cookie) === "/" ? "__Host-" : "__Secure-"}waypost_${cookie}`;
+  };
   const given = (request.headers.get("cookie") ?? "").split(/;\s*/);
   return {
     read: (cookie) => {
@@ -24,7 +36,8 @@ export function readCookies(request: Request, host: string, isSecure: boolean): 
       // Browsers delete it at once.
       const end = value === "" ? "; Max-Age=0" : "";
       const secure = isSecure ? "; Secure" : "";
-      return `${name(cookie)}=${value}; Path=/; HttpOnly; SameSite=Strict${secure}${end}`;
+      const path = `Path=${readPath(cookie)}`;
+      return `${name(cookie)}=${value}; ${path}; HttpOnly; SameSite=Strict${secure}${end}`;
     },
   };
 }

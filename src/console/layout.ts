@@ -13,6 +13,8 @@ export type Shell = Omit<PageReply, "kind"> & {
 };
 
 type PageFrame = Visit & {
+  /** The base path. */
+  readonly base: string;
   readonly entries: readonly MenuEntry[];
   /** How many approvals wait for the person. */
   readonly waiting: number;

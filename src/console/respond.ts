@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { addBase } from "./base-path.ts";
 import { html, type Part } from "./html.ts";
 import { renderShell, type Shell } from "./layout.ts";
 
@@ -41,7 +42,10 @@ export function respondPage(
     ["content-security-policy", policy] as const,
     ...more,
   ];
-  return respond(String(renderShell({ ...page, nonce })), { status, headers });
+  const markup = String(renderShell({ ...page, nonce }));
+  const { frame } = page;
+  const body = frame === undefined ? markup : addBase(markup, frame.base);
+  return respond(body, { status, headers });
 }
 
 /** A short message to a visitor who is not signed in. */

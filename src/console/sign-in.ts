@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { findAddressGroup } from "../network/ip-address.ts";
 import { mostKeylessBytes, type Incoming } from "../network/read-body.ts";
 import type { Account } from "./account.ts";
+import { removeBase } from "./base-path.ts";
 import { html, type Html } from "./html.ts";
 import { readOwnAddress } from "./read-address.ts";
 import { createForm, type Form } from "./page.ts";
@@ -33,7 +34,7 @@ export type SignInOptions = {
 export type Signed = {
   readonly account: Account;
   readonly token: string;
-  /** The page that was requested. */
+  /** The page that was requested, without the base path. */
   readonly url: URL;
   /** What was typed there. */
   readonly kept: Form | undefined;
@@ -43,6 +44,7 @@ export type Signed = {
 /** A request to the console. */
 export type Arrival = {
   readonly request: Request;
+  /** As the browser has requested it, with the base path. */
   readonly url: URL;
   /** The other end, if it is known. */
   readonly address: string | undefined;
@@ -152,8 +154,10 @@ async function begin(
 }
 
 /** The requested page of this console, or else the first one. */
-function readNext(next: string, { origin }: BrowserOrigin): URL {
+function readNext(next: string, { origin, base }: BrowserOrigin): URL {
   const url = readOwnAddress(next, origin);
+  // An address without the base path leads to the same page.
+  if (url !== undefined) url.pathname = removeBase(url.pathname, base) ?? url.pathname;
   return url === undefined || isSignIn(url.pathname) ? new URL("/", origin) : url;
 }
 

@@ -85,7 +85,7 @@ describe("the console returns to the same filtered list of links", () => {
 
 function place(host: string, address: string | undefined, more: Record<string, string> = {}) {
   const request = new Request("http://localhost/", { headers: { host, ...more } });
-  return readPlace({ request, address }, "https://links.example.com");
+  return readPlace({ request, address }, { publicUrl: "https://links.example.com", base: "" });
 }
 
 describe("over plain HTTP the console serves only this machine", () => {

@@ -27,8 +27,11 @@ import { walkPage } from "./walk-page.ts";
 
 /**
  * Rules for every page of the console: its layout on each screen, its size, its security headers,
- * and how it shows a hostile name.
+ * its addresses below a base path, and how it shows a hostile name.
  */
+
+/** As of a proxy that serves the console below a path. */
+const base = "/team/waypost";
 
 type Ground = ConsoleGround & Planned;
 type Write = (ground: Ground) => string;
@@ -120,38 +123,42 @@ let bare: Readonly<Record<Who, ConsoleTab>>;
 let tab: ConsoleTab;
 let page: Page;
 
-openForAll(createServedConsole, async (opened) => {
-  served = opened;
-  browser = opened.browser;
-  const planted = await plantConsole(served);
-  const { places, key } = served.serving;
-  const open = async (secret: string) => {
-    const opened = browse(places.url);
-    await opened.open("/sign-in");
-    await opened.submit({ key: secret });
-    return opened;
-  };
-  const look = (secret: string, javaScriptEnabled = true) =>
-    openConsole(browser, { places, key: secret }, { javaScriptEnabled });
-  const { master } = planted;
-  tabs = { owner: await look(key), master: await look(master) };
-  bare = { owner: await look(key, false), master: await look(master, false) };
-  plain = { owner: await open(key), master: await open(master) };
-  ground = { ...planted, ...(await plantPlans(plain.owner)) };
-  tab = tabs.owner;
-  page = tab.page;
-});
+const env = { WAYPOST_CONSOLE_PATH: base };
+openForAll(
+  () => createServedConsole([], { env }),
+  async (opened) => {
+    served = opened;
+    browser = opened.browser;
+    const planted = await plantConsole(served);
+    const { places, key } = served.serving;
+    const open = async (secret: string) => {
+      const opened = browse(places.url);
+      await opened.open("/sign-in");
+      await opened.submit({ key: secret });
+      return opened;
+    };
+    const look = (secret: string, javaScriptEnabled = true) =>
+      openConsole(browser, { places, key: secret }, { javaScriptEnabled });
+    const { master } = planted;
+    tabs = { owner: await look(key), master: await look(master) };
+    bare = { owner: await look(key, false), master: await look(master, false) };
+    plain = { owner: await open(key), master: await open(master) };
+    ground = { ...planted, ...(await plantPlans(plain.owner)) };
+    tab = tabs.owner;
+    page = tab.page;
+  },
+);
 
 type Planned = { readonly plan: string; readonly job: string; readonly waiting: string };
 
 /** A plan that was applied manually, one that was not, and a waiting approval. */
 async function plantPlans(tab: Browsing): Promise<Planned> {
-  await tab.open(`/plans/${await plan("applied")}`);
+  await tab.open(`${base}/plans/${await plan("applied")}`);
   const { path } = await tab.submit({});
   await waitUntil(async () => />\s*Done\s*</.test((await tab.open(path)).text));
-  const { text } = await tab.open("/");
+  const { text } = await tab.open(`${base}/`);
   const waiting = /\/waiting\/([\w-]+)/.exec(text)?.[1] ?? "none";
-  return { plan: await plan("planned"), job: path.replace(/^\/jobs\//, ""), waiting };
+  return { plan: await plan("planned"), job: path.split("/").at(-1) ?? "", waiting };
 }
 
 async function plan(path: string): Promise<string> {
@@ -160,8 +167,12 @@ async function plan(path: string): Promise<string> {
   return made.plan.id;
 }
 
+function writeAddress(write: Write): string {
+  return base + write(ground);
+}
+
 async function go(write: Write, to = page): Promise<void> {
-  await to.goto(served.serving.places.url + write(ground));
+  await to.goto(served.serving.places.url + writeAddress(write));
   const isDrawn = to === page && (await to.locator(".drawn").count()) > 0;
   if (isDrawn) await to.locator(".drawn .device:not(.coming)").first().waitFor();
 }
@@ -214,7 +225,7 @@ describe.each(Object.entries(all))("the console page of %s", (name, write) => {
   });
 
   test("allows only the console's own resources, and cannot be framed", async () => {
-    const { headers, status } = await plain[who].open(write(ground));
+    const { headers, status } = await plain[who].open(writeAddress(write));
     expect(status).toBe(name in missing ? 404 : 200);
     const policy = String(headers["content-security-policy"]).replace(/nonce-[\w+/=]+/g, "nonce");
     const frames = showsPages.has(name) ? "frame-src 'self'; " : "";
@@ -233,14 +244,31 @@ describe.each(Object.entries(all))("the console page of %s", (name, write) => {
 
   test("requires a session, and rejects forms from another site", async () => {
     const stranger = browse(served.serving.places.url);
-    const { path, text } = await stranger.open(write(ground));
+    const address = writeAddress(write);
+    const { path, text } = await stranger.open(address);
     expect(path).toMatch(/^\/sign-in/);
     expect(text).not.toContain("week");
-    const address = write(ground);
     const foreign = { origin: "https://evil.example" };
     expect((await plain[who].post(address, {}, foreign)).status).toBe(403);
   });
 });
+
+/** Addresses of the server that the console's pages contain: sign-in, files, and the API. */
+const ofServer = /^\/(?:sign-in$|sign-in\/files\/|approve\/|api\/v1\/openapi\.json$)/;
+
+test.each(Object.entries({ ...all, ...beside }))(
+  "every address on the page of %s is below the base path",
+  async (name, write) => {
+    const who = readWho(name);
+    const { path, text } = await plain[who].open(writeAddress(write));
+    expect(path).toMatch(new RegExp(`^${base}/`));
+    const found = [...text.matchAll(/\s(?!value)[\w-]+="(\/[^"]*)"/g)].map(
+      ([, address = ""]) => address,
+    );
+    const outside = found.filter((address) => !address.startsWith(`${base}/`));
+    expect(outside.filter((address) => !ofServer.test(address))).toEqual([]);
+  },
+);
 
 test("a confirmation page follows the same rules as every other page", async () => {
   await go(({ link }) => `/links/${link}`);
@@ -281,7 +309,7 @@ describe("on a phone the console's menu", () => {
     await phone.keyboard.press("Enter");
     await tabTo(phone, /^Links$/);
     await pressEnter(phone);
-    expect(new URL(phone.url()).pathname).toBe("/links");
+    expect(new URL(phone.url()).pathname).toBe(`${base}/links`);
     await phone.context().close();
   });
 });

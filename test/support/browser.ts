@@ -115,9 +115,9 @@ async function unpack(): Promise<string> {
 
 /** A server with a data folder of its own, and the browser in which tests open its console. */
 export async function createServedConsole(
-  words: readonly string[] = [],
+  ...options: Parameters<typeof createServed>
 ): Promise<Served & { readonly browser: Browser }> {
-  const [served, browser] = await Promise.all([createServed(words), launchBrowser()]);
+  const [served, browser] = await Promise.all([createServed(...options), launchBrowser()]);
   return {
     ...served,
     browser,

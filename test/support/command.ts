@@ -211,9 +211,12 @@ export type Served = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-export async function createServed(words: readonly string[] = []): Promise<Served> {
+export async function createServed(
+  words: readonly string[] = [],
+  options?: SpawnOptions,
+): Promise<Served> {
   const folder = await createUsedFolder();
-  const serving = await startServe(folder.path, words);
+  const serving = await startServe(folder.path, words, options);
   return {
     folder,
     serving,
@@ -337,8 +340,9 @@ function interceptWrites(stream: NodeJS.WriteStream) {
   };
 }
 
-/** Leaves out the Waypost settings of this machine. */
+/** Leaves out the Waypost settings of this machine. Tests read best if the console has no path. */
 function cleanEnvironment(): Record<string, string | undefined> {
   const entries = Object.entries(process.env);
-  return Object.fromEntries(entries.filter(([name]) => !name.startsWith("WAYPOST_")));
+  const others = Object.fromEntries(entries.filter(([name]) => !name.startsWith("WAYPOST_")));
+  return { ...others, WAYPOST_CONSOLE_PATH: "/" };
 }

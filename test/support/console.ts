@@ -22,6 +22,8 @@ export type Browsing = {
     headers?: Headers,
   ) => Promise<ConsoleResponse>;
   readonly cookies: Map<string, string>;
+  /** The paths of the cookies. */
+  readonly paths: ReadonlyMap<string, string>;
 };
 
 export type ConsoleResponse = {
@@ -37,17 +39,21 @@ export type ConsoleResponse = {
 type Headers = Readonly<Record<string, string>>;
 type Fields = Readonly<Record<string, string>>;
 
-/** Follows redirects, as a browser does. */
+/** Follows redirects, and sends a cookie only below its path, as a browser does. */
 export function browse(origin: string): Browsing {
   const cookies = new Map<string, string>();
+  const paths = new Map<string, string>();
   let last: ConsoleResponse = { status: 0, headers: {}, text: "", bytes: 0, path: "/" };
 
   async function ask(path: string, headers: Headers, body?: string): Promise<ConsoleResponse> {
-    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const sendable = [...cookies].filter(([name]) => isBelow(path, paths.get(name) ?? "/"));
+    const cookie = sendable.map(([name, value]) => `${name}=${value}`).join("; ");
     const sent = { accept: "text/html", ...(cookie !== "" && { cookie }), ...headers };
     last = { ...(await send(new URL(path, origin), sent, body)), path };
     for (const line of [last.headers["set-cookie"] ?? []].flat()) {
-      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      const [, name = "", value = "", within] =
+        /^([^=]+)=([^;]*)(?:; Path=([^;]*))?/.exec(line) ?? [];
+      paths.set(name, within ?? "/");
       if (value === "") cookies.delete(name);
       else cookies.set(name, value);
     }
@@ -73,7 +79,13 @@ export function browse(origin: string): Browsing {
       return post(action, { ...readHidden(form), ...fields }, headers);
     },
     cookies,
+    paths,
   };
+}
+
+function isBelow(path: string, base: string): boolean {
+  const [place = ""] = path.split("?");
+  return base === "/" || place === base || place.startsWith(`${base}/`);
 }
 
 const formHeaders = { "content-type": "application/x-www-form-urlencoded" };

@@ -4,7 +4,11 @@ import { once } from "../../mcp/schemas/once.ts";
 import type { SignInOptions } from "../../console/sign-in.ts";
 import { createAccount } from "./account.ts";
 import type { ConsoleParts } from "./parts.ts";
-import { clock } from "../process/embedded.ts";
+import { UsageFault, type Config } from "../../config.ts";
+import { isLoopbackHost } from "../../network/ip-address.ts";
+import { findConsolePathFile, keepText, prepareDataFolder } from "../data/data-folder.ts";
+import { readIfThere } from "../data/secrets.ts";
+import { clock, random } from "../process/embedded.ts";
 import { explainStoreFault } from "../process/explain-store-fault.ts";
 import type { HttpFetch } from "../http/http-server.ts";
 import { checkPin, openOwnPin } from "../data/pin-file.ts";
@@ -30,6 +34,7 @@ async function openConsole(parts: ConsoleParts) {
   const identify = createIdentify(parts, readPin);
   return createConsole({
     identify,
+    base: openBasePath(config),
     secretName: config.base_url === undefined ? "API key" : "gateway token",
     consoleCommand,
     openRows: async () => (await state.open()).kept,
@@ -45,6 +50,18 @@ async function openConsole(parts: ConsoleParts) {
     explainStoreFault,
     report,
   });
+}
+
+/** Other programs on this machine cannot guess a random path, so they never get its cookie. */
+function openBasePath({ console_path, public_url, data }: Config): string {
+  if (console_path !== undefined) return console_path;
+  if (public_url !== undefined && !isLoopbackHost(new URL(public_url).hostname)) return "";
+  prepareDataFolder(data);
+  const file = findConsolePathFile(data);
+  const made = `/console-${Buffer.from(random.bytes(12)).toString("base64url")}`;
+  const kept = readIfThere(file) ?? keepText(file, made);
+  if (/^\/console-[\w-]{16}$/.test(kept)) return kept;
+  throw new UsageFault(`${file} contains no path; move the file away and start Waypost again`);
 }
 
 function createIdentify(

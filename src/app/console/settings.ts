@@ -110,6 +110,7 @@ const values: Readonly<
   webhook_private: ({ webhook_private }) => writeNetworks(webhook_private),
   serve: ({ serve }) => writeSwitch(serve),
   console: ({ console }) => writeSwitch(console),
+  console_path: ({ console_path }) => (console_path === "" ? "/" : console_path),
   base_url: ({ base_url }) => base_url,
   allow_http: ({ given }) =>
     given.variables.has(settings.allow_http.variable) ? "anywhere" : undefined,

@@ -23,6 +23,7 @@ export const stateFile = "state.db";
 const ownerKeyFile = "owner.key";
 const httpTokenFile = "http.token";
 const listenerKeyFile = "listener.key";
+const consolePathFile = "console.path";
 
 export function prepareDataFolder(folder: string, uid = process.getuid?.()): void {
   makeDataFolder(folder, uid);
@@ -151,21 +152,29 @@ export function findListenerKeyFile(folder: string): string {
   return join(folder, listenerKeyFile);
 }
 
-/**
- * Keeps a token in a file of its own, or returns the existing one. The file appears whole or not
- * at all, and only once: two first starts at the same time use the same token.
- */
+export function findConsolePathFile(folder: string): string {
+  return join(folder, consolePathFile);
+}
+
 export function keepToken(path: string, token: string): string {
+  return checkToken(path, keepText(path, token));
+}
+
+/**
+ * Keeps a text in a file of its own, or returns the existing one. The file appears whole or not at
+ * all, and only once: two first starts at the same time use the same text.
+ */
+export function keepText(path: string, text: string): string {
   const draft = `${path}.${randomUUID()}`;
-  writeFileSync(draft, `${token}\n`, { mode: 0o600, flag: "wx", flush: true });
+  writeFileSync(draft, `${text}\n`, { mode: 0o600, flag: "wx", flush: true });
   try {
     linkSync(draft, path);
   } catch (error) {
-    if (readCode(error) !== "EEXIST") copyWhole(token, path);
+    if (readCode(error) !== "EEXIST") copyWhole(text, path);
   } finally {
     rmSync(draft);
   }
-  return checkToken(path, readFileSync(path, "utf8").trim());
+  return readFileSync(path, "utf8").trim();
 }
 
 /** Throws where the file holds anything but a token that was made by us. */
@@ -175,9 +184,9 @@ export function checkToken(path: string, kept: string): string {
 }
 
 /** A disk without hard links: still only once, but not whole from its first moment. */
-function copyWhole(token: string, path: string): void {
+function copyWhole(text: string, path: string): void {
   if (existsSync(path)) return;
-  writeFileSync(path, `${token}\n`, { mode: 0o600, flag: "wx", flush: true });
+  writeFileSync(path, `${text}\n`, { mode: 0o600, flag: "wx", flush: true });
 }
 
 /** A folder with other files in it is refused then: to change its mode is not for us. */

@@ -1,0 +1,192 @@
+import { createServer } from "node:http";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { Browser } from "playwright-core";
+import { createServedConsole, openTab } from "../support/browser.ts";
+import { createFolder, startServe, type Serving } from "../support/command.ts";
+import { browse, signInAt } from "../support/console.ts";
+import { openForAll } from "../support/open-for.ts";
+import { listen } from "../support/ports.ts";
+
+/** The base path of the console, and where its session cookie is sent. */
+
+const onLoopback = { env: { WAYPOST_CONSOLE_PATH: "" } };
+let serving: Serving;
+let browser: Browser;
+
+openForAll(
+  () => createServedConsole([], onLoopback),
+  (opened) => ({ serving, browser } = opened),
+);
+
+/** Signs in, and returns the base path that the browser is redirected to. */
+async function readBase(at: Serving): Promise<string> {
+  const tab = browse(at.places.url);
+  await tab.open("/sign-in");
+  const { path } = await tab.submit({ key: at.key });
+  return path.replace(/\/$/, "");
+}
+
+test("on this machine the base path is random, and the session cookie is limited to it", async () => {
+  const page = await fetch(`${serving.places.url}/sign-in`, { headers: { accept: "text/html" } });
+  const [visit = ""] = page.headers.getSetCookie();
+  const [, form_token = ""] = /name="form_token" value="([^"]+)"/.exec(await page.text()) ?? [];
+  const signedIn = await fetch(`${serving.places.url}/sign-in`, {
+    method: "POST",
+    redirect: "manual",
+    headers: { accept: "text/html", origin: serving.places.url, cookie: visit.split(";")[0] ?? "" },
+    body: new URLSearchParams({ form_token, key: serving.key }),
+  });
+  const base = /^(\/console-[\w-]{16})\/$/.exec(signedIn.headers.get("location") ?? "")?.[1];
+  const session = signedIn.headers.getSetCookie().find((line) => line.includes("session"));
+  expect(session).toMatch(new RegExp(`; Path=${base}; HttpOnly; SameSite=Strict$`));
+});
+
+test("the random base path is different for each data folder and stays after a restart", async () => {
+  await using folder = await createFolder();
+  const bases: string[] = [];
+  for (let turn = 0; turn < 2; turn += 1) {
+    await using started = await startServe(folder.path, [], onLoopback);
+    bases.push(await readBase(started));
+    await started.stop();
+  }
+  expect(bases).toEqual([bases[0], bases[0]]);
+  expect(bases).not.toContain(await readBase(serving));
+  expect(await readFile(join(folder.path, "console.path"), "utf8")).toBe(`${bases[0]}\n`);
+});
+
+test("a response to a signed-out visitor does not contain the base path", async () => {
+  const base = await readBase(serving);
+  const tab = browse(serving.places.url);
+  const paths = [
+    "/",
+    "/sign-in",
+    "/links",
+    "/nowhere",
+    "/sign-in/none",
+    "/console",
+    "/api",
+    "/mcp",
+  ];
+  const others = ["/llms.txt", "/healthz", "/readyz", "/metrics", "/api/v1/links", "/approve/none"];
+  const shown = [];
+  for (const path of [...paths, ...others]) {
+    shown.push(await tab.open(path), await tab.post(path, { key: "wrong", path: "spring" }));
+  }
+  await tab.open("/sign-in");
+  shown.push(await tab.submit({ key: "wrong" }));
+  for (const { headers, text } of shown) {
+    expect(JSON.stringify(headers) + text).not.toContain(base.slice(1));
+  }
+});
+
+describe("to a signed-out visitor a path below the base path", () => {
+  test.each(["", "/", "/links", "/nowhere", "/links/new?a=b", "/sign-out", "/links/1/page"])(
+    "looks like an unknown path: %s",
+    async (path) => {
+      const base = await readBase(serving);
+      const look = async (start: string) => {
+        const tab = browse(serving.places.url);
+        const opened = await tab.open(start + path);
+        const sent = await tab.post(start + path, { form_token: "x", name: "Spring" });
+        return [opened, sent].map((shown) => {
+          const { date: _, "set-cookie": __, ...headers } = shown.headers;
+          const text = shown.text.replace(
+            /nonce(?:="|-)[\w+/=]+|name="form_token" value="[^"]+"/g,
+            "",
+          );
+          return JSON.stringify([shown.status, shown.path, headers, text])
+            .replace(/nonce-[\w+/=]+|"content-length":"\d+"/g, "")
+            .replaceAll(encodeURIComponent(start), "START")
+            .replaceAll(start, "START");
+        });
+      };
+      expect(await look(base)).toEqual(await look("/console-AAAAAAAAAAAAAAAA"));
+    },
+  );
+});
+
+test("a session is not accepted outside of the base path", async () => {
+  const base = await readBase(serving);
+  const tab = await signInAt(serving);
+  expect((await tab.open(`${base}/links`)).text).toContain('<h1 dir="auto">Links</h1>');
+  const cookie = [...tab.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+  for (const path of ["/links", `${base}x/links`, `//${base.slice(1)}/links`]) {
+    expect((await browse(serving.places.url).open(path, { cookie })).path).toMatch(/^\/sign-in/);
+  }
+});
+
+test.each(["/links?search=spring", "BASE/links?search=spring"])(
+  "signing in leads to the page that was requested: %s",
+  async (wanted) => {
+    const base = await readBase(serving);
+    const tab = browse(serving.places.url);
+    await tab.open(wanted.replace("BASE", base));
+    const { path } = await tab.submit({ key: serving.key });
+    expect(path).toBe(`${base}/links?search=spring`);
+  },
+);
+
+test("a form whose session has ended is shown again below the base path", async () => {
+  const base = await readBase(serving);
+  const tab = await signInAt(serving);
+  const { text } = await tab.open(`${base}/links/new`);
+  const form_token = /name="form_token" value="([^"]+)"/.exec(text)?.[1] ?? "";
+  await tab.post(`${base}/sign-out`, { form_token });
+  await tab.post(`${base}/links/new`, { form_token, name: "Spring", path: "spring" });
+  const again = await tab.submit({ key: serving.key });
+  expect(again.text).toContain(`action="${base}/links/new"`);
+  expect(again.text).toContain('value="Spring"');
+});
+
+test("in a browser, another port of this machine does not get the session", async () => {
+  const page = await openTab(browser);
+  await page.goto(serving.places.url);
+  await page.getByLabel("API key").fill(serving.key);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "Start" }).waitFor();
+  await page.getByRole("link", { name: "Links", exact: true }).click();
+  await page.getByRole("heading", { name: "Links" }).waitFor();
+  const { pathname } = new URL(page.url());
+  const received: string[] = [];
+  const other = createServer((request, response) => {
+    received.push(request.headers.cookie ?? "");
+    response.end("ok");
+  });
+  const port = await listen(other, 0);
+  for (const path of ["/", "/links", "/sign-in", "/console-AAAAAAAAAAAAAAAA/links"]) {
+    await page.goto(`http://127.0.0.1:${port}${path}`);
+  }
+  expect(received.length).toBeGreaterThan(0);
+  expect(received.join("; ")).not.toContain("session");
+  await page.goto(serving.places.url + pathname);
+  await page.getByRole("heading", { name: "Links" }).waitFor();
+  other.close();
+});
+
+describe("at a public address", () => {
+  const host = "links.example.com";
+  const at = { host, origin: `https://${host}` };
+
+  test.each([
+    ["", "/", "__Host-waypost_session"],
+    ["/team/waypost/", "/team/waypost", "__Secure-waypost_session"],
+  ])(
+    "with WAYPOST_CONSOLE_PATH=%s the session cookie has the path %s",
+    async (given, path, name) => {
+      await using folder = await createFolder();
+      const words = ["--public-url", `https://${host}`];
+      const env = { WAYPOST_CONSOLE_PATH: given };
+      await using open = await startServe(folder.path, words, { env });
+      const note = await readFile(join(folder.path, "listener.json"), "utf8");
+      const tab = browse(`http://127.0.0.1:${/"port":\s*(\d+)/.exec(note)?.[1]}`);
+      await tab.open("/sign-in", at);
+      await tab.submit({ key: open.key }, at);
+      expect([...tab.cookies.keys()]).toContain(name);
+      const start = path === "/" ? "/" : `${path}/`;
+      expect((await tab.open(start, at)).text).toContain("Connect your assistant");
+      expect(tab.paths.get(name)).toBe(path);
+    },
+  );
+});
