@@ -19,7 +19,6 @@ export type Account = {
   readonly projectName: string | undefined;
   /** The link host, or else the remote server. */
   readonly host: string | undefined;
-  /** Facts about the key and the service. */
   readonly facts: readonly (readonly [name: string, text: string])[];
   readonly connection: Connection;
   /** Whether the key, the operator and the mode allow a tool, as far as is known. */
@@ -66,7 +65,6 @@ export type Account = {
   readonly readPlan: (id: string, part: PlanPosition) => Promise<ShownPlan | undefined>;
   /** Undefined if the key has no such job. */
   readonly listRows: (jobId: string, wanted: WantedRows) => Promise<readonly JobRow[] | undefined>;
-  /** The questions of assistants with this key. */
   readonly listWaiting: () => Promise<readonly ListedQuestion[]>;
   /** One of them, also after its end; undefined for a question of another key. */
   readonly readAsked: (id: string, part: PlanPosition) => Promise<AskedByAssistant | undefined>;
@@ -140,7 +138,6 @@ export type RestoredItems = {
 };
 
 export type ServerSettings = {
-  /** Versions and addresses. */
   readonly now: readonly (readonly [name: string, value: string])[];
   readonly findings: readonly {
     readonly about: string;
@@ -169,7 +166,6 @@ export type Connection = {
   readonly secret: string;
 };
 
-/** The result of a call that asks no person. */
 export type CallResult<Result = JsonObject> =
   | { readonly kind: "done"; readonly result: Result }
   | { readonly kind: "failed"; readonly failure: CallError };
@@ -189,7 +185,6 @@ export type ConsoleQuestion = {
   readonly title: string;
   readonly button: string;
   readonly destroys: boolean;
-  /** Markup. */
   readonly facts: string;
   /** Markup: how pages of links look before and after; may be empty. */
   readonly frames: string;
@@ -199,7 +194,6 @@ export type ConsoleQuestion = {
   readonly count: number | undefined;
   /** How many wrong PINs are left, where it was asked before; undefined if no PIN is needed. */
   readonly pin: { readonly left: number | undefined } | undefined;
-  /** Why it cannot be approved. */
   readonly blocked: string | undefined;
 };
 
@@ -207,7 +201,6 @@ export type ConsoleQuestion = {
 export type ApprovalRejection =
   { readonly kind: "over" } | { readonly kind: "fault"; readonly text: string };
 
-/** What is typed to approve a question. */
 export type TypedApproval = { readonly pin: string; readonly count: string };
 
 export type ConsoleDecision = "approved" | "declined";
@@ -218,7 +211,6 @@ type AskerText = {
   readonly lead: string;
   /** The place of the links, the key, and the time. */
   readonly origin: string;
-  /** How long the question waits. */
   readonly term: string;
 };
 
@@ -234,16 +226,13 @@ export type LinksFile = {
   readonly name: string;
   readonly bytes: Uint8Array;
   readonly operation: string;
-  /** Whether invalid rows are left out. */
   readonly skipsInvalid: boolean;
 };
 
-/** Which of a plan's rows are shown. */
 export type PlanPosition = {
   readonly page: number;
   /** The position of the only row that is shown, with all of its text. */
   readonly row: number | undefined;
-  /** The page of the rows with conflicts. */
   readonly conflicts: number;
 };
 
@@ -252,21 +241,15 @@ export type ShownPlan = {
   readonly counts: Readonly<Record<string, number>>;
   /** Undefined if nothing is left to apply. */
   readonly question: ConsoleQuestion | undefined;
-  /** Whether faults prevent applying it. */
   readonly isFaulty: boolean;
   readonly isOver: boolean;
-  /** The job that applies it. */
   readonly jobId: string | undefined;
-  /** The job that it undoes. */
   readonly undoes: string | undefined;
   readonly problems: readonly PlanFault[];
-  /** How many more rows are faulty. */
   readonly moreFaults: number;
   /** The first rows that are left out because of existing links. */
   readonly conflicts: readonly PlanFault[];
-  /** The service whose export the rows are from. */
   readonly format: string | undefined;
-  /** The columns of the file that are not imported. */
   readonly unmapped: readonly {
     readonly field: string;
     readonly count: number;
@@ -276,7 +259,6 @@ export type ShownPlan = {
 };
 
 export type PlanFault = ShownProblem & {
-  /** The row in the file. */
   readonly row?: number | undefined;
   readonly link?: string | undefined;
 };
@@ -284,6 +266,5 @@ export type PlanFault = ShownProblem & {
 export type WantedRows = {
   readonly offset: number;
   readonly limit: number;
-  /** Omitted, all rows. */
   readonly only?: "failed";
 };

@@ -107,7 +107,6 @@ type QuestionView = {
   readonly fault?: string | undefined;
   /** Whether leaving the page loses what a person typed in a form. */
   readonly isTyped?: boolean;
-  /** How long the question waits for the answer. */
   readonly term?: string;
 };
 

@@ -4,16 +4,12 @@ import type { Part } from "./html.ts";
 import { shorten, writeNumber } from "./parts.ts";
 import type { ListedApp } from "./records.ts";
 
-/** The two kinds of apps. */
 export type AppKind = {
   readonly name: "ios_app" | "android_app";
-  /** In addresses. */
   readonly slug: string;
   readonly label: string;
   readonly heading: string;
-  /** The field by which systems know an app. */
   readonly identifier: "bundle_id" | "package_name";
-  /** The filter of links by an app. */
   readonly linkFilter: string;
   readonly fields: readonly Field[];
 };
@@ -141,7 +137,6 @@ export function nameOther(name: string): string {
   return `${name}.other`;
 }
 
-/** Nothing where all of them are listed. */
 export function renderOther({ kind, more }: AppChoices, typed: string): Part {
   if (more === 0 && typed === "") return "";
   const name = nameOther(kind.name);

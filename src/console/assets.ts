@@ -10,7 +10,6 @@ import { assetPath } from "./asset-path.ts";
  * their contents, so browsers keep them.
  */
 
-/** An asset as a browser is sent it. */
 type SentAsset = {
   readonly type: string;
   readonly body: string | Uint8Array;
@@ -20,7 +19,6 @@ type SentAsset = {
 const types = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8" } as const;
 type Ending = keyof typeof types;
 
-/** The addresses of the files that a page loads, in their order. */
 export function listAssets(ending: Ending, hasFrames: boolean): readonly string[] {
   const names = hasFrames ? (["page", "editor"] as const) : (["page"] as const);
   return names.map((name) => readAsset(`${name}.${ending}`).address);

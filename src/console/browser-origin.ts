@@ -56,7 +56,6 @@ function nameHost(host: string): string {
   return dropBrackets(host.replace(/:\d+$/, "")).toLowerCase();
 }
 
-/** Whether a page of this console sent the form. */
 export function isFromHere({ headers }: Request, { origin }: BrowserOrigin): boolean {
   const site = headers.get("sec-fetch-site");
   return headers.get("origin") === origin && (site === null || site === "same-origin");

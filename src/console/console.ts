@@ -42,7 +42,6 @@ type Console = {
 export type ConsoleOptions = SignInOptions &
   ConsolePlace & {
     readonly openRows: () => Promise<SessionRows>;
-    /** The host names that this process answers to. */
     readonly hostnames: readonly string[];
     readonly clock: Clock;
     /** The message while the store does not answer; undefined for any other error. */

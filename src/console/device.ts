@@ -19,7 +19,6 @@ export function readPlatform(text: string | null): DevicePlatform {
 type DeviceView = {
   readonly platform: DevicePlatform;
   readonly look: Look;
-  /** Where its page is. */
   readonly source: string;
   readonly host: string;
 };

@@ -23,13 +23,11 @@ export type Field = {
   /** The member of a record that it shows, where that has another name. */
   readonly member?: string;
   readonly choices?: readonly Choice[];
-  /** What can be ticked, under headings. */
   readonly groups?: readonly (Choice & { readonly choices: readonly Choice[] })[];
 };
 
 export type Choice = { readonly value: string; readonly name: string };
 
-/** The values of fields, by their names. */
 export type Values = Readonly<Record<string, string>>;
 
 export function readValues(fields: readonly Field[], record: JsonObject): Values {
@@ -125,7 +123,6 @@ export function renderGuard(isTyped: boolean): Html {
   return html` data-guard="${isTyped ? "typed" : ""}"`;
 }
 
-/** Problems that belong to none of the fields. */
 export function renderOthers(fields: readonly Field[], failure: CallError | undefined): Part {
   if (failure === undefined) return "";
   const { problems = [], message } = failure;

@@ -5,7 +5,6 @@ import { html, trust, type Html, type Part } from "./html.ts";
 import { isThere, type Page, type PageReply, type Visit } from "./page.ts";
 import { addToAddress, renderFault, renderForm, showHost } from "./parts.ts";
 
-/** A page with what all pages have around them. */
 export type Shell = Omit<PageReply, "kind"> & {
   /** Undefined for a signed-out visitor. */
   readonly frame: PageFrame | undefined;
@@ -13,10 +12,8 @@ export type Shell = Omit<PageReply, "kind"> & {
 };
 
 type PageFrame = Visit & {
-  /** The base path. */
   readonly base: string;
   readonly entries: readonly MenuEntry[];
-  /** How many approvals wait for the person. */
   readonly waiting: number;
 };
 
@@ -137,7 +134,6 @@ export function markNotSent(to: string): string {
   return addToAddress(to, notSent, "1");
 }
 
-/** Says that a form is shown again, and has done nothing. */
 function renderAgain({ kept, url, isLeft = false }: PageFrame): Part {
   const cancelled = url.pathname === "/links/new" ? "Nothing was created." : "You cancelled.";
   if (isLeft) {
@@ -160,7 +156,6 @@ function renderPlace({ account: { projectName, host } }: PageFrame): Part {
 
 type MenuGroup = { readonly name: MenuEntry["group"]; readonly entries: readonly MenuEntry[] };
 
-/** In the order of their first entries. */
 function listGroups(entries: readonly MenuEntry[]): readonly MenuGroup[] {
   const names = [...new Set(entries.map(({ group }) => group))];
   return names.map((name) => ({ name, entries: entries.filter(({ group }) => group === name) }));

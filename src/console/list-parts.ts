@@ -20,7 +20,6 @@ export function goToLast(
   return { kind: "go", to: `${pathname}?${String(params)}` };
 }
 
-/** The list, or why it could not be read. */
 export function renderAnswer<Result>(
   answer: ChangeResult<Result>,
   render: (result: Result) => Part,
@@ -33,7 +32,6 @@ type Rows<Row> = {
   readonly things: string;
   readonly columns: readonly (RowColumn<Row> | false)[];
   readonly rows: readonly Row[];
-  /** In place of a table without rows. */
   readonly empty: Part;
   readonly paging?: Part;
 };
@@ -45,7 +43,6 @@ export function renderRows<Row>({ things, columns, rows, empty, paging }: Rows<R
 
 type Search = {
   readonly address: string;
-  /** The name of its field. */
   readonly name: string;
   readonly text: string;
   readonly label: string;
@@ -57,7 +54,6 @@ type Search = {
     readonly options: readonly (readonly [value: string, text: string])[];
   };
   readonly hidden?: Part;
-  /** Below the search. */
   readonly more?: Part;
 };
 
@@ -70,7 +66,6 @@ export function renderSearchedList(title: string, search: Search, list: Part): H
   });
 }
 
-/** Narrows a list by a text, and by a choice or its order. */
 function renderSearch(search: Search): Html {
   const { address, name, text, label, placeholder, choice, hidden } = search;
   return html`<form action="${address}" role="search" class="row" data-live="results">
@@ -96,7 +91,6 @@ function renderSearch(search: Search): Html {
   </form>`;
 }
 
-/** The address of a list with what narrows it. */
 export function writeListAddress(
   address: string,
   query: Readonly<Record<string, string>>,

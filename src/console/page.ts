@@ -10,9 +10,7 @@ export type Page = {
   /** The tool without which it does not exist; of several, one is enough. */
   readonly needs?: string | readonly string[];
   readonly show: (visit: Visit) => Reply | Promise<Reply>;
-  /** Whether its form may come with a file. */
   readonly takesFile?: boolean;
-  /** Omitted where it has no form. */
   readonly submit?: (visit: Visit, form: Form) => Reply | Promise<Reply>;
 };
 
@@ -28,7 +26,6 @@ type PageEntry = Above & {
   readonly group?: "Project" | "Service";
 };
 
-/** The page above, such as a list. */
 export type Above = { readonly name: string; readonly address: string };
 
 export type Visit = {
@@ -41,7 +38,6 @@ export type Visit = {
   readonly formToken: string;
   /** What was typed before the session ended, or before the person cancelled, to be shown again. */
   readonly kept: Form | undefined;
-  /** Whether the person cancelled. */
   readonly isLeft?: boolean;
 };
 
@@ -51,7 +47,6 @@ export type Form = {
   readonly readAll: (name: string) => readonly string[];
   readonly has: (name: string) => boolean;
   readonly entries: readonly (readonly [name: string, value: string])[];
-  /** The file that was sent with it. */
   readonly upload: Upload | undefined;
 };
 
@@ -75,14 +70,12 @@ export type PageReply = {
   /** Its first heading, where that is not the title; empty where the body has it. */
   readonly heading?: string;
   readonly above?: Above;
-  /** Buttons next to the heading. */
   readonly actions?: Part;
   /** Why something was not done, in one or more sentences. */
   readonly fault?: Part;
   readonly body: Part;
   /** Omitted, it is 422 with a fault and else 200. */
   readonly status?: number;
-  /** Whether the page shows pages of links. */
   readonly hasFrames?: boolean;
 };
 

@@ -3,12 +3,10 @@ import type { Above, PageReply, Reply, Visit } from "./page.ts";
 
 /** Pieces that several pages have. */
 
-/** The address of the plan that a tool has made. */
 export function goToPlan({ plan }: { readonly plan: { readonly id: string } }): Reply {
   return { kind: "go", to: `/plans/${encodeURIComponent(plan.id)}` };
 }
 
-/** Adds a note to an address: its page shows what was done. */
 export function addNote(address: string, done: string): string {
   return addToAddress(address, "done", done);
 }
@@ -43,12 +41,10 @@ type Card = {
   readonly look?: string;
   /** The heading, where it is more than the title. */
   readonly heading?: Html;
-  /** The id of the heading. */
   readonly id?: string;
   readonly attributes?: Html | undefined;
 };
 
-/** A part of a page with a heading of its own. */
 export function renderCard(title: string, card: Card): Html {
   const { id, actions, heading = title } = card;
   const text = html`<h2 ${id && html`id="${id}"`}>${heading}</h2>`;
@@ -73,7 +69,6 @@ export function renderList(items: readonly Part[], look = "list"): Html {
   </ul>`;
 }
 
-/** Names and their values. */
 export function renderFacts(
   facts: readonly (readonly [name: string, text: Part])[],
   look = "facts",
@@ -113,9 +108,7 @@ export function renderPost(
 
 export type RowColumn<Row> = {
   readonly name: string;
-  /** How its cells look. */
   readonly look?: string;
-  /** In place of the name. */
   readonly head?: Html;
   /** Whether its cells name the rows. */
   readonly isRowName?: boolean;
@@ -190,7 +183,6 @@ export function renderCopy(text: string, id: string, label: string): Html {
   </div>`;
 }
 
-/** Cuts a text that may be longer than the rest of the page. */
 export function shorten(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most).toWellFormed()}…` : text;
 }

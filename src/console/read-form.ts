@@ -12,7 +12,6 @@ import { createForm, type Form } from "./page.ts";
 const bodyBytes = 1024 * 1024;
 /** As much as an assistant may hand over at once. */
 export const mostFileBytes = 4_000_000;
-/** With the form around it. */
 const uploadBytes = mostFileBytes + 64 * 1024;
 /** No page has a tenth of it; to take apart a body of nothing but fields takes long. */
 const mostFields = 2000;

@@ -46,7 +46,6 @@ export type RecordPages<Kind extends RecordKind> = {
   readonly list: Above;
   readonly creation: Pick<Creation<never>, "button" | "preview" | "check"> & {
     readonly tool: string;
-    /** The note on the page of the new record. */
     readonly note: string;
   };
   readonly form: Omit<RecordForm, "suffix" | "tool" | "read" | "save">;
@@ -54,16 +53,13 @@ export type RecordPages<Kind extends RecordKind> = {
   readonly settings?: RecordForm;
   /** Texts for the title of the page; the first that is not empty is used. */
   readonly names: (record: Records[Kind]) => readonly (string | null | undefined)[];
-  /** What else the page shows. */
   readonly view: (visit: Visit, record: Records[Kind]) => Promise<RecordView | Unreadable>;
-  /** The note on the list after a deletion. */
   readonly deleted: string;
 };
 
 type RecordForm = Pick<Inputs, "fields" | "render" | "mark"> & {
   /** Omitted for the only form of a page. */
   readonly heading?: string;
-  /** Added to the address of the record. */
   readonly suffix?: string;
   /** Without this tool the fields are only shown. */
   readonly tool: string;
@@ -80,7 +76,6 @@ type RecordForm = Pick<Inputs, "fields" | "render" | "mark"> & {
 type Inputs = {
   readonly fields: readonly Field[];
   readonly render?: (shown: ShownFields) => Promise<Html>;
-  /** Marks the form for the script. */
   readonly mark?: (account: Account, id: string, isTyped: boolean) => Html | undefined;
 };
 
@@ -153,7 +148,6 @@ function writeAddress({ base }: RecordNaming, { params, url }: Visit, suffix = "
 
 type RecordNaming = Pick<RecordPages<RecordKind>, "base" | "label" | "list" | "title">;
 
-/** The list with its page, search and filters. */
 function readBack({ name, address }: Above, { url }: Visit): Above {
   const from = url.searchParams.get("from") ?? "";
   const query = from === "" ? "" : `?${String(new URLSearchParams(from))}`;
@@ -169,13 +163,11 @@ export function showGone({ label, list }: Pick<RecordNaming, "label" | "list">):
 type FormState = {
   readonly form: RecordForm;
   readonly again?: RejectedForm;
-  /** Why the record was not deleted. */
   readonly fault?: string;
 };
 
 type RejectedForm = {
   readonly typed: Values;
-  /** What was in the fields before. */
   readonly was: Values;
   readonly failure?: CallError;
 };
@@ -381,7 +373,6 @@ type Creation<Result> = Inputs & {
   readonly done: (result: Result) => Reply;
 };
 
-/** The form that creates something. */
 export function createNewPage<Result>(creation: Creation<Result>): Page {
   const { address, needs, fields, check, run, done } = creation;
   const blank = readValues(fields, {});

@@ -81,7 +81,6 @@ function nameTarget({ target: { kind, id, name } }: ListedChange): string {
   return name || (isById ? `${words} ${nameKey({ id })}` : words);
 }
 
-/** The page that shows it as it is now. */
 function findAddress({ target, tool }: ListedChange, { account }: Visit): string | undefined {
   const { id, kind } = target;
   if (!id || tool.startsWith("delete_")) return undefined;

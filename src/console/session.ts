@@ -8,12 +8,10 @@ import { isMasked, maskSecret } from "../text/secrets.ts";
  * no one can sign in with the rows only.
  */
 export type Sessions = {
-  /** Starts a session for this secret, and returns its token. */
   readonly begin: (secret: string) => Promise<string>;
   /** A request makes the session last longer, unless the script of a page sent it. */
   readonly find: (token: string, isFollowing?: boolean) => Promise<string | undefined>;
   readonly end: (token: string) => Promise<void>;
-  /** A token that signs in once. */
   readonly makeAddress: (secret: string) => Promise<string>;
   readonly isAddress: (token: string) => Promise<boolean>;
   readonly takeAddress: (token: string) => Promise<string | undefined>;

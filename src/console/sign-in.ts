@@ -26,22 +26,18 @@ export type SignInOptions = {
     secret: "key" | "pin",
     address: string,
   ) => Promise<{ readonly giveBack: () => Promise<void> } | undefined>;
-  /** Checks the operator's PIN; undefined if none is set. */
   readonly readPinCheck: () => Promise<((pin: string) => Promise<boolean>) | undefined>;
 };
 
-/** A new session. */
 export type Signed = {
   readonly account: Account;
   readonly token: string;
   /** The page that was requested, without the base path. */
   readonly url: URL;
-  /** What was typed there. */
   readonly kept: Form | undefined;
   readonly cookies: readonly string[];
 };
 
-/** A request to the console. */
 export type Arrival = {
   readonly request: Request;
   /** As the browser has requested it, with the base path. */
@@ -60,7 +56,6 @@ export function isSignIn(path: string): boolean {
   return path === start || path.startsWith(`${start}/`);
 }
 
-/** The address that a terminal shows. */
 export function writeSignInAddress(origin: string, token: string): string {
   return `${origin}${start}/${token}`;
 }
@@ -134,7 +129,6 @@ const tooManyPins = "Too many wrong PINs from your IP address. Try again in an h
 const signIn = html`<a href="${start}">Sign in with a key</a>`;
 const over = "This address was already used, or is older than ten minutes.";
 
-/** Every sign-in begins a new session. */
 async function begin(
   { place, sessions }: Arrival,
   form: Form,
@@ -200,7 +194,6 @@ export function respondTooLong(): Response {
 }
 
 type SignInForm = {
-  /** Whether the page has a one-time address. */
   readonly isOnce: boolean;
   readonly next: string | null;
   readonly kept?: string;

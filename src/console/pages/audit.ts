@@ -140,7 +140,6 @@ function renderLinks({ ids, count }: AuditGroup, { links, visit }: AuditContext)
   return renderList([items, rest], "found");
 }
 
-/** Buttons that fix all links of a group, or show them. */
 function renderFixes(group: AuditGroup, { links, visit }: AuditContext): Part {
   const { mayUse } = visit.account;
   if (!isOfLinks(group)) {
@@ -163,7 +162,6 @@ function renderFixes(group: AuditGroup, { links, visit }: AuditContext): Part {
   </div>`;
 }
 
-/** The filters that the list of links also has. */
 function listShown(filters: readonly FilterInput[] = []): readonly FilterInput[] {
   return filters.flatMap((filter) =>
     typeof filter.value === "object" ? [] : readFilter(writeFilter(filter)),
@@ -256,7 +254,6 @@ function findSeverity(code: string): (typeof severities)[number] {
   return severities.find(({ kinds }) => Object.hasOwn(kinds, code)) ?? doubtful;
 }
 
-/** The ids of these findings belong to apps. */
 const ofApps = new Set([
   "app_invalid",
   "team_id_unfit",

@@ -3,7 +3,6 @@ import { html, trust } from "../html.ts";
 import type { Page, Reply } from "../page.ts";
 import { renderBox, showMissing } from "../parts.ts";
 
-/** The documentation, a page for each topic. */
 export const helpPage: Page = {
   path: /^\/help(?:\/(?<topic>[a-z/-]+))?$/,
   entry: {

@@ -187,7 +187,6 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
 
 const perPage = 25;
 
-/** The newest first. */
 function renderPage<Key>(
   { url }: Visit,
   title: string,

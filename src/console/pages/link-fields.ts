@@ -6,7 +6,6 @@ import type { ShownFields } from "../record-page.ts";
 import type { ShownProblem } from "../records.ts";
 import { appKinds, listAppChoices, nameOther, renderOther, type AppChoices } from "../app-kinds.ts";
 
-/** The fields of a link in a form. */
 
 type LinkField = Field & {
   /** Whether it chooses an app, or names one that is not listed. */
@@ -98,9 +97,7 @@ const groups: readonly FieldGroup[] = [
 ];
 export const linkFields = groups.flatMap((group) => group.fields);
 
-/** Fields that take any text. */
 export const textFields = listNames("text", "area");
-/** Fields that are on or off. */
 export const flagFields = listNames("check");
 
 function listNames(...kinds: readonly Field["kind"][]): readonly string[] {
@@ -108,7 +105,6 @@ function listNames(...kinds: readonly Field["kind"][]): readonly string[] {
   return own.map(({ name }) => name);
 }
 
-/** The arguments of a call that gives a link these values. */
 export function writeChanges(typed: Values, names: readonly string[]): JsonObject {
   const own = linkFields.filter(({ app }) => app === undefined);
   const apps = appKinds.flatMap(({ name }) => {

@@ -60,7 +60,6 @@ export function renderLinkPreview(account: Account, id: string, visits: Explaine
   return renderPreview(account, { id, stage });
 }
 
-/** Only the script fills it. */
 export function renderNewPreview(account: Account): Html | undefined {
   return canDraft(account, newId) ? renderPreview(account, { id: newId, stage: [] }) : undefined;
 }
@@ -69,7 +68,6 @@ type LinkPreviewStage = {
   readonly id: string;
   readonly stage: readonly Part[];
   readonly platform?: DevicePlatform;
-  /** Why it is empty. */
   readonly fault?: string;
 };
 
@@ -100,7 +98,6 @@ type Stage = {
   readonly source: string;
 };
 
-/** What visitors with this device see. */
 function renderStage({ host }: Account, { platform, visits, source }: Stage): Part {
   const { action, to = "" } = findOutcome(visits, platform) ?? {};
   if (action === "redirect") {
@@ -184,7 +181,6 @@ async function submit({ account, params }: Visit, form: Form): Promise<Reply> {
   return { kind: "page", title: "Preview", body, hasFrames: true };
 }
 
-/** Why it cannot be drawn, or the drawing. */
 async function drawDraft(account: Account, id: string, platform: DevicePlatform, form: Form) {
   const isNew = id === newId;
   const was = isNew ? readValues(linkFields, {}) : readShown(linkFields, form);
@@ -204,7 +200,6 @@ async function drawDraft(account: Account, id: string, platform: DevicePlatform,
   return [renderStage(account, { platform, visits: explained?.visits, source: `${page}?` })];
 }
 
-/** What visitors see on each platform, and what is wrong with it. */
 export function renderVisits({ visits, problems = [] }: LinkExplanation): Html {
   const outcomes = [
     renderMobile("iPhone", visits.ios),

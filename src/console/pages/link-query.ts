@@ -32,7 +32,6 @@ type SortName = keyof typeof sorts;
 
 export const filterFields: FilterFields = { ...linkFilters, ...ownLinkFilters };
 
-/** The words between a field and a value. */
 export const conditionWords: Readonly<Partial<Record<OfferedCondition, string>>> = {
   eq: "is",
   not_eq: "is not",
@@ -70,7 +69,6 @@ export function readFilter(text: string): FilterInput {
   return { field, condition, value: isNumber ? Number(value) : value };
 }
 
-/** As a person reads it. */
 export function describeFilter({ field, condition, value }: FilterInput): string {
   const words = `${writeLabel(field)} ${conditionWords[condition] ?? condition}`;
   return typeof value === "boolean" ? words : `${words} ${String(value)}`;
@@ -124,7 +122,6 @@ export function isCountCut({ count }: ReceivedMeta, query: LinkQuery): boolean {
   return isNarrowed(query) && count === chooseMostCounted(query) + 1;
 }
 
-/** How many links the list has found, as a person reads it. */
 export function writeFound(meta: ReceivedMeta, query: LinkQuery): string {
   if (!isCountCut(meta, query)) return writeNumber(meta.count);
   return `more than ${writeNumber(chooseMostCounted(query))}`;

@@ -108,7 +108,6 @@ function askToCreate(visit: Visit, form: Form, typed: Values): Reply {
   };
 }
 
-/** The QR code of a link's address, as a file. */
 export const linkQrPage: Page = {
   path: new RegExp(`^${idPattern}/qr\\.(?<ending>png|svg)$`),
   needs: "get_link",

@@ -88,7 +88,6 @@ function isFilterRefused(answer: ChangeResult<unknown>): boolean {
   return answer.failure.problems?.some(({ field }) => field?.startsWith("filters")) === true;
 }
 
-/** One more filter, as its form sends it; undefined if none was sent. */
 function readAdded({ searchParams }: URL): string | undefined {
   const field = searchParams.get("field");
   if (field === null) return undefined;
@@ -136,7 +135,6 @@ function renderFilters(query: LinkQuery): Html {
   </div>`;
 }
 
-/** The fields of one more filter. */
 const addedFields: readonly Field[] = [
   {
     name: "field",

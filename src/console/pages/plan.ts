@@ -37,7 +37,6 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
   };
 }
 
-/** Nothing changes before the button is pressed. */
 function renderOpen(question: ConsoleQuestion, visit: Visit, back: string): Html {
   const no = { to: back };
   if (visit.account.mayUse("apply_plan")) {
@@ -78,7 +77,6 @@ function note(text: Part): Html {
   return html`<p class="note">${text}</p>`;
 }
 
-/** The service that a file comes from, and the columns that are not imported. */
 function renderSource({ format, unmapped, warnings }: ShownPlan): Part {
   if (format === undefined && unmapped.length === 0) return "";
   const columns = [

@@ -13,7 +13,6 @@ import { renderHistory } from "../render-changes.ts";
 
 const list = { name: "Projects", address: "/projects" };
 
-/** All projects, for a master key. */
 const projectsPage: Page = {
   path: /^\/projects$/,
   entry: { ...list, group: "Service", icon: "M2.5 12.5v-9h4l1.5 2h5.5v7z" },

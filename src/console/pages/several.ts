@@ -107,7 +107,6 @@ async function showForm(visit: Visit, form: Form, failure?: CallError): Promise<
   };
 }
 
-/** Undefined if it cannot be counted now. */
 async function countSelected(
   { account }: Visit,
   selection: Selection,

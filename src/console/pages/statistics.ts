@@ -47,7 +47,6 @@ async function show(visit: Visit): Promise<Reply> {
   };
 }
 
-/** Two dates, or the days up to today. */
 type Span = {
   readonly from: string;
   readonly to: string;
@@ -94,7 +93,6 @@ function renderDates({ from, to }: Span, today: string): Html {
   </form>`;
 }
 
-/** The clicks of one link, for its own page. */
 export async function renderLinkStats({ account }: Visit, id: string): Promise<Part> {
   const to = account.readToday();
   const span = { from: findFirst(to, usualSpan), to, by: "day" };
@@ -102,7 +100,6 @@ export async function renderLinkStats({ account }: Visit, id: string): Promise<P
   return found && renderOver(found.stats, "Clicks");
 }
 
-/** A chart, and below it the same numbers as a table. */
 function renderOver({ rows, by, sentence }: ShownStats, title: string): Html {
   const columns = [nameRows(stepNames[by] ?? by), ...numbers];
   return renderCard(title, {

@@ -36,7 +36,6 @@ export function readView({ searchParams }: URL, form: Form | undefined): View {
   };
 }
 
-/** Keeps the choice after a form. */
 export function writeView({ platform, look, link }: View, done: string): string {
   const chosen = { done, platform, look, ...(link !== "" && { link }) };
   return `/template?${String(new URLSearchParams(chosen))}`;
@@ -47,7 +46,6 @@ type PreviewLink = { readonly id: string; readonly name: string };
 const sample: PreviewLink = { id: "sample", name: "An example link" };
 const mostLinks = 20;
 
-/** Lists the links that a template can be previewed with. */
 export async function listLinks({ mayUse, tryCall }: Account): Promise<readonly PreviewLink[]> {
   if (!mayUse("get_link")) return [sample];
   const sort = { field: "created_at", direction: "desc" };
@@ -64,7 +62,6 @@ export type Drawn = {
   /** The address of the page; undefined if it cannot be shown. */
   readonly page?: string | undefined;
   readonly failure?: CallError;
-  /** What is wrong with the page or the template. */
   readonly problems: readonly ShownProblem[];
 };
 
@@ -160,7 +157,6 @@ export function readTyped(form: Form | undefined): EditedTemplate | undefined {
   return { body: read("body"), css: read("css") };
 }
 
-/** Recognizes a text. */
 export function printText({ body, css }: EditedTemplate): string {
   return digestOf([body, css]);
 }

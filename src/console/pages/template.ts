@@ -273,7 +273,6 @@ function change(
   });
 }
 
-/** The published versions, newest first. */
 function renderVersions(visit: Visit, versions: readonly ListedVersion[]): Html {
   const isAnyLive = versions.some(({ live }) => live);
   const button = html`<button class="small grave">Unpublish…</button>`;
@@ -323,7 +322,6 @@ const fieldNames = ["body", "css"] as const;
 type EditorState = {
   readonly text: EditedTemplate;
   readonly problems: readonly ShownProblem[];
-  /** Whether the problems prevent saving. */
   readonly isRefused: boolean;
   readonly isReadOnly: boolean;
   /** Set when the script of the page asks, which has the text: it is not sent back. */
@@ -377,7 +375,6 @@ function nameLine(name: string, line: number): string {
   return `${name}-${line}`;
 }
 
-/** Each problem links to its line. */
 function renderFindings(heading: string, problems: readonly ShownProblem[], isRefused: boolean) {
   return html`<div class="${isRefused ? "fault" : "warning"}">
     <p><strong>${heading}</strong></p>

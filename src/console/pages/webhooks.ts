@@ -141,7 +141,6 @@ function renderFixes(webhooks: readonly ListedWebhook[]): readonly Html[] {
   return [...fixes].map((fix) => html`<p class="note">${fix}.</p>`);
 }
 
-/** The result of the last attempt, and its time. */
 function renderLast({ last_at, last_fault }: ListedWebhook, account: Account): Part {
   if (last_at === null) return "nothing sent yet";
   const result = last_fault === null ? "delivered" : `failed: ${last_fault}`;
