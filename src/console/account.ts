@@ -66,14 +66,6 @@ export type Account = {
   /** Undefined if the key has no such job. */
   readonly listRows: (jobId: string, wanted: WantedRows) => Promise<readonly JobRow[] | undefined>;
   readonly listWaiting: () => Promise<readonly ListedQuestion[]>;
-  /** One of them, also after its end; undefined for a question of another key. */
-  readonly readAsked: (id: string, part: PlanPosition) => Promise<AskedByAssistant | undefined>;
-  /** Answers one of them; returns why an approval does not count. The first answer stays. */
-  readonly decide: (
-    id: string,
-    decision: ConsoleDecision,
-    typed: TypedApproval,
-  ) => Promise<ApprovalRejection | undefined>;
   readonly admin: Administration;
 };
 
@@ -203,23 +195,16 @@ export type ApprovalRejection =
 
 export type TypedApproval = { readonly pin: string; readonly count: string };
 
-export type ConsoleDecision = "approved" | "declined";
-
-/** The assistant that asks, in words. */
-type AskerText = {
-  /** Its own name in quotes. */
+/** What an assistant asks, in words. */
+export type ListedQuestion = {
+  /** Its approval page. */
+  readonly address: string;
+  readonly title: string;
+  /** The assistant, by its own name in quotes. */
   readonly lead: string;
   /** The place of the links, the key, and the time. */
   readonly origin: string;
   readonly term: string;
-};
-
-export type ListedQuestion = AskerText & { readonly id: string; readonly title: string };
-
-export type AskedByAssistant = AskerText & {
-  readonly question: ConsoleQuestion;
-  /** Undefined while it waits. */
-  readonly end: ConsoleDecision | undefined;
 };
 
 export type LinksFile = {

@@ -101,19 +101,18 @@ type QuestionView = {
   readonly question: ConsoleQuestion;
   readonly visit: Visit;
   readonly hidden: readonly (readonly [name: string, value: string])[];
-  /** How a person says no: by leaving, by going back to the form, or as a decision. */
-  readonly no: { readonly to: string } | "leave" | "decide";
+  /** How a person says no: by leaving, or by going back to the form. */
+  readonly no: { readonly to: string } | "leave";
   readonly noLabel?: string;
   readonly fault?: string | undefined;
   /** Whether leaving the page loses what a person typed in a form. */
   readonly isTyped?: boolean;
-  readonly term?: string;
 };
 
 const own = new Set(["form_token", "question", "shown", "pin", "count", leave]);
 
 export function renderQuestion(asking: QuestionView): Html {
-  const { question, visit, hidden, fault, term, isTyped = false } = asking;
+  const { question, visit, hidden, fault, isTyped = false } = asking;
   const address = `${visit.url.pathname}${writeFrom(visit.url)}`;
   const { facts, frames, rows, count, pin, blocked } = question;
   const isOpen = blocked === undefined;
@@ -127,7 +126,6 @@ export function renderQuestion(asking: QuestionView): Html {
     <div class="inside">
       ${renderFault(faults)} ${trust(frames)} ${trust(facts)} ${trust(rows)}
       ${renderForm(visit, address, fields, attributes)}
-      ${term !== undefined && html`<p class="hint">${term}</p>`}
     </div>
   </section>`;
 }
@@ -143,13 +141,11 @@ function renderCount(count: number): Html {
 function renderAnswers({ question, no, noLabel = "Cancel" }: QuestionView): Part {
   const { button, destroys, blocked } = question;
   const look = destroys ? "main grave" : "main";
-  const yes = no === "decide" && html` name="decision" value="approved"`;
   return [
-    blocked === undefined && html`<button class="${look}" ${yes}>${button}</button>`,
-    no === "decide" &&
-      html`<button name="decision" value="declined" formnovalidate>Decline</button>`,
-    no === leave && html`<button name="${leave}" formnovalidate>${noLabel}</button>`,
-    typeof no === "object" && html`<a class="button" href="${no.to}">${noLabel}</a>`,
+    blocked === undefined && html`<button class="${look}">${button}</button>`,
+    no === leave
+      ? html`<button name="${leave}" formnovalidate>${noLabel}</button>`
+      : html`<a class="button" href="${no.to}">${noLabel}</a>`,
   ];
 }
 

@@ -21,7 +21,6 @@ import { startPage } from "./pages/start.ts";
 import { statisticsPage } from "./pages/statistics.ts";
 import { templateFramePage } from "./pages/template-preview.ts";
 import { templatePage } from "./pages/template.ts";
-import { waitingPage } from "./pages/waiting.ts";
 import { webhookPages } from "./pages/webhooks.ts";
 
 /** Every page of the console, in the order of their entries in the menu. */
@@ -50,7 +49,6 @@ export const pages: readonly Page[] = [
   settingsPage,
   helpPage,
   apiPage,
-  waitingPage,
 ];
 
 export function findPage(

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { drawPng } from "../../src/qr/draw-qr.ts";
 import { callDone, callRefused, type Args } from "../support/mcp-clients.ts";
-import { signInAt } from "../support/console.ts";
+import { browse } from "../support/console.ts";
 import { visitAt } from "../support/link-host.ts";
 import { visit } from "../support/listening.ts";
 import { decideOnPage } from "../support/mcp-http.ts";
@@ -182,17 +182,17 @@ describe("a client that switches between two processes with every call", () => {
     expect((await once("list_projects", {}, master)).projects).toHaveLength(1);
   });
 
-  test("gets an approval from the console of the other process", async () => {
+  test("gets an approval on a page of the other process", async () => {
     await once("create_link", { path: "asked", url });
     const { error } = await client.client
       .callTool({ name: "delete_link", arguments: { id: "asked" } })
       .then(({ structuredContent }) => structuredContent as { readonly error: Waiting });
     const asked = new URL(turn(error.approval.url));
     const there = [two.one, two.other].find(({ places }) => places.url.includes(asked.port));
-    const tab = await signInAt(there ?? two.one, key);
-    await tab.open(`/waiting/${asked.pathname.split("/").at(-1)}`);
-    const answered = await tab.submit({ decision: "approved" });
-    expect(answered.text).toContain("You approved this, here or on the approval page.");
+    const tab = browse((there ?? two.one).places.url);
+    await tab.open(asked.pathname);
+    const answered = await tab.submit({ decision: "approve" });
+    expect(answered.text).toContain("<h1>Approved</h1>");
     await callDone(client, "delete_link", { id: "asked" });
   });
 

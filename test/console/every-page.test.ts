@@ -71,7 +71,6 @@ const shown: Readonly<Record<string, Write>> = {
   "a job": ({ job }) => `/jobs/${job}`,
   "the audit": () => "/audit",
   statistics: () => "/statistics?days=7",
-  "an approval that is waiting": ({ waiting }) => `/waiting/${waiting}`,
 };
 /** Pages for a master key. */
 const forMaster: Readonly<Record<string, Write>> = {
@@ -149,16 +148,14 @@ openForAll(
   },
 );
 
-type Planned = { readonly plan: string; readonly job: string; readonly waiting: string };
+type Planned = { readonly plan: string; readonly job: string };
 
-/** A plan that was applied manually, one that was not, and a waiting approval. */
+/** A plan that was applied manually, and one that was not. */
 async function plantPlans(tab: Browsing): Promise<Planned> {
   await tab.open(`${base}/plans/${await plan("applied")}`);
   const { path } = await tab.submit({});
   await waitUntil(async () => />\s*Done\s*</.test((await tab.open(path)).text));
-  const { text } = await tab.open(`${base}/`);
-  const waiting = /\/waiting\/([\w-]+)/.exec(text)?.[1] ?? "none";
-  return { plan: await plan("planned"), job: path.split("/").at(-1) ?? "", waiting };
+  return { plan: await plan("planned"), job: path.split("/").at(-1) ?? "" };
 }
 
 async function plan(path: string): Promise<string> {

@@ -13,7 +13,6 @@ export type Filled = {
   readonly deletion: string;
   readonly faulty: string;
   readonly job: string;
-  readonly waiting: string;
   readonly webhook: string;
   /** The project of the key `master`. */
   readonly project: string;
@@ -77,9 +76,7 @@ export async function fillConsole({ serving, folder }: Served, tab: Browsing): P
   const faulty = await planRows(serving, { operation: "upsert", rows: rows.map(spoil) });
   const asked = await callTool(serving, "apply_plan", { plan_id: deletion });
   expect(asked.error.code).toBe("approval_required");
-  const { text } = await tab.open("/");
-  const waiting = /\/waiting\/([\w-]+)/.exec(text)?.[1] ?? "none";
-  const plans = { plan, long, deletion, faulty, job, waiting };
+  const plans = { plan, long, deletion, faulty, job };
   return { app, link, ...plans, webhook, project, master };
 }
 

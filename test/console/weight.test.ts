@@ -84,7 +84,6 @@ const full: Readonly<Record<string, (filled: Filled) => string>> = {
   "a plan with a thousand faults": ({ faulty }) => `/plans/${faulty}`,
   "a job": ({ job }) => `/jobs/${job}?rows=all`,
   jobs: () => "/jobs",
-  "an approval that is waiting": ({ waiting }) => `/waiting/${waiting}`,
   history: () => "/history",
   "the audit": () => "/audit?look=1",
   settings: () => "/settings",

@@ -28,7 +28,7 @@ import { createAdministration, listRights } from "./admin.ts";
 import { describeConsole } from "./facts.ts";
 import { consoleName, type Acting } from "./parts.ts";
 import { readPlan } from "./plans.ts";
-import { answer, listWaiting, readAsked, readQuestion } from "./questions.ts";
+import { approve, listWaiting, readQuestion } from "./questions.ts";
 import { clock } from "../process/embedded.ts";
 import { readLinksFile } from "./read-links-file.ts";
 
@@ -59,14 +59,12 @@ export function createAccount(parts: Acting): Account {
     readRecord: (kind, id) => readRecord(kind, id, keyContext),
     findPreview: async (token) => (await keyContext.openPreviews()).find(token),
 
-    approve: (id, typed) => answer(id, "approved", typed, { ...parts, isByHand: true }),
-    decide: (id, decision, typed) => answer(id, decision, typed, { ...parts, isByHand: false }),
+    approve: (id, typed) => approve(id, typed, parts),
     planFile: (file) => planFile(file, parts),
     readPlan: (id, page) => readPlan(id, page, parts),
     listRows: (jobId, wanted) => listRows(jobId, wanted, keyContext),
 
     listWaiting: () => listWaiting(parts),
-    readAsked: (id, page) => readAsked(id, page, parts),
     admin: createAdministration(parts, (work) => carryOut(work, parts)),
   };
 }

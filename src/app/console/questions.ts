@@ -1,6 +1,4 @@
 import type {
-  AskedByAssistant,
-  ConsoleDecision,
   ApprovalRejection,
   ConsoleQuestion,
   TypedApproval,
@@ -9,36 +7,25 @@ import type {
 import type { KeyContext } from "../../mcp/access/key-context.ts";
 import { decide, readOpen } from "../../mcp/approval/decide.ts";
 import { approvalPath } from "../../mcp/approval/approval-page.ts";
-import { renderPlanPage, type PlanPage, type PlanPart } from "../../mcp/approval/plan-rows.ts";
+import { renderPlanPage, type PlanPage } from "../../mcp/approval/plan-rows.ts";
 import { renderFacts, renderFrames, renderRecent } from "../../mcp/approval/question-html.ts";
 import { readStored, type Question as AskedQuestion } from "../../mcp/approval/question.ts";
-import {
-  approvalScope,
-  writeLead,
-  writeOrigin,
-  writeTerm,
-} from "../../mcp/approval/write-asking.ts";
+import { writeLead, writeOrigin, writeTerm } from "../../mcp/approval/write-asking.ts";
 import type { Approval } from "../../state/approvals.ts";
 import type { Acting } from "./parts.ts";
 import { clock } from "../process/embedded.ts";
 import { checkPin } from "../data/pin-file.ts";
 
-/** Questions to a person, from a page of the console or from an assistant, and the answers. */
+/** Questions to a person: those of the console's own pages, and a list of those of assistants. */
 
 type QuestionContext = Pick<Acting, "deployment" | "address" | "onDecided" | "onRefused"> & {
   readonly keyContext: Pick<KeyContext, "key_print">;
 };
 
-type OfKind = QuestionContext & {
-  /** Whether a page of the console has asked, and not an assistant. */
-  readonly isByHand: boolean;
-};
-
-export async function answer(
+export async function approve(
   id: string,
-  decision: ConsoleDecision,
   typed: TypedApproval,
-  asking: OfKind,
+  asking: QuestionContext,
 ): Promise<ApprovalRejection | undefined> {
   const approval = await find(id, asking);
   if (approval === undefined) {
@@ -46,19 +33,19 @@ export async function answer(
     return { kind: "over" };
   }
   const options = { ...asking, openState: asking.deployment.state.open, checkPin };
-  const { fault: text } = await decide(approval, decision, typed, options);
+  const { fault: text } = await decide(approval, "approved", typed, options);
   return text === undefined ? undefined : { kind: "fault", text };
 }
 
-/** Undefined for the question of another key, as if it did not exist. */
+/** Undefined for the question of another key or of an assistant, as if it did not exist. */
 async function find(
   id: string,
-  { keyContext, deployment: { state }, isByHand }: OfKind,
+  { keyContext, deployment: { state } }: QuestionContext,
 ): Promise<Approval | undefined> {
   const { approvals } = await state.open();
   const approval = await approvals.findPage(id);
   if (approval?.key_print !== keyContext.key_print) return undefined;
-  return readStored(approval).isByHand === isByHand ? approval : undefined;
+  return readStored(approval).isByHand ? approval : undefined;
 }
 
 /** Until it expires, the same act gets the same question again. */
@@ -68,8 +55,11 @@ export async function readQuestion(
   id: string,
   asking: QuestionContext,
 ): Promise<ConsoleQuestion | undefined> {
-  const approval = await find(id, { ...asking, isByHand: true });
-  return approval && describe(approval, { page: 1 }, asking, tryLater);
+  const approval = await find(id, asking);
+  if (approval === undefined) return undefined;
+  const reading = { state: await asking.deployment.state.open(), now: clock.now(), next: tryLater };
+  const { question, plan, tries, blocked } = await readOpen(approval, { page: 1 }, reading);
+  return { ...renderQuestion(question, plan, approval.id), pin: tries, blocked };
 }
 
 export async function listWaiting(asking: QuestionContext): Promise<readonly ListedQuestion[]> {
@@ -78,57 +68,16 @@ export async function listWaiting(asking: QuestionContext): Promise<readonly Lis
   if (!state.exists()) return [];
   const { approvals } = await state.open();
   const waiting = await approvals.listWaiting(keyContext.key_print);
+  const now = clock.now();
   return waiting.flatMap((approval) => {
-    const { isByHand, title } = readStored(approval);
-    return isByHand ? [] : [{ id: approval.id, title, ...describeAsker(approval) }];
+    const { isByHand, title, asker } = readStored(approval);
+    if (isByHand) return [];
+    const lead = writeLead(asker);
+    const origin = writeOrigin(asker, approval, now);
+    return [
+      { address: approvalPath + approval.id, title, lead, origin, term: writeTerm(approval, now) },
+    ];
   });
-}
-
-export async function readAsked(
-  id: string,
-  part: PlanPart,
-  asking: QuestionContext,
-): Promise<AskedByAssistant | undefined> {
-  const approval = await find(id, { ...asking, isByHand: false });
-  if (approval === undefined) return undefined;
-  const { term, ...asker } = describeAsker(approval);
-  const question = await describe(approval, part, asking);
-  return {
-    question,
-    ...asker,
-    term: question.blocked === undefined ? `${approvalScope} ${term}` : term,
-    end: ends[approval.status],
-  };
-}
-
-function describeAsker(approval: Approval) {
-  const { asker } = readStored(approval);
-  const now = clock.now();
-  return {
-    lead: writeLead(asker),
-    origin: writeOrigin(asker, approval, now),
-    term: writeTerm(approval, now),
-  };
-}
-
-const ends: Readonly<Record<Approval["status"], AskedByAssistant["end"]>> = {
-  waiting: undefined,
-  approved: "approved",
-  used: "approved",
-  declined: "declined",
-  told: "declined",
-};
-
-async function describe(
-  approval: Approval,
-  part: PlanPart,
-  { deployment: { state } }: QuestionContext,
-  next?: string,
-): Promise<ConsoleQuestion> {
-  const now = clock.now();
-  const open = await readOpen(approval, part, { state: await state.open(), now, next });
-  const { question, plan, tries, blocked } = open;
-  return { ...renderQuestion(question, plan, approval.id), pin: tries, blocked };
 }
 
 /** A question as the console shows it. Before it is asked, it has no id. */

@@ -6,7 +6,6 @@ import type { ShownFields } from "../record-page.ts";
 import type { ShownProblem } from "../records.ts";
 import { appKinds, listAppChoices, nameOther, renderOther, type AppChoices } from "../app-kinds.ts";
 
-
 type LinkField = Field & {
   /** Whether it chooses an app, or names one that is not listed. */
   readonly app?: "listed" | "other";

@@ -49,14 +49,14 @@ function renderWaiting(waiting: readonly ListedQuestion[]): Html {
   const text =
     count === 1 ? "1 approval is waiting for you." : `${count} approvals are waiting for you.`;
   const rows = waiting.map(
-    ({ id, title, lead, origin, term }) =>
+    ({ address, title, lead, origin, term }) =>
       html`<li class="split asking">
         <div>
           <strong dir="auto">${title}</strong>
           <p class="soft">${lead}.</p>
           <p class="hint">${origin}. ${term}</p>
         </div>
-        <a class="button small" href="/waiting/${encodeURIComponent(id)}">Review</a>
+        <a class="button small" href="${address}">Review</a>
       </li>`,
   );
   return html`<p id="told" ${renderFollow(false)} role="status" class="hidden">
