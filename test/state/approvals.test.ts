@@ -2,11 +2,11 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { State } from "../../src/state/state.ts";
 import { openStateForEach } from "../support/store-place.ts";
 
-/** Approvals are stored in the state's file, and each allows its action once in any process. */
+/** Tests that an approval is shared by all processes and allows its action only once. */
 
 const minute = 60_000;
 const at = openStateForEach();
-/** Two connections, as of two processes. */
+/** Two connections, like those of two processes. */
 let state: State;
 let other: State;
 
@@ -27,7 +27,7 @@ async function waitFor({ approvals }: State, wanted: ApprovalRequest = act): Pro
 }
 
 describe("an approval by token", () => {
-  test("can be used once, for its own action", async () => {
+  test("can be used only once and only for its own action", async () => {
     const used = await state.approvals.openForToken(act);
     expect(await state.approvals.takeForToken(used.id, another.digest)).toBe(false);
     expect(await state.approvals.takeForToken(used.id, act.digest)).toBe(false);
@@ -49,7 +49,7 @@ describe("an approval by token", () => {
     }
   });
 
-  test("cannot be answered on a page, and a page's approval is no token", async () => {
+  test("cannot be answered on a page, and a page's approval is not a token", async () => {
     const { id } = await state.approvals.openForToken(act);
     expect(await state.approvals.findPage(id)).toBeUndefined();
     expect(await state.approvals.decidePage(id, "approved")).toBe(false);
@@ -74,7 +74,7 @@ describe("an approval page", () => {
     expect(new Set(ids).size).toBe(1);
   });
 
-  test("allows one of the requests that waited for it, and no other", async () => {
+  test("allows exactly one of the requests that waited for its answer", async () => {
     const waited = await waitFor(state);
     await state.approvals.decidePage(waited, "approved");
     const askers = Array.from({ length: 10 }, (_, asker) => (asker % 2 === 0 ? state : other));
@@ -83,7 +83,7 @@ describe("an approval page", () => {
     );
     expect(said.filter((one) => "said" in one && one.said === "approved")).toHaveLength(1);
     expect(said.filter((one) => "said" in one && one.said === "used")).toHaveLength(9);
-    // A request for another action cannot use it.
+    // A request for another action cannot use the approval.
     expect(await state.approvals.askPage({ ...another, waited })).toHaveProperty("waits");
   });
 
@@ -123,7 +123,7 @@ describe("an approval page", () => {
     expect(await state.approvals.askPage(act)).toEqual({ said });
   });
 
-  test("is found with its current status, and only by its exact id", async () => {
+  test("is found with its current status, and only by its exact ID", async () => {
     const id = await waitFor(state);
     const found = { id, preview: "{}", expires_at: at.now + 5 * minute };
     expect(await state.approvals.findPage(id)).toMatchObject({ ...found, status: "waiting" });
@@ -136,27 +136,27 @@ describe("an approval page", () => {
   });
 });
 
-/** Whether this process still accepts the approval. */
-async function isGood({ approvals }: State, id: string): Promise<boolean> {
+/** Returns whether the process still accepts the approval. */
+async function isAccepted({ approvals }: State, id: string): Promise<boolean> {
   return (await approvals.findPage(id)) !== undefined;
 }
 
-describe("an approval expires", () => {
-  test("after exactly five minutes", async () => {
+describe("an approval", () => {
+  test("expires after exactly five minutes", async () => {
     const page = await waitFor(state);
     const sealed = await state.approvals.openForToken(act);
     const late = await state.approvals.openForToken(another);
     at.now += 5 * minute - 1;
-    expect(await isGood(state, page)).toBe(true);
+    expect(await isAccepted(state, page)).toBe(true);
     expect(await state.approvals.takeForToken(sealed.id, act.digest)).toBe(true);
     at.now += 1;
-    expect(await isGood(state, page)).toBe(false);
-    expect(await isGood(other, page)).toBe(false);
+    expect(await isAccepted(state, page)).toBe(false);
+    expect(await isAccepted(other, page)).toBe(false);
     expect(await state.approvals.decidePage(page, "approved")).toBe(false);
     expect(await state.approvals.takeForToken(late.id, another.digest)).toBe(false);
   });
 
-  test("and is then counted as expired if it was not used", async () => {
+  test("increases the count of expired approvals if it was not used", async () => {
     await waitFor(state);
     const answered = await waitFor(state, another);
     await state.approvals.decidePage(answered, "declined");
@@ -168,16 +168,16 @@ describe("an approval expires", () => {
     expect(state.approvals.measure()).toEqual({ asked: 2, expired: 1 });
   });
 
-  test("if the clock is set back to before it was requested", async () => {
+  test("expires if the clock is set back to before its request", async () => {
     const page = await waitFor(state);
     await state.approvals.decidePage(page, "approved");
     at.now -= minute;
-    expect(await isGood(state, page)).toBe(false);
-    expect(await isGood(other, page)).toBe(false);
+    expect(await isAccepted(state, page)).toBe(false);
+    expect(await isAccepted(other, page)).toBe(false);
     expect(await waitFor(other)).not.toBe(page);
   });
 
-  test("and is then deleted", async () => {
+  test("is deleted after it expires", async () => {
     for (const digest of ["a", "b", "c"]) await state.approvals.openForToken({ ...act, digest });
     await waitFor(other);
     at.now += 5 * minute;
@@ -189,7 +189,7 @@ describe("an approval expires", () => {
   });
 });
 
-test("approvals are kept after the process that requested them ends", async () => {
+test("an approval stays valid after the process that requested it ends", async () => {
   const page = await waitFor(state);
   const sealed = await state.approvals.openForToken(act);
   await state.approvals.decidePage(page, "approved");
@@ -206,7 +206,7 @@ describe("an approval page with a PIN", () => {
     const rekeyed = await waitFor(other, { ...act, pin: "another hash" });
     expect(new Set([bare, locked, rekeyed]).size).toBe(3);
     expect(await waitFor(state, { ...act, pin: "a hash" })).toBe(locked);
-    // An approval without a PIN does not count when a PIN is required.
+    // An approval without a PIN is not accepted when a PIN is required.
     await state.approvals.decidePage(bare, "approved");
     expect(await waitFor(other, { ...act, pin: "a hash" })).toBe(locked);
   });

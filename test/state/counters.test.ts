@@ -3,7 +3,7 @@ import { readTries } from "../../src/mcp/approval/check-pin.ts";
 import type { State } from "../../src/state/state.ts";
 import { openStateForEach } from "../support/store-place.ts";
 
-/** Limits that all processes share. */
+/** Tests limits that all processes share. */
 
 const at = openStateForEach();
 const minute = 60_000;
@@ -53,7 +53,7 @@ describe.each(limits)("%s", (name, most, window_ms) => {
   });
 });
 
-test("each use is free again when its own window has passed", async () => {
+test("a use no longer counts toward its limit when its own window has passed", async () => {
   for (let turn = 0; turn < 4; turn += 1) {
     await takeMany(5, "pin_of_key");
     at.now += 10 * minute;
@@ -63,7 +63,7 @@ test("each use is free again when its own window has passed", async () => {
   expect(await takeMany(20, "pin_of_key")).toBe(5);
 });
 
-test("40 simultaneous uses get no more than the limit", async () => {
+test("40 simultaneous uses of a counter are allowed only up to its limit", async () => {
   const taken = await Promise.all(
     Array.from({ length: 40 }, (_, turn) =>
       (turn % 2 === 0 ? one : other).counters.take({ sign_in_by_pin: "203.0.113.1" }),
@@ -72,7 +72,7 @@ test("40 simultaneous uses get no more than the limit", async () => {
   expect(taken.filter((each) => each !== undefined)).toHaveLength(20);
 });
 
-test("a use that is given back can be used again, and others still count", async () => {
+test("a use that is given back no longer counts, and the other uses still count", async () => {
   await takeMany(19, "sign_in_by_pin");
   const last = await one.counters.take({ sign_in_by_pin: "subject" });
   expect(await takeMany(1, "sign_in_by_pin")).toBe(0);
@@ -80,7 +80,7 @@ test("a use that is given back can be used again, and others still count", async
   expect(await takeMany(3, "sign_in_by_pin")).toBe(1);
 });
 
-test("uses still count after a restart", async () => {
+test("uses of a counter still count after a restart", async () => {
   await takeMany(20, "pin_of_key");
   await Promise.all([one.close(), other.close()]);
   one = await at.open();
@@ -88,13 +88,13 @@ test("uses still count after a restart", async () => {
   expect(await takeMany(1, "pin_of_key")).toBe(0);
 });
 
-test("uses still count after the clock was set back", async () => {
+test("uses of a counter still count after the clock was set back", async () => {
   await takeMany(20, "overwrite");
   at.now -= hour;
   expect(await takeMany(1, "overwrite")).toBe(0);
 });
 
-test("uses are deleted when their window has passed", async () => {
+test("uses of a counter are deleted when their window has passed", async () => {
   await takeMany(5, "sign_in_by_key");
   at.now += hour;
   await takeMany(1, "sign_in_by_key", "another subject");
@@ -112,21 +112,21 @@ const guess = async (key: string, id: string) =>
   (await one.counters.take({ pin_of_approval: id, pin_of_key: key })) !== undefined;
 
 describe("wrong PINs", () => {
-  test("end an approval after five, but no other approval of the key", async () => {
+  test("end an approval after five attempts, but no other approval of the key", async () => {
     for (let turn = 0; turn < 5; turn += 1) expect(await guess("key", "first")).toBe(true);
     expect(await guess("key", "first")).toBe(false);
     expect(await readPin("key", "first")).toEqual({ left: 0, blocked_until: undefined });
     expect(await readPin("key", "second")).toEqual({ left: 5, blocked_until: undefined });
   });
 
-  test("after the fifth are refused and not counted for the key", async () => {
+  test("after the fifth attempt are rejected and not counted for the key", async () => {
     for (let turn = 0; turn < 10; turn += 1) await guess("key", "first");
     for (const id of ["second", "third", "fourth"]) {
       for (let turn = 0; turn < 5; turn += 1) expect(await guess("key", id)).toBe(true);
     }
   });
 
-  test("block a key after twenty, until the first is an hour old", async () => {
+  test("block a key after twenty attempts, until the first attempt is an hour old", async () => {
     const begun = at.now;
     for (let turn = 0; turn < 20; turn += 1) {
       expect(await guess("key", `approval ${Math.floor(turn / 5)}`)).toBe(true);

@@ -5,10 +5,10 @@ import type { PlanRow } from "../../src/state/plans.ts";
 import type { State } from "../../src/state/state.ts";
 import { openStateForEach, isOnPostgres } from "../support/store-place.ts";
 
-/** The history of changes: who made them, what they undo, and how long they are kept. */
+/** Tests the history of changes: its readers, its undos and how long changes are stored. */
 
 const day = 24 * 60 * 60_000;
-/** Tests about the file, or with so many writes that one engine is enough. */
+/** Skips tests on PostgreSQL that depend on the file or need many writes. */
 const onFile = test.skipIf(isOnPostgres);
 const at = openStateForEach();
 const own = { realm: "project", key_print: "key" };
@@ -76,7 +76,7 @@ test('a change is in the history before its outcome is known, as "begun"', async
 });
 
 test("a change can be found by a target's name that is too long for an index", async () => {
-  // Random, so that no database can compress it.
+  // Use random text, so that no database can compress it.
   const long = randomBytes(3000).toString("base64url");
   const begun = await make({ target_id: null, target_key: long });
   const ended = await make({ target_id: null });
@@ -119,7 +119,7 @@ test("changes can be found by any name that their target has had", async () => {
   expect(await listIds(own, "nothing")).toEqual([]);
 });
 
-test("findLast returns the newest change that is not undone and is no undo", async () => {
+test("findLast returns the newest change that is not undone and not an undo", async () => {
   const [first, second] = [await make(), await make()];
   expect(await last()).toBe(second);
   const undo = await make({ tool: "undo", undoes: second });
@@ -136,7 +136,7 @@ test("findLast returns the newest change that is not undone and is no undo", asy
   expect(await last()).toBe(first);
 });
 
-test("an undo that did not succeed has undone nothing", async () => {
+test("a change whose undo failed is not listed as undone", async () => {
   const first = await make();
   const undo = await begin({ tool: "undo", undoes: first });
   const { id } = undo;
@@ -158,14 +158,14 @@ test("findRecent returns the newest change of a target if it is recent enough", 
 test("findRecent returns the last of several changes of the same moment", async () => {
   const begun = [];
   for (let turn = 0; turn < 4; turn += 1) begun.push(await begin());
-  // The databases may store updated rows in another order.
+  // Databases may store updated rows in a different order.
   for (const change of begun.toReversed()) {
     await state.history.note(change, { state: "done", effects: [effect, effect] });
   }
   expect(await findRecent("project")).toMatchObject({ id: begun.at(-1)?.id });
 });
 
-test("a record that was created again is found by all its former ids", async () => {
+test("changes of a record that was created again are found by all its former IDs", async () => {
   await state.history.noteSuccessor("project", "one", "two");
   await state.history.noteSuccessor("project", "two", "three");
   expect(await state.history.findSuccessor("project", "one")).toBe("three");
@@ -173,7 +173,7 @@ test("a record that was created again is found by all its former ids", async () 
   expect(await state.history.findSuccessor("another project", "one")).toBe("one");
 });
 
-test("a change is kept for 30 days and then removed", async () => {
+test("a change is deleted after 30 days", async () => {
   const id = await make();
   await state.history.noteSuccessor("project", "one", "two");
   at.now += 30 * day - 1;
@@ -188,7 +188,7 @@ test("a change is kept for 30 days and then removed", async () => {
   expect(await state.history.findSuccessor("project", "one")).toBe("one");
 });
 
-test("old changes are also removed from projects without any new ones", async () => {
+test("old changes are also deleted in projects without new changes", async () => {
   const left = await make({ realm: "a left project" });
   await state.history.noteSuccessor("a left project", "one", "two");
   at.now += 30 * day;
@@ -205,7 +205,7 @@ const large: readonly Effect[] = [
   { kind: "page_template", id: null, before: {}, after: { body: "x".repeat(1024 * 1024) } },
 ];
 
-onFile("the newest 64 MB of one key's changes are kept", async () => {
+onFile("only the newest 64 MB of a key's changes are stored", async () => {
   await make({ key_print: "another" });
   for (let changes = 0; changes < 130; changes += 1) await begin({ effects: large });
   const { length } = await state.history.list(own, { from: 0, limit: 1000 });
@@ -214,7 +214,7 @@ onFile("the newest 64 MB of one key's changes are kept", async () => {
   expect(await listIds({ ...own, key_print: "another" })).toHaveLength(1);
 });
 
-onFile("isWhole is false for times from which changes were dropped for lack of space", async () => {
+onFile("isWhole is false for a time whose changes were deleted for lack of space", async () => {
   const { realm } = own;
   const begun = at.now;
   await make();
@@ -229,7 +229,7 @@ onFile("isWhole is false for times from which changes were dropped for lack of s
   expect(await state.history.isWhole(realm, begun)).toBe(true);
 });
 
-test("isWhole is true if only changes older than 30 days were removed", async () => {
+test("isWhole is true if only changes older than 30 days were deleted", async () => {
   await make();
   at.now += 30 * day;
   await make();
@@ -238,7 +238,7 @@ test("isWhole is true if only changes older than 30 days were removed", async ()
   expect(await state.history.isWhole(own.realm, at.now - 30 * day + 1)).toBe(true);
 });
 
-test("listWritten returns ids and paths of links changed since a time, also by jobs", async () => {
+test("listWritten returns the links that calls and jobs changed since a time", async () => {
   await make({ target_id: "older", target_key: "older-path" });
   at.now += 1000;
   await make();
@@ -254,7 +254,7 @@ test("listWritten returns ids and paths of links changed since a time, also by j
   expect(await state.history.listWritten("another project", 0)).toEqual(new Set());
 });
 
-/** The second row is never sent. */
+/** Lists two rows. The job sends only the first. */
 async function* listRows(): AsyncGenerator<PlanRow> {
   const blank = { row: null, link_id: null, fields: {}, before: null, message: null };
   yield { ...blank, position: 0, action: "create", path: "p0" };

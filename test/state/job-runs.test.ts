@@ -5,10 +5,10 @@ import type { Plan, PlanAction, PlanRow } from "../../src/state/plans.ts";
 import type { State } from "../../src/state/state.ts";
 import { openStateForEach } from "../support/store-place.ts";
 
-/** Which of several processes may record the progress of a job. */
+/** Tests which of several processes may record the progress of a job. */
 
 const at = openStateForEach();
-/** Two processes with one database. */
+/** Two processes that share a database. */
 let state: State;
 let other: State;
 
@@ -43,8 +43,8 @@ async function startRuns(): Promise<{ job: Job; first: Run; second: Run }> {
 const listStatuses = async (jobs: Jobs, job: Job) =>
   (await jobs.listReceipts(job, { limit: 100 })).map(({ status }) => status);
 
-describe("a job has one runner", () => {
-  test("until its lease ends, and then the first process to take it", async () => {
+describe("the lease of a job", () => {
+  test("can be taken by only one process when it expires", async () => {
     const { first, second } = await startRuns();
     expect(await state.jobs.take(first)).toBe(true);
     at.now += lease_ms - 1;
@@ -55,7 +55,7 @@ describe("a job has one runner", () => {
     expect(taken.toSorted()).toEqual([false, true]);
   });
 
-  test("that renews its lease as long as it runs", async () => {
+  test("is renewed as long as the job runs", async () => {
     const { first, second } = await startRuns();
     await state.jobs.take(first);
     for (let beat = 0; beat < 5; beat += 1) {
@@ -70,7 +70,7 @@ describe("a job has one runner", () => {
     expect(await other.jobs.take(second)).toBe(false);
   });
 
-  test("or none, if its lease was written before the clock was set back", async () => {
+  test("can be taken by another process after the clock was set back", async () => {
     const { first, second } = await startRuns();
     await state.jobs.take(first);
     at.now -= 60 * 60_000;
@@ -78,7 +78,7 @@ describe("a job has one runner", () => {
     expect(await state.jobs.renew(first)).toBe(false);
   });
 
-  test("and is shown as interrupted once the lease has ended", async () => {
+  test("that expired makes the job interrupted", async () => {
     const { job, first } = await startRuns();
     await state.jobs.take(first);
     expect(await other.jobs.find(job.id)).toMatchObject({ state: "running" });
@@ -88,7 +88,7 @@ describe("a job has one runner", () => {
 });
 
 describe("a runner that lost its lease", () => {
-  test("cannot record, renew or end anything", async () => {
+  test("cannot record rows, renew the lease or end the job", async () => {
     const { job, first, second } = await startRuns();
     await state.jobs.take(first);
     expect(await state.jobs.noteSent(first, 0)).toBe(true);
@@ -115,7 +115,7 @@ describe("a runner that lost its lease", () => {
 });
 
 describe("a cancelled job", () => {
-  test("sends no more rows, and the outcome of a sent row is still recorded", async () => {
+  test("sends no more rows, but still records the outcome of a sent row", async () => {
     const { job, first } = await startRuns();
     await state.jobs.take(first);
     await state.jobs.noteSent(first, 0);
@@ -130,7 +130,7 @@ describe("a cancelled job", () => {
     });
   });
 
-  test("is continued by a process that revives it, not by one that waited for it", async () => {
+  test("is continued only by a process that revives it first", async () => {
     const { job, first, second } = await startRuns();
     await state.jobs.take(first);
     await state.jobs.cancel(job.id);
@@ -141,7 +141,7 @@ describe("a cancelled job", () => {
     expect(await other.jobs.noteSent(second, 0)).toBe(true);
   });
 
-  test('stays "done" if it was done before', async () => {
+  test('stays "done" if it was finished before it was cancelled', async () => {
     const { job, first, second } = await startRuns();
     await state.jobs.take(first);
     await state.jobs.release(first, "done");
@@ -151,8 +151,8 @@ describe("a cancelled job", () => {
   });
 });
 
-describe("simultaneous records of a job", () => {
-  test("share a commit and are all stored as given", async () => {
+describe("simultaneous progress records of a job", () => {
+  test("share a commit and are all stored unchanged", async () => {
     const { job, first } = await startRuns();
     await state.jobs.take(first);
     await state.jobs.noteSent(first, 0);
@@ -172,7 +172,7 @@ describe("simultaneous records of a job", () => {
     ]);
   });
 
-  test("that was cancelled include outcomes but start no rows", async () => {
+  test("that was cancelled store outcomes but start no rows", async () => {
     const { job, first } = await startRuns();
     await state.jobs.take(first);
     await state.jobs.noteSent(first, 0);
@@ -182,7 +182,7 @@ describe("simultaneous records of a job", () => {
     expect(await listStatuses(other.jobs, job)).toEqual(["done", null, null]);
   });
 
-  test("are stored for their own run", async () => {
+  test("are stored separately for each run", async () => {
     const { job, first, second } = await startRuns();
     const another = await openJob(three);
     const third = { id: another.id, runner: "one" };
@@ -194,7 +194,7 @@ describe("simultaneous records of a job", () => {
     expect(await listStatuses(other.jobs, another)).toEqual([null, "sent", null]);
   });
 
-  test("are stored although one of them contains a NUL", async () => {
+  test("are stored even if one of them contains a NUL", async () => {
     const { job, first } = await startRuns();
     await state.jobs.take(first);
     const noted = [
@@ -208,7 +208,7 @@ describe("simultaneous records of a job", () => {
 });
 
 describe("the receipts of a job", () => {
-  /** In most plans many rows need no change. */
+  /** The actions of a plan in which many rows need no change. */
   const actions = Array.from({ length: 700 }, (_, index): PlanAction => {
     if (index % 50 === 7) return "delete";
     if (index % 9 === 0) return "update";
@@ -218,7 +218,7 @@ describe("the receipts of a job", () => {
     action === "update" || action === "delete" ? [position] : [],
   );
 
-  test("are one for each row with a change, in order, in pages of any size", async () => {
+  test("contain each changed row once and in order, in pages of any size", async () => {
     const job = await openJob(actions);
     expect(acts.length).toBeGreaterThan(80);
     for (const limit of [1, 7, 20, acts.length, 1000]) {
@@ -227,7 +227,7 @@ describe("the receipts of a job", () => {
     expect((await state.jobs.find(job.id))?.counts.left).toBe(acts.length);
   });
 
-  test("stay in order while rows are done between two pages", async () => {
+  test("stay in order if rows finish between two pages", async () => {
     const job = await openJob(actions);
     const run = { id: job.id, runner: "one" };
     await state.jobs.take(run);
@@ -241,7 +241,7 @@ describe("the receipts of a job", () => {
     expect(ended?.counts).toEqual({ done: acts.length, rejected: 0, unknown: 0, left: 0 });
   });
 
-  test('with "open" are those without a known outcome', async () => {
+  test('with the filter "open" are those without a known outcome', async () => {
     const job = await openJob(actions);
     const run = { id: job.id, runner: "one" };
     await state.jobs.take(run);

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { State } from "../../src/state/state.ts";
 import { openStateForEach } from "../support/store-place.ts";
 
-/** Values that all processes share and that expire. */
+/** Tests stored values that all processes share and that expire. */
 
 const at = openStateForEach();
 const hour = 60 * 60_000;
@@ -23,7 +23,7 @@ async function countRows(): Promise<number> {
 
 const find = async ({ kept }: State) => (await kept.find("successor", "key"))?.value;
 
-describe("a kept value", () => {
+describe("a stored value", () => {
   test("is found by every process under its kind and key", async () => {
     await one.kept.save("successor", "key", "value");
     expect(await find(other)).toBe("value");
@@ -33,7 +33,7 @@ describe("a kept value", () => {
     expect(await find(one)).toBe("new value");
   });
 
-  test("is found until it expires, and deleted after that", async () => {
+  test("is found until it expires, and is then deleted", async () => {
     await one.kept.save("successor", "key", "value");
     at.now += 30 * day - 1;
     await one.removeEnded();
@@ -59,7 +59,7 @@ describe("a kept value", () => {
     expect(taken.filter((each) => each === undefined)).toHaveLength(3);
   });
 
-  test("can be renewed for its full time unless it has expired", async () => {
+  test("can be renewed for its full lifetime unless it has expired", async () => {
     await one.kept.save("console_session", "key", "sealed");
     at.now += 11 * hour;
     await other.kept.renew("console_session", "key");
@@ -71,7 +71,7 @@ describe("a kept value", () => {
   });
 });
 
-describe("the kept values of one owner", () => {
+describe("the stored values of an owner", () => {
   const limits = [
     ["preview", 100],
     ["export_page", 10],
@@ -80,7 +80,7 @@ describe("the kept values of one owner", () => {
   const values = { preview: "", export_page: { type: "text/csv", text: "" }, hidden_form: true };
 
   test.each(limits)(
-    "of the kind %s are the newest %i, whatever other owners have",
+    "of the kind %s are limited to the newest %i, regardless of other owners",
     async (...of) => {
       const [kind, most] = of;
       const save = (key: string, owner: string) =>
@@ -98,7 +98,7 @@ describe("the kept values of one owner", () => {
     },
   );
 
-  test("count once if they have the same time, like the pages of a file", async () => {
+  test("with the same time count as one value, like the pages of a file", async () => {
     const value = { type: "text/csv", text: "" };
     for (let file = 0; file < 11; file += 1) {
       at.now += 1;
@@ -119,7 +119,7 @@ describe("notices for webhooks", () => {
   const notice = { realm: "a project", headline: "Delete the link" };
   const act = { digest: "an act", preview: "{}", key_print: "one key", told: notice };
 
-  test("contain one for an approval page, without the page's id", async () => {
+  test("include one for each new approval page, without the page's ID", async () => {
     const asked = await one.approvals.askPage(act);
     await one.approvals.askPage(act);
     await one.approvals.askPage({ ...act, digest: "in the console", told: undefined });
@@ -137,7 +137,7 @@ describe("notices for webhooks", () => {
     expect(JSON.stringify(notices)).not.toContain(id);
   });
 
-  test("are listed with the oldest first, and removed once they were taken over", async () => {
+  test("are listed with the oldest first, and can be removed", async () => {
     for (const digest of ["b", "a", "c"]) {
       at.now += 1;
       await one.approvals.askPage({ ...act, digest, told: { ...notice, headline: digest } });
@@ -151,7 +151,7 @@ describe("notices for webhooks", () => {
     expect((await list()).map(({ value }) => value.data["headline"])).toEqual(["c"]);
   });
 
-  test("that no process takes over are removed after a week", async () => {
+  test("are removed after a week if no process sends them", async () => {
     await one.approvals.askPage(act);
     at.now += 7 * day - 1;
     expect(await list()).toHaveLength(1);

@@ -3,7 +3,7 @@ import { readSpan } from "../../src/contract/limits.ts";
 import type { State } from "../../src/state/state.ts";
 import { openStateForEach } from "../support/store-place.ts";
 
-/** Queues in which the calls of one key wait, across processes. */
+/** Tests the queues in which calls of a key wait, across processes. */
 
 const at = openStateForEach();
 /** Two processes. */
@@ -17,14 +17,14 @@ beforeEach(async () => {
 
 const hour_ms = 60 * 60_000;
 
-/** The next turn of a job, ten a second. */
+/** Reserves the next slot of a job and returns its wait. A job has ten slots a second. */
 const take = ({ counters }: State, subject = "key", kind = "job_write") =>
   counters.queue({ kind, subject, window_ms: 100 }).readWait_ms(1);
 const queue = ({ counters }: State, subject = "key") =>
   counters.queue({ kind: "link_writes", subject, window_ms: readSpan("link_writes") });
 
-describe("turns in a queue", () => {
-  test("follow each other whichever process asks", async () => {
+describe("the slots of a job queue", () => {
+  test("follow each other, whichever process reserves them", async () => {
     expect([await take(one), await take(two), await take(two), await take(one)]).toEqual([
       0, 100, 200, 300,
     ]);
@@ -32,19 +32,19 @@ describe("turns in a queue", () => {
     expect(await take(two)).toBe(150);
   });
 
-  test("are given once each to simultaneous calls", async () => {
+  test("are each given to only one of several simultaneous calls", async () => {
     const asked = Array.from({ length: 20 }, (_, index) => take(index % 2 === 0 ? one : two));
     const waits = (await Promise.all(asked)).toSorted((a, b) => a - b);
     expect(waits).toEqual(Array.from({ length: 20 }, (_, index) => index * 100));
   });
 
-  test("that were not used are lost", async () => {
+  test("that were not used cannot be used later", async () => {
     await take(one);
     at.now += 10_000;
     expect([await take(one), await take(two)]).toEqual([0, 100]);
   });
 
-  test("that a closed process was waiting for are skipped one by one", async () => {
+  test("that a closed process had reserved stay empty", async () => {
     await take(one);
     await take(one);
     await one.close();
@@ -53,7 +53,7 @@ describe("turns in a queue", () => {
     one = await at.open();
   });
 
-  test("are separate for each key and kind", async () => {
+  test("are counted separately for each key and kind", async () => {
     await take(one);
     expect([await take(two, "other"), await take(two, "key", "job_delete")]).toEqual([0, 0]);
   });
@@ -65,12 +65,12 @@ describe("turns in a queue", () => {
   });
 });
 
-describe("places in a rate limit", () => {
+describe("the places of calls in a rate limit", () => {
   const span_ms = readSpan("link_writes");
-  /** Sent with each call, because another client may use half of the limit. */
+  /** The part of the limit that Waypost uses, because another client may use the rest. */
   const limit = 40;
 
-  /** So many calls that were allowed at once, by both processes in turn. */
+  /** Makes this many calls without a wait, alternately from both processes. */
   async function spend(count: number, pause_ms = 0): Promise<void> {
     for (let turn = 0; turn < count; turn += 1) {
       const place = queue(turn % 2 === 0 ? one : two);
@@ -80,7 +80,7 @@ describe("places in a rate limit", () => {
     }
   }
 
-  test("are as many as the limit for all processes together", async () => {
+  test("are limited for all processes together", async () => {
     await spend(limit);
     for (const state of [one, two]) {
       const place = queue(state);
@@ -100,16 +100,16 @@ describe("places in a rate limit", () => {
       await second.readWait_ms(limit),
       await third.readWait_ms(limit),
     ];
-    // Half a minute has passed since the first call, and the others follow 750 ms apart.
+    // Half a minute has passed since the first call, and the calls were 750 ms apart.
     expect(waits).toEqual([31_000, 31_750, 32_500]);
     at.now += 31_000;
-    // Asking early does not change the order.
+    // Reading the wait early does not change the order.
     expect(await third.readWait_ms(limit)).toBe(1500);
     expect(await second.readWait_ms(limit)).toBe(750);
     expect(await first.readWait_ms(limit)).toBe(0);
   });
 
-  test("count from the response, because the server may have counted that late", async () => {
+  test("are used until a window after the response, when the server counts the call", async () => {
     const slow = queue(one);
     await slow.readWait_ms(limit);
     at.now += 10_000;
@@ -119,7 +119,7 @@ describe("places in a rate limit", () => {
     expect(await queue(two).readWait_ms(limit)).toBe(1);
   });
 
-  test("that are given back are free at once", async () => {
+  test("are free at once if their call was not sent", async () => {
     await spend(limit - 1);
     const last = queue(one);
     expect(await last.readWait_ms(limit)).toBe(0);
@@ -129,12 +129,12 @@ describe("places in a rate limit", () => {
     expect(await waiting.readWait_ms(limit)).toBe(0);
   });
 
-  test("of a closed process that was waiting are free after they expire", async () => {
+  test("of calls that waited in a closed process are free after they expire", async () => {
     await spend(limit);
     for (let turn = 0; turn < limit; turn += 1) await queue(one).readWait_ms(limit);
     await one.close();
     const behind = queue(two);
-    // The closed process would have used one window, and the next call waits for the second.
+    // The waiting calls of the closed process fill the next window.
     expect(await behind.readWait_ms(limit)).toBe(2 * span_ms);
     at.now += span_ms;
     expect(await behind.readWait_ms(limit)).toBe(span_ms);
@@ -143,7 +143,7 @@ describe("places in a rate limit", () => {
     one = await at.open();
   });
 
-  test("of a process that closed during a call are free one window later", async () => {
+  test("of calls that ran in a closed process are free a window later", async () => {
     await spend(limit - 1);
     await queue(one).readWait_ms(limit);
     await one.close();
@@ -160,7 +160,7 @@ describe("places in a rate limit", () => {
     await spend(limit - 2);
   });
 
-  test("are delayed by at most three windows if the clock was set back two", async () => {
+  test("are free after at most three windows if the clock was set back by two", async () => {
     await spend(limit);
     at.now -= 2 * span_ms;
     const place = queue(one);

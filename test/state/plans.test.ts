@@ -6,7 +6,7 @@ import type { StateTables } from "../../src/state/tables.ts";
 import { createGate, waitUntil } from "../support/clock.ts";
 import { openStateForEach } from "../support/store-place.ts";
 
-/** Plans that are incomplete: they cannot be found, and are removed. */
+/** Tests that an incomplete plan cannot be found and is deleted. */
 
 const at = openStateForEach();
 let state: State;
@@ -31,26 +31,26 @@ async function* listRows(count: number, end = () => Promise.resolve()): AsyncGen
   await end();
 }
 
-/** Everything that is stored, including incomplete plans. */
+/** Reads all stored plans, including incomplete plans. */
 async function readTables(): Promise<{ readonly ids: readonly string[]; readonly rows: number }> {
   const plans = await tables.db.selectFrom("plans").select("id").execute();
   const rows = await tables.db.selectFrom("plan_rows").select("position").execute();
   return { ids: plans.map(({ id }) => id), rows: rows.length };
 }
 
-test("a plan whose rows end with an error leaves nothing behind", async () => {
+test("a plan whose rows cannot be read completely is not stored", async () => {
   const rows = listRows(1200, () => Promise.reject(new Error("the file ended")));
   await expect(save(rows)).rejects.toThrow("the file ended");
   expect(await readTables()).toEqual({ ids: [], rows: 0 });
 });
 
-test("a plan can be found only once its last row is stored, however long that takes", async () => {
+test("a plan can be found only after its last row is stored", async () => {
   const gate = createGate();
   const saving = save(listRows(1200, () => gate.opened));
   await waitUntil(async () => (await readTables()).rows === 1000);
   const [id = ""] = (await readTables()).ids;
   expect(await state.plans.find(id)).toBeUndefined();
-  // Another call removes expired plans meanwhile.
+  // Another call deletes expired plans before the last row is stored.
   at.now += 3 * hour_ms;
   await save(listRows(1));
   gate.open();
@@ -60,7 +60,7 @@ test("a plan can be found only once its last row is stored, however long that ta
   expect(await state.plans.listRows(id, { limit: 2000 })).toHaveLength(1200);
 });
 
-test("an incomplete plan of a killed process is removed a day later", async () => {
+test("an incomplete plan of a killed process is deleted after a day", async () => {
   void save(listRows(600, () => new Promise(() => undefined)));
   await waitUntil(async () => (await readTables()).rows === 500);
   at.now += 25 * hour_ms;
@@ -68,7 +68,7 @@ test("an incomplete plan of a killed process is removed a day later", async () =
   expect(await readTables()).toEqual({ ids: [id], rows: 1 });
 });
 
-test("a key's twenty newest unused plans are kept, whatever other keys have", async () => {
+test("the twenty newest unused plans of each key are stored", async () => {
   const other = await save(listRows(1), "other");
   const plans: string[] = [];
   for (let turn = 0; turn < 25; turn += 1) {

@@ -6,7 +6,7 @@ import { openStateFile, type State } from "../../src/state/state.ts";
 import { memoryFolder } from "../support/folders.ts";
 import { openStateForEach, isOnPostgres } from "../support/store-place.ts";
 
-/** The state database: private, separate and shared by all processes. */
+/** Tests the state database: its permissions, its secrets and several processes. */
 
 const onFile = test.skipIf(isOnPostgres);
 const at = openStateForEach();
@@ -47,7 +47,7 @@ onFile("the state is not stored in a file of another program, which stays unchan
   expect(await readFile(path)).toEqual(before);
 });
 
-test("a secret of the state is created once and never changes", async () => {
+test("a secret of the state database is created once and never changes", async () => {
   const states = await Promise.all([at.open(), at.open(), at.open()]);
   const secrets = await Promise.all(states.map(({ readSecret }) => readSecret("a")));
   const [first] = secrets;
@@ -61,7 +61,7 @@ test("a secret of the state is created once and never changes", async () => {
   await later.close();
 });
 
-test("two processes can create the state at the same time", async () => {
+test("two processes can create the state database at the same time", async () => {
   const states = await Promise.all([at.open(), at.open()]);
   const opened = await Promise.all(
     states.map(({ approvals }) => approvals.openForToken({ digest: "x", preview: "{}" })),
