@@ -21,7 +21,7 @@ describe("retryWhileBusy", () => {
     expect(await retryWhileBusy(lockFor(attempts).attempt)).toBe(attempts + 1);
   });
 
-  test("throws any other error", async () => {
+  test("throws any error that is not a lock at once", async () => {
     const other = new Error("broken");
     const attempt = () => {
       throw other;
@@ -29,7 +29,7 @@ describe("retryWhileBusy", () => {
     await expect(retryWhileBusy(attempt)).rejects.toBe(other);
   });
 
-  test("stops when its caller leaves", async () => {
+  test("stops when its caller disconnects", async () => {
     const { attempt } = lockFor(Number.POSITIVE_INFINITY);
     const { signal, leave } = createCaller();
     const waiting = retryWhileBusy(attempt, { signal });

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createCheckpoints } from "../../src/sql/sqlite.ts";
 
-/** When the write-ahead log is copied into the database file (a checkpoint). */
+/** Tests when a checkpoint copies the write-ahead log into the database file. */
 
 function openCheckpoints() {
   const ends: { readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];
@@ -17,7 +17,7 @@ function openCheckpoints() {
   };
 }
 
-test("a checkpoint starts after 50 commits, one at a time", async () => {
+test("a checkpoint starts after 50 commits, unless another checkpoint is running", async () => {
   const { ends, commit } = openCheckpoints();
   commit(49);
   expect(ends).toHaveLength(0);

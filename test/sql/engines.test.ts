@@ -6,23 +6,23 @@ import { createGate } from "../support/clock.ts";
 import { createCaller, staying } from "../support/rows.ts";
 import { createPlace, type StorePlace } from "../support/store-place.ts";
 
-/** What SQLite and PostgreSQL both guarantee. */
+/** Tests the guarantees that SQLite and PostgreSQL share. */
 
 type Tables = { readonly things: { readonly id: string; readonly number: number } };
 
 let place: StorePlace;
 let store: Sql<Tables>;
-/** The same tables, opened as by another process. */
+/** The same tables, opened again as another process would. */
 let other: Sql<Tables>;
 
-// The place is typed for the tables of the store, but these tables belong to the test.
+// The type of the place has the store's tables, but this test has its own tables.
 const open = async () => (await place.open()) as unknown as Sql<Tables>;
 
 beforeEach(async () => {
   place = await createPlace();
   store = await open();
   await store.write(async (db) => {
-    // A PostgreSQL database is recognized by a table of this name.
+    // Waypost recognizes its PostgreSQL database by a table with this name.
     await sql`create table if not exists waypost_migrations (name text primary key)`.execute(db);
     await sql`create table things (id text primary key, number bigint not null)`.execute(db);
   });
@@ -42,7 +42,7 @@ const add = (by: Sql<Tables>, id: string, number = 0) =>
   by.write((db) => db.insertInto("things").values({ id, number }).execute());
 const list = async (db: Kysely<Tables>) =>
   (await db.selectFrom("things").select("id").orderBy("id").execute()).map(({ id }) => id);
-/** Increases the number of the only row. */
+/** Increases the number of the table's only row. */
 const increase = (by: Sql<Tables>) =>
   by.write(async (db) => {
     const { number } = await db.selectFrom("things").selectAll().executeTakeFirstOrThrow();
@@ -54,7 +54,7 @@ const increase = (by: Sql<Tables>) =>
 const once = { signal: staying, line: "one" };
 
 describe("a write", () => {
-  test("by two processes at once loses no update", async () => {
+  test("is not lost if two processes write at the same time", async () => {
     await add(store, "counter");
     const turns = Array.from({ length: 40 }, (_, turn) => increase(turn % 3 === 0 ? other : store));
     await Promise.all(turns);
@@ -62,7 +62,7 @@ describe("a write", () => {
     expect(await things.execute()).toEqual([{ id: "counter", number: 40 }]);
   });
 
-  test("that violates a unique key names its columns, and the next write works", async () => {
+  test("that violates a unique key reports its columns, and the next write works", async () => {
     await add(store, "twin");
     const again = add(store, "twin");
     await expect(again).rejects.toBeInstanceOf(Duplicate);
@@ -80,7 +80,7 @@ describe("a write", () => {
     expect(await list(other.db)).toEqual([]);
   });
 
-  test("is visible to all readers after its commit, and to none before", async () => {
+  test("is visible to readers only after its commit", async () => {
     const [begun, over] = [createGate(), createGate()];
     const writing = store.write(async (db) => {
       await db.insertInto("things").values({ id: "new", number: 0 }).execute();
@@ -105,13 +105,13 @@ describe("a write", () => {
 });
 
 describe("a long read", () => {
-  test("sees everything committed before it by any process", async () => {
+  test("sees all earlier commits of every process", async () => {
     await add(store, "own");
     await add(other, "foreign");
     expect(await store.readLong(list, once)).toEqual(["foreign", "own"]);
   });
 
-  test("sees the state of one moment, and the next one sees later writes", async () => {
+  test("sees no later writes, and the next read sees them", async () => {
     const twice = async (db: Kysely<Tables>) => {
       const first = await list(db);
       await add(other, "meanwhile");
@@ -131,20 +131,20 @@ describe("a long read", () => {
     expect(await list(store.db)).toEqual([]);
   });
 
-  test("that fails throws the cause, and the next one works", async () => {
+  test("that fails throws the cause, and the next read works", async () => {
     const wrong = store.readLong((db) => sql`select * from nowhere`.execute(db), once);
     await expect(wrong).rejects.toThrow("nowhere");
     expect(await store.readLong(list, once)).toEqual([]);
   });
 
-  test("is refused if its caller left before it started", async () => {
+  test("is rejected if its caller disconnected before it started", async () => {
     const { signal, leave } = createCaller();
     leave();
     const reading = store.readLong(list, { ...once, signal });
     await expect(reading).rejects.toBeInstanceOf(StoreBusy);
   });
 
-  test("stops between two statements when its caller leaves", async () => {
+  test("stops between two statements when its caller disconnects", async () => {
     const { signal, leave } = createCaller();
     const leaveMidway = async (db: Kysely<Tables>) => {
       await list(db);
@@ -155,7 +155,7 @@ describe("a long read", () => {
     await expect(reading).rejects.toBeInstanceOf(StoreBusy);
   });
 
-  test("is refused once the store is closed", async () => {
+  test("is rejected after the store is closed", async () => {
     await store.close();
     await expect(store.readLong(list, once)).rejects.toBeInstanceOf(StoreBusy);
     store = await open();

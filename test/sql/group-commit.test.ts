@@ -8,10 +8,10 @@ import { createGroupCommit } from "../../src/sql/group-commit.ts";
 import { memoryFolder } from "../support/folders.ts";
 import { createCaller } from "../support/rows.ts";
 
-/** Which writes share a transaction, their order, and what each caller gets. */
+/** Tests which writes share a transaction, their order, and the outcome for each caller. */
 
 describe("simultaneous writes", () => {
-  test("share one commit, and each sees what earlier ones wrote", async () => {
+  test("share a commit, and each write sees the earlier writes", async () => {
     const { groups, insert, listSeen } = openGroups();
     const counts = await Promise.all(
       ["a", "b", "c"].map((name) =>
@@ -25,7 +25,7 @@ describe("simultaneous writes", () => {
     expect(groups.countCommits()).toBe(1);
   });
 
-  test("are answered once the commit is synced to disk, including failed ones", async () => {
+  test("end only after the commit is synced to disk, even if they failed", async () => {
     const { groups, insert, listCommitted, steps } = openGroups();
     const answered: string[] = [];
     const noteAnswer = (name: string) => () => answered.push(`${name}: ${steps.join(" ")}`);
@@ -42,7 +42,7 @@ describe("simultaneous writes", () => {
     ]);
   });
 
-  test("wait for the disk while later ones run, and are answered in order", async () => {
+  test("wait for the disk while later writes run, and end in order", async () => {
     const { groups, insert, listCommitted, holdDisk } = openGroups();
     const answered: string[] = [];
     const write = (name: string) =>
@@ -58,7 +58,7 @@ describe("simultaneous writes", () => {
     expect(answered).toEqual(["a", "b"]);
   });
 
-  test("all fail if the disk fails to sync, because their outcome is unknown", async () => {
+  test("all fail with an unknown outcome if the disk cannot sync", async () => {
     const { groups, insert, faults } = openGroups();
     const broken = new Error("the disk is gone");
     faults.sync = broken;
@@ -70,7 +70,7 @@ describe("simultaneous writes", () => {
     expect(outcomes).toEqual([rejected, rejected]);
   });
 
-  test("are answered before the store is closed", async () => {
+  test("end before the store is closed", async () => {
     const { groups, insert, holdDisk } = openGroups();
     const order: string[] = [];
     const release = holdDisk();
@@ -82,13 +82,13 @@ describe("simultaneous writes", () => {
     expect(order).toEqual(["answered", "closed"]);
   });
 
-  test("find their commit counted when they are answered", async () => {
+  test("increase the count of commits before they end", async () => {
     const { groups, insert } = openGroups();
     const written = groups.write(async () => insert("a"));
     expect(await written.then(() => groups.countCommits())).toBe(1);
   });
 
-  test("are saved although one of them fails, and the failed one leaves nothing", async () => {
+  test("are saved even if one of them fails, and the failed write is not saved", async () => {
     const { groups, insert, listCommitted } = openGroups();
     const failure = new Error("it is refused");
     const outcomes = await Promise.allSettled([
@@ -104,7 +104,7 @@ describe("simultaneous writes", () => {
     expect(listCommitted()).toEqual(["a", "c"]);
   });
 
-  test("write nothing if all of them fail", async () => {
+  test("commit nothing if all of them fail", async () => {
     const { groups, insert, listCommitted, steps } = openGroups();
     const refuse = async () => {
       insert("a");
@@ -148,8 +148,8 @@ describe("simultaneous writes", () => {
   });
 });
 
-describe("the order of writes", () => {
-  test("is that of the calls, and no two run at the same time", async () => {
+describe("group commit", () => {
+  test("runs writes one at a time in the order of the calls", async () => {
     const { groups } = openGroups();
     const steps: string[] = [];
     const pauses = [5, 0, 1, 0, 3];
@@ -166,7 +166,7 @@ describe("the order of writes", () => {
     );
   });
 
-  test("skips those whose caller left, but finishes one that has started", async () => {
+  test("skips writes whose caller disconnected, but finishes a started write", async () => {
     const { groups, insert, listCommitted } = openGroups();
     const { signal, leave } = createCaller();
     const first = groups.write(
@@ -184,41 +184,41 @@ describe("the order of writes", () => {
     expect(listCommitted()).toEqual(["first", "third"]);
   });
 
-  test("puts ordinary ones before patient ones, and patient ones share a commit", async () => {
+  test("runs ordinary writes before patient writes, which share a commit", async () => {
     const { groups, insert, listCommitted } = openGroups();
     const write = (name: string, isPatient: boolean) =>
       groups.write(async () => insert(name), { isPatient });
     await Promise.all([
       write("patient 1", true),
-      write("hurried 1", false),
+      write("ordinary 1", false),
       write("patient 2", true),
-      write("hurried 2", false),
+      write("ordinary 2", false),
     ]);
-    expect(listCommitted()).toEqual(["hurried 1", "hurried 2", "patient 1", "patient 2"]);
+    expect(listCommitted()).toEqual(["ordinary 1", "ordinary 2", "patient 1", "patient 2"]);
     expect(groups.countCommits()).toBe(2);
   });
 
-  test("lets a patient one run after four ordinary groups", async () => {
+  test("runs a patient write after four groups of ordinary writes", async () => {
     const { groups, steps } = openGroups({ work_ms: 10 });
     const done: string[] = [];
-    const hurried = Array.from({ length: 12 }, (_, turn) =>
-      groups.write(async () => void done.push(`hurried ${turn}`)),
+    const ordinary = Array.from({ length: 12 }, (_, turn) =>
+      groups.write(async () => void done.push(`ordinary ${turn}`)),
     );
     const patient = Array.from({ length: 2 }, (_, turn) =>
       groups.write(async () => void done.push(`patient ${turn}`), { isPatient: true }),
     );
-    await Promise.all([...hurried, ...patient]);
-    // Each write takes so long that it is a group of its own.
+    await Promise.all([...ordinary, ...patient]);
+    // Each write takes so long that no other write joins its group.
     expect(steps.filter((step) => step === "commit")).toHaveLength(14);
     expect(done.indexOf("patient 0")).toBe(4);
     expect(done.indexOf("patient 1")).toBe(9);
   });
 
-  test("lets other work of the process run after two milliseconds of writes", async () => {
+  test("lets other work of the process run between long writes", async () => {
     const { groups } = openGroups({ work_ms: 1 });
     const order: string[] = [];
     const ticking = setImmediate().then(async () => {
-      // The group's first step; the second is after two writes.
+      // Runs once before the writes. The other rounds run after two writes.
       for (let tick = 0; tick < 4; tick += 1) {
         order.push("else");
         await setImmediate();
@@ -232,18 +232,18 @@ describe("the order of writes", () => {
     expect(groups.countCommits()).toBe(1);
   });
 
-  test("lets other processes write after a long series, but not after a short one", async () => {
+  test("pauses for other processes only after a long series of writes", async () => {
     const openings: number[] = [];
     const { groups, time } = openGroups({ work_ms: 3, openings });
     await Promise.all(Array.from({ length: 10 }, () => groups.write(rest)));
-    // Three writes take nine milliseconds, and nothing joins a group of that age.
+    // Three writes take nine milliseconds, and no write joins a group of that age.
     expect(openings).toEqual([9, 18, 27]);
     time.now += 100;
     await groups.write(rest);
     expect(openings).toHaveLength(3);
   });
 
-  test("does not matter when another process holds the lock: all fail with StoreBusy", async () => {
+  test("fails all waiting writes with StoreBusy if another process holds the lock", async () => {
     const { groups, insert, listCommitted, faults } = openGroups();
     faults.begin = new StoreBusy("the store is busy");
     const busy = { status: "rejected", reason: faults.begin };
@@ -254,7 +254,7 @@ describe("the order of writes", () => {
     expect(listCommitted()).toEqual(["c"]);
   });
 
-  test("is finished when the store closes, and later writes are refused", async () => {
+  test("finishes waiting writes when the store closes, and rejects later writes", async () => {
     const { groups, insert, listCommitted } = openGroups();
     const write = (name: string) => groups.write(async () => insert(name));
     const waiting = [write("a"), write("b")];
@@ -265,7 +265,7 @@ describe("the order of writes", () => {
     expect(listCommitted()).toEqual(["a", "b", "c"]);
   });
 
-  test("does not wait for the lock if all callers have left", async () => {
+  test("does not wait for the lock if all callers disconnected", async () => {
     const { groups, faults } = openGroups();
     const { signal, leave } = createCaller();
     faults.begin = new StoreBusy("the store is busy");
@@ -280,7 +280,7 @@ describe("the order of writes", () => {
   });
 });
 
-type Given = { readonly work_ms?: number; readonly openings?: number[] };
+type GroupOptions = { readonly work_ms?: number; readonly openings?: number[] };
 
 const names: Readonly<Record<string, string>> = {
   "SAVEPOINT one": "open",
@@ -290,8 +290,8 @@ const names: Readonly<Record<string, string>> = {
   ROLLBACK: "rollback",
 };
 
-/** Groups on a real file. Records their steps, and lets time pass with each write's work. */
-function openGroups({ work_ms = 0, openings = [] }: Given = {}) {
+/** Opens group commit on a real file. Records its steps, and advances time with each write. */
+function openGroups({ work_ms = 0, openings = [] }: GroupOptions = {}) {
   const folder = mkdtempSync(join(memoryFolder, "waypost-groups-"));
   const path = join(folder, "groups.db");
   const [writer, reader] = [openDatabase(path), openDatabase(path)];
@@ -345,7 +345,7 @@ function openGroups({ work_ms = 0, openings = [] }: Given = {}) {
     faults,
     time,
     writer,
-    /** Nothing is synced to disk until the returned function is called. */
+    /** Delays syncs to disk until the returned function is called. */
     holdDisk: () => {
       const order: (() => void)[] = [];
       disk = new Promise((resolve) => order.push(resolve));

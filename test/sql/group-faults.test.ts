@@ -7,7 +7,7 @@ import { openDatabase } from "../../src/sql/engine.ts";
 import { createGroupCommit } from "../../src/sql/group-commit.ts";
 import { memoryFolder } from "../support/folders.ts";
 
-/** Random failures at random steps: the reported outcome is true, and the next write works. */
+/** Tests random failures at random steps. */
 
 const kinds = ["writes", "refuses", "throws at once", "loses all", "has left", "leaves"] as const;
 const failing = ["BEGIN", "SAVEPOINT", "RELEASE", "ROLLBACK TO", "COMMIT"] as const;
@@ -22,12 +22,12 @@ const someWriters = array(
   { minLength: 1, maxLength: 12 },
 );
 type WriterKind = { readonly kind: (typeof kinds)[number]; readonly pauses: number };
-/** Which steps fail, by how often each step was taken before. */
+/** The steps that fail. `turn` is the number of earlier runs of the same step. */
 const someFaults = array(record({ step: constantFrom(...failing), turn: nat(8) }), {
   maxLength: 6,
 });
 
-test("every write has the reported outcome, whatever step fails", async () => {
+test("every write reports its true outcome, and the next write works, after any failure", async () => {
   const property = asyncProperty(someWriters, someFaults, async (writers, faults) => {
     using file = openFile();
     const due = [...faults];

@@ -8,8 +8,8 @@ import { openSqlite } from "../../src/sql/sqlite.ts";
 import type { Sql } from "../../src/sql/sql.ts";
 
 /**
- * Pages of the file are cached in memory. To detect this, a page is changed directly in the file: a
- * cached page is still read as it was.
+ * Tests that pages of the file are cached in memory. The tests change a page directly in the file,
+ * because reading a cached page then still returns the old text.
  */
 
 type Tables = { notes: { id: number; text: string } };
@@ -24,7 +24,7 @@ beforeEach(async () => {
   store = await open();
   await store.write(async (db) => {
     await sql`create table notes (id integer primary key, text text not null)`.execute(db);
-    // Each text fills its own page.
+    // Make each text fill a page.
     const long = " and so on".repeat(300);
     await db
       .insertInto("notes")
@@ -35,7 +35,7 @@ beforeEach(async () => {
       .values({ id: 2, text: `beside it${long}` })
       .execute();
   });
-  // Closing copies the log into the file.
+  // Closing the store copies the log into the file.
   await store.close();
   store = await open();
 });
@@ -79,7 +79,7 @@ function changeInFile(from: string, to: string): void {
   const bytes = readFileSync(path);
   for (let at = bytes.indexOf(from); at >= 0; at = bytes.indexOf(from, at)) bytes.write(to, at);
   writeFileSync(path, bytes);
-  // A new connection, which has cached nothing, reads the changed text.
+  // A new connection without a cache reads the changed text.
   const other = openDatabase(path);
   const rows = other.prepare("select text from notes where id = 1").all();
   other.close();

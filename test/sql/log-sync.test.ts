@@ -6,12 +6,12 @@ import { DiskFailed } from "../../src/sql/faults.ts";
 import { openLogSync, type LogSync } from "../../src/sql/sqlite.ts";
 import { memoryFolder } from "../support/folders.ts";
 
-/** Syncing the log to disk, and what a failed sync means for later writes. */
+/** Tests syncing the log to disk, and writes after a failed sync. */
 
-test("callers that wait during a sync share the next one", async () => {
+test("callers that wait during a sync share the next sync", async () => {
   const log = await openLog((path) => writeFileSync(path, ""));
   const first = log.sync();
-  // The sync has not started yet, because a promise is resolved first.
+  // The first sync starts only after a promise resolves, so both calls share it.
   expect(log.sync()).toBe(first);
   await Promise.resolve();
   const second = log.sync();
@@ -20,7 +20,7 @@ test("callers that wait during a sync share the next one", async () => {
   await second;
 });
 
-test("a sync without new commits is not skipped: another process may have written", async () => {
+test("a sync without new commits still runs, because another process may write", async () => {
   const log = await openLog((path) => writeFileSync(path, ""));
   const first = log.sync();
   await first;
@@ -29,8 +29,8 @@ test("a sync without new commits is not skipped: another process may have writte
   await second;
 });
 
-test("after a failed sync all later syncs and writes fail", async () => {
-  // A pipe can be opened like a file, but no system syncs it.
+test("all syncs and writes after a failed sync fail", async () => {
+  // A pipe can be opened like a file, but syncing a pipe always fails.
   const log = await openLog((path) => execFileSync("mkfifo", [path]));
   log.requireSound();
   await expect(log.sync()).rejects.toMatchObject({ cause: { code: "EINVAL" } });

@@ -9,7 +9,7 @@ import { countForEver } from "../support/store-place.ts";
 import { memoryFolder } from "../support/folders.ts";
 import { createCaller, staying } from "../support/rows.ts";
 
-/** Long reads in a separate thread: what they wait for, what ends them, and what they see. */
+/** Tests long reads in a separate thread: their queue, their end and their view of the data. */
 
 type Tables = { readonly notes: { readonly text: string } };
 
@@ -33,8 +33,8 @@ const write = (to: Sql<Tables>, text: string) =>
 const listNotes = async (db: Kysely<Tables>) =>
   (await db.selectFrom("notes").select("text").execute()).map(({ text }) => text);
 
-/** Starts a read that would never end, and resolves once it is running. */
-async function beginForEver(line = "one") {
+/** Starts an endless read, and resolves when it is running. */
+async function startEndlessRead(line = "one") {
   const { signal, leave } = createCaller();
   let end = Promise.resolve();
   await new Promise<void>((begun) => {
@@ -49,7 +49,7 @@ async function beginForEver(line = "one") {
 }
 
 test("reads and writes during a long read are answered before it", async () => {
-  const { leave, end } = await beginForEver();
+  const { leave, end } = await startEndlessRead();
   await write(store, "beside");
   expect(await listNotes(store.db)).toEqual(["beside"]);
   leave();
@@ -57,11 +57,11 @@ test("reads and writes during a long read are answered before it", async () => {
 });
 
 test("a checkpoint of a large log does not make writes wait for a long read", async () => {
-  const first = await beginForEver("one");
-  // Larger than the limit of the log, with enough commits to start a checkpoint.
+  const first = await startEndlessRead("one");
+  // Write more than the log's limit, with enough commits to start a checkpoint.
   await store.write((db) => sql`insert into notes values (zeroblob(45000000))`.execute(db));
   for (let turn = 1; turn <= 50; turn += 1) await write(store, `${turn}`);
-  const begun = beginForEver("two");
+  const begun = startEndlessRead("two");
   first.leave();
   await first.end;
   const second = await begun;
@@ -72,23 +72,23 @@ test("a checkpoint of a large log does not make writes wait for a long read", as
 });
 
 test("a store can be closed while its checkpoint waits for a long read", async () => {
-  const { end } = await beginForEver();
+  const { end } = await startEndlessRead();
   for (let turn = 1; turn <= 50; turn += 1) await write(store, `${turn}`);
   await store.close();
   await end;
 });
 
-describe("a caller of a long read that leaves", () => {
-  test("ends its read, and the next one starts", async () => {
-    const { leave, end } = await beginForEver();
+describe("a caller of a long read that disconnects", () => {
+  test("ends its read, and the next read starts", async () => {
+    const { leave, end } = await startEndlessRead();
     const next = store.readLong(listNotes, { signal: staying, line: "one" });
     leave();
     await end;
     expect(await next).toEqual([]);
   });
 
-  test("before its turn is refused, and nothing is read for it", async () => {
-    const first = await beginForEver();
+  test("while its read is queued prevents that read", async () => {
+    const first = await startEndlessRead();
     const { signal, leave } = createCaller();
     const waiting = store.readLong(() => Promise.reject(new Error("it was read")), {
       signal,
@@ -103,7 +103,7 @@ describe("a caller of a long read that leaves", () => {
 
 describe("the queue of long reads", () => {
   test("accepts 100 for each project, and projects take turns", async () => {
-    const { leave, end } = await beginForEver("long");
+    const { leave, end } = await startEndlessRead("long");
     const answered: string[] = [];
     const read = async (line: string) => {
       await store.readLong(listNotes, { signal: staying, line });
@@ -118,7 +118,7 @@ describe("the queue of long reads", () => {
   });
 });
 
-test("a long read after the reading thread died uses a new thread", async () => {
+test("a long read uses a new thread if the previous thread ended with an error", async () => {
   const options = { signal: staying, line: "one" };
   renameSync(folder, `${folder}-away`);
   const failed = store.readLong(listNotes, options);
@@ -128,7 +128,7 @@ test("a long read after the reading thread died uses a new thread", async () => 
 });
 
 test("closing the store ends the current and all waiting long reads", async () => {
-  const { end } = await beginForEver();
+  const { end } = await startEndlessRead();
   const waiting = store.readLong(listNotes, { signal: staying, line: "one" });
   const refused = expect(waiting).rejects.toBeInstanceOf(StoreBusy);
   await store.close();

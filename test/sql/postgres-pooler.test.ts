@@ -7,7 +7,7 @@ import { staying } from "../support/rows.ts";
 import { openTransactionPooler, type TransactionPooler } from "../support/postgres-proxy.ts";
 import { waitUntil } from "../support/clock.ts";
 
-/** A pooler between two processes and their database detects anything left in a session. */
+/** Tests that Waypost leaves nothing in a session of a transaction pooler such as PgBouncer. */
 
 let database: TestDatabase;
 let pooler: TransactionPooler;
@@ -29,12 +29,12 @@ async function connect(): Promise<Client> {
   return client;
 }
 
-test("the pooler uses any connection for a transaction, and never shares one", async () => {
+test("the pooler uses any free connection for a transaction, and never shares it", async () => {
   const clients = await Promise.all([1, 2, 3, 4].map(connect));
   const [one] = clients;
   const selectPid = "select pg_backend_pid() as pid";
   const readPid = async (client = one) => (await client?.query(selectPid))?.rows[0].pid;
-  // A connection that is still being cleaned is skipped.
+  // The pooler skips a connection while it cleans it.
   const seen = new Set<unknown>();
   await waitUntil(async () => seen.add(await readPid()).size > 1);
   await one?.query("begin");
@@ -57,10 +57,10 @@ test.each([
   ["select pg_advisory_lock(1)", "locks 1"],
   ["select pg_advisory_xact_lock(1)", undefined],
   ["create temporary table left_behind (id int)", "tables left_behind"],
-])("after %s the pooler reports: %s", async (text, reported) => {
+])('after "%s" the pooler reports: %s', async (text, reported) => {
   const before = pooler.left.length;
   const [client, other] = await Promise.all([connect(), connect()]);
-  // One of the two connections remains, and is used again once it was checked.
+  // The pooler checks the only other connection before it uses it again.
   await other.query("begin");
   await client.query(text);
   await client.query("select 1");
@@ -69,7 +69,7 @@ test.each([
   await Promise.all([client.end(), other.end()]);
 });
 
-test("the pooler refuses a named statement and a setting in the connection string", async () => {
+test("the pooler rejects a named statement and a setting in the connection string", async () => {
   const client = await connect();
   await expect(client.query({ name: "one", text: "select 1" })).rejects.toThrow("no names");
   expect(pooler.left.at(-1)).toBe("a named statement: select 1");

@@ -11,9 +11,9 @@ import { markDatabase, query, takeDatabase, type TestDatabase } from "../support
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres-proxy.ts";
 import { createCaller, staying } from "../support/rows.ts";
 
-/** What only the PostgreSQL engine guarantees, with a real server and a broken connection. */
+/** Tests guarantees of the PostgreSQL engine with a real server and broken connections. */
 
-/** For tests that need more connections than a small pooler has, or end the pooler's. */
+/** Skips tests behind a pooler that need many connections or end connections. */
 const testDirectly = test.skipIf(process.env["WAYPOST_TEST_POOLER"] !== undefined);
 
 type Tables = { readonly things: { readonly id: string; readonly number: number } };
@@ -63,7 +63,7 @@ const increase = (by: Sql<Tables>, id: string) =>
       .execute();
   });
 
-/** A statement during which ten minutes pass by fake timers. */
+/** Runs a statement while fake timers advance by ten minutes. */
 async function takeLong<Db>(db: Kysely<Db>): Promise<void> {
   const sleeping = sql`select pg_sleep(0.3)`.execute(db);
   await waitForLoop();
@@ -72,13 +72,13 @@ async function takeLong<Db>(db: Kysely<Db>): Promise<void> {
 }
 
 describe("a transaction", () => {
-  test("that fails because of a full disk is recognized as such", async () => {
+  test("that fails because of a full disk reports the full disk", async () => {
     const fill = sql`do $$ begin raise exception using errcode = 'disk_full'; end $$`;
     const failed = await store.write((db) => fill.execute(db)).catch((error: unknown) => error);
     expect(isFull(failed)).toBe(true);
   });
 
-  test("that continues after a failed statement fails as a whole", async () => {
+  test("that continues after a failed statement saves nothing", async () => {
     const written = store.write(async (db) => {
       await sql`select 1 / 0`.execute(db).catch(() => undefined);
       return "done";
@@ -118,7 +118,7 @@ describe("a transaction", () => {
     await holding.end();
   });
 
-  test("of a migration may take an hour, and others ten seconds", async () => {
+  test("of a migration may take an hour, and every other transaction ten seconds", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const settings = sql<{ longest: string; lock: string }>`
@@ -133,7 +133,7 @@ describe("a transaction", () => {
     await migrate(store, { table: "test_migrations", list: [{ name: "001-long", up }] });
     expect(limits).toEqual([{ longest: "1h", lock: "1h" }]);
     await query(database.url, "drop table test_migrations");
-    // The limits apply only to that transaction.
+    // The migration's limits apply only to its transaction.
     const [usual] = (await store.write((db) => settings.execute(db))).rows;
     expect(usual).toEqual({ longest: "10s", lock: "5s" });
     await expect(store.write((db) => takeLong(db))).rejects.toThrow();
@@ -146,26 +146,29 @@ describe("a transaction", () => {
 
 describe("a write that loses the response to COMMIT", () => {
   test.each([
-    ["answered", 1],
-    ["asked", undefined],
-  ] as const)("has an unknown outcome and is not repeated: %s", async (moment, found) => {
-    // Includes the first write of a process.
-    for (const writer of [store, await open(proxy.url)]) {
-      const id = `${moment} ${opened.length} ${writer === store}`;
-      proxy.cutAtCommit(moment);
-      let times = 0;
-      const written = writer.write(async (db) => {
-        times += 1;
-        await db.insertInto("things").values({ id, number: times }).execute();
-      });
-      await expect(written).rejects.toBeInstanceOf(OutcomeUnknown);
-      expect([times, await read(store, id)]).toEqual([1, found]);
-      await add(writer, `after ${id}`);
-    }
-  });
+    ["committed", "answered", 1],
+    ["not committed", "asked", undefined],
+  ] as const)(
+    "has an unknown outcome and is not repeated, whether it was %s",
+    async (_, moment, found) => {
+      // Includes the first write of a process.
+      for (const writer of [store, await open(proxy.url)]) {
+        const id = `${moment} ${opened.length} ${writer === store}`;
+        proxy.cutAtCommit(moment);
+        let times = 0;
+        const written = writer.write(async (db) => {
+          times += 1;
+          await db.insertInto("things").values({ id, number: times }).execute();
+        });
+        await expect(written).rejects.toBeInstanceOf(OutcomeUnknown);
+        expect([times, await read(store, id)]).toEqual([1, found]);
+        await add(writer, `after ${id}`);
+      }
+    },
+  );
 });
 
-/** A write whose connection breaks between two statements in its first `breaks` attempts. */
+/** Runs a write whose connection breaks between two statements in its first attempts. */
 async function writeOverBreaks(id: string, breaks: number) {
   let times = 0;
   const written = store.write(async (db) => {
@@ -185,7 +188,7 @@ async function writeOverBreaks(id: string, breaks: number) {
 }
 
 describe("a broken connection", () => {
-  test("is reported as StoreBusy, and later calls use a new one", async () => {
+  test("is reported as StoreBusy, and later calls use a new connection", async () => {
     expect(await read(store, "none")).toBeUndefined();
     proxy.cut();
     const place = new RegExp(`^postgres://.*@${new URL(proxy.url).host}/.* cannot be reached`);
@@ -202,7 +205,7 @@ describe("a broken connection", () => {
     expect(await read(store, "after the cut")).toBe(0);
   });
 
-  test("is not noticed if the next one can be opened at once", async () => {
+  test("is replaced without an error if a new connection opens at once", async () => {
     await Promise.all([read(store, "none"), read(store, "none"), add(store, "before")]);
     proxy.cut();
     proxy.restore();
@@ -215,14 +218,14 @@ describe("a broken connection", () => {
     await add(store, "unnoticed");
   });
 
-  test("between two statements of a write makes the write start again", async () => {
+  test("between two statements of a write restarts the write", async () => {
     const { fault, times } = await writeOverBreaks("broken", 5);
     expect([fault, times]).toEqual([undefined, 6]);
     expect(await read(store, "broken")).toBe(6);
     expect(await read(store, "broken 2")).toBe(6);
   });
 
-  test("in six attempts of one write fails it, and nothing is written", async () => {
+  test("in six attempts of a write makes it fail, and nothing is written", async () => {
     const { fault, times } = await writeOverBreaks("broken often", 6);
     expect(fault).toBeInstanceOf(StoreBusy);
     expect(times).toBe(6);
@@ -250,7 +253,7 @@ describe("a broken connection", () => {
     expect([times, await read(own, id)]).toEqual([2, 4]);
   });
 
-  test("that hangs costs a read its connection, and later reads do not wait for it", async () => {
+  test("that hangs is closed, and later reads do not wait for it", async () => {
     const reader = await open(database.url);
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
@@ -271,14 +274,14 @@ describe("a broken connection", () => {
   });
 });
 
-test("the version changes with each commit, in whatever order transactions end", async () => {
+test("the version changes with each commit, regardless of the order of transactions", async () => {
   const other = await open(database.url);
   const seen = new Set<number>();
   const isNew = async () => {
     const before = seen.size;
     return seen.add(await store.readVersion()).size > before;
   };
-  // Other tests write to the same server, so the version may also change without this test.
+  // Other tests write to the same server and may also change the version.
   await isNew();
   const held = createGate();
   const isBegun = createGate();
@@ -297,7 +300,7 @@ test("the version changes with each commit, in whatever order transactions end",
 });
 
 describe("a long read on PostgreSQL", () => {
-  test("whose caller left is refused at once, and keeps its place until it ends", async () => {
+  test("whose caller disconnects is rejected at once, but blocks the next read", async () => {
     const { signal, leave } = createCaller();
     const [begun, over] = [createGate(), createGate()];
     const hold = (caller: ReadSignal) =>
@@ -322,7 +325,7 @@ describe("a long read on PostgreSQL", () => {
     expect(isRead).toBe(true);
   });
 
-  test("has a timeout on the server that no other statement gets", async () => {
+  test("has a timeout on the server, and other statements have none", async () => {
     const select = sql<{ longest: string }>`select current_setting('statement_timeout') as longest`;
     const readLongest = (db: Kysely<Tables>) => select.execute(db).then(({ rows }) => rows[0]);
     const longest = store.readLong(readLongest, { signal: staying, line: "one" });
@@ -347,7 +350,7 @@ describe("a long read on PostgreSQL", () => {
   });
 });
 
-describe("a PostgreSQL database is refused and not changed", () => {
+describe("a PostgreSQL database is rejected and not changed", () => {
   test("if it contains tables of another program", async () => {
     const url = await database.createOther();
     await query(url, "create table migrations (name text)");

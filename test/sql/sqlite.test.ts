@@ -25,7 +25,7 @@ import { neverRing, waitUntil } from "../support/clock.ts";
 import { addLink, addProject, createCaller } from "../support/rows.ts";
 import { createWorld } from "../support/world.ts";
 
-/** Opening a SQLite file, and refusing one that cannot be used. */
+/** Tests opening a SQLite file, and rejecting a file that cannot be used. */
 
 const applicationId = 0x57415950;
 
@@ -40,7 +40,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 type Case = readonly [what: string, message: string, prepare: () => void | Promise<void>];
 
-describe("an unusable file is refused with a clear message and not changed", () => {
+describe("an unusable SQLite file is rejected with a clear message and not changed:", () => {
   const foreign = "is not a Waypost database. It was not changed";
   const damaged = "is damaged";
 
@@ -60,7 +60,7 @@ describe("an unusable file is refused with a clear message and not changed", () 
     ["a file cut off inside a page", damaged, () => cut(20_000)],
     ["a file whose schema was overwritten", damaged, () => overwrite(100, 3996)],
     ["a file whose tables were overwritten", damaged, () => overwrite(4096, 1_000_000)],
-    ["a file with one page inside that was overwritten", damaged, () => overwrite(40_960, 4096)],
+    ["a file with an overwritten page", damaged, () => overwrite(40_960, 4096)],
     ["a file whose header was overwritten", damaged, () => overwrite(16, 52)],
     [
       "a file of another version",
@@ -94,13 +94,13 @@ test("a damaged page of a large file is found when all pages are checked", async
   await (await checkAll()).close();
   const bytes = readFileSync(path);
   writeFileSync(path, bytes.fill(0xa5, 4096 * 2000, 4096 * 2001));
-  // Checking all pages would take too long at start-up.
+  // Start-up does not check all pages, because that would take too long.
   await (await open()).close();
   await expect(checkAll()).rejects.toThrow("is damaged");
 });
 
-describe("an opened file", () => {
-  test("contains everything once it is closed, without its log", async () => {
+describe("an open SQLite file", () => {
+  test("contains everything after it is closed, even without its log", async () => {
     await using store = await openStored();
     const id = await addProject(store);
     await store.close();
@@ -111,7 +111,7 @@ describe("an opened file", () => {
     expect(await restored.db.selectFrom("projects").select("id").execute()).toEqual([{ id }]);
   });
 
-  test("is private like its log, and has Waypost's application id", async () => {
+  test("and its log are private, and the file has Waypost's application ID", async () => {
     await using store = await openStored();
     await addProject(store);
     for (const name of readdirSync(folder)) {
@@ -124,14 +124,14 @@ describe("an opened file", () => {
     expect(readFileSync(path).toString("latin1", 68, 72)).toBe("WAYP");
   });
 
-  test("uses a log that Waypost syncs itself, on both connections", async () => {
+  test("uses a write-ahead log that Waypost syncs, on both connections", async () => {
     await using store = await openStored();
     // durability.test.ts shows that each commit is synced before its response.
     expect(await readPragmas(store.db)).toEqual(["wal", 1, 0, 1]);
     expect(await store.write(readPragmas)).toEqual(["wal", 1, 0, 1]);
   });
 
-  test("behind a symbolic link has its log next to the real file", async () => {
+  test("that is a symbolic link has its log next to the real file", async () => {
     const origin = join(folder, "origin.db");
     await (await openStored()).close();
     renameSync(path, origin);
@@ -142,7 +142,7 @@ describe("an opened file", () => {
     expect(readdirSync(folder)).toContain("origin.db-wal");
   });
 
-  test("has its log copied into it after 50 commits", async () => {
+  test("receives the content of its log after 50 commits", async () => {
     await using store = await openStored();
     const id = await addProject(store);
     for (let commit = 0; commit < 50; commit += 1) {
@@ -161,7 +161,7 @@ describe("an opened file", () => {
     for (const store of stores) await store.close();
   });
 
-  test("keeps what was written after a restart with or without a log", async () => {
+  test("still has its data after a restart, with or without a log", async () => {
     await using store = await openStored();
     const id = await addProject(store);
     const copy = mkdtempSync(join(folder, "copy-"));
@@ -172,8 +172,8 @@ describe("an opened file", () => {
   });
 });
 
-describe("while another process locks the file", () => {
-  test("the first opening waits and does not report damage", async () => {
+describe("while another process locks the SQLite file", () => {
+  test("opening the file waits and does not report damage", async () => {
     const other = openDatabase(path);
     other.exec("BEGIN EXCLUSIVE");
     const release = async () => {
@@ -186,7 +186,7 @@ describe("while another process locks the file", () => {
     await store.close();
   });
 
-  test("a write waits and reads work, and the write is done once the lock is free", async () => {
+  test("reads work, and a write waits for the lock", async () => {
     await using store = await openStored();
     const projectId = await addProject(store);
     const other = openDatabase(path);
@@ -225,7 +225,7 @@ describe("while another process locks the file", () => {
   });
 });
 
-test("on a full disk writes return a clear error, reads work, and nothing is lost", async () => {
+test("writes on a full disk fail with a clear error, and reads still work", async () => {
   await using world = await createWorld();
   const limitPages = (pages: string) =>
     world.store.write((db) => sql.raw(`pragma max_page_count = ${pages}`).execute(db));
@@ -261,7 +261,7 @@ async function readPragmas(db: Store["db"]): Promise<readonly unknown[]> {
   return (await Promise.all(answers)).map(({ rows }) => Object.values(rows[0] ?? {})[0]);
 }
 
-/** Rows in the file without its log. */
+/** Reads rows from the file without its log. */
 function readAlone(query: string): readonly unknown[] {
   const copy = join(mkdtempSync(join(folder, "alone-")), "waypost.db");
   cpSync(path, copy);
@@ -275,7 +275,7 @@ function readAlone(query: string): readonly unknown[] {
   }
 }
 
-/** Digests of the files, without SQLite's index of the log, which may change. */
+/** Returns digests of the files. SQLite's index of the log is left out, because it may change. */
 function readFiles(): ReadonlyMap<string, string> {
   const names = readdirSync(folder).filter(
     (name) => name.startsWith("waypost.db") && !name.endsWith("-shm"),
@@ -293,7 +293,7 @@ function makeForeign(statement: string): void {
   database.close();
 }
 
-/** A file whose owner has not closed it, so that its last writes are only in the log. */
+/** Creates an open file, whose last writes are only in the log. */
 function makeForeignWithLog(): void {
   const origin = join(folder, "diary.db");
   const database = openDatabase(origin);
@@ -304,7 +304,7 @@ function makeForeignWithLog(): void {
   rmSync(origin);
 }
 
-/** A complete Waypost file without a log, as in a backup. */
+/** Creates a complete Waypost file without a log, like a backup. */
 async function makeOurs(statement = sql`select 1`): Promise<void> {
   const wanted = path;
   path = join(mkdtempSync(join(folder, "origin-")), "waypost.db");
