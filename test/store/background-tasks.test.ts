@@ -11,12 +11,12 @@ import { readProjectRows, addLink, addLinks, makeId } from "../support/rows.ts";
 import { isOnPostgres } from "../support/store-place.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** Long work is split into tasks with short transactions, which any process may finish. */
+/** Tests background tasks, which split long work into short transactions of any process. */
 
-/** PostgreSQL has its own indexes of texts, which need no tasks. */
+/** PostgreSQL builds its text indexes itself, without background tasks. */
 const onFile = test.skipIf(isOnPostgres);
 
-/** More than two batches of any task. */
+/** Enough links for more than two batches of any task. */
 const many = 2500;
 
 onFile("a task that fails is reported and retried later, and does not delay others", async () => {
@@ -27,7 +27,7 @@ onFile("a task that fails is reported and retried later, and does not delay othe
   await fill(store, broken.id, { count: 3 });
   await fill(store, doomed.id, { count: 3 });
   await store.write(async (db) => {
-    // An index that is marked as started, but whose table is missing.
+    // Mark the index as started, although its table is missing.
     await db
       .updateTable("tallies")
       .set({ indexed_to: "" })
@@ -47,7 +47,7 @@ onFile("a task that fails is reported and retried later, and does not delay othe
   expect(await countUnindexed(store, broken.id)).toBe(0);
 });
 
-test("an unreachable database is not reported each time tasks are looked for", async () => {
+test("polling for tasks reports an unreachable database only once", async () => {
   await using world = await createWorld();
   const sql = await world.openSql();
   const away: KyselyPlugin = {
@@ -59,13 +59,13 @@ test("an unreachable database is not reported each time tasks are looked for", a
   const errors: unknown[] = [];
   const store = { ...sql, db: sql.db.withPlugin(away) };
   const { signal } = new AbortController();
-  // No task can be read, so no work is needed.
+  // No task can be read, so the work is never called.
   await runTasks(store, {} as TaskWork, signal, (error) => errors.push(error));
   expect(errors).toEqual([]);
 });
 
 describe("deleting a project", () => {
-  test("frees its name at once, and deletes its rows in batches", async () => {
+  test("frees the project's name at once, and deletes its rows in batches", async () => {
     await using world = await createWorld();
     const { store, master } = world;
     const doomed = await world.addProject({ subdomain: "doomed" });
@@ -109,7 +109,7 @@ describe("deleting a project", () => {
     expect((await world.call("GET", "/links")).body.meta.count).toBe(3);
   });
 
-  test("deletes nothing of a project with the same paths", async () => {
+  test("deletes nothing of another project with the same paths", async () => {
     await using world = await createWorld();
     const { store, project } = world;
     const doomed = await world.addProject();
@@ -137,7 +137,7 @@ describe("deleting a project", () => {
     expect((await tables.execute(store.db)).rows).toEqual([]);
   });
 
-  test("makes a write fail that was waiting at that time", async () => {
+  test("makes a waiting write of the project fail", async () => {
     await using world = await createWorld();
     const { store, project } = world;
     const held = createGate();
@@ -145,7 +145,7 @@ describe("deleting a project", () => {
       await held.opened;
       return deleteProject(db, project.id);
     });
-    // The key is read before the write starts; the project is deleted in between.
+    // Delete the project after the key is read and before the write starts.
     const writing = world.call("POST", "/links", { body: { path: "late" } });
     expect((await world.call("GET", "/links")).status).toBe(200);
     held.open();
@@ -162,7 +162,7 @@ describe("deleting an app with more links than one batch", () => {
   test.each([
     ["ios_app", "ios_app_bundle_id", iosBody],
     ["android_app", "android_app_package_name", androidBody],
-  ])("%s is finished before the response", async (kind, field, body) => {
+  ])("removes the %s from all its links before the response", async (kind, field, body) => {
     await using world = await createWorld();
     const { id } = (await world.call("POST", `/${kind}s`, { body })).body;
     await fill(world.store, world.project.id, { more: { [`${kind}_id`]: id } });
@@ -175,7 +175,7 @@ describe("deleting an app with more links than one batch", () => {
     expect(await readTasks(world.store)).toEqual([]);
   });
 
-  test("responds after five seconds, and the rest is done later", async () => {
+  test("responds after five seconds, and updates the remaining links later", async () => {
     await using world = await createWorld();
     const { store, project } = world;
     await beginDetachIos(world);
@@ -207,19 +207,19 @@ const bareApp = {
 
 type Begin = (world: World) => Promise<void>;
 
-describe("a task that a killed process left", () => {
+describe("a task of a killed process", () => {
   const tasks: readonly (readonly [
     string,
     Begin,
     (store: Store, id: string) => Promise<number>,
   ])[] = [
-    ["a deleted project", beginPurge, countLinks],
-    ["a deleted iOS app", beginDetachIos, countAttached],
-    ["a deleted Android app", beginDetachAndroid, countAttached],
-    ...(isOnPostgres ? [] : [["a search index", beginIndex, countUnindexed] as const]),
+    ["delete a project's rows", beginPurge, countLinks],
+    ["remove a deleted iOS app from links", beginDetachIos, countAttached],
+    ["remove a deleted Android app from links", beginDetachAndroid, countAttached],
+    ...(isOnPostgres ? [] : [["build a search index", beginIndex, countUnindexed] as const]),
   ];
 
-  test.each(tasks)("%s is finished by another process", async (_, begin, countLeft) => {
+  test.each(tasks)("to %s is finished by another process", async (_, begin, countLeft) => {
     await using world = await createWorld();
     const { id } = world.project;
     await begin(world);
@@ -241,7 +241,7 @@ describe("a task that a killed process left", () => {
     await next.close();
   });
 
-  test.each(tasks)("%s can be worked on by two processes at once", async (_, begin, countLeft) => {
+  test.each(tasks)("to %s can be run by two processes at once", async (_, begin, countLeft) => {
     await using world = await createWorld();
     await begin(world);
     const other = await openAgain(world);
@@ -251,7 +251,7 @@ describe("a task that a killed process left", () => {
     await other.close();
   });
 
-  test("is kept when another one of its kind is done", async () => {
+  test("is not removed when another task of its kind is done", async () => {
     await using world = await createWorld();
     const { store, project } = world;
     const other = await world.addProject();
@@ -264,7 +264,7 @@ describe("a task that a killed process left", () => {
       await store.write(async (db) => {
         const tenant = { db, projectId };
         const { id } = await iosAppStore.insert(tenant, makeId(), app, 0);
-        // One more link than the deletion itself handles.
+        // Use one more link than the deletion itself handles.
         await addLinks(tenant, 1001, { ios_app_id: id, paths: bundle_id });
         await iosAppStore.remove(tenant, id, 0);
       });
@@ -281,7 +281,7 @@ describe("a task that a killed process left", () => {
     for (const { id } of [project, other]) expect(await countAttached(store, id)).toBe(0);
   });
 
-  test("is found by a serving process, also when it is left later", async () => {
+  test("is found by a running server, even if the process is killed later", async () => {
     await using world = await createWorld();
     const { store, project } = world;
     await beginPurge(world);
@@ -339,7 +339,7 @@ async function countLinks({ db }: Store, projectId: string): Promise<number> {
   return (await links.execute()).length;
 }
 
-/** Links that still have an app. */
+/** Counts the links that still have an app. */
 async function countAttached({ db }: Store, projectId: string): Promise<number> {
   const links = await db
     .selectFrom("links")
@@ -360,7 +360,7 @@ async function readTasks({ db }: Store): Promise<readonly unknown[]> {
   return db.selectFrom("chores").selectAll().execute();
 }
 
-/** The tables that still contain rows of a project. */
+/** Lists the tables that still contain rows of a project. */
 async function readLeftovers(store: Store, projectId: string): Promise<readonly string[]> {
   return [...(await readProjectRows(store, projectId)).keys()];
 }

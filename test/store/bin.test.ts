@@ -12,15 +12,15 @@ import { openForEach } from "../support/open-for.ts";
 import { addLink, addLinks, addProject, makeId, now, restoreDeleted } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** Deleted records are kept in a bin, and restored from it. */
+/** Tests the bin, which stores deleted records and restores them. */
 
-/** More than two batches of any task. */
+/** Enough links for more than two batches of any task. */
 const many = 2500;
 const hour_ms = 60 * 60 * 1000;
 const day_ms = 24 * hour_ms;
 
 let world: World;
-/** The same store, opened as by another process. */
+/** The same store, opened again as another process would. */
 let other: Store;
 
 openForEach(createWorld, async (opened) => {
@@ -47,7 +47,7 @@ const values = {
 };
 
 describe("the bin", () => {
-  test("contains the whole row for every process, but only for its own project", async () => {
+  test("returns whole rows to every process, but only for the row's own project", async () => {
     const { store } = world;
     const [projectId, foreign] = [await addProject(store), await addProject(store)];
     const id = await store.write((db) =>
@@ -68,7 +68,7 @@ describe("the bin", () => {
     expect(await listBin(stranger, now, firstPage)).toEqual([]);
   });
 
-  test("lists the latest deletions first, in pages", async () => {
+  test("lists the latest deletions first, by page", async () => {
     const { store } = world;
     const projectId = await addProject(store);
     const ids: string[] = [];
@@ -90,7 +90,7 @@ describe("the bin", () => {
   });
 });
 
-describe("restoring", () => {
+describe("restoring a deleted record", () => {
   test("adds visits to a link that were counted after its deletion", async () => {
     const { store } = world;
     const [projectId, foreign] = [await addProject(store), await addProject(store)];
@@ -113,7 +113,7 @@ describe("restoring", () => {
     expect(await countBin(tenant, now)).toBe(0);
   });
 
-  test("is not possible through another project, nor is deleting", async () => {
+  test("is not possible through another project, and neither is deleting", async () => {
     const { store } = world;
     const [projectId, foreign] = [await addProject(store), await addProject(store)];
     const id = makeId();
@@ -122,7 +122,7 @@ describe("restoring", () => {
     expect(await iosAppStore.find({ db: store.db, projectId }, id)).toBeDefined();
   });
 
-  test("returns an app under its id each time it was deleted", async () => {
+  test("returns an app with its ID, even after several deletions", async () => {
     const { store } = world;
     const projectId = await addProject(store);
     const tenant = { db: other.db, projectId };
@@ -143,7 +143,7 @@ describe("restoring", () => {
     expect(await again).toBeUndefined();
   });
 
-  test("claims no path of a link that cannot be restored", async () => {
+  test("does not reserve the path of a link that cannot be restored", async () => {
     const { store } = world;
     const projectId = await addProject(store);
     const more = { shortened_path: "short" };
@@ -181,7 +181,7 @@ describe.each([
   const restore = (id: string) =>
     world.store.write<unknown>((db) => restoreApp({ ...tenant(), db }, id, world.now()));
 
-  test("is restored on all of them before the response", async () => {
+  test("is restored on all its links before the response", async () => {
     const id = await addApp();
     expect((await world.call("DELETE", `/${kind}s/${id}`)).status).toBe(204);
     expect(await countAttached(id)).toBe(0);
@@ -190,7 +190,7 @@ describe.each([
     expect(await readTasks(world.store)).toEqual([]);
   });
 
-  test("that is restored during its removal stays on the links that still have it", async () => {
+  test("stays on the remaining links if it is restored during its removal", async () => {
     const id = await addApp();
     await remove(id);
     await workOnce();
@@ -215,7 +215,7 @@ describe.each([
     await worker.close();
   });
 
-  test("is removed from all of them when it is deleted again during its restoration", async () => {
+  test("is removed from all its links if it is deleted again during its restoration", async () => {
     const id = await addApp();
     await remove(id);
     await world.store.finishTasks();
@@ -229,7 +229,7 @@ describe.each([
     expect(await countAttached(id)).toBe(many);
   });
 
-  test("that is being restored is deleted together with its project", async () => {
+  test("is deleted with its project even during its restoration", async () => {
     const id = await addApp();
     await remove(id);
     await world.store.finishTasks();
@@ -241,7 +241,7 @@ describe.each([
   });
 });
 
-test("a restored link is found by parts of its words again", async () => {
+test("a restored link can be found by parts of its words", async () => {
   const { store } = world;
   const ids = await store.write((db) => addLinks({ ...tenant(), db }, 300, { paths: "sale" }));
   await store.write((db) => createIndex({ ...tenant(), db }));
@@ -251,7 +251,7 @@ test("a restored link is found by parts of its words again", async () => {
     const { body } = await world.call("GET", "/links", { query: "q[path_cont]=ale-7" });
     return body.meta.count;
   };
-  // sale-7, and sale-70 to sale-79.
+  // The search finds sale-7, and sale-70 to sale-79.
   expect(await find()).toBe(11);
   await world.call("DELETE", `/links/${id}`);
   expect(await find()).toBe(10);
@@ -260,7 +260,7 @@ test("a restored link is found by parts of its words again", async () => {
 });
 
 describe("the bin of a project", () => {
-  test("is deleted with the project, however many rows it has", async () => {
+  test("is deleted with the project, even with many rows", async () => {
     const { id } = await world.addProject();
     await fillBin(id, 1500);
     await fillBin(world.project.id, 3);
@@ -269,7 +269,7 @@ describe("the bin of a project", () => {
     expect(await readBin(world.store)).toHaveLength(3);
   });
 
-  test("loses rows older than 30 days while a process serves", async () => {
+  test("loses rows older than 30 days while a server runs", async () => {
     const other = await world.addProject();
     await fillBin(world.project.id, 1500);
     await fillBin(other.id, 3);
@@ -286,7 +286,7 @@ describe("the bin of a project", () => {
   });
 });
 
-/** Runs the tasks, and stops after the first batch. */
+/** Runs background tasks, and stops after the first batch. */
 async function workOnce(): Promise<void> {
   let closing: Promise<void> | undefined;
   const worker = await openWith(world, () => {

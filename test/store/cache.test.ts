@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createCache } from "../../src/store/cache.ts";
 
-/** A cache of limited size that keeps recently used values. */
+/** Tests the cache of limited size, which stores recently used values. */
 
 const limit = 100;
 
@@ -11,7 +11,7 @@ function fill(count: number) {
   return cache;
 }
 
-test("a cache keeps as many values as its limit, the newest ones", () => {
+test("a full cache drops its oldest values", () => {
   for (const count of [50, 99, 100, 101, 149, 150, 1234]) {
     const cache = fill(count);
     const keys = Array.from({ length: count }, (_, key) => key);
@@ -30,7 +30,7 @@ test("a value that is often read stays in the cache", () => {
   expect(cache.find("0")).toBeUndefined();
 });
 
-test("setting a key again replaces its value", () => {
+test("setting a key of the cache again replaces its value", () => {
   const cache = fill(60);
   for (const key of ["0", "59"]) {
     cache.set(key, 1000);
@@ -38,7 +38,7 @@ test("setting a key again replaces its value", () => {
   }
 });
 
-test("large values take the space of several small ones", () => {
+test("a large value in the cache takes the space of several small values", () => {
   const cache = createCache<string>(limit, ({ length }) => length);
   const find = (keys: readonly string[]) => keys.filter((key) => cache.find(key) !== undefined);
   for (let turn = 0; turn < 100; turn += 1) cache.set("light", "x");

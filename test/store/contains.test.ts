@@ -8,7 +8,7 @@ import { createIndex, indexBatch, wholeIndex } from "../../src/store/trigram-ind
 import { addLink } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** The trigram index behind `cont`: when it exists, and that results are the same without it. */
+/** Tests the trigram index for `cont`. Results must be the same with and without the index. */
 
 const words = [
   "Ärger",
@@ -23,7 +23,7 @@ const words = [
 ];
 const fields = ["name", "path", "shortened_path"] as const;
 
-test("the write that makes a project large enough starts the index", async () => {
+test("the write that makes a project large enough starts its trigram index", async () => {
   await using world = await createWorld();
   const { store, project } = world;
   const tenant = { db: store.db, projectId: project.id };
@@ -47,7 +47,7 @@ test("the write that makes a project large enough starts the index", async () =>
   expect([await find("spring"), await find("sp"), await find("summer")]).toEqual([0, 2, 1]);
 });
 
-test("the index returns only links of the own project", async () => {
+test("the trigram index returns only links of the caller's project", async () => {
   await using world = await createWorld();
   const other = await world.addProject();
   const key = await world.addKey({ project: other });
@@ -62,7 +62,7 @@ test("the index returns only links of the own project", async () => {
   expect([await find(world.key), await find(key)]).toEqual([["Our spring"], ["Their spring"]]);
 });
 
-test("the last indexed link is updated in a half-built index", async () => {
+test("a change of the last indexed link updates a half-built trigram index", async () => {
   await using world = await createWorld();
   const { store, project } = world;
   const tenant = { db: store.db, projectId: project.id };
@@ -85,7 +85,7 @@ test("the last indexed link is updated in a half-built index", async () => {
   ]);
 });
 
-test("unusual terms find the same with the index as without it", async () => {
+test("unusual search terms find the same links with and without the trigram index", async () => {
   await using world = await createWorld();
   const names = [...words, "plain name", "NEAR(a b)", "name:abc", "abc AND def", "^abc*", "{abc}"];
   for (const name of names) await world.call("POST", "/links", { body: { name } });
@@ -119,7 +119,7 @@ test("unusual terms find the same with the index as without it", async () => {
   expect(world.reported).toEqual([]);
 });
 
-test("a NUL is found nowhere, with or without the index", async () => {
+test("a search for a NUL finds no links, with or without the trigram index", async () => {
   await using world = await createWorld();
   for (const name of ["abc", "abcdef"]) await world.call("POST", "/links", { body: { name } });
   const terms = ["\0", "\0\0\0", "abc\0def", "abc\0"];
@@ -129,7 +129,7 @@ test("a NUL is found nowhere, with or without the index", async () => {
   expect(await search(world, terms)).toEqual(nothing);
 });
 
-/** Each term with the status and the names found. */
+/** Returns each term with the status and the names of the found links. */
 async function search({ call }: World, terms: readonly string[]): Promise<readonly unknown[]> {
   const answers = terms.map(async (term) => {
     const query = new URLSearchParams({ "q[name_cont]": term, "q[s]": "name asc" }).toString();
@@ -156,10 +156,10 @@ const step: fc.Arbitrary<Step> = fc.record({
 });
 const steps = fc.array(step, { maxLength: 12 });
 
-/** Several batches of the index. */
+/** Enough links for several batches of the index. */
 const earlier = 520;
 
-test("links changed before, during or after building the index are still found", async () => {
+test("links that change before, during or after building the trigram index are found", async () => {
   await using world = await createWorld();
   await fc.assert(
     fc.asyncProperty(steps, steps, steps, async (before, during, after) => {
@@ -183,7 +183,7 @@ test("links changed before, during or after building the index are still found",
 
 type Found = { readonly id: string } & Readonly<Record<(typeof fields)[number], string | null>>;
 
-/** A project with links, and what a search without the index would find. */
+/** Creates a project with links, and predicts what a search without the index finds. */
 async function begin(world: World) {
   const { store } = world;
   const project = await world.addProject();
@@ -257,14 +257,14 @@ async function begin(world: World) {
   return { projectId: project.id, take, expectSame };
 }
 
-/** Sets the count of a project's links, so that a test need not create them. */
+/** Sets the link count of a project without creating links. */
 async function setLinks(store: Store, projectId: string, links: number): Promise<void> {
   await store.write((db) =>
     db.updateTable("tallies").set({ links }).where("project_id", "=", projectId).execute(),
   );
 }
 
-/** Empties the index: links that are still found were found without it. */
+/** Empties the index. A search that still finds links does not use the index. */
 async function emptyIndex(store: Store): Promise<void> {
   const { rows } = await sql<{ name: string }>`
     select name from sqlite_schema where name like 'links_contains%' and sql like '%virtual%'

@@ -8,7 +8,7 @@ import { openForAll } from "../support/open-for.ts";
 import { addLink, now, staying } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** Counts of lists: cached until a write, and limited to what a caller needs. */
+/** Tests list counts, which are cached until a write and limited to what a caller needs. */
 
 let world: World;
 openForAll(createWorld, async (opened) => {
@@ -57,36 +57,33 @@ const queries = searches.flatMap((text) =>
   [[], [byName], [byClicks]].map((more): readonly Filter[] => [...readSearch(text, []), ...more]),
 );
 
-describe.each([false, true])(
-  "lists with a limited count, with an index of texts: %s",
-  (isIndexed) => {
-    test("contain the same links as the whole list", async () => {
-      const tenant = { db: world.store.db, projectId: world.project.id };
-      if (isIndexed) {
-        await world.store.write((db) => createIndex({ ...tenant, db }));
-        await world.store.finishTasks();
-        expect((await readTally(tenant)).indexed_to).toBe(wholeIndex);
-      }
-      const list = (query: ListQuery) => listLinks(tenant, world.store, query, staying);
-      for (const filters of [...queries, [byName], [byClicks]]) {
-        for (const sort of orders) {
-          const query = { filters, sorts: [sort], limit: 100, page: 1 };
-          const whole = await list(query);
-          const ids = whole.items.map(({ id }) => id);
-          for (const count_to of [0, 4, 59, 60, 1000]) {
-            const counted = Math.min(whole.meta.count, count_to + 1);
-            for (const page of [1, 2, 3]) {
-              const cut = await list({ ...query, count_to, limit: 4, page });
-              expect(cut.meta.count).toBe(counted);
-              const shown = ids.slice(0, counted).slice((page - 1) * 4, page * 4);
-              expect(cut.items.map(({ id }) => id)).toEqual(shown);
-            }
+describe.each([false, true])("lists with a limited count (with a text index: %s)", (isIndexed) => {
+  test("contain the same links as the whole list", async () => {
+    const tenant = { db: world.store.db, projectId: world.project.id };
+    if (isIndexed) {
+      await world.store.write((db) => createIndex({ ...tenant, db }));
+      await world.store.finishTasks();
+      expect((await readTally(tenant)).indexed_to).toBe(wholeIndex);
+    }
+    const list = (query: ListQuery) => listLinks(tenant, world.store, query, staying);
+    for (const filters of [...queries, [byName], [byClicks]]) {
+      for (const sort of orders) {
+        const query = { filters, sorts: [sort], limit: 100, page: 1 };
+        const whole = await list(query);
+        const ids = whole.items.map(({ id }) => id);
+        for (const count_to of [0, 4, 59, 60, 1000]) {
+          const counted = Math.min(whole.meta.count, count_to + 1);
+          for (const page of [1, 2, 3]) {
+            const cut = await list({ ...query, count_to, limit: 4, page });
+            expect(cut.meta.count).toBe(counted);
+            const shown = ids.slice(0, counted).slice((page - 1) * 4, page * 4);
+            expect(cut.items.map(({ id }) => id)).toEqual(shown);
           }
         }
       }
-    });
-  },
-);
+    }
+  });
+});
 
 test("the API returns the full count of a list and ignores count_to", async () => {
   const query = "f[search]=spring&count_to=3";
@@ -94,7 +91,7 @@ test("the API returns the full count of a list and ignores count_to", async () =
   expect(body.meta.count).toBeGreaterThan(4);
 });
 
-test("projects with equally many writes have separate cached counts", async () => {
+test("projects with the same number of writes have separate cached counts", async () => {
   await using world = await createWorld();
   const { store, project } = world;
   const other = await world.addProject();
@@ -112,7 +109,7 @@ test("projects with equally many writes have separate cached counts", async () =
   expect(await Promise.all(generations)).toEqual([3, 3]);
 
   for (const query of ["q[path_start]=spring", "q[path_start]=spring&q[clicks_gteq]=0"]) {
-    // The second round uses the cached counts.
+    // The second round reads the cached counts.
     for (const round of [1, 2]) {
       const count = async (caller: string) =>
         (await world.call("GET", "/links", { key: caller, query })).body.meta.count;

@@ -41,7 +41,7 @@ import {
 } from "../support/rows.ts";
 import { createWorld } from "../support/world.ts";
 
-/** What a store guarantees, with two processes that use it. */
+/** Tests the guarantees of a store that two processes use. */
 
 let store: Store;
 let other: Store;
@@ -53,7 +53,7 @@ openForAll(createWorld, async (world) => {
 afterAll(() => other.close());
 
 describe("a transaction of the store", () => {
-  test("that throws changes nothing, and the next one works", async () => {
+  test("that throws changes nothing, and the next transaction works", async () => {
     const projectId = await addProject(store);
     const fault = new Error("changed my mind");
     const failed = store.write(async (db) => {
@@ -69,7 +69,7 @@ describe("a transaction of the store", () => {
     expect(await findLinkAt({ db: other.db, projectId }, "half")).toBeDefined();
   });
 
-  test("is visible to readers in any process only as a whole", async () => {
+  test("becomes visible to readers in every process as a whole", async () => {
     const projectId = await addProject(store);
     const seen = () =>
       Promise.all([store, other].map(async ({ db }) => (await readTally({ db, projectId })).links));
@@ -83,7 +83,7 @@ describe("a transaction of the store", () => {
     expect(await seen()).toEqual([2, 2]);
   });
 
-  test("runs after the previous one of its process has ended", async () => {
+  test("runs after the previous transaction of its process ends", async () => {
     const steps: string[] = [];
     const turns = Array.from({ length: 30 }, (_, turn) =>
       store.write(async () => {
@@ -96,7 +96,7 @@ describe("a transaction of the store", () => {
     expect(steps).toEqual(turns.flatMap((_, turn) => [`${turn} begins`, `${turn} ends`]));
   });
 
-  test("loses nothing when another process writes at the same time", async () => {
+  test("loses no changes if another process writes at the same time", async () => {
     const projectId = await addProject(store);
     const turns = Array.from({ length: 40 }, (_, turn) =>
       (turn % 2 === 0 ? store : other).write((db) => addLink({ db, projectId }, `p${turn}`)),
@@ -106,7 +106,7 @@ describe("a transaction of the store", () => {
     expect([links, generation]).toEqual([turns.length, turns.length]);
   });
 
-  test("is not run if its caller left while it was queued", async () => {
+  test("does not run if its caller disconnected while it was queued", async () => {
     const projectId = await addProject(store);
     const { signal, leave } = createCaller();
     const first = store.write(() => setImmediate());
@@ -160,7 +160,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 describe("links in the store", () => {
-  test("agree with the tally and the addresses after any series of writes", async () => {
+  test("match the stored link count and paths after any series of writes", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
         const projectId = await addProject(store);
@@ -177,7 +177,7 @@ describe("links in the store", () => {
     );
   });
 
-  test("have a filtered count that is cached until any process writes", async () => {
+  test("have a cached filtered count until any process writes", async () => {
     const projectId = await addProject(store);
     const id = await store.write((db) => addLink({ db, projectId }, "spring-1"));
     await store.write((db) => addLink({ db, projectId }, "spring-2"));
@@ -185,7 +185,7 @@ describe("links in the store", () => {
     const query = { ...everything, filters: [{ join: "and" as const, tests: [filter] }] };
     const list = (by: Store) => listLinks({ db: by.db, projectId }, by, query, staying);
     expect((await list(store)).meta.count).toBe(2);
-    // Deletes a row without updating the tally, so that the cached count is still used.
+    // Delete a row without updating the stored link count, so that the cached count stays valid.
     await other.write((db) => db.deleteFrom("links").where("id", "=", id).execute());
     expect((await list(store)).meta.count).toBe(2);
     await other.write((db) => addLink({ db, projectId }, "spring-3"));
@@ -228,7 +228,7 @@ describe("apps in the store", () => {
     "of the kind $kind can be stored, found, changed and removed",
     async (given) => {
       const { kind, values, identifier } = given;
-      // Both kinds of app have the same shape of store; only their values differ.
+      // Both kinds of app have the same store functions. Only their values differ.
       const apps = given.apps as typeof iosAppStore;
       const written = values as typeof iosApp;
       const projectId = await addProject(store);
@@ -290,7 +290,7 @@ describe("keys in the store", () => {
     expect(listed).toEqual({ id, project_id, scopes, role: "viewer", ...unused });
   });
 
-  test("of the kind master have no project; a revoked key is gone for every process", async () => {
+  test("with master rights have no project, and revoked keys are unknown everywhere", async () => {
     const wanted = { project_id: null, scopes: [], role: "owner" as const };
     const { id, token } = await store.write((db) => issueKey(db, maker, wanted));
     expect(await findKeyHolder(other.db, hashToken(token))).toMatchObject({ project: null });
@@ -321,7 +321,7 @@ describe("projects in the store", () => {
     await expect(twin).rejects.toThrow("Subdomain has already been taken");
   });
 
-  test("lose their keys at once when they are deleted, and their rows soon after", async () => {
+  test("lose their keys as soon as they are deleted, and their rows later", async () => {
     const id = await addProject(store);
     const wanted = { project_id: id, scopes: [], role: "owner" as const };
     const { token } = await store.write((db) => issueKey(db, maker, wanted));
@@ -340,7 +340,7 @@ describe("projects in the store", () => {
 
 const everything: ListQuery = { page: 1, limit: 20, filters: [], sorts: [] };
 
-/** Runs one step of a random history; false if it had nothing to write. */
+/** Runs a random step. Returns false if there was nothing to write. */
 async function take(tenant: Tenant, wanted: Step, turn: number): Promise<boolean> {
   if (wanted.act === "insert") {
     const shortened = wanted.isShortened ? { shortened_path: `s${turn}` } : {};
@@ -370,7 +370,7 @@ async function take(tenant: Tenant, wanted: Step, turn: number): Promise<boolean
   return true;
 }
 
-/** Checks that links and addresses belong to each other, and that the tally counts all links. */
+/** Checks that each link has its path, and that the stored link count is right. */
 async function expectConsistent({ db, projectId }: Tenant): Promise<void> {
   const isOwn = ({ project_id }: { readonly project_id: string }) => project_id === projectId;
   const links = (await db.selectFrom("links").selectAll().execute()).filter(isOwn);

@@ -5,7 +5,7 @@ import type { SetAlarm } from "../../src/contract/clock.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import type { World } from "../support/world.ts";
 
-/** A second connection to a world's store, to follow its tasks step by step. */
+/** Opens a second connection to a world's store, to run its background tasks step by step. */
 
 /** Opens the store, and runs `afterWrite` after each of its transactions. */
 export async function openWith(
@@ -23,12 +23,12 @@ export async function openWith(
 
 export type Watcher = {
   readonly errors: readonly unknown[];
-  /** Looks again after that time; resolves when all tasks it found are done. */
+  /** Polls again after this time. Resolves when all found tasks are done. */
   readonly lookAgain: (after_ms?: number) => Promise<void>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-/** Looks for tasks once, as a serving process does. */
+/** Polls for tasks once, like a running server. */
 export async function watchTasks({ openSql, clock, setAlarm, advance }: World): Promise<Watcher> {
   const sql = await openSql();
   let reads = 0;

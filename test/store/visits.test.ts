@@ -7,7 +7,7 @@ import { neverRing } from "../support/clock.ts";
 import { addLink, addLinks, addProject, now, noteClick } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** Counting visits: none is lost or counted twice. */
+/** Tests that every visit is counted exactly once. */
 
 function openCounting(store: Pick<Store, "write">) {
   return createClicks({ store, clock: { now: () => now }, setAlarm: neverRing, report });
@@ -17,7 +17,7 @@ function report(error: unknown): void {
   expect.fail(String(error));
 }
 
-/** From one to seven clicks for the links in turn, on two days. */
+/** Records one to seven clicks for each link, on two days. */
 function noteMany(
   clicks: ReturnType<typeof openCounting>,
   projectId: string,
@@ -43,7 +43,7 @@ async function readClicks({ db }: Store, projectId: string) {
 const readRows = ({ db }: Store, projectId: string) =>
   db.selectFrom("visit_counts").selectAll().where("project_id", "=", projectId).execute();
 
-/** The clicks of each link; those of all links together have an empty id. */
+/** Checks the clicks of each link. The sum of all links has an empty ID. */
 async function expectCounted(store: Store, projectId: string, counts: Map<string, number>) {
   expect(await readClicks(store, projectId)).toEqual(counts);
   const rows = (await readRows(store, projectId)).filter((row) => row.dimension === "total");
@@ -68,9 +68,9 @@ async function makeLinks({ store }: World, count: number) {
   return { store, projectId, ids };
 }
 
-test("the counters of a project's visits agree with the clicks of its links", async () => {
+test("a project's visit counters match the clicks of its links", async () => {
   await using world = await createWorld();
-  // More links than one transaction handles.
+  // Use more links than a transaction handles.
   const { store, projectId, ids } = await makeLinks(world, 2321);
   const clicks = openCounting(store);
   for (const times of [1, 2]) {
@@ -80,7 +80,7 @@ test("the counters of a project's visits agree with the clicks of its links", as
   }
 });
 
-test("two processes that count at the same time count each visit once", async () => {
+test("two processes that count at the same time count each visit only once", async () => {
   await using world = await createWorld();
   const { store, projectId, ids } = await makeLinks(world, 700);
   const other = await openStore(await world.openSql(), neverRing);
@@ -93,7 +93,7 @@ test("two processes that count at the same time count each visit once", async ()
   await other.close();
 });
 
-test("a failed write counts nothing, and its repetition counts once", async () => {
+test("a failed write of visits counts nothing, and its repetition counts them once", async () => {
   await using world = await createWorld();
   const { store, projectId, ids } = await makeLinks(world, 1200);
   let fails = true;
@@ -118,7 +118,7 @@ test("a failed write counts nothing, and its repetition counts once", async () =
   await expectCounted(store, projectId, expected(ids));
 });
 
-test("at most 100 referring hosts of a link are stored a day, and 1,000 of a project", async () => {
+test("at most 100 referrers of a link and 1,000 of a project are stored each day", async () => {
   await using world = await createWorld();
   const { store, projectId } = await makeLinks(world, 1);
   const linkId = await store.write((db) => addLink({ db, projectId }, "flooded"));

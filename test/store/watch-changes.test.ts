@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { watchChanges } from "../../src/store/cache.ts";
 
-/** When a cache reads the store's version again. */
+/** Tests when a cache reads the store's version again. */
 
-/** Reads of the version that return what it was when they started, once the test allows it. */
+/** Simulates slow reads of the version, which return the version from when they started. */
 function watchSlowly() {
   const at = { now: 0, version: 1, writes: 0 };
   const looks: { readonly answer: () => void; readonly fail: () => void }[] = [];
@@ -17,7 +17,7 @@ function watchSlowly() {
   return { at, looks, changes: watchChanges(store, { monotonic: () => at.now }) };
 }
 
-test("requests within 20 ms share one read of the store's version", async () => {
+test("requests within 20 ms share a read of the store's version", async () => {
   const { at, looks, changes } = watchSlowly();
   const first = changes.read();
   at.now = 19;
@@ -28,7 +28,7 @@ test("requests within 20 ms share one read of the store's version", async () => 
   expect(looks).toHaveLength(1);
 });
 
-test("a request 20 ms after a change gets the new version, however long reads take", async () => {
+test("a request 20 ms after a change gets the new version, even if reads are slow", async () => {
   const { at, looks, changes } = watchSlowly();
   const before = changes.read();
   at.now = 500;
@@ -37,7 +37,7 @@ test("a request 20 ms after a change gets the new version, however long reads ta
   const after = changes.read();
   looks[1]?.answer();
   const seen = await after;
-  // A late result of an earlier read does not hide the change.
+  // A late result of an earlier read must not hide the change.
   looks[0]?.answer();
   expect(await before).not.toBe(seen);
   at.now = 600;
@@ -58,7 +58,7 @@ test("a write of the same process changes the version at once", async () => {
   expect(await after).not.toBe(await before);
 });
 
-test("the next request after a failed read reads again", async () => {
+test("the next request after a failed read of the store's version reads again", async () => {
   const { looks, changes } = watchSlowly();
   const failed = changes.read();
   looks[0]?.fail();

@@ -12,7 +12,7 @@ import { hang, refuse, startReceiver, take, type TestReceiver } from "../support
 import { addWebhook, deliverIn, openWithReceiver } from "./webhook-world.ts";
 import type { World } from "../support/world.ts";
 
-/** How events are delivered and retried, by one process and by several. */
+/** Tests how one or several processes deliver and retry events. */
 
 const second_ms = 1000;
 const hour_ms = 60 * 60 * second_ms;
@@ -27,8 +27,8 @@ const { create, rename, find, suspend } = openWithReceiver(
 const paths = () => receiver.received.map(({ body }) => body.data.link.path);
 const names = () => receiver.received.map(({ body }) => body.data.link.name);
 
-describe("a message that failed", () => {
-  test("is sent again with a new timestamp, after longer and longer waits", async () => {
+describe("a webhook message that failed", () => {
+  test("is sent again with a new timestamp, after increasing waits", async () => {
     const webhook = await addWebhook(world, receiver.url);
     await create("spring");
     receiver.doing(refuse);
@@ -78,7 +78,7 @@ describe("a failing event", () => {
 });
 
 describe("a receiver", () => {
-  test("that never answers fails after ten seconds and delays no other receiver", async () => {
+  test("that never answers fails after ten seconds, without delaying other receivers", async () => {
     await using stuck = await startReceiver(hang);
     const webhook = await addWebhook(world, stuck.url);
     await addWebhook(world, receiver.url);
@@ -97,7 +97,7 @@ describe("a receiver", () => {
     expect(errors).toEqual([]);
   });
 
-  test("that fails ten times in a row rests a minute, and then receives everything", async () => {
+  test("that fails ten times in a row gets nothing for a minute, then everything", async () => {
     const webhook = await addWebhook(world, receiver.url, ["link.created"]);
     receiver.doing(refuse);
     for (let count = 0; count < 30; count += 1) await create(`link-${count}`);
@@ -105,7 +105,7 @@ describe("a receiver", () => {
     await deliverDue();
     const first = receiver.received.length;
     expect(first).toBeGreaterThanOrEqual(10);
-    // The tenth was sent together with others.
+    // The tenth message was sent together with others.
     expect(first).toBeLessThanOrEqual(17);
     world.advance(59 * second_ms);
     await deliverDue();
@@ -118,7 +118,7 @@ describe("a receiver", () => {
     expect(await find(webhook)).toMatchObject({ waiting: 0, dead: 0, failing_since: null });
   });
 
-  test("that fails nine times in a row does not rest, and a success resets the count", async () => {
+  test("that fails nine times in a row is not paused, and a success resets the count", async () => {
     const webhook = await addWebhook(world, receiver.url, ["link.created"]);
     const rests = async () => {
       const { db } = world.store;
@@ -144,7 +144,7 @@ describe("a receiver", () => {
   });
 });
 
-/** So many events are on their way at once. */
+/** The number of events that are sent at the same time. */
 const eventsAtOnce = 8;
 
 /** Queues three batches, and runs `act` while the receiver holds back the answers to the first. */
@@ -161,7 +161,7 @@ async function actWithinBatches(act: (webhook: WebhookKey) => Promise<unknown>) 
   return { webhook, deliverDue, errors };
 }
 
-test("a revoked webhook receives only the events on their way and keeps none", async () => {
+test("a revoked webhook receives only events that are already being sent", async () => {
   const { store, project } = world;
   const revoked: boolean[] = [];
   const { deliverDue, errors } = await actWithinBatches(async ({ id }) => {
@@ -188,7 +188,7 @@ test("a suspended project's events wait until the suspension ends, even for days
   expect(receiver.received).toHaveLength(3 * eventsAtOnce);
 });
 
-/** Another process that has listed the due webhooks, and waits before it claims them. */
+/** Starts another process that has listed the due webhooks but not claimed them yet. */
 async function deliverLate() {
   const hasLooked = createGate();
   const mayGoOn = createGate();
@@ -202,7 +202,7 @@ async function deliverLate() {
   return { late, goOn: mayGoOn.open };
 }
 
-test("three processes deliver each message once", async () => {
+test("three processes deliver each message only once", async () => {
   await addWebhook(world, receiver.url, ["link.created"]);
   for (let count = 0; count < 20; count += 1) await create(`link-${count}`);
   const other = await openStore(await world.openSql(), neverRing);
@@ -213,7 +213,7 @@ test("three processes deliver each message once", async () => {
   expect(new Set(paths()).size).toBe(20);
 });
 
-test("a process sends nothing to a receiver that rests since the process listed it", async () => {
+test("a process sends nothing to a receiver that was paused meanwhile", async () => {
   await addWebhook(world, receiver.url, ["link.created"]);
   receiver.doing(refuse);
   for (let count = 0; count < 12; count += 1) await create(`link-${count}`);
@@ -225,7 +225,7 @@ test("a process sends nothing to a receiver that rests since the process listed 
   expect(receiver.received).toEqual([]);
 });
 
-test("a process sends the events of a killed one when that one's claim ends", async () => {
+test("a process sends the events of a killed process when its claim ends", async () => {
   const webhook = await addWebhook(world, receiver.url);
   await create("spring");
   const claim = (db: Db) => claimWebhook(db, webhook, world.now(), 1);
@@ -238,7 +238,7 @@ test("a process sends the events of a killed one when that one's claim ends", as
   expect(receiver.received).toHaveLength(1);
 });
 
-test("a process that was slow does not end the claim of the process after it", async () => {
+test("a slow process does not end the claim of the next process", async () => {
   const webhook = await addWebhook(world, receiver.url);
   await create("spring");
   const { store } = world;
@@ -251,7 +251,7 @@ test("a process that was slow does not end the claim of the process after it", a
   expect(await claim()).toBeUndefined();
 });
 
-test("a process that stops leaves the events it could not finish to others", async () => {
+test("a process that stops leaves its unfinished events to other processes", async () => {
   const webhook = await addWebhook(world, receiver.url);
   await create("spring");
   receiver.doing(hang);
@@ -261,7 +261,7 @@ test("a process that stops leaves the events it could not finish to others", asy
   const closing = stopped.close();
   world.advance(3 * second_ms);
   await Promise.all([closing, delivering]);
-  // An interrupted attempt is no failure of the receiver.
+  // An interrupted attempt is not a failure of the receiver.
   expect(await find(webhook)).toMatchObject({ failing_since: null, waiting: 1 });
   receiver.doing(take);
   await deliverIn(world).deliverDue();

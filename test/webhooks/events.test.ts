@@ -7,7 +7,7 @@ import { expectSigned, type TestReceiver } from "../support/receiver.ts";
 import { addWebhook, deliverIn, openWithReceiver } from "./webhook-world.ts";
 import type { World } from "../support/world.ts";
 
-/** Events of links and installs are queued with the change, and sent over HTTP. */
+/** Tests that events of links and installs are queued with the change and sent over HTTP. */
 
 let receiver: TestReceiver;
 let world: World;
@@ -17,7 +17,7 @@ openWithReceiver((opened) => ({ world, receiver } = opened));
 const create = async (body: object) => (await world.call("POST", "/links", { body })).body;
 const countRows = () => world.store.db.selectFrom("deliveries").select("event_id").execute();
 
-test("each change of a link sends one signed event", async () => {
+test("each change of a link sends a signed event", async () => {
   const { secret } = await addWebhook(world, receiver.url);
   const made = await create({ path: "spring", name: "Spring" });
   const path = `/links/${made.id}`;
@@ -64,7 +64,7 @@ test("every endpoint that creates a link sends link.created once", async () => {
   expect(receiver.told()).toEqual(["link.created", "link.created"]);
 });
 
-test("webhooks receive events of their project they subscribed to, under one id", async () => {
+test("webhooks receive the subscribed events of their project with the same ID", async () => {
   await addWebhook(world, receiver.url, ["link.deleted"]);
   await addWebhook(world, receiver.url, ["link.updated", "link.deleted"]);
   const key = await world.addKey({ project: await world.addProject() });
@@ -79,7 +79,7 @@ test("webhooks receive events of their project they subscribed to, under one id"
   expect(one?.["webhook-signature"]).not.toBe(other?.["webhook-signature"]);
 });
 
-test("a link that loses its app, and gets it back, sends link.updated", async () => {
+test("a link that loses its app and gets it back sends link.updated", async () => {
   const body = { ios_app: { bundle_id: "com.example.app", team_id: "ABCDE12345" } };
   const { id } = (await world.call("POST", "/ios_apps", { body })).body;
   await create({ path: "in-app", ios_app: { id } });
@@ -100,7 +100,7 @@ test("a link that loses its app, and gets it back, sends link.updated", async ()
   }
 });
 
-test("link.clicked contains the new clicks of each link of a batch", async () => {
+test("link.clicked contains the number of new clicks of each link", async () => {
   await addWebhook(world, receiver.url, ["link.clicked"]);
   const [one, other] = [(await create({ path: "one" })).id, (await create({ path: "two" })).id];
   const { clicks, project } = world;
@@ -109,7 +109,7 @@ test("link.clicked contains the new clicks of each link of a batch", async () =>
   visit(one);
   visit(other);
   visit(one);
-  // A press of a page's button does not count as a click.
+  // Pressing a button on the page is not a click.
   visit(other, "button");
   await clicks.flush(project.id);
   await deliverIn(world).deliverDue();

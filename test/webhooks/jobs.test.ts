@@ -8,7 +8,7 @@ import type { TestReceiver } from "../support/receiver.ts";
 import { addWebhook, deliverIn, openWithReceiver } from "./webhook-world.ts";
 import type { World } from "../support/world.ts";
 
-/** What webhooks receive of jobs that are cancelled. */
+/** Tests the webhook events of cancelled jobs. */
 
 let receiver: TestReceiver;
 let world: World;
@@ -44,7 +44,7 @@ async function listReceived(): Promise<readonly unknown[]> {
 
 const cancelled = () => expect.objectContaining({ id, state: "cancelled" });
 
-test("a cancelled job that no process runs is sent at once", async () => {
+test("the event of a cancelled job is sent at once if no process runs the job", async () => {
   const run = { id, runner: "one" };
   await state.jobs.take(run);
   await state.jobs.release(run, "interrupted", "an outage");
@@ -52,13 +52,13 @@ test("a cancelled job that no process runs is sent at once", async () => {
   expect(await listReceived()).toEqual([cancelled()]);
 });
 
-test("a cancelled job is sent when its last row has ended, however long that takes", async () => {
+test("the event of a cancelled job is sent when its last started row ends", async () => {
   const run = { id, runner: "slow" };
   await state.jobs.take(run);
   await state.jobs.noteSent(run, 0);
   await state.jobs.cancel(id);
   for (let passed_ms = 0; passed_ms < 3 * lease_ms; passed_ms += lease_ms / 2) {
-    // It may begin nothing more.
+    // The job may not start more rows.
     expect(await state.jobs.renew(run)).toBe(false);
     world.advance(lease_ms / 2);
     expect(await listReceived()).toEqual([]);
@@ -71,15 +71,18 @@ test("a cancelled job is sent when its last row has ended, however long that tak
 });
 
 test.each([
-  ["its lease is over", lease_ms],
-  ["its process is started again an hour later", 60 * 60_000],
-  ["the clock was set back", -2 * lease_ms],
-])("a cancelled job whose process was killed is sent once when %s", async (_, passed_ms) => {
-  await state.jobs.take({ id, runner: "killed" });
-  await state.jobs.cancel(id);
-  expect(await listReceived()).toEqual([]);
-  world.advance(passed_ms);
-  expect(await listReceived()).toEqual([cancelled()]);
-  world.advance(lease_ms);
-  expect(await listReceived()).toHaveLength(1);
-});
+  ["the lease expires", lease_ms],
+  ["the process restarts an hour later", 60 * 60_000],
+  ["the clock is set back", -2 * lease_ms],
+])(
+  "the event of a cancelled job with a killed process is sent once when %s",
+  async (_, passed_ms) => {
+    await state.jobs.take({ id, runner: "killed" });
+    await state.jobs.cancel(id);
+    expect(await listReceived()).toEqual([]);
+    world.advance(passed_ms);
+    expect(await listReceived()).toEqual([cancelled()]);
+    world.advance(lease_ms);
+    expect(await listReceived()).toHaveLength(1);
+  },
+);

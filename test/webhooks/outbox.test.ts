@@ -12,7 +12,7 @@ import { waitUntil } from "../support/clock.ts";
 import { addWebhook, deliverIn, openWithReceiver } from "./webhook-world.ts";
 import type { World } from "../support/world.ts";
 
-/** How long undelivered events are kept, and how many: they are given up after a day. */
+/** Tests how long and how many undelivered events are stored. */
 
 const hour_ms = 60 * 60 * 1000;
 
@@ -32,7 +32,7 @@ async function deliverHourly(deliverDue: () => Promise<void>, hours: number): Pr
   }
 }
 
-/** An event that failed for a day. */
+/** Creates an event that failed for a day. */
 async function giveUp() {
   const webhook = await addWebhook(world, receiver.url);
   await create("spring");
@@ -47,7 +47,7 @@ const resend = (webhook: WebhookKey, eventId?: string) =>
   world.store.write((db) => sendAgain(db, webhook, eventId, world.now()));
 
 describe("an event that fails for a day", () => {
-  test("is given up and shown, and is sent again on request", async () => {
+  test("is listed as failed, and is sent again on request", async () => {
     const { webhook, deliverDue, measure } = await giveUp();
     expect(await find(webhook)).toMatchObject({ waiting: 0, dead: 1, last_fault: "status 500" });
     const dead = await listDead(world.store.db, webhook, 10);
@@ -66,7 +66,7 @@ describe("an event that fails for a day", () => {
     expect(measure()).toMatchObject({ delivered: 1 });
   });
 
-  test("is retried for another day after it was sent again", async () => {
+  test("is retried for another day after a request to send it again", async () => {
     const { webhook, deliverDue } = await giveUp();
     world.advance(hour_ms);
     await resend(webhook);
@@ -77,7 +77,7 @@ describe("an event that fails for a day", () => {
     }
   });
 
-  test("is kept for a week", async () => {
+  test("is deleted after a week", async () => {
     const { webhook } = await giveUp();
     world.advance(6 * 24 * hour_ms);
     await tidy();
@@ -90,7 +90,7 @@ describe("an event that fails for a day", () => {
   });
 });
 
-test("all events are given up when their receiver fails for a day", async () => {
+test("all events fail when their receiver fails for a day", async () => {
   const webhook = await addWebhook(world, receiver.url);
   await createLinks(20, "link");
   const { deliverDue } = deliverIn(world);
@@ -101,7 +101,7 @@ test("all events are given up when their receiver fails for a day", async () => 
   expect(await find(webhook)).toMatchObject({ waiting: 0, dead: 20 });
 });
 
-test("an event that waited two days for a process is retried for a day from then", async () => {
+test("an event that waited two days for a process is then retried for a day", async () => {
   const webhook = await addWebhook(world, receiver.url);
   await createLinks(1, "friday");
   await deliverIn(world).deliverDue();
@@ -142,7 +142,7 @@ async function listEvents() {
   });
 }
 
-test("a full outbox drops and counts its project's oldest click events only", async () => {
+test("a full outbox drops and counts only the oldest click events of its project", async () => {
   const webhook = await addWebhook(world, receiver.url);
   const project = await world.addProject();
   const other = await addWebhook({ ...world, project }, receiver.url);
@@ -166,7 +166,7 @@ test("a full outbox drops and counts its project's oldest click events only", as
   expect(await find(other)).toMatchObject({ dropped: 0, waiting: 15 });
 });
 
-test("without click events, a full outbox drops the oldest others of each webhook", async () => {
+test("a full outbox without click events drops the oldest events of each webhook", async () => {
   const webhooks = [await addWebhook(world, receiver.url), await addWebhook(world, receiver.url)];
   await fill("install.matched", 15);
   await tidy();

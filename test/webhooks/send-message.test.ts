@@ -6,7 +6,7 @@ import { createSecret, reachReceivers, sendMessage } from "../../src/webhooks/se
 import { otherExample, secureExample } from "../support/certificates.ts";
 import { loopback } from "./webhook-world.ts";
 
-/** One attempt to deliver a message, to real servers that break rules. */
+/** Tests a single delivery attempt to real servers that break rules. */
 
 const publicPlace = "127.0.0.1";
 
@@ -54,7 +54,7 @@ async function sendByTls({
   return { fault, names, places, requests };
 }
 
-/** Waits until our side has closed the connection. */
+/** Sends a message, and waits until Waypost has closed the connection. */
 async function sendTo(answer: (socket: Socket) => void, reach?: Reach, scheme = "http") {
   let ended: Promise<unknown> = Promise.resolve();
   const server = createServer((socket) => {
@@ -68,7 +68,7 @@ async function sendTo(answer: (socket: Socket) => void, reach?: Reach, scheme = 
   return fault;
 }
 
-/** Writes the same until the other end hangs up. */
+/** Writes the same text until the other side disconnects. */
 function writeOn(socket: Socket, text: string): void {
   const write = () => {
     if (socket.destroyed) return;
@@ -77,8 +77,8 @@ function writeOn(socket: Socket, text: string): void {
   write();
 }
 
-describe("over TLS", () => {
-  test("a receiver is asked by its name at the address that was looked up first", async () => {
+describe("over TLS,", () => {
+  test("a receiver is contacted by name at the IP address of the first lookup", async () => {
     expect(await sendByTls()).toEqual({
       fault: null,
       names: ["secure.example"],
@@ -101,7 +101,7 @@ describe("over TLS", () => {
   );
 });
 
-describe("an endless response is not read to its end", () => {
+describe("an endless response of a receiver is not read to its end:", () => {
   test.each([
     ["headers", "HTTP/1.1 200 OK\r\n", "x-more: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n"],
     ["a line", "HTTP/1.1 200 OK\r\nx-more: ", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"],
@@ -137,7 +137,7 @@ test("a receiver without TLS is reported as having no valid certificate", async 
   expect(fault).toBe("its certificate is invalid");
 });
 
-test("a redirect is a failure that says redirects are not followed", async () => {
+test("a redirect of a receiver is not followed, and is reported as a failure", async () => {
   const head = "HTTP/1.1 307 Temporary Redirect\r\nlocation: /second\r\ncontent-length: 0\r\n\r\n";
   const fault = await sendTo((socket) => socket.end(head));
   expect(fault).toBe("status 307: redirects are not followed");
@@ -147,26 +147,26 @@ const reachBy = (addresses: readonly string[], networks = loopback): Reach => {
   return { ...reachReceivers(networks), resolve: () => Promise.resolve(addresses) };
 };
 
-describe("a message is sent", () => {
+describe("a webhook message", () => {
   test.each([
     [["127.0.0.1"], []],
     [["10.0.0.7"], loopback],
     [["192.0.2.1", "127.0.0.1"], loopback],
     [["::ffff:169.254.169.254"], loopback],
     [[], loopback],
-  ])("to no private network that is not named: %j", async (addresses, networks) => {
+  ])("is not sent to private networks that are not allowed: %j", async (addresses, networks) => {
     const fault = await send("http://receiver.example/", reachBy(addresses, networks));
     expect(fault).toBe("the host has no public address");
   });
 
-  test("to the next IP address when nothing listens at the first", async () => {
+  test("is sent to the next IP address if no server listens at the first", async () => {
     const reach = reachBy(["127.0.0.2", publicPlace], [{ address: "127.0.0.0", prefix: 8 }]);
     const answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
     expect(await sendTo((socket) => socket.end(answer), reach)).toBeNull();
   });
 
   test.each([[["93.184.216.34"]], [["127.0.0.1", "93.184.216.34"]]])(
-    "over plain http only to named networks: %j",
+    "is sent over plain HTTP only to allowed networks: %j",
     async (addresses) => {
       const fault = await send("http://receiver.example/", reachBy(addresses));
       expect(fault).toContain("must be an https address");

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { readNetworks } from "../../src/network/ip-address.ts";
 import { findUrlFault } from "../../src/webhooks/send-message.ts";
 
-/** The addresses that a webhook may have. */
+/** Tests which addresses a webhook may have. */
 
 const find = (url: string, named: string) =>
   findUrlFault(url, named === "" ? [] : (readNetworks(named) ?? []));
@@ -29,7 +29,7 @@ test.each([
   ["http://[2606:4700::1]/", "loopback", isPlain],
   ["https://example.com:25/", "", isBadPort],
   ["https://93.184.216.34:22/", "10.0.0.0/8", isBadPort],
-])("the webhook address %s is refused with the private networks %j: %s", (url, named, fault) => {
+])("the webhook address %s is rejected with the private networks %j: %s", (url, named, fault) => {
   expect(find(url, named)).toContain(fault);
 });
 
@@ -42,7 +42,7 @@ test.each([
   ["http://localhost:3000/", "loopback"],
   ["http://localhost:3000/", "127.0.0.1/32"],
   ["http://[::1]:3000/", "loopback"],
-  // A host name is looked up at each attempt.
+  // A host name is looked up only when a message is sent.
   ["http://receiver.example:25/", "10.0.0.0/8"],
 ])("the webhook address %s is accepted with the private networks %j", (url, named) => {
   expect(find(url, named)).toBeUndefined();

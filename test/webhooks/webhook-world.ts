@@ -10,13 +10,13 @@ import { openForAll, openForEach } from "../support/open-for.ts";
 import { startReceiver, take, type Answer, type TestReceiver } from "../support/receiver.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** Webhooks of a world's project, and a deliverer that runs by the clock of the test. */
+/** Webhooks of a world's project, delivered on the test's clock. */
 
 export const loopback = [{ address: "127.0.0.1", prefix: 32 }];
 
 /**
- * A world for each test of a file, and one receiver for all of them. Returns functions that cause
- * events in the world of the running test.
+ * Opens a world for each test of a file, and a receiver for all tests. Returns functions that cause
+ * events in the current world.
  */
 export function openWithReceiver(
   keep: (opened: { readonly world: World; readonly receiver: TestReceiver }) => unknown,
