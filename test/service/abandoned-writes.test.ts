@@ -9,7 +9,7 @@ import { createService } from "../support/api-description.ts";
 import { serveApi, createWorld, readLinkOrigin } from "../support/world.ts";
 import { createGate } from "../support/clock.ts";
 
-/** Requests whose sender leaves before the write starts. */
+/** Tests requests whose client disconnects before the write starts. */
 
 const body = JSON.stringify({ path: "never" });
 
@@ -42,7 +42,7 @@ test("nothing is written if an embedded call is cancelled while its write is que
 
 const report = () => expect.fail("nothing is unexpected");
 
-/** A service whose writes wait for an earlier one. */
+/** Opens a service whose writes wait behind a blocked write. */
 async function holdWrites() {
   const world = await createWorld();
   const { store, clock, setAlarm, key } = world;
@@ -64,7 +64,7 @@ async function holdWrites() {
     countAfter: async (): Promise<number> => {
       held.open();
       await earlier;
-      // The next write waits for those before it.
+      // This write runs only after all earlier writes.
       await store.write(() => Promise.resolve());
       return (await world.call("GET", "/links")).body.meta.count;
     },

@@ -12,9 +12,9 @@ import {
 } from "../../src/contract/rights.ts";
 import { createWorld, type Given, type Reply, type World } from "../support/world.ts";
 
-/** Calls every route with every kind of key: who is admitted, and how others are refused. */
+/** Calls every route with every kind of key. */
 
-type Holder = {
+type KeyKind = {
   readonly kind: "project" | "master";
   readonly scope: Scope | "no scopes";
   readonly role: Role;
@@ -25,16 +25,16 @@ type Holder = {
 type Route = readonly [method: string, path: string, entry: Endpoint];
 
 const routes = listEndpoints().flatMap((entry) => {
-  // A HEAD response has no body for `readOutcome` to look at.
+  // A HEAD response has no body, which `readOutcome` needs.
   const methods = listMethods(entry).filter((method) => method !== "HEAD");
   return methods.map((method): Route => [method, entry.path, entry]);
 });
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 const admitted = "admitted";
 
-describe("every key on every route", () => {
+describe("an API key", () => {
   let world: World;
-  let holders: readonly Holder[];
+  let holders: readonly KeyKind[];
   beforeAll(async () => {
     world = await createWorld();
     holders = await makeKeys(world);
@@ -42,7 +42,7 @@ describe("every key on every route", () => {
   afterAll(() => world[Symbol.asyncDispose]());
 
   test.each(routes)(
-    "%s %s admits exactly the keys that its contract entry allows",
+    "is accepted by %s %s only as the contract allows",
     async (method, _, entry) => {
       const outcomes: Record<string, string> = {};
       const expected: Record<string, string> = {};
@@ -61,7 +61,7 @@ describe("every key on every route", () => {
   );
 
   test.each(routes)(
-    "%s %s refuses a missing and an unknown key, unless it needs none",
+    "is required by %s %s, unless the contract says otherwise",
     async (method, _, entry) => {
       const isOpen = entry.auth === "none";
       const wrong = { key: null, headers: { authorization: "Token nonsense" } };
@@ -75,7 +75,7 @@ describe("every key on every route", () => {
   );
 
   test.each(routes)(
-    "%s %s refuses the key of a suspended account, unless it needs none",
+    "of a suspended account is rejected by %s %s, unless no key is required",
     async (method, _, entry) => {
       const project = await world.addProject({ suspended: true });
       const key = await world.addKey({ project });
@@ -85,7 +85,7 @@ describe("every key on every route", () => {
   );
 });
 
-test("each reason for refusing a key has a message of its own", () => {
+test("each reason for rejecting a key has its own message", () => {
   const said: readonly string[] = [
     messages.key_missing,
     messages.key_invalid,
@@ -107,7 +107,7 @@ test.each([
   { scopes: ["links.create", "links.update"], path: "known", outcomes: admitted },
   { scopes: [], path: "known", outcomes: admitted },
 ] satisfies { scopes: Scope[]; path: string; outcomes: string }[])(
-  "an upsert of a $path path with a key of the scopes $scopes: $outcomes",
+  "an upsert of a $path path with the scopes $scopes has the outcome: $outcomes",
   async ({ scopes: chosen, path, outcomes }) => {
     await using world = await createWorld();
     const { body: before } = await world.call("POST", "/links", { body: { path: "known" } });
@@ -120,7 +120,7 @@ test.each([
 );
 
 test.each(roles)(
-  "a %s's key creates an app while saving a link only if it may register apps",
+  "a key with the role %s creates an app with a link only if it may register apps",
   async (role) => {
     await using world = await createWorld();
     const key = await world.addKey({ role });
@@ -140,7 +140,7 @@ const registrations = [
 ] as const;
 
 test.each(registrations)(
-  "a key creates an %s while saving a link only with the scope %s",
+  "a key creates an %s with a link only if it has the scope %s",
   async (name, scope, app) => {
     await using world = await createWorld();
     const { id } = (await world.call("POST", "/links", { body: { path: "kept" } })).body;
@@ -161,7 +161,7 @@ test.each(registrations)(
 
     const fuller = await world.addKey({ scopes: [...rights, scope] });
     for (const caller of [fuller, key]) {
-      // Every key that may write links may choose an existing app.
+      // Every key that may write links may select an existing app.
       const body = { [name]: app };
       expect(readOutcome(await world.call("PATCH", `/links/${id}`, { key: caller, body }))).toBe(
         admitted,
@@ -171,7 +171,7 @@ test.each(registrations)(
   },
 );
 
-test("a key with several scopes may call what each of them allows, and nothing else", async () => {
+test("a key with several scopes may call exactly the endpoints of its scopes", async () => {
   await using world = await createWorld();
   const key = await world.addKey({ scopes: ["links.index", "ios_apps.show"] });
   for (const [method, , entry] of routes) {
@@ -182,7 +182,7 @@ test("a key with several scopes may call what each of them allows, and nothing e
   }
 });
 
-/** Sends as little as the route accepts: a key is refused before anything else is checked. */
+/** Sends the smallest request, because the key is checked before everything else. */
 function send(world: World, method: string, entry: Endpoint, given: Given): Promise<Reply> {
   const fields = entry.wrapper === undefined ? {} : { [entry.wrapper]: {} };
   const body = entry.body === undefined ? {} : { body: fields };
@@ -193,8 +193,8 @@ function readOutcome({ status, body }: Reply): string {
   return status === 401 ? body.error : admitted;
 }
 
-/** Why this key is refused, in the order key, scope, role, plan; undefined when it is admitted. */
-function findRefusal(entry: Endpoint, { kind, scope, role, plan }: Holder): string | undefined {
+/** Returns why the key is rejected, or undefined. Checks the key, scope, role and plan in order. */
+function findRefusal(entry: Endpoint, { kind, scope, role, plan }: KeyKind): string | undefined {
   if (entry.auth === "none") return undefined;
   if (entry.auth === "master" && kind === "project") return messages.master_required;
   if (entry.auth === "project" && kind === "master") return messages.project_key_required;
@@ -205,8 +205,8 @@ function findRefusal(entry: Endpoint, { kind, scope, role, plan }: Holder): stri
   return entry.plan === "pro" && plan === "free" ? messages.plan_required : undefined;
 }
 
-async function makeKeys(world: World): Promise<readonly Holder[]> {
-  const holders: Holder[] = [];
+async function makeKeys(world: World): Promise<readonly KeyKind[]> {
+  const holders: KeyKind[] = [];
   const projects = {
     free: await world.addProject({ plan: "free" }),
     pro: await world.addProject({ plan: "pro" }),

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createWorld, type World } from "../support/world.ts";
 
-/** A 422 lists every problem of the request: fields of the wrong type and broken rules. */
+/** Tests that a 422 lists every wrong type and every broken rule of a request. */
 
 const ios = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
 const url = "http://default.localhost:8787/a";
@@ -79,7 +79,7 @@ test.each(mixed)("%s %s reports wrong types and broken rules in one 422", async 
   expect(await listLinks(world)).toEqual([link]);
 });
 
-test("a 422 of a page template lists wrong types and the positions of other problems", async () => {
+test("a 422 for a page template lists wrong types and the positions of problems", async () => {
   await using world = await createWorld();
   const body = { body: "{% store_buttons %}<script></script>", css: [] };
   const reply = await world.call("PATCH", "/page_template", { body });
@@ -110,6 +110,6 @@ test("a request with one field of the wrong type writes none of its other fields
   expect(await listLinks(world)).toEqual([link]);
   expect((await world.call("GET", "/ios_apps")).body.meta.count).toBe(0);
   expect(world.store.countWrites()).toBe(before);
-  // 201 is the status of a template's first save, so nothing was saved before.
+  // Only the first save of a template returns 201, so nothing was saved before.
   expect((await world.call("PATCH", "/page_template", { body: {} })).status).toBe(201);
 });

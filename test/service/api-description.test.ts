@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { description } from "../support/api-description.ts";
 import { createWorld } from "../support/world.ts";
 
-/** The OpenAPI document as the API serves it. */
+/** Tests the OpenAPI document that the API serves. */
 
-test("GET /openapi.json needs no key and may be read by pages of other sites", async () => {
+test("GET /openapi.json needs no key and can be read by pages of other sites", async () => {
   await using world = await createWorld();
   const reply = await world.call("GET", "/openapi.json", { key: null });
   expect(reply.status).toBe(200);

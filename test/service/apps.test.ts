@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createWorld, type World } from "../support/world.ts";
 
-/** Registering, changing and deleting iOS and Android apps, and their validation messages. */
+/** Tests registering, changing and deleting apps, and their validation messages. */
 
 type Kind = {
   readonly label: string;
@@ -25,7 +25,7 @@ const iosApp = { bundle_id: "com.example.app", team_id: "ABCDE12345" } as const;
 const androidApp = { package_name: "com.example.app", fingerprints: ["AA:BB:0C"] } as const;
 const wrongTeam = "Team is the wrong length (should be 10 characters)";
 
-/** Schemes that belong to a browser, a store or an operating system. */
+/** URL schemes that belong to a browser, a store or an operating system. */
 const systemSchemes =
   "http HTTPS x-safari-https X-Safari-HTTP intent Intent:// android-app itms itmss itms-services " +
   "itms-apps ITMS-APPSS:// market market:// tel SMS:// mailto view-source file filesystem " +
@@ -35,7 +35,7 @@ const systemSchemes =
 const schemeRefusals = ["no scheme", ...systemSchemes.split(" ")].map((custom_scheme) => {
   return [{ custom_scheme }, "Custom scheme is invalid"] as const;
 });
-/** Schemes that look like a system's but belong to apps. */
+/** URL schemes of apps that look like schemes of the operating system. */
 const appSchemes = ["msteams", "marketplace", "telegram", "itmsy", "x-shop", "fileshop"];
 const schemeForms = appSchemes.map((scheme) => ["custom_scheme", scheme, scheme] as const);
 
@@ -74,9 +74,9 @@ const iosRefusals = [
 ] as const;
 
 const noName = "Package name is invalid and Package name can't be blank";
-const noPrint = "Fingerprints can't be blank";
-const badPrint = "Fingerprints is invalid";
-const longPrint = "Fingerprints has an entry that is too long (maximum is 128 characters)";
+const noFingerprint = "Fingerprints can't be blank";
+const invalidFingerprint = "Fingerprints is invalid";
+const longFingerprint = "Fingerprints has an entry that is too long (maximum is 128 characters)";
 const androidRefusals = [
   [{ package_name: null }, noName],
   [{ package_name: "" }, noName],
@@ -90,25 +90,31 @@ const androidRefusals = [
   [{ package_name: "com.example." }, "Package name is invalid"],
   [{ package_name: "com.example\n" }, "Package name is invalid"],
   [{ package_name: "com.exämple" }, "Package name is invalid"],
-  [{ fingerprints: null }, noPrint],
-  [{ fingerprints: [] }, noPrint],
-  [{ fingerprints: ["", "  "] }, noPrint],
-  [{ fingerprints: ["AABBCC"] }, badPrint],
-  [{ fingerprints: ["AA"] }, badPrint],
-  [{ fingerprints: ["AA:B"] }, badPrint],
-  [{ fingerprints: ["AA:GG"] }, badPrint],
-  [{ fingerprints: ["AA:BB:"] }, badPrint],
-  [{ fingerprints: [":AA:BB"] }, badPrint],
-  [{ fingerprints: ["AA BB"] }, badPrint],
-  [{ fingerprints: ["AA:BB", "nonsense"] }, badPrint],
-  [{ fingerprints: ["AA:BB", `${"AA:".repeat(42)}AAA`] }, `${longPrint} and ${badPrint}`],
-  [{ fingerprints: [`${"AA:".repeat(43)}AA`] }, longPrint],
+  [{ fingerprints: null }, noFingerprint],
+  [{ fingerprints: [] }, noFingerprint],
+  [{ fingerprints: ["", "  "] }, noFingerprint],
+  [{ fingerprints: ["AABBCC"] }, invalidFingerprint],
+  [{ fingerprints: ["AA"] }, invalidFingerprint],
+  [{ fingerprints: ["AA:B"] }, invalidFingerprint],
+  [{ fingerprints: ["AA:GG"] }, invalidFingerprint],
+  [{ fingerprints: ["AA:BB:"] }, invalidFingerprint],
+  [{ fingerprints: [":AA:BB"] }, invalidFingerprint],
+  [{ fingerprints: ["AA BB"] }, invalidFingerprint],
+  [{ fingerprints: ["AA:BB", "nonsense"] }, invalidFingerprint],
+  [
+    { fingerprints: ["AA:BB", `${"AA:".repeat(42)}AAA`] },
+    `${longFingerprint} and ${invalidFingerprint}`,
+  ],
+  [{ fingerprints: [`${"AA:".repeat(43)}AA`] }, longFingerprint],
   ...schemeRefusals,
   [{ name: "n".repeat(501) }, "Name is invalid"],
   [{ name: "\0" }, "Name is invalid"],
   [{ name: "\udf00 shop" }, "Name is invalid"],
-  [{ package_name: "", fingerprints: [] }, noName.replace(" and ", ", ") + `, and ${noPrint}`],
-  [{ package_name: "a", fingerprints: ["b"] }, `Package name is invalid and ${badPrint}`],
+  [
+    { package_name: "", fingerprints: [] },
+    noName.replace(" and ", ", ") + `, and ${noFingerprint}`,
+  ],
+  [{ package_name: "a", fingerprints: ["b"] }, `Package name is invalid and ${invalidFingerprint}`],
   [{ fingerprints: "AA:BB" }, "Fingerprints must be a list of strings"],
   [{ fingerprints: [[]] }, "Fingerprints must be a string"],
   [{ package_name: [1] }, "Package name must be a string"],
@@ -278,7 +284,7 @@ describe.each([ios, android])("an $label", (kind) => {
     await register(world, kind);
   });
 
-  test(`is registered only once when two requests with one ${key} arrive together`, async () => {
+  test(`is registered only once if two requests with the same ${key} arrive together`, async () => {
     await using world = await createWorld();
     const given = { body: { [name]: app } };
     const replies = await Promise.all([1, 2].map(() => world.call("POST", path, given)));
@@ -298,7 +304,7 @@ describe.each([ios, android])("an $label", (kind) => {
   });
 });
 
-test("registering an app without any field reports all that are missing", async () => {
+test("registering an app without any field reports all missing fields", async () => {
   await using world = await createWorld();
   const reply = await world.call("POST", "/ios_apps", { body: { ios_app: {} } });
   expect(reply.status).toBe(422);
@@ -307,7 +313,7 @@ test("registering an app without any field reports all that are missing", async 
   });
 });
 
-test("the 422 for a taken bundle id also lists the other problems", async () => {
+test("the 422 for a bundle ID in use also lists the other problems", async () => {
   await using world = await createWorld();
   await register(world, ios);
   const body = { ios_app: { ...iosApp, team_id: "short" } };
@@ -328,7 +334,7 @@ test("null clears an optional field of an iOS app", async () => {
   expect(changed.body).toEqual({ ...made, ...cleared });
 });
 
-test("an iOS app written back as it was read does not change", async () => {
+test("writing an iOS app back unchanged does not change it", async () => {
   await using world = await createWorld();
   const segment = fc.constantFrom("com", "ABCDE12345", "abcdefghij", "Clip-1", "ZZZZZ99999");
   const bundle = fc.array(segment, { minLength: 1, maxLength: 4 }).map((parts) => parts.join("."));
@@ -355,7 +361,7 @@ test("an iOS app written back as it was read does not change", async () => {
   await fc.assert(fc.asyncProperty<[object]>(fields, run), { numRuns: 80, examples });
 });
 
-test("sending fingerprints replaces the list, and leaving them out keeps it", async () => {
+test("an update with fingerprints replaces the list, and other updates keep it", async () => {
   await using world = await createWorld();
   const made = await register(world, android, { fingerprints: ["AA:BB", "CC:DD"] });
   const body = { android_app: { fingerprints: ["ee:ff"] } };

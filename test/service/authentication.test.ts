@@ -3,7 +3,7 @@ import { messages } from "../../src/contract/messages.ts";
 import { deleteKey, listKeys } from "../../src/store/keys.ts";
 import { createWorld } from "../support/world.ts";
 
-/** How a key is sent, and the message for each cause of a 401. */
+/** Tests how a key is sent, and the message for each cause of a 401. */
 
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 
@@ -29,7 +29,7 @@ test("a key is accepted in the Authorization header or in the api_key parameter"
   expect((await world.call("POST", "/links", posted)).status).toBe(201);
 });
 
-test("missing, malformed, ambiguous and unknown keys each get their own message", async () => {
+test("missing, malformed, ambiguous and unknown keys each have their own message", async () => {
   await using world = await createWorld();
   const other = await world.addKey();
   const { key } = world;
@@ -79,7 +79,7 @@ test("every 401 has a WWW-Authenticate header", async () => {
   expect(headers.get("www-authenticate")).toBeNull();
 });
 
-test("a revoked key is refused from the next request on", async () => {
+test("a revoked key is rejected from the next request on", async () => {
   await using world = await createWorld();
   const known = new Set((await listKeys(world.store.db)).map(({ id }) => id));
   const key = await world.addKey();

@@ -3,7 +3,7 @@ import { messages } from "../../src/contract/messages.ts";
 import { createGate } from "../support/clock.ts";
 import { createWorld } from "../support/world.ts";
 
-/** What the API returns for a write whose outcome is not known in time. */
+/** Tests the response to a write whose outcome is not known in time. */
 
 test("a write that started within ten seconds gets four more seconds to finish", async () => {
   await using held = await createHeldWorld();
@@ -27,12 +27,12 @@ test("a write that may have been saved gets 500 without Retry-After", async () =
   expect([status, body]).toEqual([500, { error: messages.outcome_unknown }]);
   expect(headers.has("retry-after")).toBe(false);
   held.release();
-  // The next write waits for the held one.
+  // This write runs only after the blocked write.
   await store.write(async () => undefined);
   expect((await call("GET", "/links")).body.meta.count).toBe(1);
 });
 
-test("a write still queued after ten seconds gets 503 and is never carried out", async () => {
+test("a write that is still queued after ten seconds gets 503 and never runs", async () => {
   await using held = await createHeldWorld();
   const { store, advance, call, reported } = held.world;
   const before = await store.db.selectFrom("links").selectAll().execute();
@@ -59,7 +59,7 @@ test("a write still queued after ten seconds gets 503 and is never carried out",
   expect(reported).toEqual([]);
 });
 
-/** A world whose first write waits until it is released, and all others wait for it. */
+/** Creates a world whose first write blocks all other writes until it is released. */
 async function createHeldWorld() {
   const world = await createWorld();
   const { write } = world.store;
@@ -85,7 +85,7 @@ async function createHeldWorld() {
     world,
     begun: begun.opened,
     release: over.open,
-    /** Resolves once that many writes are queued. */
+    /** Resolves when this many writes are queued. */
     waitForTurns: (count: number) => {
       awaited = count;
       if (queued >= count) turns.open();

@@ -4,7 +4,7 @@ import { noteClick } from "../support/rows.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, type Reply, type World } from "../support/world.ts";
 
-/** Restoring deleted links and apps over HTTP. */
+/** Tests restoring deleted links and apps over HTTP. */
 
 let world: World;
 openForEach(createWorld, (opened) => (world = opened));
@@ -46,7 +46,7 @@ const iosApp = { ios_app: { bundle_id: "com.shop", team_id: "TEAM000001", name: 
 const androidApp = { android_app: { package_name: "com.shop", fingerprints: ["AA:BB"] } };
 
 describe("a deleted link", () => {
-  test("is gone: GET and lists do not return it, and its path is free", async () => {
+  test("is not returned by GET or lists, and its path is free", async () => {
     const { id } = await make("/links", whole);
     await make("/links", { path: "summer" });
     await remove(`/links/${id}`);
@@ -61,7 +61,7 @@ describe("a deleted link", () => {
     await make("/links", { path: "spring" });
   });
 
-  test("is restored with its clicks, times and short address", async () => {
+  test("is restored with its clicks, times and short path", async () => {
     const link = await make("/links", whole);
     noteClick(world.clicks, world.project.id, link.id);
     const before = await read(`/links/${link.id}`);
@@ -73,7 +73,7 @@ describe("a deleted link", () => {
     const reply = await send("POST", `/links/${link.id}/restore`);
     expect([reply.status, reply.body]).toEqual([200, before]);
     expect(await read(`/links/${link.id}`)).toEqual(before);
-    // A restored link must not vouch for its host at once.
+    // The new time keeps the restored link from making its host look familiar.
     expect(await readRow(link.id)).toEqual({ ...row, updated_at: world.clock.now() });
     expect((await list()).links).toEqual([before]);
     const url = `http://default.localhost:8787/${before.shortened_path}`;
@@ -115,7 +115,7 @@ describe("a deleted link", () => {
     expect((await list()).meta.count).toBe(1);
   });
 
-  test("is not restored if that would exceed the free plan's limit", async () => {
+  test("is not restored beyond the link limit of the free plan", async () => {
     const project = await world.addProject({ plan: "free", max_links: 1 });
     const key = await world.addKey({ project });
     const { id } = (await send("POST", "/links", { path: "one" }, key)).body;
@@ -144,7 +144,7 @@ describe("a deleted link", () => {
 });
 
 describe("POST /restore", () => {
-  test("returns the current link if it was restored before and the key may read it", async () => {
+  test("returns the current link if it is already restored and the key may read it", async () => {
     const link = await make("/links", whole);
     await remove(`/links/${link.id}`);
     await send("POST", `/links/${link.id}/restore`);
@@ -166,7 +166,7 @@ describe("POST /restore", () => {
     expect([status, body.error]).toEqual([404, message]);
   });
 
-  test("needs the scope and role for creating, and uses the same budget", async () => {
+  test("needs the scope and role for creating, and counts toward the same rate limit", async () => {
     const { id } = await make("/links", { path: "spring" });
     const app = await make("/ios_apps", iosApp);
     await remove(`/links/${id}`);
@@ -186,7 +186,7 @@ describe("POST /restore", () => {
   });
 });
 
-test("a project's key cannot restore what another project deleted", async () => {
+test("a project's key cannot restore records of another project", async () => {
   const link = await make("/links", whole);
   const app = await make("/ios_apps", iosApp);
   const key = await world.addKey({ project: await world.addProject() });
@@ -212,7 +212,7 @@ describe.each([
   const readApp = async (id: string) => (await read(`/links/${id}`))[`${kind}_id`];
   const restore = (id: string) => send("POST", `${path(id)}/restore`);
 
-  test("is restored on the links that had it and have had no other app since", async () => {
+  test("is restored on its former links that have had no other app since", async () => {
     const app = await addApp();
     const other = await make(`/${kind}s`, {
       [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },
@@ -235,7 +235,7 @@ describe.each([
     expect((await restore(app.id)).body).toEqual(app);
   });
 
-  test("is not restored on a link whose app was set to null since", async () => {
+  test("is not restored on a link whose app was set to null after the deletion", async () => {
     const app = await addApp();
     const other = await make(`/${kind}s`, {
       [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },
@@ -259,7 +259,7 @@ describe.each([
     expect((await restore(app.id)).status).toBe(200);
   });
 
-  test("returns to a link that was also deleted, whichever is restored first", async () => {
+  test("returns to a link that was also deleted, in either order of restoration", async () => {
     const app = await addApp();
     const link = await addLink(app.id, "spring");
     const acts = {
@@ -283,7 +283,7 @@ describe.each([
     }
   });
 
-  test("returns to a link only if it was the last app that the link had", async () => {
+  test("returns only to links of which it was the last app", async () => {
     const first = await addApp();
     const last = await make(`/${kind}s`, {
       [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** The forms of request bodies that clients send: wrapped, with unknown fields, as other types. */
+/** Tests request bodies with wrappers, unknown fields and values of other types. */
 
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 const ios = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
@@ -65,7 +65,7 @@ test("fields outside the wrapper are ignored, and the Warning header lists them"
   expect(reply.headers.get("warning")).toBe(warning);
 });
 
-test("a POST with an empty body creates a link, and a PATCH with one changes nothing", async () => {
+test("an empty body of a POST creates a link, and of a PATCH changes nothing", async () => {
   await using world = await createWorld();
   for (const body of [{}, { link: {} }]) {
     const link = await make(world, "/links", body);
@@ -136,7 +136,7 @@ test("a body with 60,000 unknown fields gets a short error", async () => {
   expect(reply.text.length).toBeLessThan(3000);
 });
 
-test("a Warning header lists unknown fields and suggests the ones that were meant", async () => {
+test("a Warning header lists unknown fields and suggests similar known fields", async () => {
   await using world = await createWorld();
   const body = {
     name: "A",
@@ -153,7 +153,7 @@ test("a Warning header lists unknown fields and suggests the ones that were mean
   expect(reply.headers.get("warning")).toBe(warning);
 });
 
-test("a link or app can be written back as read; a warning lists read-only fields", async () => {
+test("a link or app can be written back, with a warning about read-only fields", async () => {
   await using world = await createWorld();
   const app = await make(world, "/ios_apps", { ios_app: ios });
   const link = await make(world, "/links", { path: "a", ios_app_id: app.id });
@@ -171,7 +171,7 @@ test("a link or app can be written back as read; a warning lists read-only field
   expect([reply.status, reply.body]).toEqual([200, link]);
   const same = await world.call("PUT", `/ios_apps/${app.id}`, { body: { ios_app: app } });
   expect([same.status, same.body]).toEqual([200, app]);
-  // Fields that only responses have do not make a link.
+  // Fields that appear only in responses are not enough to create a link.
   expect((await world.call("POST", "/links", { body: { id, clicks } })).status).toBe(422);
 });
 
@@ -259,7 +259,7 @@ const lossy = [
 ] as const;
 
 test.each(lossy)(
-  "a value that would change its meaning in another type is refused: %j",
+  "a value that would change its meaning in another type is rejected: %j",
   async (...row) => {
     const [body, error] = row;
     await using world = await createWorld();
@@ -299,7 +299,7 @@ for (const [field, list, app] of [
     }
   });
 
-  test(`an unknown ${member}, or another project's, is refused as in ${field}`, async () => {
+  test(`an unknown ${member}, or another project's, is rejected like in ${field}`, async () => {
     await using world = await createWorld();
     const stranger = await world.addKey({ project: await world.addProject() });
     const { id } = await make(world, list, { [field]: app });

@@ -6,7 +6,7 @@ import { openForEach } from "../support/open-for.ts";
 import { addLink, now } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** GET /browser_paths: the paths that association files leave to the browser. */
+/** Tests GET /browser_paths, which lists the paths that only open in the browser. */
 
 let world: World;
 openForEach(createWorld, (opened) => (world = opened));
@@ -34,7 +34,7 @@ test("GET /browser_paths returns the paths of links without an app, oldest first
   expect(await read()).toEqual({ paths: ["first", "second", "s2", "a"], are_all: true });
 });
 
-test("GET /browser_paths omits paths that a pattern cannot express, and says so", async () => {
+test("GET /browser_paths omits and reports paths that a pattern cannot express", async () => {
   await addLinks(async (tenant) => {
     await addLink(tenant, "star-*");
     await addLink(tenant, "later", { now: now + 1 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createBudgets } from "../../src/service/budgets.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** Each key may send 600 requests a minute for each row of the table of limits. */
+/** Tests the rate limits. Each key may send 600 requests a minute for each kind of request. */
 
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 const refusal = { error: "Rate limit exceeded. Too many requests." };
@@ -42,14 +42,14 @@ const unlimited: readonly Call[] = [
   ["POST", "/short_links/resolve"],
 ];
 
-/** Sends a body that is refused after the budget was spent, so nothing is written. */
+/** Sends a body that is rejected after the rate limit is checked, so nothing is written. */
 async function call(world: World, [method, path]: Call, key = world.key) {
-  // A link needs no field at all, so an empty object would create one.
+  // An empty object would create a link, because a link needs no fields.
   const refused = path === "/links" ? [] : {};
   return world.call(method, path, { key, body: method.startsWith("P") ? refused : undefined });
 }
 
-/** Sends so many requests, taking turns through `calls`, and counts how many passed. */
+/** Sends this many requests, alternating between the calls. Counts the accepted requests. */
 async function spend(world: World, calls: readonly Call[], times: number, key = world.key) {
   const tally = { passed: 0, refused: 0 };
   for (let turn = 0; turn < times; turn += 1) {
@@ -62,7 +62,7 @@ async function spend(world: World, calls: readonly Call[], times: number, key = 
 }
 
 for (const [row, calls] of Object.entries<readonly Call[]>(rows)) {
-  test(`${row}: 600 requests to any of the endpoints pass, and the next are refused`, async () => {
+  test(`the rate limit "${row}" accepts only 600 requests to any of its endpoints`, async () => {
     await using world = await createWorld();
     expect(await spend(world, calls, 600)).toEqual({ passed: 600, refused: 0 });
     for (const next of calls) {
@@ -74,7 +74,7 @@ for (const [row, calls] of Object.entries<readonly Call[]>(rows)) {
     }
   });
 
-  test(`${row}: spending this budget affects no other budget`, async () => {
+  test(`reaching the rate limit "${row}" affects no other rate limit`, async () => {
     await using world = await createWorld();
     await spend(world, calls, 601);
     for (const [other, others] of Object.entries<readonly Call[]>(rows)) {
@@ -86,7 +86,7 @@ for (const [row, calls] of Object.entries<readonly Call[]>(rows)) {
   });
 }
 
-test("reads, deletions of links and resolving have no limit", async () => {
+test("reading, deleting links and resolving short links have no rate limit", async () => {
   await using world = await createWorld();
   for (const next of unlimited) {
     expect([next, await spend(world, [next], 650)]).toEqual([next, { passed: 650, refused: 0 }]);
@@ -102,7 +102,7 @@ test("the 600th write within a minute is saved, and the 601st is not", async () 
   expect((await world.call("GET", "/links")).body.links).toMatchObject([{ path: "last" }]);
 });
 
-test("a window starts with its first request and ends a minute later", async () => {
+test("a rate limit's window starts with its first request and ends a minute later", async () => {
   await using world = await createWorld();
   const calls = rows["link writes"];
   world.advance(12_345);
@@ -119,7 +119,7 @@ test("a window starts with its first request and ends a minute later", async () 
   expect(await spend(world, calls, 1)).toEqual({ passed: 1, refused: 0 });
 });
 
-test("a spent budget stays spent while thousands of other keys send requests", () => {
+test("a reached rate limit is not forgotten while thousands of other keys send requests", () => {
   let now = 0;
   const book = createBudgets({ monotonic: () => now });
   const spend = (key: string) => book.spend(key, "link_writes");
@@ -134,7 +134,7 @@ test("a spent budget stays spent while thousands of other keys send requests", (
   void spend("spent");
 });
 
-test("every key has its own budget, even within a project", async () => {
+test("every key has its own rate limit, even within a project", async () => {
   await using world = await createWorld();
   const calls = rows["iOS app writes"];
   const other = await world.addKey();
@@ -142,13 +142,13 @@ test("every key has its own budget, even within a project", async () => {
   expect(await spend(world, calls, 601, other)).toEqual({ passed: 600, refused: 1 });
 });
 
-test("project requests of a master key have no limit of 600", async () => {
+test("project requests of a master key may exceed 600 a minute", async () => {
   await using world = await createWorld();
   const calls: readonly Call[] = [["PATCH", `/projects/${unknownId}`]];
   expect((await spend(world, calls, 650, world.master)).refused).toBe(0);
 });
 
-test("650 simultaneous requests share the budget of 600 exactly", async () => {
+test("exactly 600 of 650 simultaneous requests are accepted", async () => {
   await using world = await createWorld();
   const replies = await Promise.all(
     Array.from({ length: 650 }, () => call(world, ["POST", "/links"])),
@@ -156,7 +156,7 @@ test("650 simultaneous requests share the budget of 600 exactly", async () => {
   expect(replies.filter((reply) => reply.status === 429)).toHaveLength(50);
 });
 
-test("a request refused for its plan, scope or role does not spend the budget", async () => {
+test("a request rejected for its plan, scope or role does not use the rate limit", async () => {
   await using world = await createWorld();
   const free = await world.addProject({ plan: "free" });
   const refusedEarly = [

@@ -12,7 +12,7 @@ import { openForEach } from "../support/open-for.ts";
 import { createWorld, origin, type World } from "../support/world.ts";
 import { readAnswer, readRefusal } from "../sdk/readers.ts";
 
-/** Client keys, and the route through which an app's SDK learns which link opened it. */
+/** Tests client keys and POST /links/attribute, which tells an app's SDK the opened link. */
 
 const host = "http://default.localhost:8787";
 const ios = { bundle_id: "com.example.shop", team_id: "ABCDE12345", custom_scheme: "Shop" };
@@ -40,7 +40,7 @@ const attribute = (url: unknown, more: object = {}, key = client) =>
 const make = async (fields: object) => (await world.call("POST", "/links", { body: fields })).body;
 
 describe("POST /links/attribute with a client key", () => {
-  test("returns the link at an address in the form that each SDK reads", async () => {
+  test("returns the link of an address in the format of each SDK", async () => {
     const link = await make({
       path: "Frühling/schuhe",
       name: "Push: cart abandoned",
@@ -91,7 +91,7 @@ describe("POST /links/attribute with a client key", () => {
     });
   });
 
-  test("returns addresses that older iOS versions can parse, for any characters", async () => {
+  test("returns addresses with any characters in a form that old iOS versions parse", async () => {
     await world.call("POST", "/ios_apps", { body: { ios_app: ios } });
     await make({
       path: "schön/a b",
@@ -167,7 +167,7 @@ describe("POST /links/attribute with a client key", () => {
     }
   });
 
-  test("counts an open or an install, but no click", async () => {
+  test("counts an open or an install, but not a click", async () => {
     const link = await make({ path: "shoes", options: { shorten: true } });
     await attribute(`${host}/shoes`);
     await attribute(`${host}/${link.shortened_path}`, { platform: "ios" });
@@ -230,7 +230,7 @@ describe("POST /links/attribute with a client key", () => {
 });
 
 describe("a client key", () => {
-  test("is refused by every other route with a message about client keys", async () => {
+  test("is rejected by every other route with a message about client keys", async () => {
     const { appSdk: _, ...groups } = served;
     const others = Object.values(groups).flatMap((group) => Object.values<Endpoint>(group));
     expect(others.length).toBeGreaterThan(listEndpoints().length);
@@ -245,7 +245,7 @@ describe("a client key", () => {
     }
   });
 
-  test("is refused even where no key is needed, in a header or the query", async () => {
+  test("is rejected even where no key is needed, in a header or the query", async () => {
     const { shortened_path } = await make({ path: "shoes", options: { shorten: true } });
     const body = { url: `${host}/${shortened_path}` };
     const resolve = async (given: object) =>
@@ -261,7 +261,7 @@ describe("a client key", () => {
     expect(await readApi(client)).toBe(401);
   });
 
-  test("is the only kind of key that POST /links/attribute accepts", async () => {
+  test("is the only key type that POST /links/attribute accepts", async () => {
     await make({ path: "shoes" });
     for (const key of [world.key, world.master, "waypost_client_none"]) {
       const reply = await attribute(`${host}/shoes`, {}, key);
@@ -292,7 +292,7 @@ describe("a client key", () => {
     expect(await listClientKeys(world.store.db)).toEqual([]);
   });
 
-  test("of a suspended project is refused", async () => {
+  test("of a suspended project is rejected", async () => {
     await make({ path: "shoes" });
     await world.store.write((db) => updateProject(db, world.project.id, { suspended: true }, 0));
     expect(readRefusal(await attribute(`${host}/shoes`))).toEqual([401, "Account is suspended."]);
@@ -329,7 +329,7 @@ describe("a client key", () => {
     };
     for (let turn = 0; turn < 60; turn += 1) expect(await send(true, "203.0.113.9")).toBe(200);
     expect(await send(true, "203.0.113.9")).toBe(429);
-    // Opens have their own budget, and so has every other address.
+    // Opens have a separate limit, and so does each other address.
     expect(await send(false, "203.0.113.9")).toBe(200);
     expect(await send(true, "203.0.113.10")).toBe(200);
   });
@@ -341,7 +341,7 @@ describe("a client key", () => {
   });
 });
 
-test("a client key in a repeated api_key is refused even where no key is needed", async () => {
+test("a client key in a repeated api_key is rejected even where no key is needed", async () => {
   await make({ path: "spring" });
   const asked = { key: null, body: { url: `${host}/spring` } };
   for (const keys of [[client], ["other", client], [client, "other"], ["other", ` ${client} `]]) {

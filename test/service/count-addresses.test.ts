@@ -3,7 +3,7 @@ import { apiPrefix } from "../../src/contract/index.ts";
 import { createBudgets } from "../../src/service/budgets.ts";
 import { createWorld, linkOrigin, origin, type World } from "../support/world.ts";
 
-/** Requests without a key are limited to 1,200 a minute for each IP address. */
+/** Tests the limit of 1,200 requests without a key a minute for each IP address. */
 
 const body = JSON.stringify({ url: linkOrigin.replace("{subdomain}", "default") + "/spring" });
 
@@ -32,7 +32,7 @@ test("an IP address may resolve 1,200 short links a minute, unaffected by others
   expect(await resolve(world, "203.0.113.9")).toBe(200);
 });
 
-test("requests that resolve to nothing also count against the limit of an IP address", async () => {
+test("requests for unknown short links also count toward the limit of an IP address", async () => {
   await using world = await createWorld();
   expect(await spend(world, 1201, "203.0.113.9")).toEqual([404, 429]);
 });
@@ -49,7 +49,7 @@ test("the 429 for an IP address has no Retry-After", async () => {
   expect(Object.keys(reply.headers)).not.toContain("retry-after");
 });
 
-test("addresses of one IPv6 network share one limit", async () => {
+test("addresses of an IPv6 network share a rate limit", async () => {
   await using world = await createWorld();
   await spend(world, 600, "2001:db8::1");
   await spend(world, 600, "2001:db8::2");
@@ -62,7 +62,7 @@ test("calls within the process have no IP address and are not limited", async ()
   expect(await spend(world, 1300)).toEqual([404]);
 });
 
-test("requests with a key do not count against the limit of their IP address", async () => {
+test("requests with a key do not count toward the limit of their IP address", async () => {
   await using world = await createWorld();
   const url = `${origin}${apiPrefix}/links`;
   const headers = { authorization: `Token ${world.key}` };
@@ -72,7 +72,7 @@ test("requests with a key do not count against the limit of their IP address", a
   }
 });
 
-test("the oldest counters are dropped when thousands of IP addresses send requests", () => {
+test("the oldest counters are dropped if thousands of IP addresses send requests", () => {
   let now = 0;
   const budgets = createBudgets({ monotonic: () => now });
   const spendOf = (address: string) => budgets.spendByAddress(address, "keyless");

@@ -3,7 +3,7 @@ import { listEndpoints } from "../../src/contract/index.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, origin, type World } from "../support/world.ts";
 
-/** Pages of other sites may resolve a short link, and nothing else. */
+/** Tests that pages of other sites may only resolve short links. */
 
 let world: World;
 openForEach(createWorld, (opened) => (world = opened));
@@ -31,7 +31,7 @@ test("a preflight for /short_links/resolve is answered without a key", async () 
   });
 });
 
-test("a page of another site may read every response of /short_links/resolve", async () => {
+test("a page of another site can read every response of /short_links/resolve", async () => {
   await world.call("POST", "/links", { body: { path: "spring" } });
   const given = { key: null, headers: page };
   const replies = [
@@ -62,7 +62,7 @@ const send = (method: string) =>
     address: "203.0.113.9",
   });
 
-test("a page of another site may read the 429, and preflights are not counted", async () => {
+test("a page of another site can read the 429, and preflights are not counted", async () => {
   for (let turn = 0; turn < 1200; turn += 1) {
     expect((await send("OPTIONS")).status).toBe(204);
     expect((await send("POST")).status).toBe(404);

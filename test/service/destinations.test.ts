@@ -4,7 +4,7 @@ import { changeProject } from "../../src/service/write-project.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** A project whose links may only point to allowed hosts. */
+/** Tests a project whose links may point only to allowed hosts. */
 
 const fields = {
   url: "Url",
@@ -12,15 +12,15 @@ const fields = {
   ios_fallback_url: "Ios fallback url",
   android_fallback_url: "Android fallback url",
 } as const;
-const refusal = "must point to one of the allowed hosts (shop.example, *.shop.example), not to";
-const good = "https://shop.example/spring";
-const evil = "https://evil.example/spring";
+const rejection = "must point to one of the allowed hosts (shop.example, *.shop.example), not to";
+const allowedUrl = "https://shop.example/spring";
+const forbiddenUrl = "https://evil.example/spring";
 
 let world: World;
 
 openForEach(createWorld, (opened) => (world = opened));
 
-/** Writes the setting directly, as the operator's command does. */
+/** Writes the setting to the database, like the operator's command. */
 async function allow(destinations: string | null): Promise<StoredProject> {
   const changed = await world.store.write((db) =>
     changeProject(db, world, world.project, {}, { destinations }),
@@ -46,13 +46,13 @@ describe("a link in a project with allowed hosts", () => {
     const made = await create({ path: "kept", [field]: "https://a.SHOP.example:8443/x" });
     expect(made.status).toBe(201);
     const ways = [
-      create({ [field]: evil }),
-      upsert({ path: "new", [field]: evil }),
-      upsert({ path: "kept", [field]: evil }),
-      patch(made.body.id, { [field]: evil }),
+      create({ [field]: forbiddenUrl }),
+      upsert({ path: "new", [field]: forbiddenUrl }),
+      upsert({ path: "kept", [field]: forbiddenUrl }),
+      patch(made.body.id, { [field]: forbiddenUrl }),
     ];
     for (const reply of await Promise.all(ways)) {
-      const error = `${label} ${refusal} evil.example`;
+      const error = `${label} ${rejection} evil.example`;
       expect([reply.status, reply.body]).toEqual([422, { error }]);
     }
     expect((await world.call("GET", "/links")).body.links).toEqual([made.body]);
@@ -60,17 +60,21 @@ describe("a link in a project with allowed hosts", () => {
 
   test("gets one 422 for forbidden hosts and all its other problems", async () => {
     await limit();
-    const reply = await create({ url: evil, ios_fallback_url: "ftp://x.example", name: "\0" });
+    const reply = await create({
+      url: forbiddenUrl,
+      ios_fallback_url: "ftp://x.example",
+      name: "\0",
+    });
     expect(reply.status).toBe(422);
     expect(reply.body.error).toBe(
       "Name contains characters that can't be stored, " +
-        `Ios fallback url must be an http or https address, and Url ${refusal} evil.example`,
+        `Ios fallback url must be an http or https address, and Url ${rejection} evil.example`,
     );
   });
 
-  test("may have its address removed, or be created without one", async () => {
+  test("can have its address removed, or be created without an address", async () => {
     await limit();
-    const made = await create({ path: "bare", url: good });
+    const made = await create({ path: "bare", url: allowedUrl });
     expect((await patch(made.body.id, { url: "" })).body.url).toBe(null);
     expect((await create({ path: "none" })).status).toBe(201);
   });
@@ -78,58 +82,65 @@ describe("a link in a project with allowed hosts", () => {
 
 describe("an existing link to a host that is no longer allowed", () => {
   test("keeps its address while other fields change", async () => {
-    const { id } = (await create({ path: "old", url: evil, social_image_url: evil })).body;
+    const { id } = (
+      await create({ path: "old", url: forbiddenUrl, social_image_url: forbiddenUrl })
+    ).body;
     await limit();
     expect((await patch(id, { name: "Renamed" })).status).toBe(200);
-    expect((await patch(id, { url: evil, name: "Again" })).status).toBe(200);
-    const whole = await upsert({ path: "old", url: evil, social_image_url: evil, name: "Whole" });
+    expect((await patch(id, { url: forbiddenUrl, name: "Again" })).status).toBe(200);
+    const whole = await upsert({
+      path: "old",
+      url: forbiddenUrl,
+      social_image_url: forbiddenUrl,
+      name: "Whole",
+    });
     expect([whole.status, whole.body.name]).toEqual([200, "Whole"]);
-    const other = await patch(id, { url: `${evil}/2` });
-    expect([other.status, other.body.error]).toEqual([422, `Url ${refusal} evil.example`]);
-    const swapped = await patch(id, { url: evil, ios_fallback_url: evil });
-    expect(swapped.body.error).toBe(`Ios fallback url ${refusal} evil.example`);
+    const other = await patch(id, { url: `${forbiddenUrl}/2` });
+    expect([other.status, other.body.error]).toEqual([422, `Url ${rejection} evil.example`]);
+    const swapped = await patch(id, { url: forbiddenUrl, ios_fallback_url: forbiddenUrl });
+    expect(swapped.body.error).toBe(`Ios fallback url ${rejection} evil.example`);
   });
 
-  test("cannot get its old address back once it was replaced", async () => {
-    const { id } = (await create({ path: "old", url: evil })).body;
+  test("cannot get its old address back after it was replaced", async () => {
+    const { id } = (await create({ path: "old", url: forbiddenUrl })).body;
     await limit();
-    expect((await patch(id, { url: good })).status).toBe(200);
-    expect((await patch(id, { url: evil })).status).toBe(422);
+    expect((await patch(id, { url: allowedUrl })).status).toBe(200);
+    expect((await patch(id, { url: forbiddenUrl })).status).toBe(422);
   });
 });
 
 describe("POST /short_links in a project with allowed hosts", () => {
   test("accepts addresses on allowed hosts and of the project's own links", async () => {
-    await create({ path: "own", url: evil });
+    await create({ path: "own", url: forbiddenUrl });
     await limit();
-    expect((await shorten(good)).status).toBe(201);
+    expect((await shorten(allowedUrl)).status).toBe(201);
     expect((await shorten("http://default.localhost:8787/own")).status).toBe(201);
-    const reply = await shorten(evil);
-    expect([reply.status, reply.body]).toEqual([422, { errors: `Url ${refusal} evil.example` }]);
+    const reply = await shorten(forbiddenUrl);
+    expect([reply.status, reply.body]).toEqual([422, { errors: `Url ${rejection} evil.example` }]);
   });
 
-  test("refuses the address of another project's link", async () => {
+  test("rejects the address of another project's link", async () => {
     await world.addProject({ subdomain: "other" });
     await limit();
     expect((await shorten("http://other.localhost:8787/own")).status).toBe(422);
   });
 });
 
-test("a change of allowed hosts applies to the next request, only in its own project", async () => {
-  expect((await create({ url: evil })).status).toBe(201);
+test("a change of a project's allowed hosts applies to the project's next request", async () => {
+  expect((await create({ url: forbiddenUrl })).status).toBe(201);
   await limit();
-  expect((await create({ url: evil })).status).toBe(422);
+  expect((await create({ url: forbiddenUrl })).status).toBe(422);
   const other = await world.addKey({ project: await world.addProject() });
-  expect((await world.call("POST", "/links", { key: other, body: { url: evil } })).status).toBe(
-    201,
-  );
+  expect(
+    (await world.call("POST", "/links", { key: other, body: { url: forbiddenUrl } })).status,
+  ).toBe(201);
   await allow(null);
-  expect((await create({ url: evil })).status).toBe(201);
+  expect((await create({ url: forbiddenUrl })).status).toBe(201);
 });
 
-test("the error names at most five of the allowed hosts", async () => {
+test("the error for a forbidden host lists at most five allowed hosts", async () => {
   await allow("a.example,b.example,c.example,d.example,e.example,f.example,g.example");
-  expect((await create({ url: evil })).body.error).toBe(
+  expect((await create({ url: forbiddenUrl })).body.error).toBe(
     "Url must point to one of the allowed hosts (a.example, b.example, c.example, d.example, " +
       "e.example and 2 more), not to evil.example",
   );
@@ -138,7 +149,7 @@ test("the error names at most five of the allowed hosts", async () => {
 describe("a page template in a project with allowed hosts", () => {
   const picture = page(`<img src="https://evil.example/a.png" alt="">`);
 
-  test("may only contain pictures and links of allowed hosts", async () => {
+  test("can contain only pictures and links of allowed hosts", async () => {
     await limit();
     const kept = page(
       `<img src="https://cdn.shop.example/{{ link.path }}.png" alt="{{ link.name }}">` +
@@ -147,7 +158,7 @@ describe("a page template in a project with allowed hosts", () => {
     );
     expect((await save({ body: kept })).status).toBe(201);
     for (const reply of [await save({ body: picture }), await publish({ body: picture })]) {
-      const message = `This address ${refusal} evil.example.`;
+      const message = `This address ${rejection} evil.example.`;
       expect([reply.status, reply.body.problems]).toEqual([
         422,
         [{ field: "body", line: 1, column: 9, message }],
@@ -156,7 +167,7 @@ describe("a page template in a project with allowed hosts", () => {
     expect((await publish()).status).toBe(200);
   });
 
-  test("saved with a forbidden host cannot be published, unless it was live before", async () => {
+  test("with a forbidden host cannot be published, unless it was live before", async () => {
     await save({ body: picture });
     await limit();
     expect((await save({ css: "p{color:red}" })).status).toBe(200);

@@ -3,7 +3,7 @@ import { messages } from "../../src/contract/messages.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, type Given, type World } from "../support/world.ts";
 
-/** Previews of unsaved links: the rules of a write apply, and nothing is saved. */
+/** Tests previews of unsaved links, which follow the rules of a write but save nothing. */
 
 const body = "<h1>{{ link.name }} at {{ link.path }}</h1>{% store_buttons %}";
 const url = "https://example.com/spring";
@@ -21,7 +21,7 @@ async function createLink(link: object): Promise<string> {
   return made.body.id;
 }
 
-test("a preview shows an edited link and saves nothing", async () => {
+test("a preview of an edited link saves nothing", async () => {
   const link_id = await createLink({ path: "spring", social_title: "Spring", url });
   const before = (await world.call("GET", `/links/${link_id}`)).body;
   const link_fields = { social_title: "May <b>", url: "https://example.com/may" };
@@ -32,7 +32,7 @@ test("a preview shows an edited link and saves nothing", async () => {
   expect((await world.call("GET", `/links/${link_id}`)).body).toEqual(before);
 });
 
-test("a preview shows a link that does not exist yet and does not reserve its path", async () => {
+test("a preview of a new link does not reserve its path", async () => {
   const ios_app = { bundle_id: "com.shop", team_id: "ABCDE12345", name: "Shop" };
   const app = (await world.call("POST", "/ios_apps", { body: { ios_app } })).body.id;
   const link_fields = { social_title: "New", path: "/new/", ios_app: { id: app } };
@@ -43,7 +43,7 @@ test("a preview shows a link that does not exist yet and does not reserve its pa
   await createLink({ path: "new/" });
 });
 
-test("a preview is refused with the same message as the write would be", async () => {
+test("a preview of an invalid link is rejected with the message of the write", async () => {
   await createLink({ path: "taken" });
   const link_id = await createLink({ path: "spring" });
   for (const link_fields of [
@@ -63,14 +63,14 @@ test("a preview is refused with the same message as the write would be", async (
   }
 });
 
-test("a preview does not register an app", async () => {
+test("a preview of a link does not register an app", async () => {
   const ios_app = { bundle_id: "com.new", team_id: "ABCDE12345" };
   const { status, body: told } = await preview({ link_fields: { ios_app } });
   expect([status, told]).toEqual([422, { error: messages.ios_app_not_found }]);
   expect((await world.call("GET", "/ios_apps")).body.ios_apps).toEqual([]);
 });
 
-test("a preview of a write needs the scope for that write", async () => {
+test("a preview of a link needs the scope for creating or updating it", async () => {
   const link_id = await createLink({ path: "spring" });
   const scopes = ["page_templates.show", "links.show"] as const;
   const key = await world.addKey({ scopes: [...scopes] });

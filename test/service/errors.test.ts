@@ -7,7 +7,7 @@ import { openDatabase } from "../../src/sql/engine.ts";
 import { isOnPostgres } from "../support/store-place.ts";
 import { createWorld, origin, type Given, type World } from "../support/world.ts";
 
-/** Each error status with its exact body and headers, and which error wins. */
+/** Tests the body and headers of each error status, and the order of the checks. */
 
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 const mebibyte = 1024 * 1024;
@@ -38,12 +38,12 @@ function listWrites(world: World) {
 function post(world: World, body: Bytes, headers: Record<string, string> = {}, path = "/links") {
   const authorization = `Token ${world.key}`;
   const given = { authorization, "content-type": "application/json", ...headers };
-  // A stream can only be sent half duplex.
+  // A stream can be sent only in half duplex.
   const init: RequestInit = { method: "POST", headers: given, body, duplex: "half" };
   return new Request(`${origin}/api/v1${path}`, init);
 }
 
-/** A stream of chunks of unannounced total length. */
+/** Creates a stream of chunks without a declared length. */
 function stream(chunks: number, onPull: () => void = () => undefined): ReadableStream<Uint8Array> {
   let left = chunks;
   const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
@@ -155,7 +155,7 @@ test("an unknown route returns a JSON 404 with or without a key", async () => {
   }
 });
 
-/** The JSON of a link, `bytes` long, filled with one letter. */
+/** Creates the JSON of a link with this many bytes. */
 function fill(bytes: number, letter = "x"): string {
   const size = Buffer.byteLength(letter);
   const rest = bytes - JSON.stringify({ social_description: "" }).length;
@@ -194,7 +194,7 @@ test("a body passed as a string is measured in bytes, not characters", async () 
   }
 });
 
-test("a body is measured by what arrives, whatever Content-Length says", async () => {
+test("the size of a body is measured while it arrives, whatever Content-Length says", async () => {
   await using world = await createWorld();
   let pulled = 0;
   const endless = stream(100_000, () => (pulled += 1));
@@ -228,7 +228,7 @@ test("an address longer than 16 KiB returns 414", async () => {
   }
 });
 
-test("the body of a request with a refused key is never read", async () => {
+test("the body of a request with a rejected key is never read", async () => {
   await using world = await createWorld();
   const free = await world.addProject({ plan: "free" });
   const suspended = await world.addProject({ suspended: true });
@@ -296,7 +296,7 @@ test.skipIf(isOnPostgres)(
         ["DELETE", `/links/${link.id}`, undefined],
       ] as const) {
         const asked = world.call(method, path, { body });
-        // By the time this read is done, the write is waiting for the lock.
+        // When this read is done, the write is waiting for the lock.
         const reading = await world.call("GET", `/links/${link.id}`);
         expect([reading.status, reading.body]).toEqual([200, link]);
         world.advance(10_000);

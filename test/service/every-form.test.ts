@@ -4,13 +4,13 @@ import { messages } from "../../src/contract/messages.ts";
 import { digestOf } from "../../src/text/digest.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** Every rule holds in all forms of a request: wrapped, among other fields, in any path. */
+/** Tests that every rule for links applies to all forms of a request. */
 
 type Fields = Readonly<Record<string, unknown>>;
 type Form = (name: string, fields: Fields) => Fields;
 type Way = readonly [method: string, path: string, rest: Fields];
 
-const onTheFly = [
+const newApps = [
   ["ios_app", { bundle_id: "com.fly", team_id: 1234567890 }, "ios_apps.create"],
   ["android_app", { package_name: "com.fly", fingerprints: ["AA:BB"] }, "android_apps.create"],
 ] as const;
@@ -25,7 +25,7 @@ const forms: readonly (readonly [string, Form])[] = [
   ["among fields of the response", (_, fields) => ({ id: "x", clicks: 1, ...fields })],
 ];
 
-/** Every way to write a link, with different spellings of its path. */
+/** Lists every way to write a link, with different spellings of its path. */
 function listWays(id: string): readonly Way[] {
   return [
     ["POST", "/links", {}],
@@ -61,7 +61,7 @@ async function writeAll({ world, form, key, creator = key }: WriteAttempt, field
 }
 
 describe.each(forms)("a link sent %s", (_, form) => {
-  test.each(onTheFly)("registers no %s without the scope and role for it", async (...row) => {
+  test.each(newApps)("registers no %s without the scope and role for it", async (...row) => {
     const [field, app, scope] = row;
     await using world = await createWorld();
     const own = await world.addProject();
@@ -91,7 +91,7 @@ describe.each(forms)("a link sent %s", (_, form) => {
     expect(await writeAll({ world, form, key }, fields)).toEqual([refusal]);
   });
 
-  test("cannot be shortened on the free plan by any spelling of true", async () => {
+  test("cannot be shortened on the free plan, whatever the spelling of true", async () => {
     await using world = await createWorld();
     const key = await world.addKey({ project: await world.addProject({ plan: "free" }) });
     for (const shorten of [true, "true", "TRUE", "1", 1]) {
@@ -144,7 +144,7 @@ describe.each(forms)("a link sent %s", (_, form) => {
     }
   });
 
-  test("overwrites nothing that changed, exists or needs another scope", async () => {
+  test("does not overwrite a link that changed or needs another scope", async () => {
     await using world = await createWorld();
     const link = (await world.call("POST", "/links", { body: { path: "a" } })).body;
     const [body, fields] = [{ name: "B" }, { path: "a", ios_app_id: "" }];
@@ -165,7 +165,7 @@ describe.each(forms)("a link sent %s", (_, form) => {
     expect(refused.body.error).toBe(messages.scope_missing("links.update"));
   });
 
-  test("counts against one budget for all link writes", async () => {
+  test("counts toward a single rate limit for all link writes", async () => {
     await using world = await createWorld();
     const ways = listWays("0190a000-0000-7000-8000-000000000000");
     for (let call = 0; call < 600; call += 1) {

@@ -43,7 +43,7 @@ const androidApps: Kinds = {
 };
 const kinds = { links, ios_apps: iosApps, android_apps: androidApps } as const;
 
-/** The parts of names and operands: few, so that random filters often match something. */
+/** The parts of names and operands. They are few, so that random filters often match. */
 const letters = ["a", "A", "b", "é", "É", "e\u0301", "ß", "Σ", "σ", "ς", "İ", "T\u0308", "\u1e97"];
 const words = ["spring", "SPRING", "prin", "ΟΔΟΣ", "οδος", "ÉTÉ", "été", "日本語"];
 const others = ["日本", "😀", "\ud7ff", "\ue000", "-", "1", " ", "%", "_", "a_%", "\\", "'", '"'];
@@ -118,7 +118,7 @@ type Step = {
   readonly at: number;
   readonly to: string;
 };
-/** How far back from the newest link: a new row may reuse the place of the deleted newest. */
+/** The distance from the newest link. A new row may reuse the place of a deleted newest row. */
 const at = fc.oneof(fc.constant(0), fc.nat(20), fc.nat(300));
 const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.record({ act: fc.constantFrom("rename", "move", "delete"), at, to: pathText }),
@@ -128,8 +128,8 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 /** A list request: its filters, page and limit. */
 type Question = { readonly q: readonly Pair[]; readonly page: number; readonly limit: number };
 
-describe("the filter engine agrees with the model", () => {
-  test.each(["no trigram index", "a trigram index"])("on links with %s", async (state) => {
+describe("the filter engine returns the same rows as the model", () => {
+  test.each(["no trigram index", "a trigram index"])("for links with %s", async (state) => {
     const story = fc.record({
       before: seeds("a", 12),
       after: seeds("b", 12),
@@ -156,7 +156,7 @@ describe("the filter engine agrees with the model", () => {
 
   // PostgreSQL never has a half-built index.
   test.skipIf(isOnPostgres)(
-    "on links while the trigram index is half built, and once it is complete",
+    "for links while the trigram index is half built, and after it is complete",
     async () => {
       await using world = await createWorld();
       const [grown = []] = fc.sample(fc.array(seed, { minLength: 300, maxLength: 300 }), 1);
@@ -178,7 +178,7 @@ describe("the filter engine agrees with the model", () => {
     },
   );
 
-  test("on iOS apps", async () => {
+  test("for iOS apps", async () => {
     const app = fc.record({
       bundle_id: fc.constantFrom("com.a", "com.A", "com.a.b", "com.b", "org", "org.1-x"),
       team_id: fc.constantFrom("TEAM000001", "team000001", "TEAM000002"),
@@ -189,7 +189,7 @@ describe("the filter engine agrees with the model", () => {
     await agreeOnApps("ios_apps", fc.uniqueArray(app, { selector: (one) => one.bundle_id }));
   });
 
-  test("on Android apps", async () => {
+  test("for Android apps", async () => {
     const app = fc.record({
       package_name: fc.constantFrom("com.a", "com.A", "com.a.b_c", "com.b", "org.x1"),
       fingerprints: fc.constant(["AA:BB"]),
@@ -200,7 +200,7 @@ describe("the filter engine agrees with the model", () => {
   });
 });
 
-test("the trigram index forgets a deleted link before a new one reuses its row", async () => {
+test("the trigram index forgets a deleted link before a new link reuses its row", async () => {
   await using world = await createWorld();
   await beginIndex(world);
   await world.store.finishTasks();
@@ -279,7 +279,7 @@ function seeds(tag: string, maxLength: number): fc.Arbitrary<Seed[]> {
   return fc.array(seed, { maxLength }).map((list) => number(list, tag));
 }
 
-/** Paths are unique. */
+/** Gives each link a unique path. */
 function number(list: readonly Seed[], tag: string): Seed[] {
   return list.map((one, index) => ({ ...one, path: `${one.path}-${tag}${index}` }));
 }

@@ -3,11 +3,11 @@ import { createIndex } from "../../src/store/trigram-index.ts";
 import { plantLinks, type Seed } from "../support/planting.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** What each filter and sort means, one example each. */
+/** Tests each filter and sort order with an example. */
 
 describe("GET /links with filters", () => {
   let world: World;
-  /** Links by name, in the order of their creation, one a day from 2026-01-16 on. */
+  /** Links in the order of their creation, which is one a day from 2026-01-16 on. */
   const garden: readonly Seed[] = [
     { name: "Spring", path: "spring/sale", clicks: 3, ios_app_bundle_id: "com.shop" },
     { name: "spring 50%", path: "Spring/half", clicks: 12, created_via: "console" },
@@ -116,7 +116,7 @@ describe("GET /links with filters", () => {
     ["or combines a text and a number", "q[name_or_clicks_start]=3", ["Spring"]],
     ["or combines fields", "q[name_or_path_cont]=half", ["spring 50%"]],
     ["and combines fields", "q[name_and_path_cont]=spring", ["Spring", "spring 50%"]],
-    ["one unknown field in an or makes the filter ignored", "q[name_or_url_cont]=half", all],
+    ["a filter with an unknown field in an or is ignored", "q[name_or_url_cont]=half", all],
     ["several filters must all match", "q[name_cont]=spring&q[clicks_gt]=3", ["spring 50%"]],
     ["an unknown field is ignored", "q[url_eq]=x&q[constructor_eq]=x&q[id_eq]=x", all],
     ["an unknown field with the prefix of a known one is ignored", "q[name_tag_eq]=x", all],
@@ -165,7 +165,7 @@ describe("GET /links with filters", () => {
     expect(reply.headers.get("set-cookie")).toBeNull();
   });
 
-  test("applied and blank filters get no warning; GET /projects ignores all filters", async () => {
+  test("applied and blank filters get no warning, and GET /projects ignores filters", async () => {
     const query = "q[name_in][0]=x&q[name_or_path_cont]=y&q[url_eq]=&q[s]=name&limit=1&other=1";
     const reply = await world.call("GET", "/links", { query });
     expect([reply.status, reply.headers.get("warning")]).toEqual([200, null]);
@@ -185,14 +185,14 @@ describe("GET /links with filters", () => {
     ["nulls are last in ascending order", "q[s]=name+asc&page=11&limit=1", [null]],
     ["nulls are first in descending order", "q[s]=name+desc", [null]],
     ["without a key the newest link is first", "", all.toReversed()],
-  ])("sorting: %s", async (_, sort, names) => {
+  ])("with sorting, %s", async (_, sort, names) => {
     const reply = await world.call("GET", "/links", { query: sort });
     const found: (string | null)[] = reply.body.links.map((link: Seed) => link.name);
-    // Links with equal keys are in the order of their ids, which is that of creation.
+    // Links with equal sort values are in the order of their creation.
     expect(found.slice(0, names.length)).toEqual(names);
   });
 
-  test("a trigram index finds nothing for a NUL, a quote or an operator in the text", async () => {
+  test("a trigram index finds no links for a NUL, a quote or an operator in the text", async () => {
     await world.store.write((db) => createIndex({ db, projectId: world.project.id }));
     await world.store.finishTasks();
     for (const text of ["axb%00", "axb%00cd", "%00axb", 'axb"', '" OR name : "axb', "axb*"]) {
@@ -202,7 +202,7 @@ describe("GET /links with filters", () => {
     expect(world.reported).toEqual([]);
   });
 
-  test("GET /links accepts filters as long as an address may be", async () => {
+  test("GET /links accepts filters up to the maximum length of an address", async () => {
     const many = `q[${"name_or_".repeat(1900)}name_eq]=axb`;
     const long = `q[name_cont]=${"axb".repeat(5000)}`;
     const list = Array.from({ length: 700 }, (_, index) => `q[name_in][]=${index}`).join("&");

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createWorld } from "../support/world.ts";
 
-/** The limit of fingerprints, and warnings about those that the systems ignore. */
+/** Tests the limit of fingerprints, and warnings about fingerprints that Android ignores. */
 
 const sha256 = Array.from({ length: 32 }, () => "AB").join(":");
 const androidApp = { package_name: "com.example.app", fingerprints: ["AA:BB:0C"] };
@@ -42,7 +42,7 @@ test("fingerprints that are not SHA-256 are accepted with a warning", async () =
   );
 });
 
-test("a link warns of fingerprints other than SHA-256 only if it creates the app", async () => {
+test("a link gets a warning about fingerprints only if it creates the app", async () => {
   await using world = await createWorld();
   for (const warning of [allIgnored, null]) {
     const reply = await world.call("POST", "/links", { body: { android_app: androidApp } });

@@ -5,8 +5,8 @@ import { measureLeftOld } from "../support/measure-held.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /**
- * The memory of a request is freed by the frequent minor garbage collections. Waiting for a major
- * collection once took half the time of a read.
+ * Tests that minor garbage collections free the memory of a request. Major collections once took
+ * half the time of a read.
  */
 
 let world: World;

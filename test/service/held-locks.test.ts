@@ -8,10 +8,10 @@ import { serverVariable } from "../support/postgres.ts";
 import { isOnPostgres } from "../support/store-place.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** What writes return while another process or connection holds a lock on the database. */
+/** Tests writes while another process or connection holds a lock on the database. */
 
 test.runIf(isOnPostgres)(
-  "after one write waited out a lock on links, the writes queued behind it get 503",
+  "writes behind a write that waited for a lock get 503 when their time is over",
   async () => {
     await using world = await createWorld();
     const { advance, call } = world;
@@ -22,13 +22,13 @@ test.runIf(isOnPostgres)(
     await begun;
     advance(200);
     replies.push(create("third"));
-    // The lock has held up the earlier writes.
+    // The earlier writes have waited for the lock.
     advance(9_700);
     resume();
     const outcomes = (await Promise.all(replies)).map(
       ({ status, body }) => `${status} ${body.error}`,
     );
-    // One write has waited for the lock, and the others have no time left for that.
+    // One write has waited for the lock, and the other writes have no time left.
     expect(outcomes.toSorted()).toEqual([
       `503 ${messages.store_locked}`,
       `503 ${messages.not_begun}`,
@@ -84,7 +84,7 @@ test.skipIf(isOnPostgres)(
 );
 
 async function expectNothing({ call, store, reported }: World): Promise<void> {
-  // Everything that was still queued has run before this write.
+  // This write runs only after all queued writes.
   await store.write(async () => undefined);
   expect((await call("GET", "/links")).body.meta.count).toBe(0);
   expect(reported).toEqual([]);
@@ -104,8 +104,8 @@ async function holdLinks({ store }: World) {
 }
 
 /**
- * `begun` resolves when the first write has started; it continues after `resume`. Every write that
- * fails has taken as long as it would have waited for the lock.
+ * Blocks the first write between `begun` and `resume`. Every write that fails advances the clock by
+ * the time that it would have waited for the lock.
  */
 function letLocksTakeTime({ store, advance }: World) {
   const { write } = store;
@@ -128,7 +128,7 @@ function letLocksTakeTime({ store, advance }: World) {
   return { begun: begun.opened, resume: over.open };
 }
 
-/** Resolves once that many writes are queued. */
+/** Resolves when this many writes are queued. */
 function waitForQueuedWrites({ store }: World, count: number): Promise<void> {
   const { write } = store;
   const all = createGate();

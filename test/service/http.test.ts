@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { answerOverHttp } from "../../src/service/http.ts";
 import { serveApi, createWorld, type World } from "../support/world.ts";
 
-/** Which addresses and headers the API accepts over HTTP. */
+/** Tests which addresses and headers the API accepts over HTTP. */
 
 let world: World;
 let id: string;
@@ -71,13 +71,13 @@ const requests: readonly (readonly [string, () => readonly string[], status: num
 ];
 
 test.each(requests)(
-  "over HTTP the API answers %s with the right status",
+  "over HTTP, the API returns the expected status for %s",
   async (_, lines, status) => {
     expect(await sendLines(lines())).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   },
 );
 
-test("the connection of a refused request is closed although its body is unfinished", async () => {
+test("a rejected request's connection is closed before its body is complete", async () => {
   const socket = connect(server.port, "127.0.0.1");
   let text = "";
   socket.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));

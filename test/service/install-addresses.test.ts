@@ -7,7 +7,7 @@ import { iosOpened } from "../sdk/recorded.ts";
 import { home, openInstallWorld, startFirst, type InstallWorld } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 
-/** Matching installs to visits from other IP addresses, and from shared addresses. */
+/** Tests matching installs to visits from other IP addresses and from shared addresses. */
 
 let host: InstallWorld;
 openForEach(openInstallWorld, (opened) => {
@@ -19,7 +19,7 @@ const install: InstallWorld["install"] = (...given) => host.install(...given);
 const match: InstallWorld["match"] = (...given) => host.match(...given);
 const rows = () => host.listRows();
 
-describe("an install from another address is not matched, even on an identical phone", () => {
+describe("an install on an identical phone is not matched to a visit if", () => {
   const someIpv6 = "2a00:1450:4001:82a::200e";
 
   test.each([
@@ -36,7 +36,7 @@ describe("an install from another address is not matched, even on an identical p
     expect(await match(visitor)).toMatchObject({ matched: true });
   });
 
-  test("a visit whose address is hidden by a proxy is matched to no install", async () => {
+  test("a proxy hides the visit's address", async () => {
     await visit("/spring", { from: "172.226.3.4" });
     const { address: _, ...row } = (await rows())[0] ?? {};
     const hidden = { ...row, address: null };
@@ -57,7 +57,7 @@ describe("unmatched installs from a shared address", () => {
     for (let turn = 0; turn < count; turn += 1) expect(await guess(by[turn % by.length])).toBe(200);
   }
 
-  test("are limited to 20 an hour, then every install from there gets 429", async () => {
+  test("are limited to 20 an hour, and then get 429", async () => {
     await missAll([undefined], 10);
     host.world.advance(60_000);
     await missAll([undefined], 10);
@@ -75,19 +75,19 @@ describe("unmatched installs from a shared address", () => {
     expect(statuses.filter((status) => status === 200)).toHaveLength(20);
   });
 
-  test("count for all processes of one database, and after a restart", async () => {
+  test("are counted for all processes of a database, even after a restart", async () => {
     const processes = [host.world.answer, host.startAnother()];
     await missAll(processes);
     const more = [];
     for (const by of [...processes, host.startAnother()]) {
       more.push(await guess(by), await guess(by));
     }
-    // A process may accept one more before it has read what the others counted.
+    // A process may accept one more install before it reads the counts of other processes.
     expect(more.filter((status) => status === 200).length).toBeLessThanOrEqual(3);
     for (const by of processes) expect(await guess(by)).toBe(429);
   });
 
-  test("do not include installs that matched or were reported again", async () => {
+  test("do not include matched installs or repeated requests", async () => {
     for (let turn = 0; turn < 25; turn += 1) {
       await visit("/spring", { from: relay });
       expect(await guess()).toBe(200);
@@ -101,14 +101,14 @@ describe("unmatched installs from a shared address", () => {
     expect(new Set(statuses)).toEqual(new Set([200]));
   });
 
-  test("have no such limit if the address is not shared", async () => {
+  test("have no limit if the address is not shared", async () => {
     for (let turn = 0; turn < 50; turn += 1) {
       expect(await match()).toMatchObject({ matched: false });
     }
   });
 });
 
-test("an install is not matched to a link with deferred linking switched off since", async () => {
+test("an install is not matched to a link whose deferred linking was turned off", async () => {
   const { store, project, call, now } = host.world;
   await store.write((db) => updateProject(db, project.id, { clipboard: true }, now()));
   const set = (ios_deferred_deep_linking_enabled: boolean) =>

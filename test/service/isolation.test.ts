@@ -5,10 +5,10 @@ import { listEndpoints } from "../../src/contract/index.ts";
 import { readProjectRows } from "../support/rows.ts";
 import { createWorld, type Given, type Reply, type World } from "../support/world.ts";
 
-/** A project cannot read, change or detect anything of another project. */
+/** Tests that a project cannot read, change or detect records of another project. */
 
-/** Everything of the other project that a caller might name. */
-type Stranger = {
+/** The records of the other project that a caller might use in a request. */
+type OtherProject = {
   readonly id: string;
   readonly link: string;
   readonly ios_app: string;
@@ -35,7 +35,7 @@ const unknownId = "0190a000-0000-7000-8000-000000000000";
 const theirs = { path: "sale", bundle_id: "com.other", package_name: "com.other.app" } as const;
 
 let world: World;
-let other: Stranger;
+let other: OtherProject;
 let before: unknown;
 
 beforeEach(async () => {
@@ -50,11 +50,11 @@ afterEach(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-describe("another project's id", () => {
+describe("an ID of another project", () => {
   test.each(routesById)(
-    "returns the same from %s %s as an unknown id",
+    "returns the same response from %s %s as an unknown ID",
     async (method, path, entry) => {
-      const foreign = fc.constantFrom<keyof Stranger>(
+      const foreign = fc.constantFrom<keyof OtherProject>(
         "id",
         "link",
         "ios_app",
@@ -76,10 +76,10 @@ describe("another project's id", () => {
   );
 
   test.each(routesById)(
-    "returns the same from %s %s with characters appended as an unknown id with them",
+    "with appended characters returns the same from %s %s as an unknown ID",
     async (method, path, entry) => {
       const own = await makeOwn(world);
-      const kind = path.split("/")[1] as keyof Own;
+      const kind = path.split("/")[1] as keyof OwnRecords;
       const body = entry.body === undefined ? {} : { body: { [entry.wrapper ?? "name"]: {} } };
       for (const more of ["%00", "%00x", "%20", "-", "x"]) {
         const [known, stranger] = await both([own[kind], unknownId], (id) =>
@@ -120,7 +120,7 @@ describe("another project's id", () => {
   });
 });
 
-describe("another project's bundle id, package name or path", () => {
+describe("a bundle ID, package name or path of another project", () => {
   test("can be used again in this project", async () => {
     for (const entry of ["/links", "/links/upsert"]) {
       const [known, stranger] = await both([theirs.path, "free"], (path) =>
@@ -152,7 +152,7 @@ describe("another project's bundle id, package name or path", () => {
     }
   });
 
-  test("finds only the project's own link when both projects use it", async () => {
+  test("finds only the caller's link if both projects use it", async () => {
     const ios_app = { bundle_id: theirs.bundle_id, team_id: "TEAM000002" };
     const android_app = { package_name: theirs.package_name, fingerprints: ["CC:DD"] };
     const { body } = await world.call("POST", "/links", { body: { ios_app, android_app } });
@@ -169,7 +169,7 @@ describe("another project's bundle id, package name or path", () => {
     }
   });
 
-  test("stays when this project renames and deletes its own app and link", async () => {
+  test("does not change if the caller renames or deletes its own app and link", async () => {
     const ios_app = { bundle_id: theirs.bundle_id, team_id: "TEAM000002" };
     const android_app = { package_name: theirs.package_name, fingerprints: ["CC:DD"] };
     const { body } = await world.call("POST", "/links", {
@@ -184,7 +184,7 @@ describe("another project's bundle id, package name or path", () => {
   });
 });
 
-describe("another project's rows", () => {
+describe("rows of another project", () => {
   test.each(lists)(
     "are never returned by %s %s, whatever the filters",
     async (method, path, entry) => {
@@ -235,8 +235,8 @@ describe("another project's rows", () => {
 
 const isOurs = ([, , { ours }]: Route) => ours === true;
 
-describe("a project_id in a request", () => {
-  test.each(routes.filter(isOurs))("is refused by %s %s", async (method, _, entry) => {
+describe("the field project_id in a request", () => {
+  test.each(routes.filter(isOurs))("is rejected by %s %s", async (method, _, entry) => {
     const own = await makeOwn(world);
     const { status, text } = await ask(world, method, entry, own, other.id);
     const [error] = Object.values<string>(JSON.parse(text));
@@ -274,18 +274,18 @@ describe("a project_id in a request", () => {
   );
 });
 
-type Own = Readonly<Record<"links" | "ios_apps" | "android_apps" | "page_template", string>>;
+type OwnRecords = Readonly<Record<"links" | "ios_apps" | "android_apps" | "page_template", string>>;
 
-/** Sends a valid request, with a project id wherever one could be sent. */
+/** Sends a valid request with a project ID in every possible place. */
 function ask(
   { call }: World,
   method: string,
   entry: Endpoint,
-  own: Own,
+  own: OwnRecords,
   project_id: string | undefined,
 ): Promise<Reply> {
   const [, list = ""] = entry.path.split("/");
-  const id = list in own ? own[list as keyof Own] : "";
+  const id = list in own ? own[list as keyof OwnRecords] : "";
   const smuggled = project_id === undefined ? {} : { project_id, project: { id: project_id } };
   const fields: Readonly<Record<string, object>> = {
     links: { path: theirs.path, name: "Given" },
@@ -305,7 +305,7 @@ function ask(
   return call(method, entry.path.replace(":id", id), given);
 }
 
-async function makeOwn(given: World): Promise<Own> {
+async function makeOwn(given: World): Promise<OwnRecords> {
   given.advance(1);
   const { body } = await given.call("POST", "/links", {
     body: {
@@ -321,7 +321,7 @@ async function makeOwn(given: World): Promise<Own> {
   return { links, ios_apps, android_apps, page_template };
 }
 
-/** Publishes a page template and returns the id of the version. */
+/** Publishes a page template, and returns the ID of the version. */
 async function publishPage({ call }: World, key: string): Promise<string> {
   const body = { body: "<h1>{{ project.name }}</h1>{% store_buttons %}", css: "h1{top:0}" };
   const reply = await call("POST", "/page_template/publish", { key, body });
@@ -329,8 +329,8 @@ async function publishPage({ call }: World, key: string): Promise<string> {
   return reply.body.live_version.id;
 }
 
-/** Another project with one of everything. */
-async function addOtherProject(given: World): Promise<Stranger> {
+/** Creates another project with a record of each kind. */
+async function addOtherProject(given: World): Promise<OtherProject> {
   const project = await given.addProject({ name: "Other", subdomain: "other" });
   const key = await given.addKey({ project });
   const { bundle_id, package_name } = theirs;
@@ -350,7 +350,7 @@ async function addOtherProject(given: World): Promise<Stranger> {
   return { id: project.id, link, ios_app, android_app, version, key };
 }
 
-/** Every row that belongs to the project. */
+/** Reads every row of the project. */
 async function readAllRows({ store }: World, projectId: string): Promise<unknown> {
   const project = store.db.selectFrom("projects").selectAll().where("id", "=", projectId);
   return [await project.execute(), await readProjectRows(store, projectId)];
@@ -365,12 +365,12 @@ async function both(
   return replies;
 }
 
-/** The whole response. */
+/** Returns the parts of a response to compare. */
 function show({ status, headers, text }: Reply) {
   return { status, headers: [...headers], text };
 }
 
-/** Masks ids, nonces and generated paths, which differ each time. */
+/** Masks IDs, nonces and generated paths, which differ each time. */
 function mask(text = ""): string {
   return text
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "an id")
@@ -378,7 +378,7 @@ function mask(text = ""): string {
     .replace(/"(path|shortened_path)":"[^"]*"/g, '"$1":"a path"');
 }
 
-/** Valid and invalid bodies: the response must not reveal which rows exist in either case. */
+/** Generates valid and invalid bodies. Neither response may reveal which rows exist. */
 function bodiesOf(entry: Endpoint): fc.Arbitrary<unknown> {
   const text = fc.constantFrom("x", "", "com.other", "sale", "TEAM000001", "javascript:alert(1)");
   const value = fc.oneof(text, fc.constantFrom<unknown>(null, 1, ["AA:BB"], { id: unknownId }, {}));

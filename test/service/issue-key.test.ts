@@ -6,9 +6,9 @@ import { listKeys } from "../../src/store/keys.ts";
 import { Duplicate } from "../../src/store/store.ts";
 import { createWorld } from "../support/world.ts";
 
-/** Creating a key with an id that was chosen by the caller. */
+/** Tests creating a key with an ID from the caller. */
 
-test("issueKey with one id called three times at once creates one key", async () => {
+test("three simultaneous calls of issueKey with the same ID create one key", async () => {
   await using world = await createWorld();
   const { store, clock } = world;
   const id = randomUUID();

@@ -6,10 +6,10 @@ import { deleteKey, listKeys } from "../../src/store/keys.ts";
 import { createGate, waitUntil } from "../support/clock.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** How long a revoked key may still be accepted. */
+/** Tests how long the key cache may still accept a revoked key. */
 
 describe("a key that was just used", () => {
-  test("is refused at once when this process revokes it", async () => {
+  test("is rejected at once when the same process revokes it", async () => {
     await using world = await createWorld();
     const key = await world.addKey({ role: "viewer" });
     expect((await world.call("GET", "/links", { key })).status).toBe(200);
@@ -17,7 +17,7 @@ describe("a key that was just used", () => {
     expect((await world.call("GET", "/links", { key })).status).toBe(401);
   });
 
-  test("is refused within a second when another process revokes it", async () => {
+  test("is rejected within a second when another process revokes it", async () => {
     await using world = await createWorld();
     const key = await world.addKey({ role: "viewer" });
     expect((await world.call("GET", "/links", { key })).status).toBe(200);
@@ -50,12 +50,12 @@ describe("a temporary token for a key", () => {
   });
 });
 
-describe("looking up a key", () => {
-  test("does not cache a key that is revoked meanwhile", async () => {
+describe("a key lookup", () => {
+  test("does not cache a key that is revoked during the lookup", async () => {
     await using world = await createWorld();
     const key = await world.addKey({ role: "viewer" });
     const [read, answer] = [createGate(), createGate()];
-    // The store's first answer is held back after it was read.
+    // Delay the store's first result until the key is revoked.
     const { keyCache, count } = watchLookUps(world, async () => {
       if (count() > 1) return;
       read.open();
@@ -66,7 +66,7 @@ describe("looking up a key", () => {
     await world.store.write(async (db) => deleteKey(db, await findViewer(db)));
     expect(await keyCache.find(key)).toBeUndefined();
     answer.open();
-    // This lookup was answered before the key was revoked.
+    // The first lookup read the key before it was revoked.
     expect(await before).toMatchObject({ role: "viewer" });
     expect(await keyCache.find(key)).toBeUndefined();
   });
@@ -91,7 +91,7 @@ describe("looking up a key", () => {
     expect(count()).toBeLessThanOrEqual(8);
   });
 
-  test("is tried again by the next request after the store failed", async () => {
+  test("is repeated by the next request after the store failed", async () => {
     await using world = await createWorld();
     const key = await world.addKey({ role: "viewer" });
     const hung = createGate();
@@ -108,7 +108,7 @@ describe("looking up a key", () => {
     expect(await first).toMatchObject({ role: "viewer" });
   });
 
-  test("reads each key once, and caches 1,000 keys", async () => {
+  test("reads each key only once, and caches 1,000 keys", async () => {
     await using world = await createWorld();
     const keys: string[] = [];
     for (let turn = 0; turn < 1001; turn += 1) keys.push(await world.addKey());

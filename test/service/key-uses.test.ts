@@ -4,7 +4,7 @@ import { listKeys } from "../../src/store/keys.ts";
 import { createAlarms } from "../support/clock.ts";
 import { createWorld } from "../support/world.ts";
 
-/** `last_used_at` of keys: exact to five minutes, without a write for each request. */
+/** Tests `last_used_at` of keys, which is exact to five minutes. */
 
 const minute = 60_000;
 
@@ -52,7 +52,7 @@ test("the last use of a key is written at most once in five minutes", async () =
   expect([at.countWrites(), await at.read()]).toEqual([2, later]);
 });
 
-test("closing writes a pending use of a key, and otherwise nothing", async () => {
+test("closing the service writes only pending uses of keys", async () => {
   await using at = await openUses();
   await at.close();
   expect(at.countWrites()).toBe(0);

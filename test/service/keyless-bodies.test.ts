@@ -7,7 +7,7 @@ import { answerOverHttp } from "../../src/service/http.ts";
 import { issueClientKey } from "../../src/service/keys.ts";
 import { serveApi, createWorld, type World } from "../support/world.ts";
 
-/** How much the API reads from senders without a valid secret key. */
+/** Tests how much the API reads from clients without a valid secret key. */
 
 const mostBytes = 64 * 1024;
 const resolvePath = "/short_links/resolve";
@@ -56,7 +56,7 @@ function readAnswer(sent: ClientRequest): Promise<Answer> {
   });
 }
 
-/** Resolves with the requests that got a response, once that many did. */
+/** Waits until this many requests have a response, and returns these requests. */
 function waitForAnswers(
   requests: readonly ClientRequest[],
   count: number,
@@ -100,13 +100,13 @@ test("a body sent without a secret key may have at most 64 KB", async () => {
   expect((await made).status).toBe(201);
 });
 
-test("the API keeps at most 32 unfinished bodies of requests without a secret key", async () => {
+test("the API holds at most 32 unfinished bodies of requests without a secret key", async () => {
   await using world = await createWorld();
   const { begin, beginMany } = await serve(world);
   const slow = beginMany(40);
   const refused = await waitForAnswers(slow, 8);
   expect([...refused.values()].map(({ status }) => status)).toEqual(Array(8).fill(503));
-  // Neither a complete body nor one with a secret key counts against the limit.
+  // Complete bodies and bodies with a secret key do not count toward the limit.
   const whole = begin(resolvePath);
   const answer = readAnswer(whole);
   whole.end(JSON.stringify({ url: "http://a.example/b" }));
@@ -118,7 +118,7 @@ test("the API keeps at most 32 unfinished bodies of requests without a secret ke
   expect((await made).status).toBe(201);
 });
 
-test("an unfinished body older than two seconds is dropped for a new one", async () => {
+test("an unfinished body older than two seconds is dropped for a new body", async () => {
   await using world = await createWorld();
   const { beginMany } = await serve(world);
   const old = beginMany(33);
@@ -133,7 +133,7 @@ test("an unfinished body older than two seconds is dropped for a new one", async
   expect((await answer)?.status).toBe(404);
 });
 
-test("32 unfinished bodies from one address do not block another address", async () => {
+test("32 unfinished bodies from an IP address do not block another IP address", async () => {
   await using world = await createWorld();
   const { begin, beginMany } = await serve(world);
   const slow = beginMany(32);

@@ -3,7 +3,7 @@ import { home, openInstallWorld, told, type InstallWorld } from "../support/link
 import { openForEach } from "../support/open-for.ts";
 import { waitUntil } from "../support/clock.ts";
 
-/** What the script of a page reports long after the page was loaded. */
+/** Tests reports of a page's script long after the page was loaded. */
 
 let host: InstallWorld;
 openForEach(openInstallWorld, (opened) => {
@@ -21,17 +21,17 @@ async function openPage(): Promise<string> {
 const report = (visit: string) =>
   host.open("/spring", { method: "POST", body: { visit, ...told }, from: home });
 
-/** Deletes the visit, as an outage would lose it. */
+/** Deletes the visit, as if an outage had lost it. */
 const forget = () => host.world.store.write((db) => db.deleteFrom("deferred_visits").execute());
 
-test("a script that runs 40 seconds late completes the visit of its page", async () => {
+test("a page's script that runs 40 seconds late still completes the visit", async () => {
   const id = await openPage();
   host.world.advance(40_000);
   expect((await report(id)).status).toBe(204);
   expect(await host.match()).toMatchObject({ matched: true, confidence: "medium" });
 });
 
-test("a script stores the visit that its page could not store", async () => {
+test("a page's script stores the visit if loading the page could not store it", async () => {
   const id = await openPage();
   await forget();
   host.world.advance(20_000);

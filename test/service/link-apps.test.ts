@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createWorld, type World } from "../support/world.ts";
 
-/** The apps of a link: chosen, created while saving the link, and removed. */
+/** Tests selecting, creating and removing the apps of a link. */
 
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 
@@ -52,7 +52,7 @@ async function listApps(world: World, { list }: Platform) {
   return (await world.call("GET", `/${list}`)).body[list];
 }
 
-/** Every way to write a link; `id` is that of an existing one. */
+/** Lists every way to write a link. `id` is the ID of an existing link. */
 function listWays(id: string) {
   return [
     ["POST", "/links", {}],
@@ -66,7 +66,7 @@ function listWays(id: string) {
 for (const [name, platform] of platforms) {
   const { field, column, identifier, app, onTheFly } = platform;
 
-  test(`${name} selects an app by its id or its ${identifier}`, async () => {
+  test(`${name} selects an app by its ID or its ${identifier}`, async () => {
     await using world = await createWorld();
     const { id } = await register(world, platform);
     const kept = (await world.call("POST", "/links", { body: { path: "kept" } })).body;
@@ -80,7 +80,7 @@ for (const [name, platform] of platforms) {
     expect(await listApps(world, platform)).toHaveLength(1);
   });
 
-  test(`${name} needs exactly one of id and ${identifier}`, async () => {
+  test(`${name} needs either id or ${identifier}`, async () => {
     await using world = await createWorld();
     const { id } = await register(world, platform);
     const body = { path: "kept", [field]: { id } };
@@ -95,7 +95,7 @@ for (const [name, platform] of platforms) {
     expect((await world.call("GET", "/links")).body.links).toEqual([kept]);
   });
 
-  test(`${name} refuses another project's id with the same message as an unknown id`, async () => {
+  test(`${name} rejects another project's ID with the message for an unknown ID`, async () => {
     await using world = await createWorld();
     const stranger = await world.addKey({ project: await world.addProject() });
     const { id } = await register(world, platform);
@@ -141,7 +141,7 @@ for (const [name, platform] of platforms) {
     },
   );
 
-  test(`${name} refuses the same fields as when registering an app`, async () => {
+  test(`${name} rejects the same fields as registering an app does`, async () => {
     await using world = await createWorld();
     const alone = { [identifier]: "com.example.alone" };
     for (const [given, error] of [
@@ -155,7 +155,7 @@ for (const [name, platform] of platforms) {
     expect((await world.call("GET", "/links")).body.links).toEqual([]);
   });
 
-  test(`${name} is removed by null and kept when it is not sent`, async () => {
+  test(`${name} is removed by null and unchanged if it is not sent`, async () => {
     await using world = await createWorld();
     const { id } = await register(world, platform);
     const link = (await world.call("POST", "/links", { body: { [field]: { id } } })).body;

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { createService } from "../support/api-description.ts";
 import { createWorld, readLinkOrigin, origin, type World } from "../support/world.ts";
 
-/** Paths: each has one stored form, and paths and shortened paths share one namespace. */
+/** Tests the stored form of paths, and the namespace of paths and shortened paths. */
 
 const generated = /^[2-9a-kmnp-zA-HJ-NP-Z]{8}$/;
 
@@ -45,12 +45,12 @@ test.each(normalForms)("the path %j is stored as %j", async (given, kept) => {
 });
 
 const query = "Path can't contain a question mark or a hash sign: ";
-const behind = "add parameters to the link's address";
+const fixSuggestion = "add parameters to the link's address";
 const refusals = [
-  ["a%3Fb%23c", query + behind],
-  ["a?b=c", query + behind],
-  ["a#b", query + behind],
-  ["?", query + behind],
+  ["a%3Fb%23c", query + fixSuggestion],
+  ["a?b=c", query + fixSuggestion],
+  ["a#b", query + fixSuggestion],
+  ["?", query + fixSuggestion],
   [".well-known", "Path is reserved"],
   ["/.well-known/assetlinks.json", "Path is reserved"],
   ["%2Ewell-known/x", "Path is reserved"],
@@ -84,7 +84,7 @@ const refusals = [
   ["é".repeat(1001), "Path is too long (maximum is 2000 bytes)"],
 ] as const;
 
-test.each(refusals)("every write of a link refuses the path %j", async (path, error) => {
+test.each(refusals)("every write of a link rejects the path %j", async (path, error) => {
   await using world = await createWorld();
   const { id } = (await writePath(world, "here")).body;
   for (const [method, target] of [
@@ -117,11 +117,11 @@ test("200 generated paths are unambiguous and all different", async () => {
   for (const path of paths) expect(path).toMatch(generated);
 });
 
-test("a generated path that is taken is drawn again, and longer after some tries", async () => {
+test("a generated path in use is replaced, and becomes longer after some tries", async () => {
   await using world = await createWorld();
   let stuck = 0;
   const bytes = (count: number) => {
-    // Only paths are drawn with eight or nine bytes; ids must stay different.
+    // Only generated paths use eight or nine bytes. IDs must stay different.
     if (count > 9 || stuck === 0) return randomBytes(count);
     stuck -= 1;
     return new Uint8Array(count);
@@ -149,7 +149,7 @@ test("a generated path that is taken is drawn again, and longer after some tries
   expect(await draw(6)).toBe("222222222");
 });
 
-test.each(["", "  ", "/", null])("PATCH with the path %j is refused", async (path) => {
+test.each(["", "  ", "/", null])("PATCH rejects the path %j", async (path) => {
   await using world = await createWorld();
   const link = (await writePath(world, "here")).body;
   const reply = await world.call("PATCH", `/links/${link.id}`, { body: { path } });
@@ -165,7 +165,7 @@ test("a moved link leaves its old path free", async () => {
   expect((await writePath(world, "new")).status).toBe(422);
 });
 
-test("paths and shortened paths share one namespace", async () => {
+test("a path cannot equal the shortened path of another link", async () => {
   await using world = await createWorld();
   const body = { path: "a", options: { shorten: true } };
   const link = (await world.call("POST", "/links", { body })).body;
@@ -188,7 +188,7 @@ test("paths and shortened paths share one namespace", async () => {
   expect((await world.call("GET", `/links/${link.id}`)).body).toEqual(link);
 });
 
-test("paths that differ only in case belong to two links in every endpoint", async () => {
+test("paths that differ only in case are different links in every endpoint", async () => {
   await using world = await createWorld();
   const lower = (await writePath(world, "straße/é")).body;
   const upper = (await writePath(world, "Straße/É")).body;
@@ -240,7 +240,7 @@ test("every accepted path can be filtered, resolved and written back unchanged",
   const letter = fc.oneof(piece, fc.string({ unit: "grapheme", maxLength: 3 }));
   const path = fc.array(letter, { maxLength: 6 }).map((letters) => letters.join(""));
   const run = async (given: string) => {
-    // Avoids the limit of 600 writes a minute.
+    // Stay below the limit of 600 writes a minute.
     world.advance(60_000);
     const made = await writePath(world, given);
     if (made.status === 422) return;
@@ -261,7 +261,7 @@ test("every accepted path can be filtered, resolved and written back unchanged",
   expect(world.reported).toEqual([]);
 });
 
-/** Each becomes longer in lower case or in Unicode normalization form C. */
+/** Letters that become longer in lower case or in Unicode normalization form C. */
 const growing = { path: ["Ⱥ", "Ⱦ", "İ"], name: listRange(0x0958, 0x095f, 0xfb2a, 0xfb36) };
 const others = { path: listRange(0x0400, 0x052f), name: listRange(0x4e00, 0x9fff) };
 

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { listClicks, openVisitedLinks } from "../support/link-host.ts";
 import type { World } from "../support/world.ts";
 
-/** GET /link_stats. Today is 2026-01-15 in this world. */
+/** Tests GET /link_stats. Today is 2026-01-15 in this world. */
 
 let world: World;
 const { ids, note, ask, read } = openVisitedLinks(
@@ -39,7 +39,7 @@ describe("GET /link_stats for a period", () => {
     );
   });
 
-  test("covers today and the six days before by default", async () => {
+  test("covers today and the previous six days by default", async () => {
     const stats = await read("");
     expect([stats.from, stats.to]).toEqual(["2026-01-09", "2026-01-15"]);
     expect(stats.total).toEqual({ clicks: 0, opens: 1, installs: 1 });
@@ -77,14 +77,17 @@ describe("GET /link_stats for a period", () => {
       { "/spring/one": 3, "/spring/two": 1 },
     ],
     ["week", { "2026-01-05": 5 }, { "2026-01-05": 4 }],
-  ])("grouped by %s is right for all links, for some and for one", async (by, all, some) => {
-    const period = `from=2026-01-05&to=2026-01-11&by=${by}`;
-    expect(listClicks(await read(period))).toEqual(all);
-    expect(listClicks(await read(`${period}&q[name_cont]=spring`))).toEqual(some);
-    const one = await read(`${period}&id=${ids["spring/two"]}`);
-    expect(one.total.clicks).toBe(1);
-    expect(one.sentence).toMatch(/^The link \/spring\/two had 1 click /);
-  });
+  ])(
+    "grouped by %s has the expected clicks for all links, some links and one link",
+    async (by, all, some) => {
+      const period = `from=2026-01-05&to=2026-01-11&by=${by}`;
+      expect(listClicks(await read(period))).toEqual(all);
+      expect(listClicks(await read(`${period}&q[name_cont]=spring`))).toEqual(some);
+      const one = await read(`${period}&id=${ids["spring/two"]}`);
+      expect(one.total.clicks).toBe(1);
+      expect(one.sentence).toMatch(/^The link \/spring\/two had 1 click /);
+    },
+  );
 
   test("counts presses of a button only when grouped by source", async () => {
     const day = "from=2026-01-14&to=2026-01-14";
@@ -144,7 +147,7 @@ test("GET /link_stats sums up deleted links in one row beyond the requested rows
   expect(stats.sentence).toMatch(/Most clicks: \/other \(2\)\.$/);
 });
 
-test("GET /link_stats sums up small referrers in a row that never is the top one", async () => {
+test("GET /link_stats sums up small referrers in a row that is never listed first", async () => {
   for (let host = 0; host < 130; host += 1) {
     const referrer = `news-${String(host).padStart(3, "0")}.example`;
     for (let turn = 0; turn < 2; turn += 1) note("autumn", "2026-01-06T08:00:00Z", { referrer });
@@ -161,8 +164,8 @@ test("GET /link_stats sums up small referrers in a row that never is the top one
   }
 });
 
-test("GET /link_stats uses the days of the time zone, also when clocks change", async () => {
-  // At 01:00 UTC on March 29th, clocks in Berlin went from 2 to 3.
+test("GET /link_stats uses the days of the time zone, even when clocks change", async () => {
+  // At 01:00 UTC on March 29th, clocks in Berlin went from 02:00 to 03:00.
   for (const at of ["2026-03-28T22:30:00Z", "2026-03-28T23:30:00Z", "2026-03-29T21:30:00Z"]) {
     note("autumn", at);
   }
@@ -206,7 +209,7 @@ test.each([
   },
 );
 
-test("GET /link_stats names nothing as most clicked when there were no clicks", async () => {
+test("GET /link_stats names no most clicked link if there were no clicks", async () => {
   note("autumn", "2026-01-10T12:00:00Z", { source: "button" });
   for (const by of ["source", "hour"]) {
     const { sentence } = await read(`from=2026-01-10&to=2026-01-10&by=${by}`);
@@ -214,7 +217,7 @@ test("GET /link_stats names nothing as most clicked when there were no clicks", 
   }
 });
 
-test("GET /link_stats accepts times within a day, and compares as long a period", async () => {
+test("GET /link_stats accepts times within a day, and compares equal periods", async () => {
   for (let hour = 0; hour < 24; hour += 1) {
     note("autumn", new Date(Date.UTC(2026, 0, 10) + hour * hour_ms).toISOString());
   }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createWorld, type World } from "../support/world.ts";
 
-/** Creating, reading, changing and deleting links. */
+/** Tests creating, reading, changing and deleting links. */
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const unknownId = "0190a000-0000-7000-8000-000000000000";
@@ -118,7 +118,7 @@ test.each([null, ""])("%j clears a text field of a link", async (empty) => {
   expect(reply.body).toEqual({ ...link, ...flags, ...cleared });
 });
 
-test("writing a link back as it was read changes nothing", async () => {
+test("writing a link back unchanged changes nothing", async () => {
   await using world = await createWorld();
   const link = await makeLink(world, { ...everyPlainField, options: { shorten: true } });
   for (const method of ["PATCH", "PUT"]) {
@@ -146,7 +146,7 @@ test("read-only and unknown fields of a link are ignored when other fields are s
   expect(reply.body).toEqual(link);
 });
 
-test("a deleted link is no longer read, listed or resolved, and its paths are free", async () => {
+test("a deleted link is not returned, listed or resolved, and its paths are free", async () => {
   await using world = await createWorld();
   const link = await makeLink(world, { path: "short-lived", options: { shorten: true } });
   const reply = await world.call("DELETE", `/links/${link.id}`);
@@ -163,7 +163,7 @@ test("a deleted link is no longer read, listed or resolved, and its paths are fr
   }
 });
 
-test("upsert creates a link, then updates the one with the same path", async () => {
+test("upsert creates a link, and updates an existing link with the same path", async () => {
   await using world = await createWorld();
   const first = await world.call("POST", "/links/upsert", { body: { path: "a", name: "One" } });
   expect([first.status, first.body.name]).toEqual([201, "One"]);
@@ -184,7 +184,7 @@ test.each([{}, { path: null }, { path: "" }, { path: "  " }, { path: "/" }])(
   },
 );
 
-test("four simultaneous upserts of one path create one link", async () => {
+test("four simultaneous upserts of the same path create a single link", async () => {
   await using world = await createWorld();
   const names = ["one", "two", "three", "four"];
   const replies = await Promise.all(
@@ -196,7 +196,7 @@ test("four simultaneous upserts of one path create one link", async () => {
   expect(new Set(replies.map((reply) => reply.body.id)).size).toBe(1);
 });
 
-test("when two requests create one path simultaneously, one is refused", async () => {
+test("only one of two simultaneous requests can create a link with the same path", async () => {
   await using world = await createWorld();
   const body = { path: "a" };
   const replies = await Promise.all([1, 2].map(() => world.call("POST", "/links", { body })));
@@ -273,7 +273,7 @@ test.each(wrongTypes)("a link field of the wrong type returns 422: %j", async (f
   expect([reply.status, reply.body]).toEqual([422, { error: message }]);
 });
 
-test("one message lists every problem of a link", async () => {
+test("a single message lists every problem of a link", async () => {
   await using world = await createWorld();
   await makeLink(world, { path: "taken" });
   const body = { path: "taken", url: "javascript:alert(1)", provider_token: "1" };
@@ -286,7 +286,7 @@ test("one message lists every problem of a link", async () => {
   ]);
 });
 
-test("texts are returned exactly as they were sent, in every script", async () => {
+test("texts of links are returned unchanged in every writing system", async () => {
   await using world = await createWorld();
   const name = `  <b>"O'Neil"</b> 100%_\\ été ÉTÉ ß 漢字 🎉 \u202Eabc \n\t`;
   const link = await makeLink(world, { name, social_title: name, social_description: name });
@@ -314,7 +314,7 @@ test("a link's name has at most 500 characters", async () => {
   expect(reply.body).toEqual({ error: "Name is too long (maximum is 500 characters)" });
 });
 
-test("the id of a link may be written in capitals", async () => {
+test("the ID of a link may be written in capitals", async () => {
   await using world = await createWorld();
   const link = await makeLink(world, { path: "spring" });
   const path = `/links/${link.id.toUpperCase()}`;

@@ -23,9 +23,9 @@ import { openLinkHost } from "../support/link-host.ts";
 import { openForAll, openForEach } from "../support/open-for.ts";
 import { addLink, addLinks, now } from "../support/rows.ts";
 
-/** Long lists are read in the background, with the same results as others. */
+/** Tests that long lists are read in the background, with the same results as short lists. */
 
-/** A project with more links than this may have long lists. */
+/** The number of links above which a project may have long lists. */
 const fewLinks = 2000;
 const word = "Spring";
 
@@ -52,7 +52,7 @@ openForAll(createWorld, async (opened) => {
 
 type Wrap = (store: Store) => Store["readLong"];
 
-/** The same service and store, with another way to read long lists. */
+/** Opens the same service and store with a different way to read long lists. */
 function openService(wrap: Wrap, of: World = world) {
   const { store, clock, setAlarm } = of;
   const reported: unknown[] = [];
@@ -114,8 +114,8 @@ const lists = [
   ),
 ];
 
-describe.each([false, true])("a long list, with an index of texts: %s", (isIndexed) => {
-  test("has the same result when read in the background", async () => {
+describe.each([false, true])("a long list (with a text index: %s)", (isIndexed) => {
+  test("has the same result when it is read in the background", async () => {
     if (isIndexed) {
       await world.store.write((db) => createIndex({ db, projectId: world.project.id }));
       await world.store.finishTasks();
@@ -139,7 +139,7 @@ describe.each([false, true])("a long list, with an index of texts: %s", (isIndex
   });
 });
 
-test("only lists that read few links run on the connection that serves visitors", async () => {
+test("only lists of few links are read on the connection that serves visitors", async () => {
   const readLong: string[] = [];
   const { get } = openService(({ readLong: read }) => (work, options) => {
     readLong.push("long");
@@ -161,7 +161,7 @@ test("only lists that read few links run on the connection that serves visitors"
   ] as const;
   for (const pair of quick) expect([pair, await isLong(pair)]).toEqual([pair, false]);
   const long = [
-    // Many links may have the same value there and then need a second sort key.
+    // Many links may have the same value in these fields and need a second sort key.
     ...["name", "clicks", "shortened_path", "created_via"].map((name) => ["q[s]", name] as const),
     ["q[path_start]", "link"],
     ["q[path_or_shortened_path_eq]", "Code1"],
@@ -175,7 +175,7 @@ test("only lists that read few links run on the connection that serves visitors"
   expect(await isLong(["q[path_eq]", "link-1"], ["q[name_eq]", "Link 1"])).toBe(true);
 });
 
-/** PostgreSQL has no reading thread and reads two lists at once; another test covers it. */
+/** PostgreSQL reads lists without a thread, which another test covers. */
 const onFile = test.skipIf(isOnPostgres);
 
 /** No link contains any of these texts, so each filter is compared with all 2,000 links. */
@@ -201,7 +201,7 @@ onFile("get_link, a redirect and a write during a long list are answered before 
   expect(order.toSorted()).toEqual(["get_link: 200", "list: 200", "redirect: 302", "write: 201"]);
 });
 
-/** A service whose lists never end unless their callers leave. */
+/** Opens a service whose lists end only when their callers disconnect. */
 function openEndless(of?: World) {
   const begun = createGate();
   const service = openService(
@@ -242,7 +242,7 @@ test("get_link, a redirect and a write are answered while 12 lists never end", a
   expect(answers.map(({ status }) => status)).toEqual(endless.map(() => 503));
 });
 
-describe("a caller that leaves ends its long list, so that the next one is read", () => {
+describe("a long list ends, so that the next list can be read,", () => {
   // A separate world, because PostgreSQL may still be reading one of the lists above.
   let own: World;
   openForEach(createWorld, async (opened) => {
@@ -251,7 +251,7 @@ describe("a caller that leaves ends its long list, so that the next one is read"
     await store.write((db) => addLinks({ db, projectId: project.id }, fewLinks + 1));
   });
 
-  test("when it disconnects", async () => {
+  test("when its client disconnects", async () => {
     const { answer, begun } = openEndless(own);
     const { server, port } = await serveApi(answerOverHttp(answer, own.clock));
     const headers = { authorization: `Token ${own.key}` };
@@ -281,7 +281,7 @@ describe("a caller that leaves ends its long list, so that the next one is read"
     const endless = get(list);
     await begun;
     const next = own.call("GET", list);
-    // The second one waits in the queue and has enough time for it.
+    // The second list waits in the queue and still has enough time.
     own.advance(9_999);
     const later = own.call("GET", list);
     own.advance(1);
@@ -303,7 +303,7 @@ onFile("100 lists of a project may wait, and one more gets 503 with Retry-After"
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
 });
 
-test("the rows of a list and its count are of one moment, even during writes", async () => {
+test("the rows and the count of a list are consistent, even during writes", async () => {
   const { get } = openService(
     ({ readLong, write }) =>
       (work, options) =>
@@ -333,7 +333,7 @@ test("the rows of a list and its count are of one moment, even during writes", a
   type Listed = { meta: { count: number; from: number; to: number }; links: unknown[] };
   const { meta, links } = body as Listed;
   expect([meta.count, links.length]).toEqual([fewLinks, meta.to - meta.from + 1]);
-  // With so few rows, a deletion between the two reads would change the result.
+  // With this few rows, a deletion between the two reads would change the result.
   const first = fewLinks - ids.length;
   const few = Array.from({ length: 10 }, (_, turn) => `Link ${first + turn}`);
   const next = await get(ask(few.map((name) => ["q[name_in][]", name])));

@@ -6,7 +6,7 @@ import { readAnswer } from "../sdk/readers.ts";
 import { home, openInstallWorld, type InstallWorld } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 
-/** An app that repeats its request because it did not receive the response. */
+/** Tests an app that repeats its install request because it did not receive the response. */
 
 let host: InstallWorld;
 openForEach(openInstallWorld, (opened) => {
@@ -17,7 +17,7 @@ test("a repeated install request gets the same match while the first still runs"
   await host.visitPage();
   const { store } = host.world;
   let first: ReturnType<InstallWorld["install"]> | undefined;
-  // The first request is answered between the two reads of the second one.
+  // The first request ends between the two reads of the second request.
   const plugin: KyselyPlugin = {
     transformQuery: ({ node }) => node,
     transformResult: async ({ result }) => {
@@ -44,10 +44,10 @@ test("a repeated install keeps its match after a similar phone visited another l
   const first = readAnswer("ios", await host.install());
   expect(first).toMatchObject({ matched: true, link: { id: host.link.id } });
   await host.visitPage("/summer");
-  // It is unknown whose visit that is: repeating a request must not use up another phone's.
+  // The new visit may belong to another phone, so a repeated request must not use it up.
   expect(readAnswer("ios", await host.install())).toEqual(first);
   expect(await host.match()).toMatchObject({ matched: true, link: { id: summer.id } });
-  // With the copied address of its own visit, it counts as an install of that link.
+  // With the copied address of its visit, the app is counted as an install of that link.
   const { page } = await host.visitPage("/summer");
   const [, copied = ""] = /writeText\("([^"]*)"\)/.exec(page.text) ?? [];
   const pasted = readAnswer("ios", await host.install(home, iosOpened(copied)));

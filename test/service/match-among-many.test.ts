@@ -4,7 +4,7 @@ import { agents } from "../attribution/agents.ts";
 import { openInstallWorld, told, type InstallWorld } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 
-/** Several phones behind one IP address. */
+/** Tests several phones that share an IP address. */
 
 let host: InstallWorld;
 openForEach(openInstallWorld, (opened) => {
@@ -23,7 +23,7 @@ test("visits to other links from the same address lower the confidence of a matc
   expect(await match()).toMatchObject({ matched: true, confidence: "low" });
 });
 
-test("no install is matched at an address with more than 100 open visits", async () => {
+test("no install is matched at an IP address with more than 100 unmatched visits", async () => {
   await visit();
   const [row] = await host.listRows();
   if (row === undefined) throw new Error("nothing was noted");

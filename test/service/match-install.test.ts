@@ -17,7 +17,7 @@ import {
 } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 
-/** A phone visits a link's page, and the app that is installed next is matched to it once. */
+/** Tests that an app installed after a visit to a link's page is matched to the visit once. */
 
 const office = "93.184.216.99";
 let host: InstallWorld;
@@ -34,7 +34,7 @@ const refuse = async (body: string) =>
   readRefusal(await install(home, { ...iosFirstLaunch, body }));
 
 describe("an app installed after a visit", () => {
-  test("gets the link with the visit's parameters, once", async () => {
+  test("gets the link with the visit's parameters only once", async () => {
     expect((await visit("/spring?ref=anna")).status).toBe(204);
     expect(await match()).toEqual({
       matched: true,
@@ -50,7 +50,7 @@ describe("an app installed after a visit", () => {
     expect(await match()).toMatchObject({ matched: false });
   });
 
-  test("gets the same response when it asks again, and is counted once", async () => {
+  test("gets the same response to a repeated request, and is counted once", async () => {
     await addWebhook();
     await visit("/spring?ref=anna");
     const first = readAnswer("ios", await install());
@@ -94,7 +94,7 @@ describe("an app installed after a visit", () => {
     expect(await countInstalls()).toBe(1);
   });
 
-  test("gets no second response if it sends no name of its phone", async () => {
+  test("gets no second match if it does not send the name of its phone", async () => {
     await visit();
     for (const matched of [true, false]) {
       const answer = readAnswer("ios", await install(home, iosFirstLaunchBare));
@@ -124,7 +124,7 @@ describe("an app installed after a visit", () => {
       const paste = async () => readAnswer("ios", await install(relay.from, pasted));
       const first = await paste();
       expect(first).toMatchObject({ matched: true, confidence: "high" });
-      // Anyone with the app who was sent this address opens the link with it.
+      // Any user with the app can open the link with this address.
       expect(await paste()).toEqual(first);
     }
     expect(await countInstalls()).toBe(2);
@@ -155,7 +155,7 @@ describe("an app installed after a visit", () => {
     expect(await match()).toMatchObject({ matched: true });
   });
 
-  test("gets the parameters that two visits to one link have in common", async () => {
+  test("gets only the common parameters of two visits to the same link", async () => {
     await visit("/spring?ref=anna&fbclid=1");
     await visit("/spring?fbclid=2&ref=anna");
     const { matched, link } = await match();
@@ -183,7 +183,7 @@ describe("an app installed after a visit", () => {
     expect(await rows()).toEqual([]);
   });
 
-  test("is matched once although its page was loaded twice", async () => {
+  test("is matched only once if its page was loaded twice", async () => {
     await visit();
     await visit();
     expect(await match()).toMatchObject({ matched: true });
@@ -258,21 +258,21 @@ describe("no visit is stored", () => {
     const body = { link_id: host.link.id };
     const headers = { "user-agent": agents.safari26 };
     const page = await host.world.call("POST", "/page_template/preview", { body, headers });
-    // The page contains its script, but in a form that stores nothing.
+    // The script in the preview does not send anything.
     expect([page.status, page.text.includes("<script")]).toEqual([200, true]);
     expect(await rows()).toEqual([]);
   });
 });
 
-describe("a forged message", () => {
-  test("is stored only if it names a visit of the page, and otherwise gets 405", async () => {
+describe("a forged report of a page's script", () => {
+  test("is stored only if it has a visit ID of the page, and otherwise gets 405", async () => {
     const send = (body: object | undefined, headers: Record<string, string> = {}) =>
       open("/spring", { method: "POST", headers, ...(body && { body }) });
     const { id } = await visit();
     const [row] = await rows();
     expect((await send({ visit: id, screen_width: "wide", languages: 7 })).status).toBe(204);
     const others = [
-      // No page has used this visit id.
+      // No page has this visit ID.
       send({ visit: "a".repeat(22) }),
       send({ visit: `${id.slice(0, 7)}z${id.slice(8)}` }),
       send({ visit: "short" }),
@@ -310,7 +310,7 @@ describe("a forged message", () => {
     expect((await rows()).length).toBeLessThanOrEqual(120);
   });
 
-  test("does not use up the limit of others behind a shared address", async () => {
+  test("does not use up the limit of other visitors behind a shared address", async () => {
     for (let turn = 0; turn < 130; turn += 1) {
       await visit(`/spring?n=${turn}`, { from: "172.226.3.4" }, {});
     }
@@ -333,7 +333,7 @@ describe("a forged message", () => {
   });
 });
 
-test("an install is reported to the webhooks that exist at that time", async () => {
+test("an install is sent to the webhooks that exist at that time", async () => {
   const { project } = host.world;
   await visit("/spring?n=1");
   await match();
@@ -363,13 +363,13 @@ async function addWebhook(): Promise<void> {
 
 const listTold = () => host.world.store.db.selectFrom("deliveries").select("body").execute();
 
-/** As GET /link_stats counts them. */
+/** Returns the number of installs from GET /link_stats. */
 async function countInstalls(): Promise<number> {
   const { body } = await host.world.call("GET", "/link_stats?by=day");
   return body.stats.total.installs;
 }
 
-test("an install request that timed out with 503 has used up no visit", async () => {
+test("an install request that timed out with 503 does not use up a visit", async () => {
   const { store, advance } = host.world;
   await visit();
   const [asked, over] = [createGate(), createGate()];
@@ -395,7 +395,7 @@ test("a stored visit contains only hashes of the phone and its address", async (
   expect(row).toMatchObject({ link_id: host.link.id, query: "ref=anna", is_shared: 0 });
 });
 
-test("an app that sends few properties of its phone is matched", async () => {
+test("an app that sends only few properties of its phone is still matched", async () => {
   await visit();
   expect(readAnswer("ios", await install(home, iosFirstLaunchBare)).matched).toBe(true);
 });

@@ -12,7 +12,7 @@ import {
 import { openForAll } from "../support/open-for.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** The filters that only Waypost has: `f[field_condition]` and `f[search]`. */
+/** Tests the filters that only Waypost has: `f[field_condition]` and `f[search]`. */
 
 const kinds: Kinds = {
   created_at: "time",
@@ -78,7 +78,7 @@ const question = fc
 describe.each(["no trigram index", "a trigram index"])(
   "Waypost's own filters, with %s",
   (state) => {
-    test("find what the model finds, for every field and condition", async () => {
+    test("return the links of the model for every field and condition", async () => {
       await fc.assert(
         fc.asyncProperty(
           fc.array(seed, { maxLength: 12 }),
@@ -96,7 +96,7 @@ describe.each(["no trigram index", "a trigram index"])(
   },
 );
 
-/** The first app of each kind has a name; the others are named after their identifiers. */
+/** Creates links. Only the first app of each kind has a name. */
 async function plant(world: World, seeds: readonly Omit<Seed, "path">[]): Promise<Row[]> {
   const { call } = world;
   const ios = { name: "Acme Shop", bundle_id: "com.named", team_id: "TEAM000001" };
@@ -136,7 +136,7 @@ async function compare(world: World, rows: readonly Row[], asked: ListRequest): 
   expect({ query, ...told }).toEqual({ query, status: 200, ids: expected, count: ids.length });
 }
 
-/** `empty` is the opposite of `present`; all others mean the same as in the specification. */
+/** Translates `empty`, which is the opposite of `present`. The model knows all other conditions. */
 function toModel([name, value]: Pair): Pair {
   const spelled = name.replace(/^f/, "q");
   if (!spelled.includes("_empty]")) return [spelled, value];
@@ -193,7 +193,7 @@ describe("Waypost's own filters in GET /links", () => {
     expect([reply.status, reply.body]).toEqual([422, { error }]);
   });
 
-  test("are refused by lists of apps", async () => {
+  test("are rejected by lists of apps", async () => {
     for (const path of ["/ios_apps", "/android_apps"]) {
       const reply = await world.call("GET", path, { query: "f[search]=x" });
       const error = "The filter f[search] does not exist: this list has no filters.";
@@ -201,7 +201,7 @@ describe("Waypost's own filters in GET /links", () => {
     }
   });
 
-  test("are listed in meta.applied, which is missing without any", async () => {
+  test("are listed in meta.applied, which is missing without filters", async () => {
     const query = "f[url_cont]=shop&f[search]=spring&q[name_cont]=s&f=1";
     const reply = await world.call("GET", "/links", { query });
     expect(reply.body.meta.applied).toEqual(["url_cont", "search"]);

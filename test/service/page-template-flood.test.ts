@@ -2,10 +2,10 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createWorld, type Reply, type World } from "../support/world.ts";
 
-/** Checking a template takes long; one project's requests must not block those of others. */
+/** Tests that slow template checks of a project do not block other projects. */
 
 const body = "<p>x</p>{% store_buttons %}";
-/** As large as a template may be, and without any mistake. */
+/** A valid template of the maximum size. */
 const heavy = {
   body:
     '<p class="a b c" title="a title">some &amp; text</p>'.repeat(800) +
@@ -28,29 +28,29 @@ test("60 previews of one project do not delay another project's save", async () 
     answered += 1;
     return status;
   });
-  // Each preview takes many turns: once one is answered, all the others are in the queue.
+  // Each preview takes many steps, so all other previews are queued when the first is done.
   await Promise.race(flood);
   const before = answered;
   const saved = await world.call("PATCH", "/page_template", { key: other, body: { body } });
   expect([saved.status, saved.body.error]).toEqual([201, undefined]);
-  // The projects take turns, and a save needs only a few.
+  // The queue alternates between the projects, and a save needs only a few steps.
   expect(answered - before).toBeLessThan(10);
   world.advance(10_000);
   const statuses = await Promise.all(flood);
-  // Previews finish one after the other, instead of all of them too late.
+  // Previews finish one after another, so that some finish in time.
   expect(new Set(statuses)).toEqual(new Set([200, 503]));
   expect((await preview(world, { body })).status).toBe(429);
-  // Previews whose callers left are skipped, so the project's next request is not delayed.
+  // Previews whose callers disconnected are skipped, so the project's next request is fast.
   const colleague = await world.addKey();
   const turns = await countTurns(world, () => preview(world, { body }, colleague));
-  // Each of the 60 would take about ten turns, and the preview itself takes nine.
+  // Each of the 60 previews would take about ten steps, and this preview takes nine.
   expect(turns).toBeLessThan(flood.length / 2);
   expect(world.reported).toEqual([]);
 });
 
 /**
- * Counts the turns of the event loop until the response; each is one step of some work. How
- * long a database takes depends on the machine and does not count.
+ * Counts the rounds of the event loop until the response. Unlike time, they do not depend on the
+ * machine.
  */
 async function countTurns(world: World, ask: () => Promise<Reply>): Promise<number> {
   let isOver = false;

@@ -5,7 +5,7 @@ import { createGate } from "../support/clock.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, type Given, type Reply, type World } from "../support/world.ts";
 
-/** Saving, publishing, unpublishing and restoring a page template. */
+/** Tests saving, publishing, unpublishing and restoring a page template. */
 
 const body = "<h1>{{ link.name }}</h1>{% store_buttons %}";
 const css = "h1{color:red}";
@@ -32,7 +32,7 @@ async function listVersions() {
 }
 
 describe("a project without a page template", () => {
-  test("gets 201 and a draft with its first save, and no live version", async () => {
+  test("gets 201 and a draft from its first save, but no live version", async () => {
     const reply = await save({ body, css });
     expect(reply.status).toBe(201);
     expect(reply.body).toEqual({
@@ -47,7 +47,7 @@ describe("a project without a page template", () => {
     expect(await listVersions()).toEqual([]);
   });
 
-  test("has an empty body after a first save of only css", async () => {
+  test("has an empty body after saving only css", async () => {
     const reply = await save({ css });
     expect([reply.status, reply.body.body, reply.body.css]).toEqual([201, "", css]);
   });
@@ -72,7 +72,7 @@ describe("a project without a page template", () => {
     }
   });
 
-  test("saves and publishes a body sent to publish", async () => {
+  test("can save and publish a body with a single request", async () => {
     const reply = await publish({ body, css });
     expect(reply.status).toBe(200);
     expect(reply.body).toMatchObject({ body, css, unpublished_changes: false });
@@ -80,8 +80,8 @@ describe("a project without a page template", () => {
   });
 });
 
-describe("a draft", () => {
-  test("is changed by a save, while the live version stays", async () => {
+describe("a template draft", () => {
+  test("is changed by a save, which does not change the live version", async () => {
     await save({ body, css });
     const live = (await publish()).body.live_version;
     world.advance(1000);
@@ -94,7 +94,7 @@ describe("a draft", () => {
     expect((await save({ css })).body.unpublished_changes).toBe(false);
   });
 
-  test("keeps omitted fields, clears empty ones and refuses null and other types", async () => {
+  test("keeps omitted fields, clears empty fields, and rejects null and other types", async () => {
     await save({ body, css });
     expect((await save({})).body).toMatchObject({ body, css });
     expect((await save({ css: "" })).body).toMatchObject({ body, css: "" });
@@ -112,14 +112,14 @@ describe("a draft", () => {
     }
   });
 
-  test("is cleared by an empty body in a save and in a publish", async () => {
+  test("is cleared by saving or publishing an empty body", async () => {
     await save({ body, css });
     expect((await save({ body: "" })).body).toMatchObject({ body: "", css });
     await save({ body });
     expect((await publish({ body: "", css: "" })).body).toMatchObject({ body: "", css: "" });
   });
 
-  test("is published as the starter page when it is empty", async () => {
+  test("is published as the starter page if it is empty", async () => {
     await save({ body: "", css: "" });
     const reply = await publish();
     expect([reply.status, reply.body.live_version]).toMatchObject([200, { body: "", css: "" }]);
@@ -136,7 +136,7 @@ describe("a draft", () => {
     }
   });
 
-  test("of only css is published with an empty body", async () => {
+  test("that has only css is published with an empty body", async () => {
     for (const reply of [await publish({ css }), await publish({ body: "" })]) {
       expect(reply.status).toBe(200);
       expect(reply.body).toMatchObject({ body: "", css, live_version: { body: "", css } });
@@ -151,7 +151,7 @@ describe("a draft", () => {
     const held = createGate();
     const holding = world.store.write(() => held.opened);
     const write = vi.spyOn(world.store, "write");
-    // Other writes, such as a key's last use, have no signal.
+    // Ignore other writes, such as a key's last use, which have no signal.
     const countRequests = () => write.mock.calls.filter(([, how]) => how?.signal).length;
     const untilTheyWait = (requests: number) =>
       vi.waitFor(() => expect(countRequests()).toBe(requests), 20_000);
@@ -166,7 +166,7 @@ describe("a draft", () => {
     expect([reply.status, reply.body.live_version]).toMatchObject([200, { body: "", css: "" }]);
   });
 
-  test("is not changed by a refused save; the error lists every problem's position", async () => {
+  test("is not changed by a rejected save, whose error lists every position", async () => {
     await save({ body, css });
     const bad = { body: "<p>\n<script>x</script>\n{{ foo }}", css: "a{\n  behavior:x}" };
     const problems = [
@@ -206,7 +206,7 @@ describe("a draft", () => {
     ]);
   });
 
-  test("saved by four requests at once is the whole draft of one of them", async () => {
+  test("that four simultaneous requests save is never a mix of them", async () => {
     await save({ body, css });
     const replies = await Promise.all(
       ["a", "b", "c", "d"].map((text) => save({ body: `${text}${body}`, css: `.${text}{top:0}` })),
@@ -217,7 +217,7 @@ describe("a draft", () => {
   });
 });
 
-describe("publishing", () => {
+describe("publishing a template", () => {
   test("creates a new live version each time, and lists the newest first", async () => {
     await save({ body, css });
     const first = (await publish()).body.live_version;
@@ -259,7 +259,7 @@ describe("publishing", () => {
     ]);
   });
 
-  test("keeps the last 20 versions, including the live one", async () => {
+  test("keeps the last 20 versions, including the live version", async () => {
     const ids: string[] = [];
     for (let turn = 0; turn < 25; turn += 1) {
       ids.push((await publish({ body: `${turn}${body}` })).body.live_version.id);
@@ -279,8 +279,8 @@ describe("publishing", () => {
   });
 });
 
-describe("unpublishing", () => {
-  test("keeps draft and versions, and the draft can be published again", async () => {
+describe("unpublishing a template", () => {
+  test("does not delete the draft or versions, and the draft can be published again", async () => {
     const { live_version: live } = (await publish({ body, css })).body;
     const reply = await unpublish();
     expect(reply.status).toBe(200);
@@ -294,7 +294,7 @@ describe("unpublishing", () => {
   });
 });
 
-describe("restoring", () => {
+describe("restoring a template version", () => {
   test("copies a version into the draft and publishes nothing", async () => {
     const first = (await publish({ body, css })).body.live_version;
     const second = (await publish({ body: `new ${body}`, css: "" })).body.live_version;
@@ -316,24 +316,27 @@ describe("access to page templates", () => {
     ["list", (given) => list(given), "page_templates.show"],
   ];
 
-  test.each(calls)("%s: each reason for a refusal has its own message", async (_, call, scope) => {
-    const project = await world.addProject({ templates_enabled: false });
-    const free = await world.addProject({ plan: "free" });
-    const told = [
-      await call({ key: await world.addKey({ scopes: ["links.show"] }) }),
-      await call({ key: await world.addKey({ role: "viewer" }) }),
-      await call({ key: await world.addKey({ project: free }) }),
-      await call({ key: await world.addKey({ project }) }),
-    ].map(({ status, body: { error } }) => [status, error]);
-    expect(told).toEqual([
-      [401, `API key lacks the scope ${scope}.`],
-      [401, messages.role_required("manager")],
-      [401, messages.plan_required],
-      [401, messages.templates_off],
-    ]);
-  });
+  test.each(calls)(
+    "for %s has a separate message for each reason of a rejection",
+    async (_, call, scope) => {
+      const project = await world.addProject({ templates_enabled: false });
+      const free = await world.addProject({ plan: "free" });
+      const told = [
+        await call({ key: await world.addKey({ scopes: ["links.show"] }) }),
+        await call({ key: await world.addKey({ role: "viewer" }) }),
+        await call({ key: await world.addKey({ project: free }) }),
+        await call({ key: await world.addKey({ project }) }),
+      ].map(({ status, body: { error } }) => [status, error]);
+      expect(told).toEqual([
+        [401, `API key lacks the scope ${scope}.`],
+        [401, messages.role_required("manager")],
+        [401, messages.plan_required],
+        [401, messages.templates_off],
+      ]);
+    },
+  );
 
-  test("with only the publish scope includes saving while publishing", async () => {
+  test("with only the publish scope allows saving with publishing", async () => {
     const key = await world.addKey({ scopes: ["page_templates.publish"] });
     const reply = await publish({ body, css }, { key });
     expect([reply.status, reply.body.body]).toEqual([200, body]);

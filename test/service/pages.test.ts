@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createWorld, type World } from "../support/world.ts";
 
-/** The pages of a list and the numbers in `meta`. */
+/** Tests the pages of a list and the numbers in `meta`. */
 
 type List = {
   readonly name: string;
@@ -43,7 +43,7 @@ async function read(world: World, { name }: Pick<List, "name">, query = "") {
   return { status, body, meta: body.meta, items: body[name] };
 }
 
-/** Fills a list up to `count`; the list of projects starts with one. */
+/** Adds records until the list has `count`. The list of projects starts with one project. */
 async function fill(world: World, list: List, count: number) {
   const { meta } = await read(world, list);
   for (let index = meta.count; index < count; index += 1) await list.add(world, index);
@@ -60,7 +60,7 @@ for (const list of lists) {
     expect(meta).toEqual({ page: 1, limit: 20, count: 45, last: 3, from: 1, to: 20, next: 2 });
   });
 
-  test(`GET /${list.name} returns the right meta for each page and limit`, async () => {
+  test(`GET /${list.name} returns the meta of each page and limit`, async () => {
     await using world = await createWorld();
     await fill(world, list, 45);
     const all = { limit: 20, count: 45, last: 3 };
@@ -105,7 +105,7 @@ for (const list of lists) {
     }
   });
 
-  test(`GET /${list.name} returns 400 if page or limit is no positive integer`, async () => {
+  test(`GET /${list.name} returns 400 if page or limit is not a positive integer`, async () => {
     await using world = await createWorld();
     const wrong = ["0", "00", "-1", "1.5", "1e2", "0x1", "abc", "1a", "", "%20", "%2B1", "%D9%A1"];
     for (const parameter of ["page", "limit"]) {
@@ -153,7 +153,7 @@ test.each(lists.filter(({ name }) => name !== "projects"))(
   },
 );
 
-test("meta counts only the links that match the filters", async () => {
+test("meta.count includes only the links that match the filters", async () => {
   await using world = await createWorld();
   await fill(world, { name: "links", add: nameByTurns }, 12);
   const { items, meta } = await read(world, { name: "links" }, "q[name_eq]=One&limit=3&page=2");
@@ -172,7 +172,7 @@ function compareTexts(one: string, other: string): number {
   return one < other ? -1 : 1;
 }
 
-/** Nulls come last in ascending order; ids, which begin with the time, break ties. */
+/** Sorts nulls last in ascending order, and equal values by ID, which begins with the time. */
 function compareBy(field: "path" | "name" | "created_at") {
   return (one: Row, other: Row): number => {
     const byId = compareTexts(one.id, other.id);
@@ -185,12 +185,12 @@ function compareBy(field: "path" | "name" | "created_at") {
   };
 }
 
-test("deep pages of 1,250 links are in the right order, ascending and descending", async () => {
+test("deep pages of 1,250 links are sorted in ascending and descending order", async () => {
   await using world = await createWorld();
   const count = 1250;
   const rows: Row[] = [];
   for (let index = 0; index < count; index += 1) {
-    // Ten links share each moment, and one in seven links has the same name.
+    // Ten links share each time of creation, and every seventh link has the same name.
     if (index % 10 === 0) world.advance(1200);
     const name = index % 7 === 0 ? null : `Name ${index % 7}`;
     const path = `p/${(index * 7919) % count}`;

@@ -9,7 +9,7 @@ openForEach(createWorld, (opened) => (world = opened));
 
 test.each([
   ["a patient write, as bulk jobs send it, lets a later write go first", true, ["later", "first"]],
-  ["an ordinary write is done before a later one", false, ["first", "later"]],
+  ["an ordinary write is done before a later write", false, ["first", "later"]],
 ] as const)("%s", async (_, isPatient, order) => {
   const done: string[] = [];
   const create = async (path: string, own: { readonly isPatient?: boolean }) => {

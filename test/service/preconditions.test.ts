@@ -5,7 +5,7 @@ import { digestOf } from "../../src/text/digest.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** Conditional writes with If-Match and If-None-Match. */
+/** Tests conditional writes with If-Match and If-None-Match. */
 
 let world: World;
 
@@ -53,7 +53,7 @@ const subjects: readonly (readonly [string, RecordKind])[] = [
   ],
 ];
 
-describe.each(subjects)("%s: a write with If-Match", (_, { path, body, edit, isMaster }) => {
+describe.each(subjects)("for %s, a write with If-Match", (_, { path, body, edit, isMaster }) => {
   let key: string;
   let shown: JsonObject;
   let address: string;
@@ -79,7 +79,7 @@ describe.each(subjects)("%s: a write with If-Match", (_, { path, body, edit, isM
     expect(reply.status).toBe(method === "PATCH" ? 200 : 204);
   });
 
-  test("returns 404 rather than 412 for a deleted record", async () => {
+  test("returns 404 instead of 412 for a deleted record", async () => {
     await world.call("DELETE", address, { key });
     const reply = await world.call("DELETE", address, { key, headers: tag(shown) });
     expect(reply.status).toBe(404);
@@ -117,7 +117,7 @@ describe("an upsert", () => {
     expect(body.links).toMatchObject([{ path: "a", name: "two" }]);
   });
 
-  test("with If-Match: * changes an existing link and creates none", async () => {
+  test("with If-Match: * changes an existing link but never creates a link", async () => {
     const any = { "if-match": "*" };
     expect((await upsert({ path: "a", name: "one" }, any)).status).toBe(412);
     expect((await world.call("GET", "/links")).body.links).toEqual([]);
@@ -135,7 +135,7 @@ const publish = (headers: Readonly<Record<string, string>>) =>
   world.call("POST", "/page_template/publish", { body: text("shown"), headers });
 
 describe("the page template", () => {
-  test("is saved with If-None-Match: * only if none exists", async () => {
+  test("is saved with If-None-Match: * only if no template exists", async () => {
     const given = { body: text("one"), headers: { "if-none-match": "*" } };
     expect((await world.call("PATCH", "/page_template", given)).status).toBe(201);
     expect((await world.call("PATCH", "/page_template", given)).status).toBe(412);

@@ -2,14 +2,14 @@ import { expect, test } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** What the free plan refuses with 401: more links than its limit, and Pro features. */
+/** Tests the link limit of the free plan, and the fields and endpoints of the Pro plan. */
 
 async function addFreeKey(world: World, max_links = 1000) {
   const project = await world.addProject({ plan: "free", max_links });
   return { project, key: await world.addKey({ project }) };
 }
 
-test("the free plan refuses links beyond its limit until one is deleted", async () => {
+test("the free plan rejects links beyond its limit until a link is deleted", async () => {
   await using world = await createWorld();
   const { key } = await addFreeKey(world, 2);
   const create = (path: string) => world.call("POST", "/links", { key, body: { path } });
@@ -75,7 +75,7 @@ test.each(proFields)("%j requires the Pro plan in every write of a link", async 
   expect((await world.call("POST", "/links", { body: fields })).status).toBe(201);
 });
 
-test("a free project may send empty Pro fields and write back what it read", async () => {
+test("a free project may send empty Pro fields and write a link back unchanged", async () => {
   await using world = await createWorld();
   const { key } = await addFreeKey(world);
   const empty = {
@@ -91,7 +91,7 @@ test("a free project may send empty Pro fields and write back what it read", asy
   expect([back.status, back.body]).toEqual([200, made.body]);
 });
 
-test("shortening requires the Pro plan, and resolving does not", async () => {
+test("shortening a link requires the Pro plan, but resolving does not", async () => {
   await using world = await createWorld();
   const { key, project } = await addFreeKey(world);
   const url = `http://${project.subdomain}.localhost:8787/a`;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createWorld, type Given, type World } from "../support/world.ts";
 
-/** Projects, which only a master key may manage. */
+/** Tests projects, which only a master key may manage. */
 
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 
@@ -170,7 +170,7 @@ test("a subdomain is stored in lower case", async () => {
   expect(made.subdomain).toBe("shop-1");
 });
 
-test("changing the custom domain resets its verification, but changing case does not", async () => {
+test("a new custom domain is unverified, unless only its case changes", async () => {
   await using world = await createWorld();
   const settings = { custom_domain: "go.example.com", custom_domain_verified: true };
   const { id } = await world.addProject(settings);

@@ -3,11 +3,11 @@ import { listMethods } from "../../src/contract/endpoint.ts";
 import { listEndpoints } from "../../src/contract/index.ts";
 import { createWorld } from "../support/world.ts";
 
-/** Which paths and methods exist, and other spellings of paths. */
+/** Tests the paths and methods of the API, and other spellings of paths. */
 
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 
-test.each(["/", ".json", ".json/"])("a path may end with %j", async (end) => {
+test.each(["/", ".json", ".json/"])("a path of the API may end with %j", async (end) => {
   await using world = await createWorld();
   const link = (await world.call("POST", `/links${end}`, { body: { path: "a" } })).body;
   const url = "http://default.localhost:8787/a";
@@ -58,7 +58,7 @@ test.each(wrongMethods)("%s %s returns 405 and lists the allowed methods", async
   await using world = await createWorld();
   for (const key of [world.key, null]) {
     const reply = await world.call(method, path, { key, body: undefined });
-    // "upsert" is read as the id of a link here.
+    // For these methods, "upsert" is read as the ID of a link.
     if (allow === undefined) {
       expect([401, 400]).toContain(reply.status);
       continue;

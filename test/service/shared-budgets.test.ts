@@ -6,9 +6,9 @@ import { createBudgets, createWindowReport } from "../../src/service/budgets.ts"
 import { createService } from "../support/api-description.ts";
 import { createWorld, linkOrigin, origin, type World } from "../support/world.ts";
 
-/** Rate limits that several processes of one database share by exchanging counts. */
+/** Tests rate limits that processes share by storing their counts in the database. */
 
-/** A second process, as far as rate limits are concerned. */
+/** Starts a service with its own rate limits, like a second process. */
 function startProcess(world: World, store = world.store): AnswerApi {
   return createService({
     store,
@@ -22,7 +22,7 @@ function startProcess(world: World, store = world.store): AnswerApi {
 
 type Sender = { readonly path?: string; readonly key?: string; readonly address?: string };
 
-/** Sends a body that is refused after the budget was spent, so nothing is written. */
+/** Sends a body that is rejected after the rate limit is checked, so nothing is written. */
 async function ask(answer: AnswerApi, asked: Sender): Promise<number> {
   const { path = "/ios_apps", key, address } = asked;
   const headers = {
@@ -33,7 +33,7 @@ async function ask(answer: AnswerApi, asked: Sender): Promise<number> {
   return (await answer({ method: "POST", url, headers, body: "{}", address })).status;
 }
 
-/** Sends requests to the processes in turn, and counts how many pass. */
+/** Sends requests alternately to the processes, and counts the accepted requests. */
 async function countPassed(
   processes: readonly AnswerApi[],
   times: number,
@@ -54,19 +54,19 @@ function refuseWrite(): Promise<never> {
   return Promise.reject(new Error("the disk is full"));
 }
 
-test("three processes together allow 600 requests, and at most a few more", async () => {
+test("three processes together accept 600 requests and at most a few more", async () => {
   await using world = await createWorld();
   const asked = { key: world.key };
   const processes = [startProcess(world), startProcess(world), startProcess(world)];
   expect(await countPassed(processes, 600, asked)).toBe(600);
-  // Two steps of a twentieth of the budget for each other process.
+  // Each other process may be two twentieths of the limit behind.
   expect(await countPassed(processes, 600, asked)).toBeLessThanOrEqual(120);
   for (const answer of processes) expect(await ask(answer, asked)).toBe(429);
   world.advance(60_000);
   expect(await countPassed(processes, 3, asked)).toBe(3);
 });
 
-test("a process counts what another one has let through", async () => {
+test("a process counts the requests that another process accepted", async () => {
   await using world = await createWorld();
   const asked = { key: world.key };
   const [one, other] = [startProcess(world), startProcess(world)];
@@ -74,38 +74,38 @@ test("a process counts what another one has let through", async () => {
   expect(all.filter((status) => status !== 429)).toHaveLength(600);
   const more = await Promise.all(Array.from({ length: 700 }, () => ask(other, asked)));
   expect(more.filter((status) => status !== 429).length).toBeLessThanOrEqual(60);
-  // A process that replaces another counts it too.
+  // A new process also counts these requests.
   expect(await countPassed([startProcess(world)], 100, asked)).toBeLessThanOrEqual(60);
-  // Another key has its own budget.
+  // Another key has a separate limit.
   const key = await world.addKey();
   expect(await countPassed([one, other], 100, { key })).toBe(100);
 });
 
-test("an IP address shares one limit across processes, and is not stored", async () => {
+test("an IP address has the same limit in all processes, and is not stored", async () => {
   await using world = await createWorld();
   const asked = { path: "/short_links/resolve", address: "203.0.113.9" };
   const processes = [startProcess(world), startProcess(world)];
   expect(await countPassed(processes, 1200, asked)).toBe(1200);
   expect(await countPassed(processes, 1200, asked)).toBeLessThanOrEqual(600);
-  // No address is stored.
+  // The stored rows contain no IP address.
   const rows = await world.store.db.selectFrom("request_counts").selectAll().execute();
   expect(rows).toHaveLength(2);
   expect(JSON.stringify(rows)).not.toContain("203.0");
 });
 
-test("counts are stored only once for each twentieth of a budget", async () => {
+test("request counts are stored only once for each twentieth of a rate limit", async () => {
   await using world = await createWorld();
   const before = world.store.countWrites();
   expect(await countPassed([startProcess(world)], 29, { key: world.key })).toBe(29);
   expect(world.store.countWrites()).toBe(before);
   expect(await countPassed([startProcess(world)], 600, { key: world.key })).toBe(600);
-  // One more write removed the expired counts.
+  // Another write deleted the expired counts.
   expect(world.store.countWrites() - before).toBeLessThanOrEqual(21);
 });
 
-test("expired counts are deleted, even those from a clock that was set back", async () => {
+test("expired request counts are deleted, even if the clock was set back", async () => {
   await using world = await createWorld();
-  // No window is longer than an hour.
+  // The longest window is an hour.
   const ahead = world.clock.now() + 2 * 60 * 60_000;
   const left = { name: "a", process: "b", spent: 600, ends_at: ahead };
   await world.store.write((db) => db.insertInto("request_counts").values(left).execute());
@@ -116,7 +116,7 @@ test("expired counts are deleted, even those from a clock that was set back", as
   expect(await countRows(world)).toBe(1);
 });
 
-test("a process that cannot store its counts uses its own, and retries once a second", async () => {
+test("a process that cannot store its counts uses only them and retries each second", async () => {
   await using world = await createWorld();
   let tries = 0;
   const write = () => {
@@ -142,7 +142,7 @@ test("a count from before the clock was set back does not fill a new window", as
   expect(await countPassed([startProcess(world)], 600, asked)).toBe(600);
 });
 
-test("requests that are given back during a write do not cause further writes", async () => {
+test("requests that are uncounted during a write cause no further writes", async () => {
   await using world = await createWorld();
   let writes = 0;
   const write: World["store"]["write"] = (work) => {
@@ -156,7 +156,7 @@ test("requests that are given back during a write do not cause further writes", 
   const waiting = Promise.all(Array.from({ length: 20 }, spend));
   for (let turn = 0; turn < 10; turn += 1) budgets.giveBack(address, "shared_misses");
   await waiting;
-  // One for the counts, and one for the windows that have ended.
+  // One write stores the counts, and another deletes the windows that have ended.
   expect(writes).toBe(2);
   await Promise.all(Array.from({ length: 10 }, spend));
   await expect(spend()).rejects.toThrow("Rate limit exceeded");

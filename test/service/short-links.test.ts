@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { updateProject } from "../../src/store/projects.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** Shortening addresses and resolving short links. */
+/** Tests shortening addresses and resolving short links. */
 
 const host = "http://default.localhost:8787";
 const code = /^[2-9a-kmnp-zA-HJ-NP-Z]{8}$/;
@@ -59,7 +59,7 @@ const prefixes = [
 ] as const;
 
 test.each(prefixes)(
-  "with the prefix %j the shortened path begins with %j",
+  "a link shortened with the prefix %j gets a path that begins with %j",
   async (prefix, begins) => {
     await using world = await createWorld();
     await makeLink(world, { path: "a" });
@@ -72,7 +72,7 @@ test.each(prefixes)(
   },
 );
 
-test("each prefix adds a short path to a link that already has one", async () => {
+test("each prefix adds another short path to a link", async () => {
   await using world = await createWorld();
   const link = await makeLink(world, { path: "a" });
   const shortenTo = async (prefix?: string) => {
@@ -143,7 +143,7 @@ test.each(["/short_links", "/short_links/resolve"])(
   },
 );
 
-test("every spelling of a short address is resolved to its link without a key", async () => {
+test("every spelling of a short URL is resolved to its link without a key", async () => {
   await using world = await createWorld();
   const link = await makeLink(world, { path: "a/b", options: { shorten: true } });
   const short: string = link.shortened_path;
@@ -164,7 +164,7 @@ test("every spelling of a short address is resolved to its link without a key", 
   expect([shouted.status, shouted.body.id]).toEqual([200, link.id]);
 });
 
-test("an address is only resolved to links of the project that its host belongs to", async () => {
+test("an address is resolved only to links of the project that owns its host", async () => {
   await using world = await createWorld();
   const other = await world.addProject({ subdomain: "other" });
   const link = await makeLink(world, { path: "Spring", options: { shorten: true } });
@@ -213,7 +213,7 @@ test.each(["javascript:alert(1)", "path", "https://a:b@default.localhost/a"])(
   },
 );
 
-test("a custom domain belongs to its project's links once it is verified", async () => {
+test("links can be resolved on a custom domain after its verification", async () => {
   await using world = await createWorld();
   const verified = { custom_domain: "go.example.com", custom_domain_verified: true };
   const claimed = { custom_domain: "claimed.example.com", custom_domain_verified: false };

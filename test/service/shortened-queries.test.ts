@@ -5,7 +5,7 @@ import { openForEach } from "../support/open-for.ts";
 import { addLink } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** Shortening addresses of the project's own links that have a query. */
+/** Tests shortening the address of a link together with a query. */
 
 const host = "http://default.localhost:8787";
 const code = /^[2-9a-kmnp-zA-HJ-NP-Z]{8}$/;
@@ -29,7 +29,7 @@ async function shortenTo(url: string, prefix?: string): Promise<string> {
 }
 
 describe("shortening a link's address with a query", () => {
-  test("creates a short path for each query, and the link keeps its own", async () => {
+  test("creates a short path for each query besides the link's own short path", async () => {
     const link = await make({ path: "product", options: { shorten: true } });
     const one = await shorten(`${host}/product?id=1#top`);
     expect([one.status, one.body]).toEqual([
@@ -57,7 +57,7 @@ describe("shortening a link's address with a query", () => {
     expect(await countRows()).toBe(3);
   });
 
-  test("makes resolve return the link and its query as written", async () => {
+  test("makes resolve return the link and the unchanged query", async () => {
     const link = await make({ path: "product", options: { shorten: true } });
     const short = await shortenTo(`${host}/product?q=%20+%C3%A9&a[]=1&a[]=2`);
     for (const path of [short, `${short}/`, `${short}?x=1`]) {
@@ -70,7 +70,7 @@ describe("shortening a link's address with a query", () => {
     expect((await resolve(written)).body.query).toBe("gr%C3%B6%C3%9Fe=%C3%BC");
   });
 
-  test("creates a short path for each prefix, and returns the first without one", async () => {
+  test("creates a short path for each prefix, and returns the first without a prefix", async () => {
     await make({ path: "product" });
     const url = `${host}/product?id=1`;
     const first = await shortenTo(url, "go-");
@@ -86,7 +86,7 @@ describe("shortening a link's address with a query", () => {
     expect(await countRows()).toBe(3);
   });
 
-  test("is refused for a query longer than 2,000 characters", async () => {
+  test("is rejected for a query longer than 2,000 characters", async () => {
     await make({ path: "product" });
     await shortenTo(`${host}/product?${"a".repeat(2000)}`);
     const reply = await shorten(`${host}/product?${"a".repeat(2001)}`);
@@ -120,7 +120,7 @@ describe("the short path of an address with a query", () => {
     expect(await shortenTo(`${host}/product?id=1`)).toBe(short);
   });
 
-  test("is free while its link is deleted; taking it prevents the link's restoration", async () => {
+  test("is free while its link is deleted, but its use prevents a restoration", async () => {
     const { id } = await make({ path: "product" });
     const short = await shortenTo(`${host}/product?id=1`);
     await world.call("DELETE", `/links/${id}`);
@@ -128,14 +128,14 @@ describe("the short path of an address with a query", () => {
     const { status, body } = await world.call("POST", `/links/${id}/restore`);
     expect([status, body]).toEqual([422, { error: "Shortened path has already been taken" }]);
     expect((await resolve(short)).body).toEqual(other);
-    // The failed restoration claimed none of the link's paths.
+    // The failed restoration must not reserve any of the link's paths.
     await world.store.write(async (db) => {
       const tenant = { db, projectId: world.project.id };
       expect(await claimAddress(tenant, "product", id)).toBe(true);
     });
   });
 
-  test("is deleted for good with its link and with its project", async () => {
+  test("is permanently deleted with its link and with its project", async () => {
     const gone = await make({ path: "gone" });
     await make({ path: "kept" });
     await shortenTo(`${host}/gone?id=1`);
@@ -152,7 +152,7 @@ describe("the short path of an address with a query", () => {
   });
 });
 
-test("the address of another project's link with a query is shortened like any other", async () => {
+test("a link's address with a query is shortened in another project like any address", async () => {
   const other = await world.addProject({ subdomain: "other" });
   const key = await world.addKey({ project: other });
   await world.call("POST", "/links", { key, body: { path: "product" } });
@@ -161,9 +161,9 @@ test("the address of another project's link with a query is shortened like any o
   expect(await countRows()).toBe(0);
 });
 
-test("deleting one project's links for good keeps the short paths of another", async () => {
+test("permanently deleting a project's links keeps the short paths of other projects", async () => {
   const { store, project: kept } = world;
-  // A project created later has the greater id.
+  // A project that is created later has a greater ID.
   world.advance(1);
   const doomed = await world.addProject({ subdomain: "doomed" });
   const key = await world.addKey({ project: doomed });
@@ -173,7 +173,7 @@ test("deleting one project's links for good keeps the short paths of another", a
     await world.call("POST", "/short_links", { key, body: { url } });
     return link.body.id;
   };
-  // The other project has the same ids and paths, and its rows fill the first batch.
+  // The other project has the same IDs and paths, and its rows fill the first batch.
   const row = { project_id: kept.id, query: "id=1", place: 0 };
   const planted = Array.from({ length: 1000 }, (_, at) => ({
     ...row,

@@ -8,13 +8,13 @@ import { allLinks, chooseLinks, matchLinks } from "../../src/store/link-lists.ts
 import { noteClick, addLinks } from "../support/rows.ts";
 import { createWorld } from "../support/world.ts";
 
-/** Statistics of more links than are looked up one by one. */
+/** Tests statistics of more links than the store looks up one by one. */
 
 const days = 5;
 const firstDay = 20_000;
 const linkCount = 240;
 const hours = [0, 9, 23];
-/** Clicks at the given hour. On the day before the first, links with few clicks have many. */
+/** Returns the clicks of a link. The order of links is reversed on the day before the first. */
 const clicksOf = (place: number, hour: number, day = firstDay) => {
   const clicks = (place * 7) % 31;
   return (day < firstDay ? 30 - clicks : clicks) + hour;
@@ -22,7 +22,7 @@ const clicksOf = (place: number, hour: number, day = firstDay) => {
 const perDay = (place: number, day?: number) =>
   hours.reduce((sum, hour) => sum + clicksOf(place, hour, day), 0);
 
-/** So many days from the given hour of the first day. */
+/** Returns a period of this many days from the given hour of the first day. */
 const periodOf = (from: number, length: number) => {
   const start = (firstDay * 24 + from) * hour_ms;
   return { from: start, to: start + length * 24 * hour_ms, days: length };
@@ -30,7 +30,7 @@ const periodOf = (from: number, length: number) => {
 
 const add = (sum: number, one: number) => sum + one;
 
-test("readVisitSums is right for many links: totals, top rows, periods and filters", async () => {
+test("readVisitSums of many links matches the visits in totals, top rows and filters", async () => {
   await using world = await createWorld();
   const { clicks, project, store } = world;
   const tenant = { db: store.db, projectId: project.id };
@@ -71,7 +71,7 @@ test("readVisitSums is right for many links: totals, top rows, periods and filte
   expect(all.rows.map(([id]) => id)).toEqual(sorted.slice(0, 5).map((place) => ids[place]));
   expect(all.rows[0]?.[1].click).toBe(perDay(sorted[0] ?? 0) * days);
   expect(all.isCut).toBe(true);
-  // None of the best links was among the best the day before.
+  // The most clicked links had few clicks on the day before.
   const { earlier } = await compare({ before: { period: periodOf(-24, 1), steps: [] } });
   const best = sorted.slice(0, 5);
   expect(best.map((place) => earlier?.find(ids[place] ?? "")?.click)).toEqual(
@@ -82,14 +82,14 @@ test("readVisitSums is right for many links: totals, top rows, periods and filte
     bestBefore.map((place) => perDay(place, firstDay - 1)),
   );
 
-  // From nine to nine o'clock, so the period cuts the first and the last day.
+  // The period starts and ends at nine o'clock, inside the first and the last day.
   const cut = await ask({}, 9, days - 1);
   expect(cut.total.click).toBe(places.map((place) => perDay(place)).reduce(add) * (days - 1));
   expect((await ask({}, 9, 0.25)).total.click).toBe(
     places.map((place) => clicksOf(place, 9)).reduce(add),
   );
 
-  // As filters return them: more links than are looked up one by one, and fewer.
+  // Filters select more links than are looked up one by one, or fewer.
   const everyFifth = places.filter((place) => place % 5 === 1);
   for (const some of [places, everyFifth]) {
     const value = some.map((place) => ids[place] ?? "");
@@ -122,14 +122,14 @@ test("readVisitSums is right for many links: totals, top rows, periods and filte
   expect((await ask({ links: chooseLinks([]) })).total.click).toBe(0);
 });
 
-test("readVisitSums by link is right for any period of whole hours", async () => {
+test("readVisitSums by link matches the visits in any period of whole hours", async () => {
   await using world = await createWorld();
   const { clicks, project, store } = world;
   const tenant = { db: store.db, projectId: project.id };
   const ids = await store.write((db) => addLinks({ db, projectId: project.id }, 7));
   const start = Date.UTC(2023, 11, 20) / hour_ms;
   const visits = Array.from({ length: 900 }, (_, turn) => ({
-    // 37 hours apart, so that they cover months of four years and a leap day.
+    // Visits are 37 hours apart, so that they cover four years with a leap day.
     hour: start + turn * 37,
     id: ids[(turn * turn) % ids.length] ?? "",
   }));

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { listClicks, openVisitedLinks } from "../support/link-host.ts";
 import type { World } from "../support/world.ts";
 
-/** Statistics of a project by referrer, when someone sends visits with made-up hosts. */
+/** Tests statistics by referrer if a client sends visits with invented hosts. */
 
 let world: World;
 const { ids, makeLink, note, read } = openVisitedLinks(
@@ -10,7 +10,7 @@ const { ids, makeLink, note, read } = openVisitedLinks(
   (opened) => (world = opened),
 );
 
-test("statistics of a project have the same total, whatever they are grouped by", async () => {
+test("statistics of a project have the same total for every grouping", async () => {
   const period = "from=2026-01-05&to=2026-01-11&rows=100";
   const facts = { platform: "ios", country: "DE", referrer: "news.example" } as const;
   note("autumn", "2026-01-04T23:59:00Z", facts);
@@ -35,10 +35,10 @@ test("statistics of a project have the same total, whatever they are grouped by"
   expect(listClicks(await readBy("link"))).toEqual({ "/autumn": 3, "/spring/one": 2 });
 });
 
-const madeUp = (link: string, count: number) =>
+const inventedReferrers = (link: string, count: number) =>
   Array.from({ length: count }, (_, host) => `made-up-${host}.${link.replace("/", "-")}.example`);
 
-/** Over a while, because what is counted within a second is also limited. */
+/** Sends visits over several seconds, because visits within a second are also limited. */
 async function flood(path: string, hosts: readonly string[]): Promise<void> {
   for (const [turn, referrer] of hosts.entries()) {
     note(path, "2026-01-06T08:00:00Z", { referrer });
@@ -46,9 +46,9 @@ async function flood(path: string, hosts: readonly string[]): Promise<void> {
   }
 }
 
-test("1,100 made-up referrers of one link do not hide the referrers of other links", async () => {
+test("1,100 invented referrers of a link do not hide the referrers of other links", async () => {
   const period = "from=2026-01-05&to=2026-01-11&by=referrer";
-  await flood("autumn", madeUp("autumn", 1100));
+  await flood("autumn", inventedReferrers("autumn", 1100));
   for (let turn = 0; turn < 50; turn += 1) {
     note("spring/one", "2026-01-06T09:00:00Z", { referrer: "news.example" });
   }
@@ -65,11 +65,11 @@ test("1,100 made-up referrers of one link do not hide the referrers of other lin
   expect(others).toMatchObject([{ key: "news.example" }]);
 });
 
-test("the referrers with the most visits are listed, even if others came first", async () => {
+test("the referrers with the most visits are listed, even if they came last", async () => {
   for (let link = 0; link < 11; link += 1) {
     const path = `flooded-${link}`;
     await makeLink(path);
-    await flood(path, madeUp(path, 100));
+    await flood(path, inventedReferrers(path, 100));
   }
   for (let turn = 0; turn < 50; turn += 1) {
     note("spring/one", "2026-01-06T09:00:00Z", { referrer: "news.example" });

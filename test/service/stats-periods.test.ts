@@ -3,7 +3,7 @@ import type { CountedVisit } from "../../src/stats/visit.ts";
 import { openVisitedLinks } from "../support/link-host.ts";
 import type { World } from "../support/world.ts";
 
-/** The statistics of a period and of the one before, across clock changes and partial hours. */
+/** Tests the statistics of a period and of the previous period. */
 
 let world: World;
 const visited = openVisitedLinks(["spring", "autumn", "winter"], (opened) => (world = opened));
@@ -16,7 +16,7 @@ function note(
   visited.note(path, at, more);
 }
 
-/** One visit at half past each hour from the first to the last of these UTC days. */
+/** Records a visit at half past each hour from the first to the last of these UTC days. */
 function noteHours(from: string, to: string): void {
   const end = Date.parse(`${to}T23:59Z`);
   for (let at = Date.parse(`${from}T00:30Z`); at < end; at += 60 * 60 * 1000) {
@@ -29,7 +29,7 @@ type Row = { readonly key: string; readonly clicks: number; readonly previous?: 
 const addUp = (rows: readonly Row[], name: "clicks" | "previous") =>
   rows.reduce((sum, row) => sum + (row[name] ?? 0), 0);
 
-/** For all links and for one, because these are read in different ways. */
+/** Queries for all links and for one link, which are read in different ways. */
 const linkQueries = () => ["", `&id=${ids["spring"]}`];
 
 async function readWhole(query: string) {
@@ -44,8 +44,8 @@ async function readWhole(query: string) {
 const readHours = (day: string) =>
   readWhole(`from=${day}&to=${day}&time_zone=Europe/Berlin&by=hour&compare=true`);
 
-describe("the rows of a period add up to its total and to that of the period before", () => {
-  test.each(["day", "week", "month"])("by %s, also around a day without a midnight", async (by) => {
+describe("the rows of a period and of the previous period add up to their totals", () => {
+  test.each(["day", "week", "month"])("by %s, even around a day without a midnight", async (by) => {
     noteHours("2026-08-20", "2026-09-22");
     const zone = `time_zone=America/Santiago&compare=true&by=${by}`;
     for (const who of linkQueries()) {
@@ -64,13 +64,13 @@ describe("the rows of a period add up to its total and to that of the period bef
   test.each([
     ["2025-10-12", "2026-01-09"],
     ["2025-10-14", "2026-01-10"],
-  ])("by week from %s to %s, also if a week begins earlier", async (from, to) => {
+  ])("by week from %s to %s, even if a week begins earlier", async (from, to) => {
     for (let day = 0; day < 200; day += 1) {
       note(new Date(Date.UTC(2025, 6, 1 + day, 12)).toISOString());
     }
     for (const who of linkQueries()) {
       const { rows } = await readWhole(`from=${from}&to=${to}&by=week&compare=true${who}`);
-      // There is a click on each day, so a week and its previous week have the same number.
+      // Each day has a click, so a week and its previous week have the same number.
       expect(rows.map(({ previous }: Row) => previous)).toEqual(
         rows.map(({ clicks }: Row) => clicks),
       );
@@ -78,12 +78,12 @@ describe("the rows of a period add up to its total and to that of the period bef
     }
   });
 
-  test("by hour, also when clocks go forward or back", async () => {
+  test("by hour, even when clocks go forward or back", async () => {
     noteHours("2026-03-27", "2026-03-31");
     noteHours("2026-10-23", "2026-10-27");
     const shorter = await readHours("2026-03-29");
     expect([shorter.total.clicks, shorter.previous.clicks]).toEqual([23, 24]);
-    // Two o'clock does not exist on this day, so the previous day's is next to three.
+    // Two o'clock does not exist on this day, so three o'clock has the previous day's clicks.
     expect(shorter.rows[2]).toMatchObject({ key: "2026-03-29T03:00+02:00", previous: 1 });
     expect(shorter.rows[1]).toMatchObject({ key: "2026-03-29T01:00+01:00", previous: 2 });
     const after = await readHours("2026-03-30");
@@ -95,7 +95,7 @@ describe("the rows of a period add up to its total and to that of the period bef
     expect((await readHours("2026-10-26")).previous.clicks).toBe(25);
   });
 
-  test("also with rows that only had clicks in the previous period", async () => {
+  test("even with rows that had clicks only in the previous period", async () => {
     for (let turn = 0; turn < 5; turn += 1) note("2026-01-01T12:00Z", { country: "DE" });
     note("2026-01-08T12:00Z", { country: "FR", path: "autumn" });
     const period = "from=2026-01-05&to=2026-01-11&compare=true";
@@ -122,7 +122,7 @@ describe("the rows of a period add up to its total and to that of the period bef
     expect(none.rows).toEqual([]);
   });
 
-  test("by link, also if more links than rows had clicks in the previous period", async () => {
+  test("by link, even if more links than rows had clicks in the previous period", async () => {
     for (let place = 0; place < 14; place += 1) {
       await makeLink(`many/${place}`);
       for (let turn = 0; turn <= place; turn += 1) {
@@ -140,7 +140,7 @@ describe("the rows of a period add up to its total and to that of the period bef
   });
 });
 
-describe("a period that cuts an hour", () => {
+describe("a statistics period that starts or ends within an hour", () => {
   test("is widened to whole hours", async () => {
     note("2026-01-10T11:35Z");
     for (const [from, to, clicks] of [
@@ -178,18 +178,18 @@ test.each([
   ["2025-07-18", "week", 27],
   ["2025-07-17", "month", 7],
   ["2016-01-16", "month", 121],
-])("a period from %s until today is grouped by %s by default", async (from, by, count) => {
+])("statistics from %s until today are grouped by %s by default", async (from, by, count) => {
   const stats = await read(`from=${from}`);
   expect([stats.by, stats.rows.length]).toEqual([by, count]);
 });
 
-test("months begin on their first day, the first one with the period", async () => {
+test("statistics by month start each month on its first day, except the first month", async () => {
   noteHours("2025-10-30", "2025-11-02");
   const { rows } = await readWhole("from=2025-10-31&to=2025-12-01&by=month&compare=true");
   expect(rows).toMatchObject([
     { key: "2025-10", clicks: 24, previous: 0 },
     { key: "2025-11", clicks: 48, previous: 0 },
-    // The 32 days before end on October 30th.
+    // The previous 32 days end on October 30th.
     { key: "2025-12", clicks: 0, previous: 24 },
   ]);
 });
@@ -199,12 +199,12 @@ test.each([
   ["from=2016-01-16&by=day", 422],
   ["from=2016-01-16&by=week", 422],
   ["from=2018-06-01&by=week&compare=true", 200],
-])("?%s converts times only for the rows that are returned", async (query, status) => {
+])("GET /link_stats?%s converts times only for the returned rows", async (query, status) => {
   const reading = vi.spyOn(Intl.DateTimeFormat.prototype, "formatToParts");
   try {
     const period = `${query}&time_zone=Europe/Berlin`;
     expect((await ask(period)).status).toBe(status);
-    // For at most 400 rows: the date and the start of each, in both periods.
+    // Each of at most 400 rows needs its date and its start in both periods.
     expect(reading.mock.calls.length).toBeLessThan(400 * 12);
   } finally {
     reading.mockRestore();
@@ -217,6 +217,6 @@ test.each([
   "from=0100-01-01T00:10&to=0100-01-03&compare=true&time_zone=America/Lima",
   "from=9999-12-30&to=9999-12-31&compare=true&time_zone=America/Lima",
   "to=9999-12-31&by=month",
-])("a period without any visits has 0 clicks: %s", async (query) => {
+])("GET /link_stats returns 0 clicks for a period without visits: %s", async (query) => {
   expect((await read(query)).total.clicks).toBe(0);
 });

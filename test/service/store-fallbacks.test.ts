@@ -3,7 +3,7 @@ import { updateProject } from "../../src/store/projects.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** Addresses that open an app store are accepted only for the platform that has the store. */
+/** Tests that addresses of an app store are accepted only for the platform of the store. */
 
 const market = "market://details?id=com.example.app&referrer=a%20b";
 const appStore = "itms-apps://apps.apple.com/app/id123?mt=8";
@@ -20,7 +20,7 @@ test.each([
   ["android_fallback_url", "MARKET://search?q=pub:Shop"],
   ["ios_fallback_url", appStore],
   ["ios_fallback_url", "itms-appss://itunes.apple.com/de/app/shop/id123"],
-])("%s may be %s and is stored as written", async (field, address) => {
+])("%s may be %s and is stored unchanged", async (field, address) => {
   const { status, body } = await create({ [field]: address });
   expect([status, body[field]]).toEqual([201, address]);
 });
@@ -29,7 +29,7 @@ const notWeb = "must be an http or https address";
 const noPlay = "must be a Google Play address";
 const noAppStore = "must be an App Store address";
 
-describe("a link is refused", () => {
+describe("a link is rejected", () => {
   test.each([
     ["url", market, `Url ${notWeb} (market: is for android_fallback_url)`],
     ["url", appStore, `Url ${notWeb} (itms-apps: is for ios_fallback_url)`],

@@ -5,7 +5,7 @@ import { openLinkHost } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, type Given, type World } from "../support/world.ts";
 
-/** A preview renders the page as a visitor would see it, and saves nothing. */
+/** Tests template previews, which show the page like a visit but save nothing. */
 
 const body = "<h1>{{ link.name }} in {{ project.name }}</h1>{% store_buttons %}";
 const css = "h1{color:red}";
@@ -18,14 +18,14 @@ openForEach(createWorld, (opened) => (world = opened));
 const preview = (fields?: object, given: Given = {}) =>
   world.call("POST", "/page_template/preview", { ...(fields && { body: fields }), ...given });
 
-/** The text of a preview that must succeed. */
+/** Expects a preview to succeed, and returns its text. */
 async function show(fields: object): Promise<string> {
   const { status, text } = await preview(fields);
   expect([status, text]).toEqual([200, text]);
   return text;
 }
 
-test("a preview is a complete page that is neither cached nor framed", async () => {
+test("a template preview is a complete page that cannot be cached or framed", async () => {
   const { status, headers, text } = await preview({ body, css });
   expect(status).toBe(200);
   expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
@@ -37,7 +37,7 @@ test("a preview is a complete page that is neither cached nor framed", async () 
   expect((await world.call("POST", "/page_template/publish")).status).toBe(404);
 });
 
-test("a preview without a body shows the draft or, without one, the starter template", async () => {
+test("a template preview without a body shows the draft or the starter template", async () => {
   expect((await preview()).text).toContain(starter.css);
   expect((await preview({})).text).toContain('<div class="store-buttons">');
   await world.call("PATCH", "/page_template", { body: { css: "h2{top:0}" } });
@@ -47,7 +47,7 @@ test("a preview without a body shows the draft or, without one, the starter temp
   expect([text.includes(css), text.includes(starter.css)]).toEqual([true, false]);
 });
 
-test("a preview takes omitted fields from the draft", async () => {
+test("a template preview takes omitted fields from the draft", async () => {
   await world.call("PATCH", "/page_template", { body: { body, css } });
   const painted = await preview({ css: "h1{color:blue}" });
   expect(painted.text).toContain("<h1>Spring sale: 20% off everything in Default</h1>");
@@ -57,7 +57,7 @@ test("a preview takes omitted fields from the draft", async () => {
   expect((await preview({ css: "" })).text).not.toContain("color:red");
 });
 
-test("a preview refuses what could not be saved, with the position of each problem", async () => {
+test("a template preview reports the position of each problem of an invalid template", async () => {
   const reply = await preview({ body: "<script>x</script>", css: "a{behavior:x}" });
   expect(reply.status).toBe(422);
   expect(reply.body.problems).toMatchObject([
@@ -69,7 +69,7 @@ test("a preview refuses what could not be saved, with the position of each probl
   expect([nulled.status, nulled.body]).toEqual([422, { error: "Body must be a string" }]);
 });
 
-describe("a preview of a link", () => {
+describe("a template preview of a link", () => {
   const ios_app = {
     bundle_id: "com.shop",
     team_id: "TEAM000001",
@@ -106,12 +106,12 @@ describe("a preview of a link", () => {
     expect(store).toBe("https://play.google.com/store/apps/details?id=com.shop");
     const desktop = "Mozilla/5.0 (Windows NT 10.0; Win64; x64)";
     expect(await ask(desktop)).toEqual(["https://www.example.com/summer"]);
-    // Only the first 512 characters of a user agent count.
+    // Only the first 512 characters of a user agent are used.
     expect(await ask(`${desktop.padEnd(512)} ${phone}`)).toEqual(await ask(desktop));
     expect((await world.call("GET", `/links/${link.body.id}`)).body.clicks).toBe(0);
   });
 
-  test("without an address for computers shows the ways to open it on a phone", async () => {
+  test("without an address for computers shows how to open it on a phone", async () => {
     await world.call("POST", "/ios_apps", { body: { ios_app } });
     const fields = { path: "phones", ios_app: { bundle_id: ios_app.bundle_id } };
     const link = (await world.call("POST", "/links", { body: fields })).body;
@@ -161,7 +161,7 @@ describe("a preview of a link", () => {
     expect((await preview({ body, link_id: link.id }, { key: both })).status).toBe(200);
   });
 
-  test("of another project or with an unknown id returns 404", async () => {
+  test("of another project or with an unknown ID returns 404", async () => {
     const key = await world.addKey({ project: await world.addProject() });
     const theirs = (await world.call("POST", "/links", { key, body: { path: "a" } })).body;
     for (const link_id of [theirs.id, "0190a000-0000-7000-8000-000000000000", "a", ""]) {
@@ -171,7 +171,7 @@ describe("a preview of a link", () => {
   });
 });
 
-test("every preview has a new nonce", async () => {
+test("every template preview has a new nonce", async () => {
   const nonces = new Set<string | undefined>();
   for (let turn = 0; turn < 5; turn += 1) {
     const { headers, text } = await preview({ body });
@@ -182,7 +182,7 @@ test("every preview has a new nonce", async () => {
   expect(nonces.size).toBe(5);
 });
 
-test("a preview of a body without css uses the draft's css, not the starter's", async () => {
+test("a template preview without css uses the css of the draft, not of the starter", async () => {
   await world.call("PATCH", "/page_template", { body: { body: "", css: "h1{color:red}" } });
   const text = await show({ body });
   expect(text).toContain("h1{color:red}");
@@ -191,7 +191,7 @@ test("a preview of a body without css uses the draft's css, not the starter's", 
 
 const isStarter = (text: string) => text.includes(starter.css) && text.includes('class="card"');
 
-test("a preview without a body shows the starter with the sent or saved css", async () => {
+test("a template preview without a body shows the starter with the sent or saved css", async () => {
   const posted = await show({ body: "", css: "h1{color:blue}" });
   expect([isStarter(posted), posted.includes("h1{color:blue}")]).toEqual([true, true]);
   await world.call("PATCH", "/page_template", { body: { body: "", css: "h1{color:red}" } });
@@ -201,14 +201,14 @@ test("a preview without a body shows the starter with the sent or saved css", as
   expect([isStarter(cleared), cleared.includes("h1{color:red}")]).toEqual([true, false]);
 });
 
-test("a preview contains the starter's css only once", async () => {
+test("a template preview contains the css of the starter only once", async () => {
   for (const text of [await show({}), await show({ body: "" })]) {
     expect(text.split(starter.css)).toHaveLength(2);
   }
 });
 
 test.each([false, true])(
-  "a preview has the same buttons as the page, with link_in_referrer: %s",
+  "a template preview has the buttons of the page (link_in_referrer: %s)",
   async (isLink) => {
     await using host = await openLinkHost();
     const { world: hosted } = host;
@@ -237,7 +237,7 @@ test.each([false, true])(
     });
     const own = `${project.subdomain}.localhost:${host.port}`;
     const { text: visited } = await host.visit("/a%20b", { host: own, agent: phone });
-    // The test's service uses another port for links than its host has.
+    // The test's service uses a different port for links than its host.
     const buttons = readButtons(shown.text, `${project.subdomain}.localhost:8787`, own);
     expect(buttons).toEqual(readButtons(visited, own, own));
     expect(buttons).toHaveLength(2);
@@ -245,7 +245,7 @@ test.each([false, true])(
   },
 );
 
-/** The addresses of a page's buttons, decoded. */
+/** Returns the decoded addresses of a page's buttons. */
 function readButtons(page: string, host: string, shown: string): readonly string[] {
   return [...page.matchAll(/<a class="store-button[^"]*" href="([^"]*)"/g)].map(([, href = ""]) =>
     decodeURIComponent(decodeURIComponent(href))

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { createWorld } from "../support/world.ts";
 
-/** Every address that a visitor may be sent to, in every way to write it. */
+/** Tests every field with an address for visitors, in every way to write a link. */
 
 const fields = {
   url: "Url",
@@ -62,7 +62,7 @@ const hostile = [
 ] as const;
 
 test.each(Object.entries(fields))(
-  "%s refuses every dangerous or malformed address",
+  "%s rejects every dangerous or malformed address",
   async (field, label) => {
     await using world = await createWorld();
     const kept = { path: "kept", [field]: "https://example.com/kept" };
@@ -86,7 +86,7 @@ test.each(Object.entries(fields))(
   },
 );
 
-test.each(hostile)("POST /short_links refuses %j", async (url, fault) => {
+test.each(hostile)("POST /short_links rejects %j", async (url, fault) => {
   await using world = await createWorld();
   const reply = await world.call("POST", "/short_links", { body: { url } });
   if (url.trim() === "") expect(reply.status).toBe(400);
@@ -116,7 +116,7 @@ const harmless = [
   `https://example.com/${"a".repeat(8172)}`,
 ];
 
-test.each(harmless)("%s is stored as written", async (address) => {
+test.each(harmless)("the address %s is stored unchanged", async (address) => {
   await using world = await createWorld();
   const body = Object.fromEntries(Object.keys(fields).map((field) => [field, address]));
   const made = await world.call("POST", "/links", { body });

@@ -9,7 +9,7 @@ import { findTemplate, saveDraft } from "../../src/store/page-templates.ts";
 import { createWorld, readLinkOrigin } from "../support/world.ts";
 import { staying } from "../support/rows.ts";
 
-/** A draft that changes while it is being checked is checked again before it is saved. */
+/** Tests that a draft that changes during its check is checked again. */
 
 const sound = { body: "<p>x</p>{% store_buttons %}", css: "a{top:0}" };
 
@@ -17,7 +17,7 @@ test.each([
   { given: { body: sound.body }, changed: { css: "a{behavior:url(x)}" } },
   { given: { css: sound.css }, changed: { body: "<script>x</script>" } },
 ])(
-  "a draft is checked again if $changed was saved during the check",
+  "a template draft is checked again if $changed was saved during the check",
   async ({ given, changed }) => {
     await using world = await createWorld();
     const saved = await world.call("PATCH", "/page_template", { body: sound });
@@ -29,7 +29,7 @@ test.each([
     const waitInQueue: WaitInQueue = async (_, work) => {
       const result = await work((piece) => Promise.resolve().then(piece));
       looks += 1;
-      // A second write, with different content, finishes first.
+      // A second write with different content finishes first.
       if (looks === 1) {
         await world.store.write((db) =>
           db

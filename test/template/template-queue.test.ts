@@ -3,7 +3,7 @@ import { messages } from "../../src/contract/messages.ts";
 import { createTemplateQueue, createCheckQueue } from "../../src/template/check-queue.ts";
 import { createCaller, staying } from "../support/rows.ts";
 
-/** The order in which templates are checked when many requests wait. */
+/** Tests the order in which waiting templates are checked. */
 
 const waitInQueue = createTemplateQueue(createCheckQueue({ monotonic: () => 0 }));
 
@@ -14,7 +14,7 @@ const callOf = (id: string, signal: { readonly hasLeft: () => boolean }) => ({
   signal,
 });
 
-/** A request that takes so many turns and notes each of them. */
+/** Queues a request that takes this many steps and records each step. */
 function enqueue(projectId: string, name: string, notes: string[], turns = 3, signal = staying) {
   return waitInQueue(callOf(projectId, signal), async (take) => {
     for (let turn = 0; turn < turns; turn += 1) await take(() => notes.push(name));
@@ -22,7 +22,7 @@ function enqueue(projectId: string, name: string, notes: string[], turns = 3, si
   });
 }
 
-test("projects take turns, and each project's requests are handled in order", async () => {
+test("the template queue alternates between projects, with each project in order", async () => {
   const notes: string[] = [];
   const answers = await Promise.all([
     enqueue("a", "a1", notes),
@@ -38,7 +38,7 @@ test("projects take turns, and each project's requests are handled in order", as
   expect(notes.lastIndexOf("b1")).toBeLessThanOrEqual(6);
 });
 
-test("a new request waits behind all earlier ones of its project", async () => {
+test("a new template check waits behind all earlier checks of its project", async () => {
   const notes: string[] = [];
   const first = enqueue("a", "a1", notes);
   const others = [enqueue("a", "a2", notes), enqueue("a", "a3", notes)];
@@ -48,7 +48,7 @@ test("a new request waits behind all earlier ones of its project", async () => {
   expect(notes.slice(-4)).toEqual(["a3", "a4", "a4", "a4"]);
 });
 
-test("a request that fails lets the next one start", async () => {
+test("a template check starts after the previous check fails", async () => {
   const failing = waitInQueue(callOf("a", staying), (take) =>
     take(() => {
       throw new Error("no");
@@ -59,7 +59,7 @@ test("a request that fails lets the next one start", async () => {
   expect(await next).toBe("next");
 });
 
-test("a request whose caller left is not started or continued", async () => {
+test("a template check is not started or continued after its caller disconnects", async () => {
   const notes: string[] = [];
   const { signal, leave } = createCaller();
   const first = waitInQueue(callOf("a", signal), async (take) => {
@@ -75,7 +75,7 @@ test("a request whose caller left is not started or continued", async () => {
   expect(notes).toEqual(["begun", "third"]);
 });
 
-test("a project's full queue refuses its next request, but no other project's", async () => {
+test("a project with a full template queue does not block another project", async () => {
   const notes: string[] = [];
   const waiting = Array.from({ length: 120 }, () => enqueue("a", "a", notes, 1));
   await expect(enqueue("a", "late", notes, 1)).rejects.toMatchObject(refusal);
