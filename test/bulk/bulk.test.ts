@@ -8,7 +8,7 @@ import { createTestClock } from "../support/clock.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { openBulk, type TimelessBulk } from "./timeless-bulk.ts";
 
-/** The life of a plan: made, applied, interrupted and resumed. */
+/** Tests making, applying, interrupting and resuming a plan. */
 
 let world: World;
 let timeless: TimelessBulk;
@@ -55,7 +55,7 @@ describe("a bulk job", () => {
     expect(timeless.reported).toEqual([]);
   });
 
-  test("that has already ended is returned at once by wait", async () => {
+  test("that has already ended is returned by wait at once", async () => {
     const begun = await bulk.apply(await planUpserts(2), owner);
     await timeless.untilRest(begun);
     // Time does not pass here, so real waiting would never end.
@@ -63,7 +63,7 @@ describe("a bulk job", () => {
     expect(await waited).toMatchObject({ state: "done", counts: { done: 2 } });
   });
 
-  test("is interrupted when a request fails, and continues there when resumed", async () => {
+  test("is interrupted by a failed request, and continues at that row when resumed", async () => {
     const plan = await planUpserts(20);
     let calls = 0;
     interfere = (tool) => {
@@ -142,7 +142,7 @@ describe("a bulk job", () => {
   });
 });
 
-test("an export that is refused returns the refusal without opening the state", async () => {
+test("an export that the API rejects fails without opening the state database", async () => {
   const clock = createTestClock();
   const closed = createBulk({
     openState: () => Promise.reject(new Error("the state cannot be opened")),

@@ -18,7 +18,7 @@ async function* pour(texts: readonly string[], fault?: Error) {
   if (fault !== undefined) throw fault;
 }
 
-/** Saves a file a moment after the previous one. */
+/** Saves a file with a later time than the previous file. */
 async function save(owner: string, texts = ["text"], fault?: Error): Promise<string> {
   at.now += 1;
   const clock = { now: () => at.now, monotonic: () => 0 };
@@ -30,7 +30,7 @@ async function save(owner: string, texts = ["text"], fault?: Error): Promise<str
 const isKept = async (owner: string, id: string) =>
   (await findExportPage(kept, owner, id, 1)) !== undefined;
 
-test("an exported file is read in pages, and only with its own key", async () => {
+test("an exported file can be read in pages, but only with the key that exported it", async () => {
   const id = await save("key", ["first", "second"]);
   expect(id).toMatch(/^export_[\w-]{22}$/);
   const pages = [1, 2, 3].map((page) => findExportPage(kept, "key", id, page));
@@ -42,7 +42,7 @@ test("an exported file is read in pages, and only with its own key", async () =>
   expect(await isKept("another key", id)).toBe(false);
 });
 
-test("an exported file is kept for an hour", async () => {
+test("an exported file is deleted after an hour", async () => {
   const id = await save("key");
   at.now += 60 * 60_000 - 1;
   expect(await isKept("key", id)).toBe(true);
@@ -50,7 +50,7 @@ test("an exported file is kept for an hour", async () => {
   expect(await isKept("key", id)).toBe(false);
 });
 
-test("each key keeps its ten newest exported files, however many pages they have", async () => {
+test("the ten newest exported files of each key are stored, with any number of pages", async () => {
   const theirs = await save("another key");
   const ids: string[] = [];
   for (let files = 0; files < 11; files += 1) ids.push(await save("key", ["a", "b", "c"]));
@@ -59,7 +59,7 @@ test("each key keeps its ten newest exported files, however many pages they have
   expect(await isKept("another key", theirs)).toBe(true);
 });
 
-test("an export that fails midway leaves no rows behind", async () => {
+test("an export that fails midway stores no rows", async () => {
   await expect(save("key", ["a", "b"], new Error("it ended"))).rejects.toThrow("it ended");
   const { db } = await at.openSql();
   expect(await db.selectFrom("kept_values").select("key").execute()).toEqual([]);

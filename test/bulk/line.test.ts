@@ -4,7 +4,7 @@ import { LineBusy, WorkCancelled } from "../../src/bulk/bulk-errors.ts";
 import { createLine } from "../../src/bulk/bulk.ts";
 import { createGate, createTestClock } from "../support/clock.ts";
 
-/** The queue for bulk work: who works and who waits, by a clock that the test moves. */
+/** Tests the queue for bulk tasks, on a clock that the test advances. */
 
 function openLine() {
   const { sleep, advance } = createTestClock();
@@ -36,7 +36,7 @@ const listNames = (name: string, count: number) =>
   Array.from({ length: count }, (_, index) => `${name}${index}`);
 
 describe("the bulk queue", () => {
-  test("runs two tasks per key and four in total, and starts the next when one ends", async () => {
+  test("runs two tasks per key and four in total, and then starts waiting tasks", async () => {
     const { begin, atWork } = openLine();
     const works = ["a1", "a2", "a3", "b1", "b2", "c1"].map((name) => begin(name[0] ?? "", name));
     await settle();
@@ -50,7 +50,7 @@ describe("the bulk queue", () => {
     expect(atWork).toEqual(["a2", "b2", "c1", "a3"]);
   });
 
-  test("starts the next task after one failed", async () => {
+  test("starts the next task after a task failed", async () => {
     const { line, begin, atWork } = openLine();
     const signal = new AbortController().signal;
     const failed = line("a", signal, () => Promise.reject(new Error("It broke.")));

@@ -9,8 +9,8 @@ import { createFolder, type Folder } from "../support/command.ts";
 import { buildProgram, type Program } from "./program.ts";
 
 /**
- * A plan of very many links needs no more memory than one of a few. The tests run it in a process
- * whose heap is too small for all links.
+ * Tests that a plan of many links needs no more memory than a small plan. The process has a heap
+ * that is too small for all links.
  */
 
 const heap_mb = 64;

@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 import { createWorld } from "../support/world.ts";
 import { createVirtualTime } from "./simulator/virtual-time.ts";
 
-/** More turns than virtual time waits for idle work. */
+/** More rounds of the event loop than virtual time waits for idle work. */
 const turns = 50;
 
-test("virtual time does not pass while a write is running, however long it takes", async () => {
+test("virtual time does not advance while a write is running", async () => {
   await using world = await createWorld();
   const time = createVirtualTime(() => undefined, world.isBusy);
   const writing = world.store.write(async () => {

@@ -1,7 +1,7 @@
 import type { Bulk } from "../../src/bulk/bulk.ts";
 import type { Job } from "../../src/state/jobs.ts";
 
-/** Returns the job once it no longer runs, however long that takes. */
+/** Waits until the job no longer runs, and returns it. */
 export async function waitForEnd(
   { wait }: Pick<Bulk, "wait">,
   begun: Job | Promise<Job>,

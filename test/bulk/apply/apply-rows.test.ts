@@ -17,7 +17,7 @@ const listUrls = async () =>
   new Map((await planner.listLinks()).map(({ path, url }) => [path, url]));
 
 describe("a plan made from rows", () => {
-  test("counts the links to create, update and leave, and its job does the same", async () => {
+  test("counts the links to create, update and leave like its job does", async () => {
     await planner.make({ path: "a", url: "https://x.example/1" });
     await planner.make({ path: "b", url: "https://x.example/2" });
     const rows = [
@@ -61,7 +61,7 @@ describe("a plan made from rows", () => {
     ]);
   });
 
-  test("is applied with requests that let other callers write first", async () => {
+  test("is applied with requests that yield to the writes of other callers", async () => {
     await planner.make({ path: "a", url: "https://x.example/1" });
     const rows = ["a", "b"].map((path) => ({ path, url: "https://x.example/2" }));
     const plan = await planList("upsert", rows);

@@ -12,7 +12,7 @@ import { createWorld, type World } from "../../support/world.ts";
 import { createTraveller } from "../../client/traveller.ts";
 import { openBulk, type TimelessBulk } from "../timeless-bulk.ts";
 
-/** Rows whose result is unknown, and what others may do to their links in the meantime. */
+/** Tests rows with an unknown result, whose links other callers may change. */
 
 let world: World;
 let timeless: TimelessBulk;
@@ -89,7 +89,7 @@ test("an undo reports a row whose result is unknown and does not change its link
   expect(await readName(a.id)).toBe("New");
 });
 
-test("an interrupted job that was undone is not resumed by accident", async () => {
+test("an interrupted job that was undone is not resumed", async () => {
   for (let index = 0; index < 6; index += 1) await make(`p${index}`);
   const rows = Array.from({ length: 6 }, (_, index) => ({ path: `p${index}`, name: "New" }));
   const made = await planRows("upsert", rows);
@@ -229,7 +229,7 @@ async function runBeside(made: Plan, tool: string, write: () => Promise<unknown>
   return run(made);
 }
 
-/** Lets the first writes through, with the given response, and none of the others. */
+/** Sends only the first writes to the service, and replaces their response. */
 function endAfter(most: number, tool: string, respond = (body: unknown) => body): void {
   let count = 0;
   intercept = async (called, _input, go) => {
@@ -248,7 +248,7 @@ async function resumeElsewhere(made: Plan): Promise<Job> {
 }
 
 describe("while a job waits to repeat a rejected request", () => {
-  test("a link that another caller creates at the path is not counted as its own", async () => {
+  test("a link that another caller creates at the path is not counted", async () => {
     const made = await planRows("upsert", [{ path: "a" }]);
     const job = await runBeside(made, "upsert_link", () => make("a"));
     expect(job.counts).toMatchObject({ done: 0, rejected: 1 });
@@ -256,7 +256,7 @@ describe("while a job waits to repeat a rejected request", () => {
     expect(undo.counts.delete).toBe(0);
   });
 
-  test("a deletion by another caller is not counted as its own", async () => {
+  test("a deletion by another caller is not counted", async () => {
     const { id } = await make("a");
     const made = await planRows("delete", [{ path: "a" }]);
     const write = () => world.call("DELETE", `/links/${id}`);

@@ -20,7 +20,7 @@ import { createVirtualTime, type VirtualTime } from "../simulator/virtual-time.t
  */
 
 let world: World;
-/** Time does not pass by itself: a lease ends when the test says so. */
+/** A clock that only the test advances, so that a lease expires when the test decides. */
 let time: VirtualTime;
 
 openForAll(createWorld, (opened) => {
@@ -195,7 +195,7 @@ test("a job starts rows while it saves the results of others, up to a limit", as
   await end(process);
 });
 
-test("a row with an app starts after all earlier rows and ends before the next one", async () => {
+test("a row with an app starts after all earlier rows and ends before the next row", async () => {
   const [apart, rows] = [5, 10];
   const story: string[] = [];
   const process = await startProcess(async (what, act) => {

@@ -25,7 +25,7 @@ const random = { bytes: (count: number) => randomBytes(count) };
 let world: World;
 let clock: TestClock;
 let state: State;
-/** Another process. */
+/** A second process. */
 let other: State;
 let bulk: Bulk;
 let owner: Owner;
@@ -135,7 +135,7 @@ test("a process that lost its job to another process sends no more rows", async 
   expect(writes).toBe(0);
 });
 
-test("a lease is renewed again after one renewal failed", async () => {
+test("a lease is renewed again after a failed renewal", async () => {
   let renewals = 0;
   const renew = () => {
     renewals += 1;
@@ -152,7 +152,7 @@ test("a lease is renewed again after one renewal failed", async () => {
 const openBehind = (skew_ms: number) =>
   world.openState({ clock: { ...clock, now: () => clock.now() - skew_ms }, random });
 
-test("a machine some seconds behind does not take a running job", async () => {
+test("a machine whose clock is some seconds behind does not take a running job", async () => {
   const { id } = await state.jobs.open(await planUpdate(), undefined, "the key's id");
   const [behind, setBack] = [await openBehind(mostSkew_ms), await openBehind(mostSkew_ms + 1)];
   expect(await state.jobs.take({ id, runner: "first" })).toBe(true);

@@ -8,7 +8,7 @@ import type { Plan } from "../../../src/state/plans.ts";
 import { createWorld, type World } from "../../support/world.ts";
 import { openBulk, type TimelessBulk } from "../timeless-bulk.ts";
 
-/** How a starting process treats jobs that an earlier process left. */
+/** Tests which jobs of earlier processes a starting process resumes. */
 
 const keyId = "the key's id";
 const minute_ms = 60_000;
@@ -40,7 +40,7 @@ async function planThree(): Promise<Plan> {
   return (await started.bulk.plan(wanted, started.owner)).plan;
 }
 
-/** Leaves the job as a process does that is killed while it applies the plan. */
+/** Interrupts the job, like a process that is killed while it applies the plan. */
 async function leaveKilled(plan: Plan, key_id?: string): Promise<Job> {
   const { jobs } = started.state;
   const job = await jobs.open(plan, undefined, key_id);
@@ -50,7 +50,7 @@ async function leaveKilled(plan: Plan, key_id?: string): Promise<Job> {
 
 const find = async ({ id }: Job) => started.state.jobs.find(id);
 
-/** Resolves with the job once it meets the condition. */
+/** Waits until the job meets the condition, and returns it. */
 function lookUntil(job: Job, isWanted: (found: Job) => boolean): Promise<Job> {
   const wait = async () => {
     for (;;) {
@@ -77,7 +77,7 @@ const refuseKey = () => Promise.reject(new Problem(401, "The API key is not vali
 const isDone = ({ state }: Job) => state === "done";
 
 describe("a job whose process was killed", () => {
-  test("is interrupted as soon as its lease is over", async () => {
+  test("is interrupted as soon as its lease expires", async () => {
     const job = await leaveKilled(await planThree(), keyId);
     world.advance(lease_ms - 1);
     expect(await find(job)).toMatchObject({ state: "running", isHeld: true });
@@ -85,7 +85,7 @@ describe("a job whose process was killed", () => {
     expect(await find(job)).toMatchObject({ state: "interrupted", isHeld: false });
   });
 
-  test("is resumed by the next start when its lease is over, and not before", async () => {
+  test("is resumed by the next start only after its lease expires", async () => {
     const plan = await planThree();
     const job = await leaveKilled(plan, keyId);
     resume();
@@ -105,7 +105,7 @@ describe("a job whose process was killed", () => {
     expect(await lookLater(job)).toMatchObject({ state: "interrupted", counts: { left: 3 } });
   });
 
-  test("waits for apply_plan when the next start is ten minutes later", async () => {
+  test("waits for apply_plan if the next start is ten minutes later", async () => {
     const plan = await planThree();
     const job = await leaveKilled(plan, keyId);
     world.advance(10 * minute_ms);
@@ -116,7 +116,7 @@ describe("a job whose process was killed", () => {
     expect(applied).toMatchObject({ id: job.id, state: "done", counts: { done: 3 } });
   });
 
-  test("is not resumed by a start when a user started it in the CLI", async () => {
+  test("is not resumed by a start if a user started the job in the CLI", async () => {
     const job = await leaveKilled(await planThree());
     world.advance(lease_ms);
     resume();
@@ -156,7 +156,7 @@ describe("a job whose process was killed", () => {
   });
 });
 
-test("a start leaves a job to the process that runs it", async () => {
+test("a starting process does not take a job that another process runs", async () => {
   const job = await leaveKilled(await planThree(), keyId);
   const run = { id: job.id, runner: "killed" };
   resume();

@@ -76,7 +76,7 @@ const countDone = async ({ bulk, owner }: Instance) =>
   (await bulk.listJobs(owner, 1)).jobs.map(({ counts }) => counts.done);
 
 describe("two jobs with the same key", () => {
-  test("leave room for a user's requests, so no request is refused", async () => {
+  test("leave room for a user's requests, so that no request is rejected", async () => {
     const [one, two, chat] = [await start("one"), await start("two"), await start("chat")];
     const { id = "" } = await time.drive(chat.owner.call(links.create, { path: "mine" }));
     let isOver = false;
@@ -111,7 +111,7 @@ describe("two jobs with the same key", () => {
     expect(Math.max(...waits)).toBeLessThan(2500);
   });
 
-  test("run at the same speed, however long the other job is", async () => {
+  test("run at the same speed, regardless of the length of the other job", async () => {
     const [long, short] = [await start("long"), await start("short")];
     let seen: readonly number[] = [];
     const sixty = await time.drive(plan(short, "short", 60));
@@ -122,10 +122,10 @@ describe("two jobs with the same key", () => {
     });
     const [first, second] = await time.drive(Promise.all([longer, shorter]));
     expect([first.job.state, second.job.state]).toEqual(["done", "done"]);
-    // When the shorter job was done, the longer one had applied as many rows.
+    // When the shorter job was done, the longer job had applied the same number of rows.
     expect(Math.max(...seen)).toBeLessThanOrEqual(66);
     expect(Math.min(...seen)).toBeGreaterThanOrEqual(54);
-    // Until then the jobs took turns. Then the longer one had every turn.
+    // Until then the jobs alternated. Then only the longer job sent requests.
     expect(second.took_ms).toBeGreaterThan(110 * 102);
     expect(first.took_ms).toBeLessThan(240 * 105);
   });

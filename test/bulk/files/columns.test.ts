@@ -93,7 +93,7 @@ describe("the apostrophe that escapes formulas", () => {
     );
   });
 
-  test("is not expected in files from users: text like a formula is read unchanged", () => {
+  test("is not removed from files that Waypost did not write", () => {
     expect(unescapeFormula("-5 % on all")).toBe("-5 % on all");
   });
 });

@@ -48,7 +48,7 @@ describe("written CSV", () => {
     );
   });
 
-  test("is read the same in chunks of any size, even when cut inside characters", async () => {
+  test("has the same records in chunks of any size, even if they split characters", async () => {
     const chunks = fc.tuple(
       fc.array(filled, { minLength: 1, maxLength: 5 }),
       fc.integer({ min: 1, max: 9 }),
@@ -80,7 +80,7 @@ describe("CSV from other programs with", () => {
     ["tabs", "a\tb\n1\t2\n"],
     ["quotes around everything", '"a","b"\n"1","2"\n'],
     ["separators inside quotes", '"a","b"\n"1","2"'],
-  ])("%s is read as the same two records", async (_, text) => {
+  ])("%s is read as two equal records", async (_, text) => {
     expect(cellsOf(await collect(text))).toEqual([
       ["a", "b"],
       ["1", "2"],
@@ -112,7 +112,7 @@ describe("invalid CSV", () => {
     ["with a quote inside an unquoted cell", '1,x"y', "A cell contains a quote"],
     ["with text after a closing quote", '1,"x"y', "There is text after the closing quote"],
     ["with a quote that is never closed", '1,"xy', "A quoted cell has no closing quote"],
-  ])("%s ends the reading with an error that names its line", async (_, line, message) => {
+  ])("%s fails with an error that names the line", async (_, line, message) => {
     const text = `a,b\n0,"o\r\nk"\n\n${line}\n2,ok\n3,ok\n`;
     for (const source of [text, cut(text, 1), cut(text, 3)]) {
       expect(await collectAll(source)).toEqual([
@@ -123,7 +123,7 @@ describe("invalid CSV", () => {
     }
   });
 
-  test("is not reported for UTF-16, which is read like UTF-8", async () => {
+  test("does not include UTF-16, which is read like UTF-8", async () => {
     const little = Buffer.from("\ufeffa\tb\r\n1\té🎉\r\n", "utf16le");
     for (const bytes of [little, Buffer.from(little).swap16()]) {
       expect(await collect(pour([bytes]))).toEqual([

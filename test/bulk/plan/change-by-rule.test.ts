@@ -10,7 +10,7 @@ import {
 } from "../../../src/bulk/plan/change-by-rule.ts";
 import type { ReadLink } from "../../../src/contract/links.ts";
 
-/** Rules that change the fields of links. */
+/** Tests rules that change the fields of links. */
 
 const link = (fields: object): ReadLink => ({ id: "1", ...fields });
 
@@ -153,7 +153,7 @@ describe("a rule that replaces text", () => {
     );
   });
 
-  test("applies to the result of the rule before it", () => {
+  test("applies to the result of the previous rule", () => {
     expect(apply({ name: "a" }, { replace: [step("a", "b"), step("b", "c")] })).toEqual({
       name: "c",
     });
@@ -179,7 +179,7 @@ describe("a rule that adds query parameters", () => {
     );
   });
 
-  test("sets each of them exactly once and keeps all others", () => {
+  test("sets each of its parameters exactly once and keeps all other parameters", () => {
     const names = fc.string({ unit: "grapheme", minLength: 1, maxLength: 4 });
     const values = fc.dictionary(names, fc.string({ unit: "grapheme" }), { minKeys: 1 });
     const query = fc.array(fc.tuple(names, fc.string({ unit: "grapheme" })));

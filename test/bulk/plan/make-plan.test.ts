@@ -7,7 +7,7 @@ import { sha256 } from "../../contract/sample-link.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { openPlanner, type Planner } from "../planner.ts";
 
-/** What a plan says about the effect of rows and changes on existing links. */
+/** Tests the effect that a plan reports for rows and changes of existing links. */
 
 let planner: Planner;
 

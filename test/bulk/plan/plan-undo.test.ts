@@ -9,7 +9,7 @@ import { createTraveller } from "../../client/traveller.ts";
 import { createWorld, type World } from "../../support/world.ts";
 import { openBulk, type TimelessBulk } from "../timeless-bulk.ts";
 
-/** Undoing jobs: what is restored, in which order, and what is skipped. Also expired plans. */
+/** Tests undoing jobs, and plans that have expired. */
 
 let world: World;
 let timeless: TimelessBulk;
@@ -179,7 +179,7 @@ describe("an undo of a killed job", () => {
 describe("a bulk plan", () => {
   const hour_ms = 60 * 60_000;
 
-  test("that has expired is not applied, and nothing is sent", async () => {
+  test("that has expired is not applied, without a request", async () => {
     const made = await plan("upsert", [{ path: "a" }]);
     now = made.expires_at;
     await expect(bulk.apply(made, owner)).rejects.toThrow(PlanExpired);
@@ -187,7 +187,7 @@ describe("a bulk plan", () => {
     expect(await state.jobs.findOfPlan(made.id)).toBeUndefined();
   });
 
-  test("that was started in time can be resumed long after it expired", async () => {
+  test("that was started before it expired can be resumed later", async () => {
     const made = await plan("upsert", [{ path: "a" }, { path: "b" }]);
     const job = await state.jobs.open(made);
     now += 72 * hour_ms;
@@ -205,7 +205,7 @@ describe("a bulk plan", () => {
     expect(await bulk.listRows(made, { limit: 9 })).toEqual([]);
   });
 
-  test("is not resumed with a key of another project than its first rows", async () => {
+  test("is not resumed with a key of another project", async () => {
     const made = await plan("upsert", [{ path: "a" }, { path: "b" }]);
     const run = { id: (await state.jobs.open(made)).id, runner: "killed" };
     await state.jobs.take(run);

@@ -21,18 +21,18 @@ async function isSeen(link: object, written: readonly string[] = []): Promise<bo
 
 const writeTime = (age_ms: number) => new Date(clock.now() - age_ms).toISOString();
 
-test("a remote link that shows a change within a day does not vouch for its host", async () => {
+test("a remote link that changed within a day does not make its host known", async () => {
   expect(await isSeen({ updated_at: writeTime(day_ms) })).toBe(false);
 });
 
-test("a remote link that Waypost wrote within a day does not vouch for its host", async () => {
+test("a remote link that Waypost wrote within a day does not make its host known", async () => {
   const link = { path: "spring" };
   expect(await isSeen(link, ["1"])).toBe(false);
   expect(await isSeen(link, ["spring"])).toBe(false);
   expect(await isSeen(link, ["2", "summer"])).toBe(true);
 });
 
-test("a remote link that shows no change for a day vouches for its host", async () => {
+test("a remote link without changes for a day makes its host known", async () => {
   expect(await isSeen({ updated_at: writeTime(day_ms + 1) })).toBe(true);
   expect(await isSeen({ updated_at: "long ago" })).toBe(true);
   expect(await isSeen({})).toBe(true);

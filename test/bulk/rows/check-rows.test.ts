@@ -4,7 +4,7 @@ import type { LinkFields } from "../../../src/contract/links.ts";
 import { planOperations } from "../../../src/state/plans.ts";
 import type { PlanOperation } from "../../../src/state/plans.ts";
 
-/** The rules for one row and for several rows, checked without requests. */
+/** Tests the rules for rows that are checked without requests. */
 
 const one = "0192f0c0-0000-7000-8000-000000000001";
 const two = "0192f0c0-0000-7000-8000-000000000002";

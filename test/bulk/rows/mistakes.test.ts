@@ -4,7 +4,7 @@ import { writeRecord } from "../../../src/bulk/files/csv.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { openPlanner, type Planner } from "../planner.ts";
 
-/** Files with every kind of mistake: each one is reported, and nothing is written. */
+/** Tests that every mistake in a file is reported and nothing is written. */
 
 let planner: Planner;
 
@@ -226,7 +226,7 @@ test("a plan with a line of invalid CSV cannot be applied, even with skip_invali
   await expect(planner.bulk.apply(plan, planner.owner)).rejects.toThrow(FaultyPlan);
 });
 
-test("a plan reports mistakes in the header together with those in the rows", async () => {
+test("a plan reports mistakes in the header together with mistakes in the rows", async () => {
   const csv =
     "path,urll,url,url,ios_app_id,ios_app.id,,Name\na,x,https://a.example/,,,,,\nb,,ftp,,,,,\n";
   const { plan } = await planner.plan({ operation: "upsert", source: { csv } });
@@ -241,7 +241,7 @@ test("a plan reports mistakes in the header together with those in the rows", as
   await expect(planner.bulk.apply(plan, planner.owner)).rejects.toThrow(FaultyPlan);
 });
 
-test("a plan of JSON rows reports the same mistakes and those specific to JSON", async () => {
+test("a plan of JSON rows reports the mistakes of CSV and mistakes specific to JSON", async () => {
   const told = mistakes.filter(({ field }) => field !== "enable_forced_redirect");
   const rows = [
     ...told.map(({ cells }) => readCells(cells)),
@@ -340,7 +340,7 @@ function readCells(cells: Mistake["cells"]): object {
   return row;
 }
 
-test("a deletion list with other columns than id and path is rejected", async () => {
+test("a deletion list with columns other than id and path is rejected", async () => {
   const link = await planner.make({ path: "a" });
   const csv = `id,path,name\n${link.id},a,A\n`;
   const table = await planner.plan({ operation: "delete", source: { csv } });
@@ -367,7 +367,7 @@ test("a deletion list with other columns than id and path is rejected", async ()
 });
 
 test.each(["update", "delete"] as const)(
-  "two rows to %s the same link are rejected if one has its ID and the other its path",
+  "two rows to %s the same link by ID and by path are rejected",
   async (operation) => {
     const { id } = await planner.make({ path: "a" });
     const name = operation === "update" ? { name: "A" } : {};

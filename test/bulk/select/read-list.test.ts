@@ -3,7 +3,7 @@ import type { ServerAccess } from "../../../src/bulk/owner.ts";
 import { collectList, readList } from "../../../src/bulk/select/read-list.ts";
 import { links } from "../../../src/contract/links.ts";
 
-/** The number of requests to read a whole list, as each one to a remote server is slow. */
+/** Tests the number of requests to read a whole list, because remote requests are slow. */
 
 type PageAsked = { readonly page: number; readonly limit: number };
 

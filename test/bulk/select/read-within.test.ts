@@ -6,7 +6,7 @@ import type { FilterInput } from "../../../src/contract/filters.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { openPlanner } from "../planner.ts";
 
-/** What one call reads of a long list on a slow server. */
+/** Tests how much of a long list a single call reads from a slow server. */
 
 async function openSlowList(count: number) {
   const planner = await openPlanner();

@@ -7,7 +7,7 @@ import type { ReadLink } from "../../../src/contract/links.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { openPlanner, type Planner } from "../planner.ts";
 
-/** Reading whole lists from the real service while others add and delete links. */
+/** Tests reading whole lists from the real service while other clients change links. */
 
 let planner: Planner;
 /** Called before each page is read, with the number of pages read so far. */
@@ -49,7 +49,7 @@ function expectAll(found: readonly ReadLink[], left: readonly string[]): void {
   expect(left.filter((path) => !paths.includes(path))).toEqual([]);
 }
 
-describe("a list of links that others change", () => {
+describe("a list of links that other clients change", () => {
   test("is read in pages that overlap by one link", async () => {
     const made = await planner.makeMany(350, "p");
     expect(pathsOf((await readAll()).rows)).toEqual(made);
@@ -93,13 +93,13 @@ describe("a list of links that others change", () => {
     expectAll((await readAll()).rows, made);
   });
 
-  test("is not taken as complete if its count is right by chance", async () => {
+  test("is read again if its count is right only by chance", async () => {
     const [other = ""] = await planner.makeMany(1, "other");
     const made = await planner.makeMany(300, "spring");
     const { links } = (await planner.world.call("GET", "/links", { query: `q[path_eq]=${other}` }))
       .body;
     meanwhile = async (pages) => {
-      // Ten are deleted, and nine are missed. Then one more matches, after the read pages.
+      // Ten links are deleted, so nine links are missed. Then another link matches.
       if (pages === 1) await remove(made.splice(0, 10));
       if (pages !== 2) return;
       await planner.world.call("PATCH", `/links/${links[0].id}`, { body: { name: "spring" } });
@@ -108,7 +108,7 @@ describe("a list of links that others change", () => {
     expectAll((await readAll([filter])).rows, [other, ...made]);
   });
 
-  test("is not taken as complete if it never stops changing", async () => {
+  test("is reported as incomplete if it never stops changing", async () => {
     await planner.makeMany(330, "p");
     let last: readonly ReadLink[] = [];
     const watching: ServerAccess = {
@@ -120,7 +120,7 @@ describe("a list of links that others change", () => {
         return answer;
       },
     };
-    // Each time a link that was already read is deleted, so too many are found.
+    // Links that were already read are deleted, so more links are found than remain.
     meanwhile = () => remove(pathsOf(last).slice(0, 1));
     await expect(readAll([], watching)).rejects.toThrow(ListChanging);
   });

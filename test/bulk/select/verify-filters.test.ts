@@ -17,7 +17,7 @@ import { openForAll } from "../../support/open-for.ts";
 import { day, plantLinks, type Seed } from "../../support/planting.ts";
 import { openPlanner, type Planner } from "../planner.ts";
 
-/** Checking each link of a server's response against the requested filters. */
+/** Tests checking each link of a server's response against the requested filters. */
 
 let planner: Planner;
 let all: readonly Link[];
@@ -96,7 +96,7 @@ const isTold = ({ field, condition }: FilterInput) =>
   field in links.show.response.shape &&
   (field === "clicks" || !["gt", "gteq", "lt", "lteq"].includes(condition));
 
-test("the filter check agrees with the service for every link or gives no opinion", async () => {
+test("the filter check agrees with the service for every link or is undecided", async () => {
   await fc.assert(
     fc.asyncProperty(filter, async (given) => {
       const answer = await planner.owner.call(

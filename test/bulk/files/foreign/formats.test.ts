@@ -285,14 +285,14 @@ describe("an import from another service", () => {
   });
 });
 
-test("an import lists 200 fields that are not imported and counts the others", async () => {
+test("an import lists 200 fields that are not imported and counts the rest", async () => {
   const data = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`key ${index}`, "x"]));
   const { findings } = await readSource({ rows: [{ $desktop_url: "https://a.example/", data }] });
   expect(findings.unmapped).toHaveLength(201);
   expect(findings.unmapped.at(-1)).toEqual({ field: "(others)", count: 100, example: "x" });
 });
 
-test("a Waypost file is never mistaken for one of another service", async () => {
+test("a Waypost file is never imported as a file of another service", async () => {
   const whole = `${exportColumns.join(",")}\n`;
   for (const csv of [
     whole,
