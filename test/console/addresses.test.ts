@@ -88,7 +88,7 @@ function place(host: string, address: string | undefined, more: Record<string, s
   return readPlace({ request, address }, { publicUrl: "https://links.example.com", base: "" });
 }
 
-describe("over plain HTTP the console serves only this machine", () => {
+describe("over plain HTTP, the console serves only this machine", () => {
   test.each([
     ["x-forwarded-for", "127.0.0.1"],
     ["x-forwarded-proto", "http"],

@@ -6,7 +6,7 @@ import { signInAt } from "../support/console.ts";
 
 /** The documentation of the REST API in the console and from `waypost openapi`. */
 
-test("the console's pages of the API show every endpoint with its body and responses", async () => {
+test("the console's API pages show every endpoint with its body and responses", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   const tab = await signInAt(serving);

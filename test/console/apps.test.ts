@@ -127,8 +127,8 @@ test("saving an unchanged form changes nothing", async () => {
   expect(link.social_description.replaceAll("\r\n", "\n")).toBe("four\nfive");
 });
 
-describe("when someone else changes an app while its form is open", () => {
-  test("untouched fields keep the other change, and a conflicting one is shown first", async () => {
+describe("if another user changes an app while its form is open", () => {
+  test("unedited fields keep the other change, and conflicts are shown first", async () => {
     const id = await plant("ios_app", { ...ios, bundle_id: "com.example.shared", name: "Shared" });
     const path = `/apps/ios/${id}`;
     const tab = await signInAt(serving);

@@ -28,7 +28,7 @@ async function readBase(at: Serving): Promise<string> {
   return path.replace(/\/$/, "");
 }
 
-test("on this machine the base path is random, and the session cookie is limited to it", async () => {
+test("the base path on this machine is random and limits the session cookie", async () => {
   const page = await fetch(`${serving.places.url}/sign-in`, { headers: { accept: "text/html" } });
   const [visit = ""] = page.headers.getSetCookie();
   const [, form_token = ""] = /name="form_token" value="([^"]+)"/.exec(await page.text()) ?? [];
@@ -43,7 +43,7 @@ test("on this machine the base path is random, and the session cookie is limited
   expect(session).toMatch(new RegExp(`; Path=${base}; HttpOnly; SameSite=Strict$`));
 });
 
-test("the random base path is different for each data folder and stays after a restart", async () => {
+test("the random base path of a data folder is unique and survives a restart", async () => {
   await using folder = await createFolder();
   const bases: string[] = [];
   for (let turn = 0; turn < 2; turn += 1) {

@@ -73,7 +73,7 @@ test("links deleted by REST and by a job are listed, and an app gets its links b
   expect(history.replace(/\s+/g, " ")).toContain("Undo: Restored Shop");
 });
 
-test("a link that cannot be restored shows why, and the others are restored", async () => {
+test("a link that cannot be restored shows the reason, and other links are restored", async () => {
   const [taken, free] = [
     await make("/links", { path: "taken", name: "Taken" }),
     await make("/links", { path: "free" }),
@@ -118,7 +118,7 @@ test("a key without links.create sees deleted links but no restore button", asyn
   expect((await stranger.open("/deleted")).text).toContain("The bin is empty.");
 });
 
-test("a gateway has no page of deleted links, and undoes a deletion from its history", async () => {
+test("a gateway has no page of deleted links, but its history can undo a deletion", async () => {
   const { places, key } = served.serving;
   const env = { WAYPOST_API_KEY: key };
   const folder = `${served.folder.path}-gateway`;

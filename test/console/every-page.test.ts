@@ -191,7 +191,7 @@ describe.each(Object.entries(all))("the console page of %s", (name, write) => {
     page = tab.page;
   });
 
-  test("passes axe, fits each screen, is small, and works without mouse or script", async () => {
+  test("passes axe, fits each screen, is small, and works without a mouse or scripts", async () => {
     tab.takeComplaints();
     await page.setViewportSize(sizes.desktop);
     const loaded = await weigh(page, () => go(write));

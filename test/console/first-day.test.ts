@@ -43,7 +43,7 @@ async function choose(entry: string): Promise<void> {
 
 const visit = (path: string) => visitAt(Number(port), path, { host: `default.localhost:${port}` });
 
-test("the address in the terminal signs in after one tap", async () => {
+test("the URL in the terminal signs in after a single tap", async () => {
   const address = await terminal.read(/Console \(signs you in once.*?(http\S+)/);
   ({ port } = new URL(address));
   await page.goto(address);

@@ -139,7 +139,7 @@ describe("two errors are shown next to their fields", () => {
 });
 
 describe.each(windows)("in a %s window of the console", (name, viewport) => {
-  test("leaving a form with unsaved changes warns, and an untouched one does not", async () => {
+  test("leaving a form warns only if it has unsaved changes", async () => {
     const { page } = await open("/links/new", viewport);
     const dialogs: string[] = [];
     page.on("dialog", (dialog) => {
@@ -180,7 +180,7 @@ describe.each(windows)("in a %s window of the console", (name, viewport) => {
     await page.context().close();
   });
 
-  test("creating a link without a destination asks first, and keeps what was typed", async () => {
+  test("creating a link without a destination asks first, and keeps the input", async () => {
     const { page, complaints } = await open("/links/new", viewport);
     const path = `empty-${name}`;
     await page.getByLabel("Path").fill(path);
@@ -203,7 +203,7 @@ describe.each(windows)("in a %s window of the console", (name, viewport) => {
   });
 });
 
-test("choosing what a preview shows does not make leaving the page warn", async () => {
+test("changing the options of a preview does not count as an unsaved change", async () => {
   await plant("/links", { path: "newest" });
   const id = await plant("/links", { path: "previewed" });
   for (const path of ["/template", "/links/new", `/links/${id}`]) {
@@ -218,7 +218,7 @@ test("choosing what a preview shows does not make leaving the page warn", async 
   }
 });
 
-test("leaving the question about a missing destination warns if fields are filled", async () => {
+test("leaving the question about a missing destination warns about filled fields", async () => {
   const { page } = await open("/links/new");
   const dialogs = watchDialogs(page);
   await press(page, "Create link");
@@ -244,7 +244,7 @@ function watchDialogs(page: Page): readonly string[] {
 }
 
 test.each(["url", "ios_fallback_url", "android_fallback_url"])(
-  "a link with nothing but a %s is created without a question",
+  "a link with only a %s is created without a question",
   async (field) => {
     const { page } = await open("/links/new");
     await page.locator("#path").fill(`only-${field}`);

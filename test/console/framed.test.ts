@@ -58,7 +58,7 @@ width: 100vw; height: 100vh; background: red } </style></head>
 </div></body></html>`;
 
 test.each(["the template's page", "a link's page"])(
-  "the frame of %s cannot be left",
+  "a link in the frame of %s cannot navigate the console",
   async (name) => {
     const { page, complaints } = await openConsole(browser, gateway);
     const asked: string[] = [];

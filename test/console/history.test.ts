@@ -89,7 +89,7 @@ test("an undo returns to the page on which its button was pressed", async () => 
   }
 });
 
-test("every kind of change can be undone, or the history says why it cannot", async () => {
+test("every kind of change can be undone, or the history shows why not", async () => {
   await ask("save_template", { body: "<h1>Other</h1>{% store_buttons %}" });
   expect((await press(": Saved", "/history?kind=page_template")).path).toContain("done=undone");
   const rows = [{ path: "by-job", name: "By job" }];

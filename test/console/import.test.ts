@@ -51,7 +51,7 @@ const dropFile = (name: string, text: string) =>
     }
   }`);
 
-test("a dropped file is shown as a plan, whose links exist once it is applied", async () => {
+test("a dropped file is shown as a plan, and applying the plan creates its links", async () => {
   await lookAtPage(page, "import");
   await dropFile("spring.csv", "path,name,url\ndrop-1,One,https://example.com/1\ndrop-2,Two,\n");
   await page.waitForURL("**/plans/*");
@@ -126,7 +126,7 @@ describe("an import in the console", () => {
     ["torn.json", '{"links": [', "The file is not valid JSON"],
     ["other.json", '{"a": 1}', "The file contains no list of links."],
     ["picture.csv", Buffer.from([0x89, 0x50, 0xff, 0xfe, 0x00]), "The file is not UTF-8 text"],
-  ])("rejects the invalid file %s and says why", async (name, text, told) => {
+  ])("rejects the invalid file %s with the reason", async (name, text, told) => {
     await choose(name, text);
     await send();
     await page.getByText(told).waitFor();

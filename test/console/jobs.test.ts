@@ -100,7 +100,7 @@ test("a job lists each failed row with the API's message", async () => {
   expect(await shown.count()).toBe(2);
 });
 
-test("the start page shows a running job and removes it once it is done", async () => {
+test("the start page shows a running job until the job is done", async () => {
   const id = await plan({ operation: "upsert", rows: makeRows("front", 40) });
   await go(`/plans/${id}`);
   await pressOnto(page, /^Create 40 links$/);

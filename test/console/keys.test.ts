@@ -104,7 +104,7 @@ test("a form that is sent several times creates only one key", async () => {
   expect(await listKeys()).toHaveLength(before);
 });
 
-describe("the console lets only an owner with all scopes create keys, so not", () => {
+describe("keys in the console cannot be created by", () => {
   test.each([
     ["a viewer", ["--role", "viewer"]],
     ["a manager", ["--role", "manager"]],
@@ -126,7 +126,7 @@ describe("the console lets only an owner with all scopes create keys, so not", (
     );
   });
 
-  test("an owner whose key was revoked in the meantime", async () => {
+  test("an owner whose key was revoked after the page was opened", async () => {
     const maker = await runJson(inFolder("keys", "create"));
     const tab = await signInAt(serving, maker.token);
     const form = await openForm(tab);
@@ -268,7 +268,7 @@ test("the keys page shows when a key was last used and which key this machine us
   expect(asked.text).toContain("Waypost on this machine uses this key");
 });
 
-test("creating and revoking a key ask for the PIN when one is set", async () => {
+test("creating and revoking a key ask for the PIN if a PIN is set", async () => {
   await using place = await createFolder();
   const file = join(dirname(place.path), "pin");
   await writeFile(file, "135790", { mode: 0o600 });

@@ -72,7 +72,7 @@ test("an app that is not listed can be typed when several links are changed", as
   expect(planned.text).toContain(`com.example.a${turn}`);
 });
 
-test("a link form detects that someone else changed a long field in the meantime", async () => {
+test("a link form detects that another user changed a long field", async () => {
   const url = `https://example.com/${scribble(8000)}`;
   const id = await make("/links", { path: "long", url });
   const { text } = await tab.open(`/links/${id}`);
@@ -92,7 +92,7 @@ test("a link form detects that someone else changed a long field in the meantime
   expect((await read(`/links/${id}`)).url).toBe(theirs);
 });
 
-test("a large template opens in the editor as a whole", async () => {
+test("a large template opens completely in the editor", async () => {
   const body = `<p>${scribble(60_000)}</p>{% store_buttons %}`;
   await callTool(served.serving, "save_template", { body, css: "" });
   const { text } = await tab.open("/template");
@@ -104,7 +104,7 @@ test("a large template opens in the editor as a whole", async () => {
   expect(told.text).toContain('id="findings"');
 });
 
-test("a plan shortens long rows, shows each on its own page, and pages its faults", async () => {
+test("a plan shortens long rows, and shows each long row in full on its own page", async () => {
   const start = `https://example.com/${scribble(300)}`;
   const rows = Array.from({ length: 60 }, (_, at) => {
     return { path: `row-${at}`, url: `${start}/${scribble(7000)}` };

@@ -63,7 +63,7 @@ test("a link's preview follows the chosen device, color scheme and saved changes
   expect(tab.complaints).toEqual([]);
 });
 
-test("a link's preview shows unsaved input, and stays when the input is invalid", async () => {
+test("a link's preview shows unsaved input, and ignores invalid input", async () => {
   const id = await plant({ path: "may", social_title: "May" });
   await go(id);
   await framed.getByRole("heading", { name: "May" }).waitFor();
@@ -122,7 +122,7 @@ test("a preview of unsaved input needs a form of the console and links.update", 
   expect((await reader.open(`/links/${id}`)).text).not.toContain("data-draft=");
 });
 
-test("a link's preview shows the live template, or where visitors are redirected", async () => {
+test("a link's preview shows the live template or the redirect of visitors", async () => {
   const app = { bundle_id: "com.example.shop", team_id: "ABCDE12345" };
   expect((await serving.call("POST", "/ios_apps", { body: { ios_app: app } })).status).toBe(201);
   const body = "<h1>Live {{ link.path }}</h1>{% store_buttons %}";

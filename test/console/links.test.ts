@@ -161,8 +161,8 @@ test("a link form keeps its input when the session has expired, and creates noth
   expect((await readLink("kept")).name).toBe(hostile);
 });
 
-describe("when someone else changes a link while its page is open", () => {
-  test("untouched fields keep the other change, and a conflicting one is shown first", async () => {
+describe("if another user changes a link while its page is open", () => {
+  test("unedited fields keep the other change, and conflicts are shown first", async () => {
     const id = await plant({ path: "shared", name: "Shared", url: "https://example.com/1" });
     await go(`/links/${id}`);
     const change = (body: object) => serving.call("PATCH", `/links/${id}`, { body });

@@ -87,7 +87,7 @@ describe("cancelling a confirmation shows the form with its input and changes no
   });
 });
 
-test("a confirmation that has expired changes nothing and is asked again", async () => {
+test("an expired confirmation changes nothing and is shown again", async () => {
   const id = await plantLink("late");
   await leadElsewhere(id, "late");
   // An expired confirmation is deleted.
@@ -99,7 +99,7 @@ test("a confirmation that has expired changes nothing and is asked again", async
   expect(await readUrl(id)).toBe(led.url);
 });
 
-test("a link that changed before the confirmation is shown again as it is now", async () => {
+test("a link that changed before the confirmation is shown again with its new values", async () => {
   const id = await plantLink("moved");
   await leadElsewhere(id, "moved");
   await call("PATCH", `/links/${id}`, { social_title: "Theirs" });

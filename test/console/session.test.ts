@@ -100,7 +100,7 @@ test("a session is renewed at most once in five minutes", async () => {
   expect(renewed).toBe(1);
 });
 
-test("a session row that was swapped with another one is not accepted", async () => {
+test("a session row that was swapped with another row is not accepted", async () => {
   const [mine, theirs] = [await sessions.begin(secret), await sessions.begin("key_of_another")];
   const sql = await at.openSql();
   const rows = await sql.db.selectFrom("kept_values").selectAll().execute();

@@ -78,7 +78,7 @@ test("a field of several selected links can be changed with only the keyboard", 
   expect(tab.complaints).toEqual([]);
 });
 
-test("all matching links are changed once their number was typed", async () => {
+test("all matching links are changed after their number is typed", async () => {
   await go("/links?search=week");
   await page.getByLabel("Select all on this page").check();
   await page.getByText("20 selected").waitFor();

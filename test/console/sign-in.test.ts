@@ -129,7 +129,7 @@ describe("the console accepts a form only", () => {
   });
 });
 
-test("signing in starts a new session and ends the browser's previous one", async () => {
+test("signing in starts a new session and ends the browser's previous session", async () => {
   const tab = await signIn();
   const first = readSession(tab);
   const fixed = browse(serving.places.url);
@@ -184,7 +184,7 @@ test("waypost serve prints a one-time address to a terminal, but not to a pipe",
   expect(stderr + stdout).not.toContain("/sign-in/");
 });
 
-test("waypost console refuses to print a one-time address outside a terminal", async () => {
+test("waypost console does not print a one-time address outside a terminal", async () => {
   const finished = await run(["console", "--data", folder.path]);
   expect(finished).toMatchObject({ code: 2, stdout: "" });
   expect(finished.stderr).toContain("only to a terminal");
@@ -228,7 +228,7 @@ test("wrong keys of one client address do not throttle another client address", 
   expect(await tryFrom("2001:db8:1:3::1")).toBe(403);
 });
 
-test("after twenty wrong PINs at a one-time address the right one is refused too", async () => {
+test("after twenty wrong PINs at a one-time address, the right PIN is rejected too", async () => {
   await using place = await createFolder();
   const file = join(dirname(place.path), "pin");
   await writeFile(file, "135790", { mode: 0o600 });
@@ -253,7 +253,7 @@ test("after twenty wrong PINs at a one-time address the right one is refused too
   expect(readSession(late)).toBe("");
 });
 
-test("a one-time address and each approval ask for the PIN when one is set", async () => {
+test("a one-time address and each approval ask for the PIN if a PIN is set", async () => {
   await using place = await createFolder();
   const file = join(dirname(place.path), "pin");
   await writeFile(file, "135790", { mode: 0o600 });
@@ -311,7 +311,7 @@ test("in read-only mode the console shows links but offers no changes", async ()
   expect((await tab.post("/links/new", { form_token, path: "made" })).status).toBe(404);
 });
 
-test("a sign-in with a foreign Host header is refused", async () => {
+test("a sign-in with a foreign Host header is rejected", async () => {
   const tab = browse(serving.places.url);
   const { port } = new URL(serving.places.url);
   for (const host of [`evil.example:${port}`, `127.0.0.1.evil.example:${port}`]) {

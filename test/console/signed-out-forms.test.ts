@@ -39,7 +39,7 @@ function readStatus(sent: ClientRequest): Promise<number | undefined> {
   });
 }
 
-test("signed-out forms are refused with 503 while 32 others are unfinished", async () => {
+test("a signed-out visitor's form is rejected with 503 while 32 forms are unfinished", async () => {
   const paths = ["/sign-in", "/links/new"];
   const forms = Array.from({ length: 40 }, (_, at) => beginForm(paths[at % 2] ?? ""));
   for (const form of forms) form.write("key=");
@@ -104,7 +104,7 @@ test("a signed-out visitor's file is not read", async () => {
   expect(accepted).toBeLessThan(fileBytes);
 });
 
-test("a form too long to keep is shown again when a new session sends it again", async () => {
+test("a form that is too long for the sign-in page is shown again when it is resent", async () => {
   const tab = await signInAt(serving);
   const form_token = await readFormToken(tab);
   await tab.post("/sign-out", { form_token });

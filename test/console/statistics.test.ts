@@ -65,7 +65,7 @@ test("the statistics page groups many years by month", async () => {
   expect(text).toContain("Month</th>");
 });
 
-test("statistics pages request the previous period only where they show it", async () => {
+test("statistics pages request the previous period only if they show it", async () => {
   const asked: JsonObject[] = [];
   const call = (_tool: string, given: JsonObject) => {
     asked.push(given);
@@ -94,7 +94,7 @@ test.each([
   ["from=yesterday&to=2026-03-01", /from must be a date such as/],
   ["from=2026-02-30", /from must be a date such as/],
   ["from=1990-01-01&to=2026-03-01", /from and to must be at most ten years apart/],
-])("the statistics page explains the invalid dates %s once", async (query, said) => {
+])("the statistics page shows a single error for the invalid dates %s", async (query, said) => {
   const { text, status } = await tab.open(`/statistics?${query}`);
   expect(status).toBe(200);
   expect(text.match(new RegExp(said, "g"))).toHaveLength(1);
@@ -123,7 +123,7 @@ test("the statistics page shows app opens in their own column", async () => {
   expect(text).toMatch(day);
 });
 
-test("a chart labels its highest value and its first and last day", async () => {
+test("a statistics chart labels its highest value and its first and last day", async () => {
   const { serving } = served;
   const url = "https://example.com/charted";
   const { link } = await callTool(serving, "create_link", { path: "charted", url });

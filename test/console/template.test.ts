@@ -197,7 +197,7 @@ describe.each(Object.entries(windows))("in a %s window of the template editor", 
     expect(await shown.locator(":focus").innerText()).toMatch(/^CSS, line \d+$/);
   });
 
-  test("a publication shows both pages side by side, and the changed lines folded", async () => {
+  test("the publication page shows both versions side by side and collapses changes", async () => {
     await serving.call("POST", "/page_template/publish", { body: { body: first, css } });
     const given = { ...options, path: "/template" };
     const { page: shown } = await openConsole(browser, { places: serving.places, key }, given);
@@ -217,7 +217,7 @@ describe.each(Object.entries(windows))("in a %s window of the template editor", 
     expect(await shown.getByText("background: rgb").count()).toBe(0);
   });
 
-  test("lines typed at the end are next to their numbers without field-sizing", async () => {
+  test("lines of a template stay next to their numbers without the CSS field-sizing", async () => {
     const tab = await openConsole(browser, { places: serving.places, key }, options);
     const area = await findText(tab.page, "Body");
     await tab.page.evaluate("document.getElementById('body').style.fieldSizing = 'fixed'");
@@ -280,7 +280,7 @@ test("without script the template editor shows problems and a preview", async ()
   expect(await readDraft()).toBe(first);
 });
 
-test("the template editor calls an empty draft empty when a live version exists", async () => {
+test("the template editor shows that the draft is empty if a live version exists", async () => {
   await serving.call("POST", "/page_template/publish", { body: { body: second } });
   await serving.call("PATCH", "/page_template", { body: { body: "", css: "" } });
   await open("/template");
@@ -314,7 +314,7 @@ test("leaving after a publication was cancelled does not warn, as the draft is s
 });
 
 describe("the template editor keeps its input", () => {
-  test("when someone else saves a draft in the meantime", async () => {
+  test("if another user saves a draft", async () => {
     await serving.call("PATCH", "/page_template", { body: { body: first } });
     await open("/template");
     await serving.call("PATCH", "/page_template", { body: { body: second } });
@@ -390,7 +390,7 @@ test("the published page can be unpublished after a confirmation", async () => {
   expect(await readLive()).toBeUndefined();
 });
 
-test("a key that may only read templates cannot save or publish one", async () => {
+test("a key that may only read templates cannot save or publish a template", async () => {
   await serving.call("PATCH", "/page_template", { body: { body: first } });
   const data = ["--data", folder.path];
   const scopes = ["--scopes", "page_templates.show,links.index,links.show"];

@@ -80,7 +80,7 @@ test("an approval on the start page can be answered with the keyboard and the PI
   expect(complaints).toEqual([]);
 });
 
-test("an assistant's approval and a user's confirmation of the same act are separate", async () => {
+test("an assistant's approval does not confirm the same action of a user", async () => {
   const { body } = await serving.call("POST", "/links", { body: { path: "both" } });
   // The same request as the console's own.
   const ask = () => callTool(serving, "delete_link", { id: body.id });
@@ -222,7 +222,7 @@ test("another key does not see an approval", async () => {
   expect(text).not.toMatch(/Waiting for you|\/approve\//);
 });
 
-test("the page of a plan asks for the PIN and counts wrong ones", async () => {
+test("the approval page of a plan asks for the PIN and counts wrong PINs", async () => {
   await serving.call("POST", "/links", { body: { path: "planned", name: "Before" } });
   const rows = [{ path: "planned", name: "After" }];
   const { plan } = await callTool(serving, "plan_links", { operation: "upsert", rows });

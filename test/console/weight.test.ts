@@ -46,14 +46,14 @@ test("console pages are compressed for browsers that accept gzip", async () => {
 });
 
 test.each(["cross-site", "same-site", undefined])(
-  "requests from another site get uncompressed pages, so sizes reveal nothing: %s",
+  "requests from another site get uncompressed console pages: %s",
   async (site) => {
     const from = { "accept-encoding": "gzip", ...(site && { "sec-fetch-site": site }) };
     expect((await tab.open("/links", from)).headers["content-encoding"]).toBeUndefined();
   },
 );
 
-test("each page has a different form token, and all of them are valid", async () => {
+test("each console page has a different form token, and all tokens are valid", async () => {
   const tokens = [await readFormToken(tab), await readFormToken(tab)];
   expect(new Set(tokens).size).toBe(2);
   for (const [turn, form_token] of tokens.entries()) {
