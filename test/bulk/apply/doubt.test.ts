@@ -248,7 +248,7 @@ async function resumeElsewhere(made: Plan): Promise<Job> {
 }
 
 describe("while a job waits to repeat a rejected request", () => {
-  test("a link that another caller creates at the path is not counted", async () => {
+  test("a link that another caller creates is not counted as the job's link", async () => {
     const made = await planRows("upsert", [{ path: "a" }]);
     const job = await runBeside(made, "upsert_link", () => make("a"));
     expect(job.counts).toMatchObject({ done: 0, rejected: 1 });
@@ -256,7 +256,7 @@ describe("while a job waits to repeat a rejected request", () => {
     expect(undo.counts.delete).toBe(0);
   });
 
-  test("a deletion by another caller is not counted", async () => {
+  test("a link that another caller deletes is not counted as the job's deletion", async () => {
     const { id } = await make("a");
     const made = await planRows("delete", [{ path: "a" }]);
     const write = () => world.call("DELETE", `/links/${id}`);
