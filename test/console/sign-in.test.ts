@@ -120,7 +120,7 @@ describe("the console accepts a form only", () => {
     expect(body.links).toEqual([]);
   });
 
-  test("at sign-in with the token of the opened page", async () => {
+  test("with the token of the opened sign-in page", async () => {
     const tab = browse(serving.places.url);
     await tab.open("/sign-in");
     const { text } = await tab.post("/sign-in", { key: serving.key });

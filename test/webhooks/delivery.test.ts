@@ -213,7 +213,7 @@ test("three processes deliver each message only once", async () => {
   expect(new Set(paths()).size).toBe(20);
 });
 
-test("a process sends nothing to a receiver that was paused meanwhile", async () => {
+test("a process sends nothing to a receiver that another process just paused", async () => {
   await addWebhook(world, receiver.url, ["link.created"]);
   receiver.doing(refuse);
   for (let count = 0; count < 12; count += 1) await create(`link-${count}`);

@@ -17,7 +17,7 @@ import { createWorld, type World } from "../../support/world.ts";
 /** Tests when a remote server is probed for a key's permissions, and what later processes reuse. */
 
 let world: World;
-/** A key whose scopes changeScopes while processes use it. */
+/** A key whose scopes change while processes use it. */
 let key: string;
 
 const at = openStateForEach();
@@ -85,7 +85,7 @@ async function readStoredAccess(): Promise<readonly string[]> {
 }
 
 describe("the first list of tools", () => {
-  test("contains only usable tools, and does not changeScopes afterwards", async () => {
+  test("contains only usable tools, and does not change afterwards", async () => {
     await using stage = await start();
     expectPermittedTools(await stage.listNames());
     await stage.settle();

@@ -43,7 +43,7 @@ describe("a rejected probe", () => {
     expect(names.toSorted()).toEqual(viewerTools);
   });
 
-  test("because of the role for apps does not remove tools that write links", async () => {
+  test("that needs another role for apps does not remove tools that write links", async () => {
     const error = "Only managers can change apps.";
     const isApps = /(POST|PATCH|DELETE) .*_apps/;
     await using stage = await openStage({
@@ -55,7 +55,7 @@ describe("a rejected probe", () => {
     expect(names).toEqual(expect.arrayContaining(["create_link", "update_link", "delete_link"]));
   });
 
-  test("because of the free plan removes the tools of the Pro plan", async () => {
+  test("that needs the Pro plan removes all tools of the Pro plan", async () => {
     const key = await world.addKey({ project: await world.addProject({ plan: "free" }) });
     await using stage = await openStage({ send: world.fetch, key });
     const names = await stage.listNames();

@@ -67,7 +67,7 @@ async function rename(name: string): Promise<void> {
   expect(reply.status).toBe(200);
 }
 
-describe.each(eras)("with a %s client that opensPages URLs", (era) => {
+describe.each(eras)("with a %s client that opens URLs", (era) => {
   test("a call waits for the approval page and continues after the approval", async () => {
     const asked: unknown[] = [];
     const client = await connect(era, (message, { url = "", elicitationId }) => {

@@ -31,7 +31,7 @@ async function call(tool: string, args: Args): Promise<Structured> {
 
 const springUrl = "https://example.com/spring";
 const otherHost = "https://other.example/";
-const changedName = "changedName";
+const changedName = "meanwhile";
 const print = Array.from({ length: 32 }, () => "AB").join(":");
 
 function prepareLink(args: Args) {

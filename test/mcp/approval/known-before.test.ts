@@ -6,7 +6,7 @@ import { openForEach } from "../../support/open-for.ts";
 /** Users are not asked to approve calls that are already known to fail. */
 
 const springUrl = "https://example.com/spring";
-const otherUrl = "https://otherUrl.example/spring";
+const otherUrl = "https://other.example/spring";
 const iosApp = { bundle_id: "com.example.shop", team_id: "ABCDE12345" };
 const print = Array.from({ length: 32 }, () => "AB").join(":");
 const androidApp = { package_name: "com.example.shop", fingerprints: [print] };

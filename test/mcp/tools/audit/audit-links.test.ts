@@ -192,7 +192,7 @@ describe("a fix that audit_links suggests", () => {
     expect((await call("get_link", { id: "a" })).link.name).toBe("Family 👨‍👩‍👧 \\u{200b}");
   });
 
-  test("is not suggested for a key that may not write", async () => {
+  test("is left out for a key that may not write", async () => {
     const key = await assistant.world.addKey({ scopes: ["links.index"] });
     await plant({ path: "a", url: otherUrl, name: "a\u200b" });
     const { structured } = await (await assistant.connect({ key })).callTool("audit_links");

@@ -129,7 +129,7 @@ describe("an approval for many existing links", () => {
     expect(job).toMatchObject({ state: "done", counts: { done: 51 } });
   });
 
-  test("of exactly 50 links needs no typed number", async () => {
+  test("for exactly 50 links needs no typed number", async () => {
     const { id } = await plan(50);
     const { error } = await call("apply_plan", { plan_id: id });
     const { html } = await assistant.press(error.approval.url, "approve");

@@ -44,7 +44,7 @@ test.each([
   expect(assistant.writes).toEqual([]);
 });
 
-test("an unregistered Android app needs the fingerprints from the user", async () => {
+test("the error for an unregistered Android app asks for its fingerprints", async () => {
   const android_app = { package_name: "org.other" };
   const { error } = (await assistant.callTool("create_link", { android_app })).structured;
   expect(error.message).toBe(
