@@ -7,7 +7,7 @@ import { isStorable } from "../contract/text.ts";
 import { createPrefixedId } from "../state/tables.ts";
 import type { ReceiptPage } from "../state/job-runs.ts";
 import type { Job } from "../state/jobs.ts";
-import type { KeptValues } from "../state/kept-values.ts";
+import type { ExpiringValues } from "../state/expiring-values.ts";
 import { writeActions, type Plan, type PlanRow, type RowPage } from "../state/plans.ts";
 import type { State } from "../state/state.ts";
 import { createRunner, type RunnerOptions } from "./apply/job-runner.ts";
@@ -149,7 +149,7 @@ async function readAhead<Item>(items: AsyncGenerator<Item>): Promise<AsyncGenera
 /** Exported files of links, which an assistant reads page by page within an hour. */
 
 export async function saveExportPages(
-  kept: KeptValues,
+  kept: ExpiringValues,
   { type, texts }: { readonly type: string; readonly texts: AsyncIterable<string> },
   owner: string,
   { clock, random }: ClockAndRandom,
@@ -170,7 +170,12 @@ export async function saveExportPages(
   return { id, pages: keys.length };
 }
 
-export async function findExportPage(kept: KeptValues, owner: string, id: string, page: number) {
+export async function findExportPage(
+  kept: ExpiringValues,
+  owner: string,
+  id: string,
+  page: number,
+) {
   return (await kept.find("export_page", writeKey(owner, id, page)))?.value;
 }
 

@@ -3,7 +3,7 @@ import { messages } from "../contract/messages.ts";
 import { readOutageCode, type Problem } from "../contract/problem.ts";
 import { createKeylessReader, type ReadKeyless, type Incoming } from "../network/read-body.ts";
 import { packPage } from "../network/pack-page.ts";
-import { readShownKey, isClientToken } from "../text/secrets.ts";
+import { readHeaderKey, isClientToken } from "../text/secrets.ts";
 import type { Account } from "./account.ts";
 import { leave } from "./act.ts";
 import { findAsset, isAsset } from "./assets.ts";
@@ -95,7 +95,7 @@ function sendAssetOrRefuse(
   }
   // A client key opens no console: its caller gets an error, and not the sign-in page.
   const header = request.headers.get("authorization") ?? "";
-  if (!isClientToken(readShownKey(header) ?? header)) return undefined;
+  if (!isClientToken(readHeaderKey(header) ?? header)) return undefined;
   const asks = [["www-authenticate", "Bearer"]] as const;
   return respondText(401, "Key not accepted", messages.client_key_here, asks);
 }

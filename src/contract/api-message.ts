@@ -48,7 +48,7 @@ export type CarriedRequest = ApiRequest<string | ReadSent> & {
 type ReadSent = (sender: Sender) => Promise<string>;
 
 /** Without a valid secret key, a sender may send only a small body. */
-export type Sender = "holder" | "keyless";
+export type Sender = "keyed" | "keyless";
 
 export type ApiReply = {
   readonly status: number;

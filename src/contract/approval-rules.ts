@@ -16,12 +16,12 @@ export type ApprovalReason = keyof typeof approvalRules;
 const { links, iosApps, androidApps, projects } = contract;
 
 /** The first `most` overwrites in a window need no approval; one approval covers `granted` more. */
-export const unaskedOverwrites = { most: 20, granted: 100, window_ms: 10 * 60_000 } as const;
+export const unapprovedOverwrites = { most: 20, granted: 100, window_ms: 10 * 60_000 } as const;
 
 /**
  * A link without clicks can move to another path without approval while it is younger than this.
  */
-export const unaskedMove_ms = 10 * 60_000;
+export const unapprovedMove_ms = 10 * 60_000;
 
 export const approvalRules = {
   destroys: {
@@ -52,7 +52,7 @@ export const approvalRules = {
   moves_path: {
     when:
       "moves a link to another path, if that link has clicks, is older than " +
-      `${unaskedMove_ms / 60_000} minutes, or one of these is unknown`,
+      `${unapprovedMove_ms / 60_000} minutes, or one of these is unknown`,
     tools: [links.update.tool],
   },
   many_rows: {
@@ -65,14 +65,14 @@ export const approvalRules = {
   },
   many_overwrites: {
     when:
-      `overwrites for the ${unaskedOverwrites.most + 1}st time in ten minutes; ` +
-      `that approval covers the next ${unaskedOverwrites.granted} within ten minutes`,
+      `overwrites for the ${unapprovedOverwrites.most + 1}st time in ten minutes; ` +
+      `that approval covers the next ${unapprovedOverwrites.granted} within ten minutes`,
     tools: nameTools(({ effect, overwrites }) => effect === "write" && overwrites),
   },
 } as const satisfies Readonly<Record<string, ApprovalRule>>;
 
 /** Whether some calls of the tool need approval. */
-export function mayAskPerson(tool: string): boolean {
+export function mayNeedApproval(tool: string): boolean {
   const rules: readonly ApprovalRule[] = Object.values(approvalRules);
   return rules.some(({ tools }) => tools.includes(tool));
 }

@@ -37,8 +37,9 @@ export function nameOffset(offset_ms: number): string {
 }
 
 /**
- * Parses a date or time, or returns null. A text without a zone is local time: the first of two
- * moments when clocks go back, or the moment of the change when they skip the time.
+ * Parses a date or time, or returns null. A text without a zone is local time. If it occurs twice,
+ * because clocks go back, the first moment is used. If clocks skip it, the moment of the change is
+ * used.
  */
 export function parseLocalTime(text: string, { readOffset }: TimeZone): number | null {
   const shown = parseTime(text);

@@ -79,8 +79,8 @@ export const messages = {
     `from must be before to. Both days are included, and today is ${today}.`,
   stats_length: "from and to must be at most ten years apart.",
   stats_by: (given: string, known: string, nearest: string | undefined) => {
-    const meant = nearest === undefined ? "." : `; did you mean ${nearest}?`;
-    return `by must be one of ${known}, not ${given}${meant}`;
+    const suggestion = nearest === undefined ? "." : `; did you mean ${nearest}?`;
+    return `by must be one of ${known}, not ${given}${suggestion}`;
   },
   stats_steps: (by: string, most: number) =>
     `by ${by} would return more than ${most} rows. Choose a shorter period.`,

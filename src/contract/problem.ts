@@ -6,10 +6,10 @@ import { humanize } from "./text.ts";
 export type FieldProblem = { readonly field: string; readonly message: string };
 
 /** A broken rule within a text. Lines and columns count from 1. */
-export type PlacedProblem = FieldProblem & { readonly line?: number; readonly column?: number };
+export type TextProblem = FieldProblem & { readonly line?: number; readonly column?: number };
 
 /** A problem in a server's reply, which may name no field. */
-export type StatedProblem = Omit<PlacedProblem, "field"> & { readonly field?: string };
+export type StatedProblem = Omit<TextProblem, "field"> & { readonly field?: string };
 
 /** Values as they would be stored, with every rule that they break. */
 export type CheckedValues<Values> = {
@@ -148,7 +148,7 @@ export function validationFailed(
 }
 
 /** Like `validationFailed`, for problems within a text. They are also sent as a list. */
-export function templateRefused(problems: readonly PlacedProblem[]): Problem {
+export function templateRefused(problems: readonly TextProblem[]): Problem {
   const clauses = problems.map(({ field, line, column, message }) => {
     const place = line === undefined ? "" : `${humanize(field)} line ${line}, column ${column}: `;
     return place + message.replace(/\.$/, "");

@@ -8,7 +8,7 @@ import { cutQuery } from "../contract/rules/address-query.ts";
 import {
   findClientAddress,
   findOwnAddress,
-  findClientPlace,
+  findClientNetwork,
   createTrust,
   type TrustedProxies,
 } from "../network/client-address.ts";
@@ -86,7 +86,7 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
     const { request, site, hosted, query } = visited;
     const { headers } = request;
     const address = findOwnAddress(findClientAddress(request, trusts), headers);
-    const place = findClientPlace(address);
+    const place = findClientNetwork(address);
     // Visitors behind one shared address must not use up each other's limit.
     if (!limit.takes(place === undefined || place.isShared ? "" : place.group)) return;
     const requested = readRequest(readAgent(headers), headers["accept-language"]);

@@ -113,9 +113,9 @@ function answerRequest(
   const isMessage = isScriptMessage(request);
   if (!isMessage && !isRead(request)) return methodNotAllowed;
   if (site === undefined || site.project.suspended) return notFoundPage;
-  const asked = readTarget(request.url ?? "");
-  if (asked === undefined) return notFoundPage;
-  const { path, target, isScanned } = asked;
+  const parsed = readTarget(request.url ?? "");
+  if (parsed === undefined) return notFoundPage;
+  const { path, target, isScanned } = parsed;
   const hostedRequest = { request, site, path, target, isScanned };
   return andThen(parts.links.findLink(hostedRequest), (hosted) => {
     if (isMessage) return answerMessage(parts, hostedRequest, hosted);
@@ -209,13 +209,13 @@ async function answerMessage(
 function readTarget(url: string): Pick<HostedRequest, "path" | "target" | "isScanned"> | undefined {
   // An address with a host is a request to a proxy, which this server is not.
   if (!/^\/[\x21-\x7e]*$/.test(url)) return undefined;
-  const asked = url.split("#", 1)[0] ?? url;
-  const unscanned = asked.includes(scanMark) ? dropScanMark(asked) : asked;
+  const parsed = url.split("#", 1)[0] ?? url;
+  const unscanned = parsed.includes(scanMark) ? dropScanMark(parsed) : parsed;
   const target = dropPasteMark(unscanned);
   const written = dropQuery(target);
   // Text that cannot be decoded contains a percent sign, so it matches no link.
   const path = decodePath(written) ?? written.slice(1);
-  return { path, target, isScanned: unscanned !== asked };
+  return { path, target, isScanned: unscanned !== parsed };
 }
 
 function answerError(error: unknown, report: HostOptions["report"]): HostAnswer {

@@ -10,7 +10,7 @@ import type { Tenant } from "../store/tables.ts";
 import type { Site } from "./sites.ts";
 
 /** A path on a project's host. */
-export type LinkPlace = { readonly site: Site; readonly path: string };
+export type LinkLocation = { readonly site: Site; readonly path: string };
 
 /** A link with its apps. */
 export type HostedLink = {
@@ -40,7 +40,10 @@ export function createHostedLinks() {
   const iosApps = createCache<IosApp>(mostApps);
   const androidApps = createCache<AndroidApp>(mostApps);
 
-  async function readLink(key: string, { site, path }: LinkPlace): Promise<HostedLink | undefined> {
+  async function readLink(
+    key: string,
+    { site, path }: LinkLocation,
+  ): Promise<HostedLink | undefined> {
     if (findPathFault(path) !== undefined) return undefined;
     const found = await findVisited(site.tenant, path);
     if (found === undefined) return undefined;
@@ -57,7 +60,7 @@ export function createHostedLinks() {
   }
 
   return {
-    findLink: ({ site, path: visited }: LinkPlace): Awaitable<HostedLink | undefined> => {
+    findLink: ({ site, path: visited }: LinkLocation): Awaitable<HostedLink | undefined> => {
       const path = dropEndSlashes(visited);
       const key = `${site.serial} ${path}`;
       return links.find(key) ?? readLink(key, { site, path });

@@ -123,14 +123,14 @@ export function describeTrustedProxies(proxies: TrustedProxies): string {
  * The address of a client in a comparable form: IPv4 as it is, IPv6 by its /64. Undefined if the
  * text is not an address.
  */
-export function findClientPlace(text: string | undefined): ClientPlace | undefined {
+export function findClientNetwork(text: string | undefined): ClientNetwork | undefined {
   const address = normalizeAddress(text ?? "");
   if (address === undefined) return undefined;
   const isShared = !isPublicAddress(address) || isKnownAsShared(address);
   return { group: findAddressGroup(address), isShared };
 }
 
-export type ClientPlace = {
+export type ClientNetwork = {
   readonly group: string;
   /**
    * Whether many people use this address at the same time: private networks, carrier NAT (RFC

@@ -9,7 +9,7 @@ import type { Served } from "../contract/index.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { alreadyExists, changedSince } from "../contract/problem.ts";
 import type { CountedVisit } from "../stats/visit.ts";
-import type { ClientHolder, KeyHolder } from "../store/keys.ts";
+import type { ClientKeyWithProject, KeyWithProject } from "../store/keys.ts";
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tables.ts";
 import { digestOf } from "../text/digest.ts";
@@ -42,13 +42,13 @@ export type Services = {
 };
 
 /** A project key with its project. */
-type ProjectCaller = KeyHolder & { readonly project: NonNullable<KeyHolder["project"]> };
+type ProjectCaller = KeyWithProject & { readonly project: NonNullable<KeyWithProject["project"]> };
 
 /** The caller that a handler gets: a project key, a client key, or null. */
 type CallerOf<Auth> = Auth extends "project"
   ? ProjectCaller
   : Auth extends "client"
-    ? ClientHolder
+    ? ClientKeyWithProject
     : null;
 
 /** The parts of a call that all endpoints have. */

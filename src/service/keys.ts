@@ -9,18 +9,18 @@ import type { Scope, Role } from "../contract/rights.ts";
 import { createFreshCache } from "../store/cache.ts";
 import { createFlusher } from "../store/background-tasks.ts";
 import {
-  findClientHolder,
-  findKeyHolder,
-  findKeyHolderById,
+  findClientKey,
+  findKey,
+  findKeyById,
   insertClientKey,
   insertKey,
   noteKeyUses,
-  type ClientHolder,
-  type KeyHolder,
+  type ClientKeyWithProject,
+  type KeyWithProject,
 } from "../store/keys.ts";
 import type { Store } from "../store/store.ts";
 import type { Db } from "../store/tables.ts";
-import { readShownKey, isClientToken } from "../text/secrets.ts";
+import { readHeaderKey, isClientToken } from "../text/secrets.ts";
 import {
   createToken,
   hashToken,
@@ -32,7 +32,7 @@ import {
 /** Finds and checks the key of a request, creates keys, and records when they were last used. */
 
 /** An API key or a client key, with its project. */
-export type Holder = KeyHolder | ClientHolder;
+export type Holder = KeyWithProject | ClientKeyWithProject;
 
 /** Caches recently used keys. Other keys are read from the database. */
 export type KeyCache = {
@@ -55,8 +55,8 @@ export function createKeyCache(store: Store, clock: Pick<Clock, "monotonic">): K
   const lent = new Map<string, string>();
   const read = (token: string): Awaitable<Holder | undefined> => {
     const keyId = lent.get(token);
-    if (keyId !== undefined) return findKeyHolderById(store.db, keyId);
-    const find = isClientToken(token) ? findClientHolder : findKeyHolder;
+    if (keyId !== undefined) return findKeyById(store.db, keyId);
+    const find = isClientToken(token) ? findClientKey : findKey;
     return find(store.db, hashToken(token));
   };
   return {
@@ -70,7 +70,7 @@ export function createKeyCache(store: Store, clock: Pick<Clock, "monotonic">): K
   };
 }
 
-export function isApiKey(holder: Holder | null | undefined): holder is KeyHolder {
+export function isApiKey(holder: Holder | null | undefined): holder is KeyWithProject {
   return holder !== null && holder !== undefined && "scopes" in holder;
 }
 
@@ -107,7 +107,7 @@ function refuseKind(token: string, isOfApp: boolean): string {
 
 /** Rejects a client key at an endpoint that needs no key. All other keys are ignored there. */
 function refuseClientKey({ headers }: KeyedRequest, query: URLSearchParams): null {
-  const token = readShownKey(headers["authorization"] ?? "") ?? "";
+  const token = readHeaderKey(headers["authorization"] ?? "") ?? "";
   const shown = [token, ...query.getAll(keyParameter)];
   if (shown.some((given) => isClientToken(given.trim()))) {
     throw unauthorized(messages.client_key_here);
@@ -127,7 +127,7 @@ const ofClientKeys: HowToSend = {
 function readToken({ headers }: KeyedRequest, query: URLSearchParams, how: HowToSend): string {
   const { authorization: header = "" } = headers;
   const parameters = query.getAll(keyParameter);
-  const headerToken = readShownKey(header);
+  const headerToken = readHeaderKey(header);
   if (header.trim() !== "" && headerToken === undefined) throw unauthorized(how.malformed);
   if (headerToken !== undefined && parameters.length === 0) return headerToken;
   const tokens = [headerToken ?? "", ...parameters].map((token) => token.trim());
@@ -138,13 +138,13 @@ function readToken({ headers }: KeyedRequest, query: URLSearchParams, how: HowTo
 }
 
 /** Rejects calls that a key may not make. Each reason has its own 401 message. */
-export function requireAccess(holder: KeyHolder, endpoint: Endpoint): void {
+export function requireAccess(holder: KeyWithProject, endpoint: Endpoint): void {
   const refusal = findRefusal(endpoint, describeKey(holder));
   if (refusal !== undefined) throw unauthorized(refusal.message);
 }
 
 /** Returns the properties of a key that the contract's access rules need. */
-export function describeKey({ project, scopes, role }: KeyHolder): KeyFacts {
+export function describeKey({ project, scopes, role }: KeyWithProject): KeyFacts {
   return {
     kind: project === null ? "master" : "project",
     scopes,
@@ -156,7 +156,7 @@ export function describeKey({ project, scopes, role }: KeyHolder): KeyFacts {
 }
 
 /** Requires a second scope, for calls whose content needs one. */
-export function requireScope(holder: KeyHolder, scope: Scope): void {
+export function requireScope(holder: KeyWithProject, scope: Scope): void {
   if (!hasScope(holder, scope)) throw unauthorized(refuseScope(scope).message);
 }
 

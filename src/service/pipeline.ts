@@ -23,7 +23,7 @@ import {
   takenFault,
   unauthorized,
   type FieldProblem,
-  type PlacedProblem,
+  type TextProblem,
 } from "../contract/problem.ts";
 import { isStoreToken } from "../contract/rules/link-rules.ts";
 import type { Report } from "../contract/watch.ts";
@@ -145,7 +145,7 @@ async function refuseFaulty(
 ): Promise<Problem> {
   const { services } = call;
   const store = discardWrites(services.store);
-  let further: readonly PlacedProblem[] = [];
+  let further: readonly TextProblem[] = [];
   try {
     await handler({ ...call, services: { ...services, store, noteVisit: undefined } });
   } catch (error) {

@@ -66,7 +66,7 @@ async function readText(
   const isOptional = endpoint.body_optional === true;
   if (!isJson && !(isOptional && type === "")) throw refuseType(type, endpoint);
   const isKeyless = endpoint.auth === "none" || endpoint.auth === "client";
-  const sender = isKeyless ? "keyless" : "holder";
+  const sender = isKeyless ? "keyless" : "keyed";
   const isThere = typeof body === "string";
   if (isThere && Buffer.byteLength(body) > most_bytes[sender]) throw bodyTooLarge(sender);
   const text = isThere ? body : await body(sender);
@@ -83,7 +83,7 @@ function refuseType(type: string, { body, wrapper }: Endpoint): Problem {
   return badRequest(isForm ? messages.form_refused(example) : messages.content_type);
 }
 
-const most_bytes = { keyless: mostKeylessBytes, holder: limits.body_bytes } as const;
+const most_bytes = { keyless: mostKeylessBytes, keyed: limits.body_bytes } as const;
 
 export function bodyTooLarge(sender: Sender): Problem {
   const isKeyless = sender === "keyless";

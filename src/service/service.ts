@@ -8,7 +8,7 @@ import { restoreDestinations } from "../contract/rules/destinations.ts";
 import { fillLinkOrigin, fillSubdomain } from "../contract/rules/link-address.ts";
 import type { Report, WatchRequest } from "../contract/watch.ts";
 import { readApiDescription } from "../help/api-description.ts";
-import type { KeyHolder } from "../store/keys.ts";
+import type { KeyWithProject } from "../store/keys.ts";
 import { createCheckQueue, createTemplateQueue } from "../template/check-queue.ts";
 import {
   answerInTime,
@@ -77,7 +77,7 @@ export function createService(options: ServiceOptions): Service {
     budgets: createBudgets(clock, createWindowReport(store, clock)),
   };
   const keys = createKeyCache(store, clock);
-  const knownKeys = new WeakMap<KeyHolder, KnownKeyEntry>();
+  const knownKeys = new WeakMap<KeyWithProject, KnownKeyEntry>();
 
   return {
     answer: async (request) => {
@@ -108,7 +108,7 @@ export function createService(options: ServiceOptions): Service {
    * Describes a key. An unchanged key returns the same object, so that callers can compare by
    * identity.
    */
-  function describeHolder(holder: KeyHolder): KnownKey {
+  function describeHolder(holder: KeyWithProject): KnownKey {
     const linkOrigin = services.readLinkOrigin();
     const before = knownKeys.get(holder);
     if (before?.linkOrigin === linkOrigin) return before.known;
@@ -119,7 +119,7 @@ export function createService(options: ServiceOptions): Service {
 }
 
 function describeKnown(
-  holder: KeyHolder,
+  holder: KeyWithProject,
   { secondOrigin }: Services,
   linkOrigin: string,
 ): KnownKey {

@@ -45,7 +45,7 @@ type ServedWriter = Pick<WaitingWriter, "reject"> & {
  */
 const longestGroup_ms = 8;
 /** A longer group pauses, so that other work of the process can run. */
-const longestTurn_ms = 2;
+const longestSlice_ms = 2;
 /** The maximum number of groups that can run before writers with `isPatient`. */
 const mostPassings = 4;
 
@@ -145,14 +145,14 @@ async function serveLine(
   monotonic: WaitingClock["monotonic"],
 ): Promise<void> {
   const groupStarted = monotonic();
-  let turnStarted = groupStarted;
+  let sliceStarted = groupStarted;
   for (let writer = line.shift(); writer !== undefined; writer = line.shift()) {
     await serve(steps, writer, served);
     const now = monotonic();
     if (now - groupStarted >= longestGroup_ms) return;
-    if (now - turnStarted < longestTurn_ms) continue;
+    if (now - sliceStarted < longestSlice_ms) continue;
     await setImmediate();
-    turnStarted = monotonic();
+    sliceStarted = monotonic();
   }
 }
 

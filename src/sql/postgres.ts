@@ -176,7 +176,7 @@ async function repeatWrite<Result>(
   signal: WriteSignal | undefined,
 ): Promise<Result> {
   const started = performance.now();
-  for (let turn = 1, breaks = 0; ; turn += 1) {
+  for (let tries = 1, breaks = 0; ; tries += 1) {
     requireWaiting(signal);
     try {
       return await attempt();
@@ -188,7 +188,7 @@ async function repeatWrite<Result>(
         throw new StoreBusy("others write the same", { cause: error });
       }
     }
-    await setTimeout(Math.random() * Math.min(2 ** turn, mostBackoff_ms));
+    await setTimeout(Math.random() * Math.min(2 ** tries, mostBackoff_ms));
   }
 }
 

@@ -1,7 +1,7 @@
 import { mostSkew_ms, type ClockAndRandom } from "../contract/clock.ts";
 import { limits } from "../contract/limits.ts";
 import type { Sql } from "../sql/sql.ts";
-import { digestNotice, insertNotice } from "./kept-values.ts";
+import { digestNotice, insertNotice } from "./expiring-values.ts";
 import type { StateDb, StateTables } from "./tables.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { unaskedOverwrites } from "../contract/approval-rules.ts";
+import { unapprovedOverwrites } from "../contract/approval-rules.ts";
 import type { Clock } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
 import type { StateDb, StateTables } from "./tables.ts";
@@ -20,14 +20,14 @@ export type Counters = {
     subject: string,
   ) => Promise<{ readonly left: number; readonly free_at: number | undefined }>;
   /** Queues a use that counts against a limit. It waits in `line` until the limit allows it. */
-  readonly queue: (line: UseLine) => LinePlace;
+  readonly queue: (line: UseLine) => QueuedUse;
 };
 
 /** A counted use. Calling `giveBack` removes it from the count. */
 type CountedUse = { readonly giveBack: () => Promise<void> };
 type UseLine = { readonly kind: string; readonly subject: string; readonly window_ms: number };
 
-type LinePlace = {
+type QueuedUse = {
   /** Returns how long the use must wait. Queued uses are allowed in the order of their requests. */
   readonly readWait_ms: (most: number) => Promise<number>;
   /**
@@ -41,9 +41,12 @@ export const longestWindow_ms = hour_ms;
 
 const limits = {
   /** Per key. Many single overwrites must not bypass the approval that a bulk plan needs. */
-  overwrite: { most: unaskedOverwrites.most, window_ms: unaskedOverwrites.window_ms },
+  overwrite: { most: unapprovedOverwrites.most, window_ms: unapprovedOverwrites.window_ms },
   /** Per approval of more overwrites. */
-  approved_overwrite: { most: unaskedOverwrites.granted, window_ms: unaskedOverwrites.window_ms },
+  approved_overwrite: {
+    most: unapprovedOverwrites.granted,
+    window_ms: unapprovedOverwrites.window_ms,
+  },
   pin_of_approval: { most: 5, window_ms: hour_ms },
   /** Each approval has its own number of attempts, so attempts are also limited per key. */
   pin_of_key: { most: 20, window_ms: hour_ms },
@@ -95,7 +98,7 @@ export function createCounters(
   };
 }
 
-function queue(write: Sql<StateTables>["write"], line: UseLine, now: Clock["now"]): LinePlace {
+function queue(write: Sql<StateTables>["write"], line: UseLine, now: Clock["now"]): QueuedUse {
   const { kind, subject, window_ms } = line;
   let id: number | undefined;
   return {
@@ -105,7 +108,7 @@ function queue(write: Sql<StateTables>["write"], line: UseLine, now: Clock["now"
         // A use further in the future was queued before a clock was set back.
         await deleteOld(db, line, time, time + Math.max(2 * window_ms, 60_000));
         const at = await findFree(db, line, most, time, id);
-        return { id: await writePlace(db, { kind, subject, at }, id), wait_ms: at - time };
+        return { id: await writeQueuedUse(db, { kind, subject, at }, id), wait_ms: at - time };
       });
       // Set only after the commit. If the transaction fails, another use may get this id.
       ({ id } = placed);
@@ -162,7 +165,7 @@ async function findFree(
   return first === undefined ? now : Math.max(now, first.at + line.window_ms);
 }
 
-async function writePlace(
+async function writeQueuedUse(
   db: StateDb,
   place: Omit<StateTables["uses"], "id">,
   id: number | undefined,

@@ -3,7 +3,7 @@ import type { ClockAndRandom } from "../contract/clock.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Sql } from "../sql/sql.ts";
 import { createPrefixedId, type StateDb, type StateTables } from "./tables.ts";
-import { findValue, saveValue } from "./kept-values.ts";
+import { findValue, saveValue } from "./expiring-values.ts";
 
 /** Stores each change with its key and the previous state, so that it can be undone. */
 

@@ -2,7 +2,7 @@ import { mostSkew_ms, type Clock } from "../contract/clock.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { refuseNul } from "../sql/engine.ts";
 import type { Sql } from "../sql/sql.ts";
-import { insertNotice } from "./kept-values.ts";
+import { insertNotice } from "./expiring-values.ts";
 import { readRow, writeActions, type PlanRow } from "./plans.ts";
 import type { StateDb, StateTables, StoredJob } from "./tables.ts";
 

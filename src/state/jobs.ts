@@ -126,7 +126,7 @@ async function openJob(
     .onConflict((conflict) => conflict.column("plan_id").doNothing())
     .executeTakeFirst();
   if (writer === undefined || opened.numInsertedOrUpdatedRows !== 1n) return;
-  // A job is one change in the history. Undoing another job undoes that job's change.
+  // A job is one change in the history. If it undoes another job, that job's change is undone.
   const undone = await db
     .selectFrom("changes")
     .select("id")

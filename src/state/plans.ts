@@ -202,7 +202,7 @@ async function insertRows(
     if (batch.length < batchRows) continue;
     await insertBatch(write, plan_id, batch);
     batch = [];
-    // Rows in memory arrive at once, but other work needs the event loop as well.
+    // Rows in memory arrive without a pause, so let other work run.
     await nextTurn();
   }
   await insertBatch(write, plan_id, batch);

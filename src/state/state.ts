@@ -7,7 +7,7 @@ import { createApprovals, type Approvals } from "./approvals.ts";
 import { createCounters, longestWindow_ms, type Counters } from "./counters.ts";
 import { createHistory, historyLasts_ms, type History } from "./history.ts";
 import { createJobs, type Jobs } from "./jobs.ts";
-import { createKeptValues, type KeptValues } from "./kept-values.ts";
+import { createExpiringValues, type ExpiringValues } from "./expiring-values.ts";
 import { createPlans, type Plans } from "./plans.ts";
 import { stateMigrations } from "./schema.ts";
 import type { StateTables } from "./tables.ts";
@@ -21,7 +21,7 @@ export type State = {
   readonly plans: Plans;
   readonly jobs: Jobs;
   readonly history: History;
-  readonly kept: KeptValues;
+  readonly kept: ExpiringValues;
   /** Returns a secret that all processes share, and creates it if necessary. */
   readonly readSecret: (name: string) => Promise<Uint8Array>;
   /** Deletes expired rows. */
@@ -70,7 +70,7 @@ export async function openState(
     plans: createPlans(sql, sources),
     jobs: createJobs(sql, sources),
     history: createHistory(sql, sources),
-    kept: createKeptValues(sql, clock),
+    kept: createExpiringValues(sql, clock),
     readSecret: (name) => readSecret(sql, name, random),
     removeEnded: async () => {
       const now = clock.now();

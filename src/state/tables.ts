@@ -27,10 +27,10 @@ export type StateTables = {
     id: Generated<number>;
     kind: string;
     subject: string;
-    /** The time of the use, or the earliest time allowed for a waiting one. */
+    /** The time of the use, or the earliest time allowed for a waiting use. */
     at: number;
   };
-  /** Expiring values as JSON (see `kept-values.ts`). */
+  /** Expiring values as JSON (see `expiring-values.ts`). */
   kept_values: { kind: string; key: string; owner: string; value: string; expires_at: number };
   plans: {
     id: string;

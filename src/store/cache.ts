@@ -120,7 +120,7 @@ export function watchChanges(store: ChangeSource, { monotonic }: Pick<Clock, "mo
   let version = -1;
   let latest: { at: number; writes: number; epoch: Awaitable<number> } | undefined;
 
-  function look(): Awaitable<number> {
+  function readEpoch(): Awaitable<number> {
     return andThen(store.readVersion(), (current) => {
       if (current !== version) epoch += 1;
       version = current;
@@ -135,7 +135,7 @@ export function watchChanges(store: ChangeSource, { monotonic }: Pick<Clock, "mo
       if (latest !== undefined && at - latest.at < trusted_ms && writes === latest.writes) {
         return latest.epoch;
       }
-      const own = { at, writes, epoch: look() };
+      const own = { at, writes, epoch: readEpoch() };
       latest = own;
       if (!(own.epoch instanceof Promise)) return own.epoch;
       own.epoch.then(

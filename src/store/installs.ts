@@ -114,7 +114,7 @@ type TakeOptions = {
 };
 
 /** The time in which an app can repeat its request, even if the visit has expired. */
-const askedAgain_ms = 60_000;
+const repeatWindow_ms = 60_000;
 
 /**
  * Marks a visit as used, together with identical visits of the same link. Those may come from the
@@ -130,7 +130,7 @@ export async function takeVisit(
   const before =
     usedBy === undefined ? undefined : await findEarlierAnswer({ db, projectId }, usedBy, now);
   if (before !== undefined) return false;
-  const until = now + askedAgain_ms;
+  const until = now + repeatWindow_ms;
   const ends_at = sql<number>`case when ends_at > ${until} then ends_at else ${until} end`;
   const use = db
     .updateTable("deferred_visits")

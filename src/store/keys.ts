@@ -25,7 +25,7 @@ export type Key = {
 export type NewKey = Omit<Key, "last_used_at"> & { readonly token_hash: string };
 
 /** A key with its project, for the first checks of a request. */
-export type KeyHolder = {
+export type KeyWithProject = {
   readonly key_id: string;
   readonly token_hash: string;
   readonly scopes: readonly Scope[];
@@ -33,10 +33,10 @@ export type KeyHolder = {
   readonly project: ProjectRecord | null;
 };
 
-const selectHolder = prepareQuery((db) => selectHolders(db).where("token_hash", "=", ""));
-const selectHolderById = prepareQuery((db) => selectHolders(db).where("api_keys.id", "=", ""));
+const selectKey = prepareQuery((db) => selectKeys(db).where("token_hash", "=", ""));
+const selectKeyById = prepareQuery((db) => selectKeys(db).where("api_keys.id", "=", ""));
 
-function selectHolders(db: Db) {
+function selectKeys(db: Db) {
   return db
     .selectFrom("api_keys")
     .leftJoin("projects", "projects.id", "api_keys.project_id")
@@ -44,15 +44,15 @@ function selectHolders(db: Db) {
     .select(["api_keys.id as key_id", "token_hash", "scopes", "role"]);
 }
 
-export function findKeyHolder(db: Db, tokenHash: string): Awaitable<KeyHolder | undefined> {
-  return andThen(selectHolder(db, [tokenHash]), readHolder);
+export function findKey(db: Db, tokenHash: string): Awaitable<KeyWithProject | undefined> {
+  return andThen(selectKey(db, [tokenHash]), readKey);
 }
 
-export function findKeyHolderById(db: Db, id: string): Awaitable<KeyHolder | undefined> {
-  return andThen(selectHolderById(db, [id]), readHolder);
+export function findKeyById(db: Db, id: string): Awaitable<KeyWithProject | undefined> {
+  return andThen(selectKeyById(db, [id]), readKey);
 }
 
-function readHolder(row: Awaited<ReturnType<typeof selectHolder>>): KeyHolder | undefined {
+function readKey(row: Awaited<ReturnType<typeof selectKey>>): KeyWithProject | undefined {
   if (row === undefined) return undefined;
   const { key_id, token_hash, scopes, role, ...joined } = row;
   // If the id is set, the joined columns contain a whole project.
@@ -103,11 +103,11 @@ function readScopes(json: string): readonly Scope[] {
 
 export type ClientKey = Omit<Tables["client_keys"], "token_hash">;
 
-export type ClientHolder = Pick<KeyHolder, "key_id" | "token_hash"> & {
+export type ClientKeyWithProject = Pick<KeyWithProject, "key_id" | "token_hash"> & {
   readonly project: ProjectRecord;
 };
 
-const selectClientHolder = prepareQuery((db) =>
+const selectClientKey = prepareQuery((db) =>
   db
     .selectFrom("client_keys")
     .innerJoin("projects", "projects.id", "client_keys.project_id")
@@ -116,8 +116,11 @@ const selectClientHolder = prepareQuery((db) =>
     .where("token_hash", "=", ""),
 );
 
-export function findClientHolder(db: Db, tokenHash: string): Awaitable<ClientHolder | undefined> {
-  return andThen(selectClientHolder(db, [tokenHash]), (row) => {
+export function findClientKey(
+  db: Db,
+  tokenHash: string,
+): Awaitable<ClientKeyWithProject | undefined> {
+  return andThen(selectClientKey(db, [tokenHash]), (row) => {
     if (row === undefined) return undefined;
     const { key_id, token_hash, ...project } = row;
     return { key_id, token_hash, project: toProject(project) };

@@ -21,7 +21,7 @@ import {
   type ListPage,
   type TextColumn,
 } from "./lists.ts";
-import { shownColumns, toLink, type ShownLink } from "./links.ts";
+import { visibleColumns, toLink, type VisibleLink } from "./links.ts";
 import { readTally, type Tally } from "./projects.ts";
 import type { AppKindName, IndexedColumn, LinkTable, Tables, Tenant } from "./tables.ts";
 import { matchContains, wholeIndex } from "./trigram-index.ts";
@@ -86,7 +86,7 @@ async function readLinks(
   // matches.
   const source =
     isWhole || areCollected(query, count) ? indexed : describeLinks(tenant, filters, false);
-  const { items, meta } = await readPage<ShownLink>(tenant.db, source, query, count);
+  const { items, meta } = await readPage<VisibleLink>(tenant.db, source, query, count);
   return { items: items.map(toLink), meta };
 }
 
@@ -136,7 +136,7 @@ function describeLinks(tenant: Tenant, filters: readonly Filter[], isIndexed: bo
   const isFile = readEngine(db) === "sqlite";
   return {
     table: "links",
-    shown: shownColumns,
+    shown: visibleColumns,
     columns,
     ownRows: isFile ? sql<SqlBool>`${whileAwaited(sql`links.rowkey`)} and ${isOwn}` : isOwn,
     hasQuickFilter: filters.some((filter) => isQuickFilter(filter, columns)),

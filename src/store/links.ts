@@ -33,7 +33,7 @@ export type LinkChanges = Partial<
 >;
 
 const selectLink = prepareQuery((db) =>
-  db.selectFrom("links").select(shownColumns).where("project_id", "=", "").where("id", "=", ""),
+  db.selectFrom("links").select(visibleColumns).where("project_id", "=", "").where("id", "=", ""),
 );
 
 export function findLink({ db, projectId }: Tenant, id: string): Awaitable<Link | undefined> {
@@ -75,7 +75,7 @@ export async function insertLink(tenant: Tenant, link: NewLink): Promise<Link> {
       created_at: now,
       updated_at: now,
     })
-    .returning(shownColumns)
+    .returning(visibleColumns)
     .executeTakeFirstOrThrow();
   await indexLink(tenant, link.id, tally.indexed_to);
   const inserted = toLink(shown);
@@ -110,7 +110,7 @@ export async function updateLink(
     })
     .where("project_id", "=", projectId)
     .where("id", "=", before.id)
-    .returning(shownColumns)
+    .returning(visibleColumns)
     .executeTakeFirstOrThrow();
   if (isSearched) await indexLink(tenant, before.id, indexed_to);
   if (changes.path !== undefined && changes.path !== before.path) {
@@ -216,7 +216,7 @@ const selectAt = prepareQuery((db) =>
         .onRef("links.project_id", "=", "addresses.project_id")
         .onRef("links.id", "=", "addresses.link_id"),
     )
-    .select(shownColumns)
+    .select(visibleColumns)
     .where("addresses.project_id", "=", "")
     .where("addresses.address", "=", ""),
 );
@@ -354,7 +354,7 @@ async function changeLinks(
 }
 
 /** The columns that callers can see, in the order of the API's specification. */
-export const shownColumns = [
+export const visibleColumns = [
   "id",
   "name",
   "path",
@@ -375,17 +375,17 @@ export const shownColumns = [
   "clicks",
 ] as const satisfies readonly (keyof LinkTable)[];
 
-export type ShownLink = Pick<LinkTable, (typeof shownColumns)[number]>;
+export type VisibleLink = Pick<LinkTable, (typeof visibleColumns)[number]>;
 
 const flags: ReadonlySet<string> = new Set([
   "enable_forced_redirect",
   "ios_deferred_deep_linking_enabled",
-] satisfies readonly (keyof ShownLink)[]);
+] satisfies readonly (keyof VisibleLink)[]);
 
 /** Converts a row, or its visible columns, to a link. */
-export function toLink(row: ShownLink): Link {
+export function toLink(row: VisibleLink): Link {
   const link: Record<string, unknown> = {};
-  for (const column of shownColumns) {
+  for (const column of visibleColumns) {
     link[column] = flags.has(column) ? row[column] === 1 : row[column];
   }
   // Columns and fields have the same names. Only flags have another type in the database.

@@ -69,8 +69,8 @@ export async function openStore(
     counts: createCache(mostCounts),
     isCurrent: () => isCurrent(sql, storeMigrations),
     watchTasks: (clock, onError) => {
-      const turn = createTurn(sql, clock, closing.signal, onError);
-      stopWatching ??= repeatEvery(watchEvery_ms, setAlarm, turn);
+      const runAll = createWatchedWork(sql, clock, closing.signal, onError);
+      stopWatching ??= repeatEvery(watchEvery_ms, setAlarm, runAll);
     },
     finishTasks: () =>
       runTasks(sql, work, closing.signal, (error) => {
@@ -91,7 +91,7 @@ export async function openStore(
   };
 }
 
-function createTurn(
+function createWatchedWork(
   sql: Sql<Tables>,
   clock: Clock,
   signal: AbortSignal,

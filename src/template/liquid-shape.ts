@@ -109,7 +109,7 @@ function checkRoot({ variable, props, begin }: PropertyAccess, report: ReportFau
 function checkFilter(name: string, filter: object, report: ReportFault): void {
   const token: unknown = "token" in filter ? filter.token : undefined;
   // liquidjs adds an escape filter to every output, which has no position in the source.
-  if (!hasPlace(token) || token.begin === token.end) return;
+  if (!hasPosition(token) || token.begin === token.end) return;
   if (filterNames.includes(name)) return;
   report(token.begin, `The filter ${name} does not exist. Use one of: ${filterNames.join(", ")}.`);
 }
@@ -122,7 +122,7 @@ function checkOperands(postfix: readonly unknown[], report: ReportFault): void {
     if (!isOperator) values += 1;
     else if (token.operator !== "not") values -= 1;
     const isLoose = token === postfix.at(-1) ? values !== 1 : values < 1;
-    if (isLoose && hasPlace(token)) {
+    if (isLoose && hasPosition(token)) {
       const message = isOperator
         ? `The operator ${token.operator} needs a value on each side.`
         : "An operator is missing between two values.";
@@ -132,8 +132,8 @@ function checkOperands(postfix: readonly unknown[], report: ReportFault): void {
   }
 }
 
-type SourcePlace = { readonly begin: number; readonly end: number };
+type SourceRange = { readonly begin: number; readonly end: number };
 
-export function hasPlace(token: unknown): token is SourcePlace {
+export function hasPosition(token: unknown): token is SourceRange {
   return typeof token === "object" && token !== null && "begin" in token && "end" in token;
 }

@@ -2,7 +2,7 @@ import { Context, defaultOperators, Drop, Liquid, toValue, type Template } from 
 import { escapeText } from "../text/escape.ts";
 import { mark } from "./clean-html.ts";
 import { listFilters, measure, measureSearch, readText, type AddCost } from "./liquid-filters.ts";
-import { findShapeFaults, hasPlace } from "./liquid-shape.ts";
+import { findShapeFaults, hasPosition } from "./liquid-shape.ts";
 import type { TemplateFault } from "./page-input.ts";
 
 /**
@@ -68,7 +68,7 @@ export function explainLiquid(error: unknown): TemplateFault {
   if (!(error instanceof Error)) return { offset: 0, message: "Liquid cannot parse this." };
   const token: unknown = "token" in error ? error.token : undefined;
   const message = error.message.replace(/, line:\d+, col:\d+$/, "").slice(0, 200);
-  const offset = hasPlace(token) ? token.begin : 0;
+  const offset = hasPosition(token) ? token.begin : 0;
   return { offset, message: `Liquid error: ${message}.` };
 }
 

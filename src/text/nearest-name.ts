@@ -16,9 +16,9 @@ export function suggestNames(
   if (nearest !== undefined && normalize(nearest) === normalize(name)) return [nearest];
   const words = listWords(name);
   const usual = words.join("_");
-  const meant = Object.hasOwn(meanings, usual) ? (meanings[usual] ?? []) : [];
+  const synonyms = Object.hasOwn(meanings, usual) ? (meanings[usual] ?? []) : [];
   const longer = names.filter((other) => isPartOf(words, listWords(other)));
-  const found = new Set([...meant.filter((other) => names.includes(other)), ...longer]);
+  const found = new Set([...synonyms.filter((other) => names.includes(other)), ...longer]);
   if (found.size > 0) return [...found].slice(0, mostSuggested);
   if (nearest !== undefined) return [nearest];
   return names.filter((other) => isPartOf(listWords(other), words)).slice(0, mostSuggested);

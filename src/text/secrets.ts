@@ -12,7 +12,7 @@ export function readBearer(authorization: string | null | undefined): string | u
 const authorization = /^(?:token|bearer)[ \t]+(?:token=)?("?)([^\s",]+)\1[ \t]*$/i;
 
 /** Reads the API key of a header in one of these forms; undefined for other headers. */
-export function readShownKey(header: string): string | undefined {
+export function readHeaderKey(header: string): string | undefined {
   return authorization.exec(header)?.[2];
 }
 

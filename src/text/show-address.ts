@@ -3,7 +3,7 @@ import { showHidden, quote } from "./show-hidden.ts";
 
 /** Shows a web address as people type it, with warnings about deceptive letters. */
 
-export type ShownAddress = {
+export type ReadableAddress = {
   /** The address with its host in readable letters and its path decoded. */
   readonly typed: string;
   /** The host in punycode (`xn--…`), if it differs. */
@@ -15,7 +15,7 @@ export type ShownAddress = {
 const mostHost = 255;
 
 /** Undefined if the text is not an http or https address. */
-export function showAddress(text: string): ShownAddress | undefined {
+export function showAddress(text: string): ReadableAddress | undefined {
   const url = /^https?:\/\/[^\\/?#]/i.test(text) ? readHost(text) : undefined;
   if (url === undefined) return undefined;
   const { protocol, hostname, port, pathname, search, hash } = url;

@@ -20,7 +20,7 @@ export function explainTimeZone(text: string): string {
   const zones = Intl.supportedValuesOf("timeZone");
   const city = `/${text.trim().replaceAll(" ", "_").toLowerCase()}`;
   const ofCity = zones.find((zone) => zone.toLowerCase().endsWith(city));
-  const meant = ofCity ?? findNearest(text, zones);
-  const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
+  const suggestion = ofCity ?? findNearest(text, zones);
+  const hint = suggestion === undefined ? "" : `; did you mean ${suggestion}?`;
   return `must be a time zone such as Europe/Berlin${hint}`;
 }

@@ -33,8 +33,8 @@ export function adviseUnregistered(
   { identifier, needs }: UnregisteredApp,
   registered: readonly NamedApp[],
 ): string {
-  const meant = findSimilar(identifier, registered);
-  const hint = meant === undefined ? "" : `did you mean ${writeNamedApp(meant)}? `;
+  const similar = findSimilar(identifier, registered);
+  const hint = similar === undefined ? "" : `did you mean ${writeNamedApp(similar)}? `;
   return `${hint}A new app needs its exact ${needs} from the developer: do not guess`;
 }
 

@@ -1,13 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { beforeEach, expect, test } from "vitest";
 import { findExportPage, saveExportPages } from "../../src/bulk/bulk.ts";
-import type { KeptValues } from "../../src/state/kept-values.ts";
+import type { ExpiringValues } from "../../src/state/expiring-values.ts";
 import { openStateForEach } from "../support/store-place.ts";
 
 /** Exported files of links: which key may read them, and for how long. */
 
 const at = openStateForEach();
-let kept: KeptValues;
+let kept: ExpiringValues;
 
 beforeEach(async () => {
   ({ kept } = await at.open());

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findClientPlace } from "../../src/network/client-address.ts";
+import { findClientNetwork } from "../../src/network/client-address.ts";
 
 /** IP addresses that identify a phone, and those that many people share. */
 
@@ -11,14 +11,14 @@ test.each([
   ["a private network", "10.0.0.1 192.168.1.1 fd00::1 127.0.0.1 ::1"],
 ])("an address of %s is shared (%s)", (_, addresses) => {
   for (const address of addresses.split(" ")) {
-    expect(findClientPlace(address), address).toMatchObject({ isShared: true });
+    expect(findClientNetwork(address), address).toMatchObject({ isShared: true });
   }
 });
 
 test("addresses next to the shared ranges are not shared", () => {
   const others = "104.29.0.1 172.227.0.1 172.64.0.1 2606:54c1::1 2606:54c4::1 2a09:bac1::1";
   for (const address of others.split(" ")) {
-    expect(findClientPlace(address), address).toMatchObject({ isShared: false });
+    expect(findClientNetwork(address), address).toMatchObject({ isShared: false });
   }
-  expect(findClientPlace("no address")).toBeUndefined();
+  expect(findClientNetwork("no address")).toBeUndefined();
 });

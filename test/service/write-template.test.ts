@@ -4,7 +4,7 @@ import { createBudgets } from "../../src/service/budgets.ts";
 import { hashToken } from "../../src/service/ids.ts";
 import type { WaitInQueue } from "../../src/template/check-queue.ts";
 import { changeDraft } from "../../src/service/handlers/page-templates.ts";
-import { findKeyHolder } from "../../src/store/keys.ts";
+import { findKey } from "../../src/store/keys.ts";
 import { findTemplate, saveDraft } from "../../src/store/page-templates.ts";
 import { createWorld, readLinkOrigin } from "../support/world.ts";
 import { staying } from "../support/rows.ts";
@@ -22,7 +22,7 @@ test.each([
     await using world = await createWorld();
     const saved = await world.call("PATCH", "/page_template", { body: sound });
     expect(saved.status).toBe(201);
-    const holder = await findKeyHolder(world.store.db, hashToken(world.key));
+    const holder = await findKey(world.store.db, hashToken(world.key));
     const project = holder?.project;
     if (holder === undefined || !project) throw new Error("the key has gone");
     let looks = 0;

@@ -6,7 +6,7 @@ import { hashToken } from "../../src/service/ids.ts";
 import { issueKey } from "../../src/service/keys.ts";
 import { androidAppStore, iosAppStore } from "../../src/store/apps.ts";
 import { listBin } from "../../src/store/bin.ts";
-import { deleteKey, findKeyHolder, listKeys } from "../../src/store/keys.ts";
+import { deleteKey, findKey, listKeys } from "../../src/store/keys.ts";
 import {
   claimAddress,
   deleteLink,
@@ -277,8 +277,8 @@ describe("keys in the store", () => {
 
     const rows = await other.db.selectFrom("api_keys").selectAll().execute();
     expect(JSON.stringify(rows)).not.toContain(token);
-    expect(await findKeyHolder(other.db, token)).toBeUndefined();
-    expect(await findKeyHolder(other.db, hashToken(token))).toEqual({
+    expect(await findKey(other.db, token)).toBeUndefined();
+    expect(await findKey(other.db, hashToken(token))).toEqual({
       key_id: id,
       token_hash: hashToken(token),
       scopes,
@@ -293,10 +293,10 @@ describe("keys in the store", () => {
   test("with master rights have no project, and revoked keys are unknown everywhere", async () => {
     const wanted = { project_id: null, scopes: [], role: "owner" as const };
     const { id, token } = await store.write((db) => issueKey(db, maker, wanted));
-    expect(await findKeyHolder(other.db, hashToken(token))).toMatchObject({ project: null });
+    expect(await findKey(other.db, hashToken(token))).toMatchObject({ project: null });
     expect((await listKeys(other.db)).map((key) => key.id)).toContain(id);
     expect(await store.write((db) => deleteKey(db, id))).toBe(true);
-    expect(await findKeyHolder(other.db, hashToken(token))).toBeUndefined();
+    expect(await findKey(other.db, hashToken(token))).toBeUndefined();
     expect(await store.write((db) => deleteKey(db, id))).toBe(false);
   });
 });
@@ -329,7 +329,7 @@ describe("projects in the store", () => {
     expect(await store.write((db) => deleteProject(db, id))).toBe(true);
     expect(await store.write((db) => deleteProject(db, id))).toBe(false);
     expect(await findProject(other.db, id)).toBeUndefined();
-    expect(await findKeyHolder(other.db, hashToken(token))).toBeUndefined();
+    expect(await findKey(other.db, hashToken(token))).toBeUndefined();
     await other.finishTasks();
     for (const table of ["links", "addresses", "tallies", "chores", "bin"] as const) {
       const rows = store.db.selectFrom(table).select("project_id").where("project_id", "=", id);

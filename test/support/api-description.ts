@@ -25,7 +25,7 @@ function checkEach(answer: AnswerApi): AnswerApi {
     if (request.onlyBudget === true) return answer(request);
     const { method, url, body } = request;
     let sent = typeof body === "string" ? body : "";
-    const read = async (sender: "holder" | "keyless") =>
+    const read = async (sender: "keyed" | "keyless") =>
       (sent = typeof body === "function" ? await body(sender) : sent);
     const noted = typeof body === "function" ? { ...request, body: read } : request;
     return andThen(answer(noted), (reply) => {

@@ -35,7 +35,7 @@ import { nobodyToAsk } from "../../mcp/approval/person.ts";
 import { hashToken } from "../../service/ids.ts";
 import { toProblem } from "../../service/pipeline.ts";
 import { checkPages } from "../../service/write-project.ts";
-import { findKeyHolder, findKeyHolderById, listClientKeys, listKeys } from "../../store/keys.ts";
+import { findKey, findKeyById, listClientKeys, listKeys } from "../../store/keys.ts";
 import { findProject, type StoredProject } from "../../store/projects.ts";
 import { listDead, listWebhooks, sendAgain, type Webhook } from "../../store/webhooks.ts";
 import type { BinKind, Db, Tenant } from "../../store/tables.ts";
@@ -222,7 +222,7 @@ function actAsOwn(acting: Acting): OwnServer {
       approve: ({ preview: question, ...request }) =>
         requireApproval({ ...request, question }, keyContext, asked),
       recheck: async (db) => {
-        const holder = await findKeyHolderById(db, known.keyId ?? "");
+        const holder = await findKeyById(db, known.keyId ?? "");
         if (holder?.project?.suspended !== false || !canMakeKeys(holder)) {
           throw unauthorized(messages.key_invalid);
         }
@@ -270,7 +270,7 @@ async function requireProject({ store }: Operator, id: string): Promise<StoredPr
 /** Undefined if commands on this machine have no key of this database. */
 async function findKeptKey(acting: Acting, { db }: Operator["store"]): Promise<string | undefined> {
   const token = tryApiKey(acting);
-  return token === undefined ? undefined : (await findKeyHolder(db, hashToken(token)))?.key_id;
+  return token === undefined ? undefined : (await findKey(db, hashToken(token)))?.key_id;
 }
 
 async function listAllKeys({ operator: { store, person }, tenant }: OwnServer): Promise<KeyList> {

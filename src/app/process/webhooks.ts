@@ -1,6 +1,6 @@
 import type { Config } from "../../config.ts";
 import type { Jobs } from "../../state/jobs.ts";
-import type { Notice } from "../../state/kept-values.ts";
+import type { Notice } from "../../state/expiring-values.ts";
 import type { Store } from "../../store/store.ts";
 import type { Db } from "../../store/tables.ts";
 import { queueEvents } from "../../store/webhooks.ts";

@@ -33,8 +33,8 @@ export function joinQueries(query: string, others: string): string {
 
 /** Removes all parameters with this name. */
 export function dropParameter(query: string, name: string): string {
-  const kept = listParameters(query).filter((parameter) => readName(parameter) !== name);
-  return kept.join("&");
+  const others = listParameters(query).filter((parameter) => readName(parameter) !== name);
+  return others.join("&");
 }
 
 /** Keeps the parameters that also occur, identically, in another query. */

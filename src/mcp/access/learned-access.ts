@@ -2,7 +2,7 @@ import { hasRole, listNamedScopes, readCause, type Cause } from "../../contract/
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { listEndpoints } from "../../contract/index.ts";
 import { readAnswer } from "../../contract/server-answer.ts";
-import type { KeptValues } from "../../state/kept-values.ts";
+import type { ExpiringValues } from "../../state/expiring-values.ts";
 
 /**
  * Remembers for a day what the responses of a remote server have shown about a key. It is stored
@@ -43,7 +43,7 @@ export type KnownTool = {
 };
 
 /** Where it is stored. A process that only reads passes a `save` without effect. */
-export type KeptAccess = Pick<KeptValues, "list" | "save">;
+export type KeptAccess = Pick<ExpiringValues, "list" | "save">;
 
 export type LearnedOptions = {
   /** Identifies the key and the server. */

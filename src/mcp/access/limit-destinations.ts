@@ -10,7 +10,7 @@ import {
   Problem,
   toSentence,
   type FieldProblem,
-  type PlacedProblem,
+  type TextProblem,
 } from "../../contract/problem.ts";
 import {
   checkDestinations,
@@ -27,7 +27,7 @@ export type DestinationLimits = {
   /** The problems of new addresses in a link's fields. Existing addresses are allowed. */
   readonly checkDestinations: CheckDestinations;
   /** The same for the text of a page. */
-  readonly checkPage: (body: unknown) => Promise<readonly PlacedProblem[]>;
+  readonly checkPage: (body: unknown) => Promise<readonly TextProblem[]>;
   /** Calls the API, but throws if the input has an address of another host. */
   readonly call: Client["call"];
 };
@@ -83,7 +83,7 @@ function readShown(condition: WriteCondition | undefined): JsonObject {
 }
 
 /** Throws the error that the service would return. */
-export function refuseForeign(problems: readonly PlacedProblem[]): void {
+export function refuseForeign(problems: readonly TextProblem[]): void {
   if (problems.length === 0) return;
   const messages = problems.map(({ message }) => message.replace(/\.$/, ""));
   throw new Problem(422, toSentence(messages), { problems });

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import type { KeptValues } from "../../state/kept-values.ts";
+import type { ExpiringValues } from "../../state/expiring-values.ts";
 
 /** Stores previews of links' pages for a short time, so that a person can open them. */
 export type Previews = {
@@ -12,7 +12,7 @@ const mostBytes = 1024 * 1024;
 
 const tokenBytes = 16;
 
-export function createPreviews(kept: KeptValues): Previews {
+export function createPreviews(kept: ExpiringValues): Previews {
   return {
     save: async (owner, html) => {
       if (Buffer.byteLength(html) > mostBytes) return undefined;

@@ -1,4 +1,4 @@
-import { unaskedOverwrites } from "../../contract/approval-rules.ts";
+import { unapprovedOverwrites } from "../../contract/approval-rules.ts";
 import type { State } from "../../state/state.ts";
 import { isRefused } from "../results/tool-failure.ts";
 import type { ApprovalRequest, Fact } from "./question.ts";
@@ -49,7 +49,7 @@ export function createApproveOverwrite({ mode, openState }: OverwriteOptions): A
   };
 }
 
-const { most, granted, window_ms } = unaskedOverwrites;
+const { most, granted, window_ms } = unapprovedOverwrites;
 const minutes = window_ms / 60_000;
 const alsoAllowed: Fact = {
   name: "also allows",

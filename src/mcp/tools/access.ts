@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { mayAskPerson } from "../../contract/approval-rules.ts";
+import { mayNeedApproval } from "../../contract/approval-rules.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { AccessState } from "../access/key-access.ts";
 import type { KeyContext } from "../access/key-context.ts";
@@ -55,7 +55,7 @@ function describeAccess(
   });
   const pick = (state: AccessState["state"]) => all.filter((each) => each.state === state);
   const unknown = pick("unknown");
-  const asks = all.filter(({ state, name }) => state !== "denied" && mayAskPerson(name));
+  const asks = all.filter(({ state, name }) => state !== "denied" && mayNeedApproval(name));
   return dropEmpty({
     kind: access.readKind(),
     project: projectName,

@@ -114,12 +114,12 @@ function openCall(key: KeyLoad, all: TotalLoad, { setAlarm, onLeft }: CallHooks)
 
   function wait(places: number, left: Leaving): Promise<boolean> {
     return new Promise((resolve) => {
-      const end = (hasPlace: boolean) => {
+      const end = (hasPosition: boolean) => {
         key.waiting.delete(waiting);
         left.removeEventListener("abort", giveUp);
         stop();
-        if (hasPlace) take(places);
-        resolve(hasPlace);
+        if (hasPosition) take(places);
+        resolve(hasPosition);
       };
       const giveUp = () => end(false);
       const waiting = { places, letIn: () => end(true) };

@@ -171,14 +171,14 @@ async function readMessage(
   call: OpenCall,
 ): Promise<ParsedMessage | Response> {
   const length = Number(readLength(message) ?? messageBytes);
-  let hasPlace: boolean | undefined;
-  const until = async () => (hasPlace = await call.begin(left, length));
+  let hasPosition: boolean | undefined;
+  const until = async () => (hasPosition = await call.begin(left, length));
   try {
     const read = await readAtMost(message, messageBytes, { after: place_bytes, until });
-    if (hasPlace === false) return refuseCalls();
+    if (hasPosition === false) return refuseCalls();
     if (read === undefined) return refuseTooLong("The body is longer than 4 MiB.");
     // A message without a declared length has reserved the places of the longest one.
-    if (hasPlace === true) call.shrink(read.length);
+    if (hasPosition === true) call.shrink(read.length);
     return { body: JSON.parse(decoder.decode(read)), bytes: read.length };
   } catch {
     return respondWithError(400, PARSE_ERROR, "The body is not JSON.");

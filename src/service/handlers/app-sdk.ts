@@ -16,7 +16,7 @@ import type { Link } from "../../contract/links.ts";
 import { addQuery, keepShared, readPasteMark } from "../../contract/rules/address-query.ts";
 import { fillLinkOrigin, writeAddress } from "../../contract/rules/link-address.ts";
 import { writeForStrictReader } from "../../contract/rules/web-address.ts";
-import { findClientPlace, type ClientPlace } from "../../network/client-address.ts";
+import { findClientNetwork, type ClientNetwork } from "../../network/client-address.ts";
 import type { CountedVisit } from "../../stats/visit.ts";
 import {
   findEarlierAnswer,
@@ -25,7 +25,7 @@ import {
   takeVisit,
   readSealKey,
 } from "../../store/installs.ts";
-import type { ClientHolder } from "../../store/keys.ts";
+import type { ClientKeyWithProject } from "../../store/keys.ts";
 import { findLink } from "../../store/links.ts";
 import type { DeferredVisitTable, Tenant } from "../../store/tables.ts";
 import { queueEvents, type NewEvent } from "../../store/webhooks.ts";
@@ -85,7 +85,7 @@ export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
   },
 };
 
-type ClientProject = Pick<ClientHolder, "project">["project"];
+type ClientProject = Pick<ClientKeyWithProject, "project">["project"];
 
 function describeMatch(
   services: Services,
@@ -200,7 +200,7 @@ async function matchInstall(
   const marks = readFingerprint(fingerprint);
   const usedBy = sealInstance(readInstance(fingerprint), marks, seal);
   const before = await findEarlierMatch(services, tenant, usedBy);
-  const place = findClientPlace(address);
+  const place = findClientNetwork(address);
   if (before !== undefined || place === undefined) return before;
   const seen = { marks: sealMarks(marks, seal), address: sealPlace(place, seal) };
   const find = async () => {
@@ -217,7 +217,7 @@ async function matchInstall(
 async function findChosen(
   { clock }: Services,
   tenant: Tenant,
-  seen: SeenPhone & { readonly address: ClientPlace },
+  seen: SeenPhone & { readonly address: ClientNetwork },
 ): Promise<ChosenVisit<StoredVisit> | undefined> {
   const found = await findVisits(tenant, { address: seen.address.group, now: clock.now() });
   return chooseVisit(seen, found.map(readVisit));
@@ -319,7 +319,7 @@ function readChosen({ visit: { row }, others, confidence, score }: ChosenVisit<S
   return { row, query: row.is_shared === 1 ? "" : common, confidence, score };
 }
 
-function sealPlace(place: ClientPlace, seal: Seal): ClientPlace {
+function sealPlace(place: ClientNetwork, seal: Seal): ClientNetwork {
   return { ...place, group: seal("address", place.group) };
 }
 

@@ -16,7 +16,7 @@ import {
   overloaded,
   Problem,
   templateRefused,
-  type PlacedProblem,
+  type TextProblem,
 } from "../../contract/problem.ts";
 import { judgeBy, restoreDestinations } from "../../contract/rules/destinations.ts";
 import { fillLinkOrigin, fillSubdomain, writeAddress } from "../../contract/rules/link-address.ts";
@@ -393,12 +393,12 @@ type TemplateField = keyof TemplateTexts;
 const most_bytes = { body: limits.template_body_bytes, css: limits.template_css_bytes } as const;
 
 /** Finds problems that make a text impossible to store. */
-function findStorageFaults(field: TemplateField, text: string): PlacedProblem[] {
+function findStorageFaults(field: TemplateField, text: string): TextProblem[] {
   const place = (offset: number, fault: string) => ({
     ...faultOf(field, fault),
     ...createLocator(text)(offset),
   });
-  const faults: PlacedProblem[] = [];
+  const faults: TextProblem[] = [];
   if (!isStorable(text)) {
     faults.push(place(findUnstorable(text), "contains characters that cannot be stored"));
   }

@@ -3,7 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { writeQuestion } from "../../../src/mcp/approval/question-text.ts";
 import type { Question } from "../../../src/mcp/approval/question.ts";
 import { hashToken } from "../../../src/service/ids.ts";
-import { findKeyHolder } from "../../../src/store/keys.ts";
+import { findKey } from "../../../src/store/keys.ts";
 import { starter } from "../../../src/template/starter-template.ts";
 import { createAssistantWorld, eras, type AssistantWorld } from "../../support/assistant-world.ts";
 import { launchBrowser, openTab, createPagedWorld } from "../../support/browser.ts";
@@ -31,7 +31,7 @@ describe("the approval page", () => {
     const { html } = await assistant.visit(error.approval.url);
     expect(html).toContain("Your assistant &quot;waypost-tests&quot; is asking for your approval");
     const { store, key } = assistant.world;
-    const holder = await findKeyHolder(store.db, hashToken(key));
+    const holder = await findKey(store.db, hashToken(key));
     expect(html).toContain(
       `For default.localhost:8787 · API key …${holder?.key_id.slice(-8)} · asked`,
     );

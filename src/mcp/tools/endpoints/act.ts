@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { unaskedMove_ms, type ApprovalReason } from "../../../contract/approval-rules.ts";
+import { unapprovedMove_ms, type ApprovalReason } from "../../../contract/approval-rules.ts";
 import { findRegistration } from "../../../contract/apps.ts";
 import { pickLasting, type WriteCondition } from "../../../contract/condition.ts";
 import type { Endpoint } from "../../../contract/endpoint.ts";
@@ -182,7 +182,7 @@ export async function isFreshMove(
   // A remote server may ignore the filter and its clock may differ, so the age is unknown.
   if (!keyContext.checksConditions || clicks !== 0) return false;
   if (!movesPath(before, input) || typeof path !== "string") return false;
-  const value = new Date(keyContext.clock.now() - unaskedMove_ms).toISOString();
+  const value = new Date(keyContext.clock.now() - unapprovedMove_ms).toISOString();
   const filters: readonly FilterInput[] = [
     { field: "path", condition: "eq", value: path },
     { field: "created_at", condition: "gteq", value },

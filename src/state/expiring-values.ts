@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { unaskedOverwrites } from "../contract/approval-rules.ts";
+import { unapprovedOverwrites } from "../contract/approval-rules.ts";
 import { mostSkew_ms, type Clock } from "../contract/clock.ts";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
 import type { JsonObject } from "../contract/json.ts";
@@ -7,7 +7,7 @@ import type { Sql } from "../sql/sql.ts";
 import type { StateDb, StateTables } from "./tables.ts";
 
 /** Stores values that expire, each under a kind and a key. All processes share them. */
-export type KeptValues = {
+export type ExpiringValues = {
   /** Saves a value. If the kind limits values per owner, deletes the owner's oldest ones. */
   readonly save: <K extends ValueKind>(
     kind: K,
@@ -15,12 +15,18 @@ export type KeptValues = {
     value: ValueTypes[K],
     options?: { readonly owner?: string; readonly at?: number },
   ) => Promise<void>;
-  readonly find: <K extends ValueKind>(kind: K, key: string) => Promise<Kept<K> | undefined>;
+  readonly find: <K extends ValueKind>(
+    kind: K,
+    key: string,
+  ) => Promise<ExpiringValue<K> | undefined>;
   /**
    * Finds and deletes a value. Only one of several concurrent callers gets it, even across
    * processes.
    */
-  readonly take: <K extends ValueKind>(kind: K, key: string) => Promise<Kept<K> | undefined>;
+  readonly take: <K extends ValueKind>(
+    kind: K,
+    key: string,
+  ) => Promise<ExpiringValue<K> | undefined>;
   /** Extends a value to the lifetime of a new one. An expired value stays expired. */
   readonly renew: (kind: ValueKind, key: string) => Promise<void>;
   /** Lists the values of an owner, oldest first. */
@@ -70,7 +76,7 @@ export type Notice = {
   readonly at: number;
 };
 
-export type Kept<K extends ValueKind> = {
+export type ExpiringValue<K extends ValueKind> = {
   readonly value: ValueTypes[K];
   readonly saved_at: number;
 };
@@ -85,7 +91,7 @@ const lasts_ms: Readonly<Record<ValueKind, number>> = {
   preview: 10 * minute_ms,
   export_page: 60 * minute_ms,
   hidden_form: day_ms,
-  overwrite_grant: unaskedOverwrites.window_ms,
+  overwrite_grant: unapprovedOverwrites.window_ms,
   known_access: day_ms,
   // Without webhooks, no process deletes these before they expire.
   notice: 7 * day_ms,
@@ -102,10 +108,10 @@ const mostOfOwner: Partial<Record<ValueKind, number>> = {
 
 const mostListed = 100;
 
-export function createKeptValues(
+export function createExpiringValues(
   { db, write }: Sql<StateTables>,
   { now }: Pick<Clock, "now">,
-): KeptValues {
+): ExpiringValues {
   return {
     save: (kind, key, value, { owner = "", at = now() } = {}) =>
       write(async (inner) => {
@@ -176,7 +182,7 @@ export async function findValue<K extends ValueKind>(
   kind: K,
   key: string,
   now: number,
-): Promise<Kept<K> | undefined> {
+): Promise<ExpiringValue<K> | undefined> {
   const row = await db
     .selectFrom("kept_values")
     .select(["value", "expires_at"])
