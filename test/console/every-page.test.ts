@@ -174,7 +174,7 @@ async function go(write: Write, to = page): Promise<void> {
   if (isDrawn) await to.locator(".drawn .device:not(.coming)").first().waitFor();
 }
 
-test("the tests of every console page cover all its pages", () => {
+test("the tests in this file open every page of the console", () => {
   const paths = Object.values({ ...all, ...beside }).map((write) => write(ground).split("?")[0]);
   const found = new Set(paths.map((path = "") => pages.find((each) => each.path.test(path))));
   expect(pages.filter((each) => !found.has(each)).map(({ path }) => path)).toEqual([]);

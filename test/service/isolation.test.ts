@@ -110,7 +110,7 @@ describe("an ID of another project", () => {
     },
   );
 
-  test("is shortened like any web address", async () => {
+  test("in a link URL does not change how the URL is shortened", async () => {
     const paths = [theirs.path, "nothing"];
     const [known, stranger] = await both(paths, (path) =>
       world.call("POST", "/short_links", { body: { url: `http://other.localhost:8787/${path}` } }),

@@ -116,7 +116,7 @@ test("expired request counts are deleted, even if the clock was set back", async
   expect(await countRows(world)).toBe(1);
 });
 
-test("a process that cannot store its counts uses only them and retries each second", async () => {
+test("a process that cannot store its request counts still limits requests", async () => {
   await using world = await createWorld();
   let tries = 0;
   const write = () => {

@@ -130,7 +130,7 @@ describe("a cancelled job", () => {
     });
   });
 
-  test("is continued only by a process that revives it first", async () => {
+  test("can be taken by a process only after it was revived", async () => {
     const { job, first, second } = await startRuns();
     await state.jobs.take(first);
     await state.jobs.cancel(job.id);

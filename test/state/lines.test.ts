@@ -109,7 +109,7 @@ describe("the places of calls in a rate limit", () => {
     expect(await first.readWait_ms(limit)).toBe(0);
   });
 
-  test("are used until a window after the response, when the server counts the call", async () => {
+  test("count toward the limit until a window after the response", async () => {
     const slow = queue(one);
     await slow.readWait_ms(limit);
     at.now += 10_000;

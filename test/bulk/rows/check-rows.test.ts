@@ -167,7 +167,7 @@ describe("a row that identifies no link", () => {
   });
 });
 
-describe("white space at the ends of a path", () => {
+describe("white space at the start or end of a path", () => {
   const message = "Path starts or ends with a space; remove it";
 
   test.each(planOperations)(

@@ -64,7 +64,7 @@ describe("a source of rows", () => {
     await expect(readSource({ csv: lost() })).rejects.toThrow("the disk is gone");
   });
 
-  test("to delete reports other columns than id and path once", async () => {
+  test("for a deletion reports columns other than id and path only once", async () => {
     const csv = `id,path,name,ios_app_id,clicks\n${one},a,A,,7\n,b,B,,8\n`;
     const { rows, findings } = await readSource({ csv }, "delete");
     expect(rows.map(({ problems }) => problems)).toEqual([[], []]);

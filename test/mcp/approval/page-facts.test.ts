@@ -161,7 +161,7 @@ describe("the approval page of a changed link", () => {
     );
   });
 
-  test("warns of a host that looks like another one", async () => {
+  test("warns of a host that looks like another host", async () => {
     const text = await ask({ url: "https://\u0430pple.com/" });
     expect(text).toContain('(host "xn--pple-43d.com") (warning: "\u0430pple" in the host mixes');
   });

@@ -132,7 +132,7 @@ describe("an approval page that asks for a PIN", () => {
     expect((await callOther()).deleted).toBeDefined();
   });
 
-  test("does not refund attempts of other keys after a right PIN", async () => {
+  test("does not give other keys new attempts after a right PIN", async () => {
     await assistant.plant("link", { path: "f" });
     for (const path of ["a", "b", "c", "d"]) await guessWrong(path, 5);
     const { callTool } = await assistant.connect({ key: await assistant.world.addKey() });

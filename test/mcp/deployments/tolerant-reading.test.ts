@@ -189,7 +189,7 @@ describe("a remote server with numbers as IDs", () => {
     });
   });
 
-  test("is rejected if it returns a different link than requested", async () => {
+  test("causes an error if it returns a different link than requested", async () => {
     await openCounted();
     const id = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
     strange.proxy.setTurn((asked) => ({ ...asked, path: asked.path.replace(id, "3") }));

@@ -304,7 +304,7 @@ describe("arguments that a client encoded as JSON twice", () => {
   });
 });
 
-describe("extreme arguments", () => {
+describe("arguments of a call", () => {
   test("that are nested too deeply are rejected", async () => {
     const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
     const [problem] = await readProblems("create_link", { ios_app: deep });

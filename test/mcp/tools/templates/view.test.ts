@@ -84,7 +84,7 @@ test("a view still shows the page when the rate limit is reached", async () => {
   expect(Object.keys(pages)).toContain("ios");
 });
 
-describe("the view", () => {
+describe("the view of preview_template", () => {
   test("shows the page on each device and the difference from the live page", async () => {
     const { view, tab } = await open();
     await send(tab, await preview(body));
