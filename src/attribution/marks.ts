@@ -29,7 +29,7 @@ export function joinMarks(one: Marks, other: Marks): Marks {
 }
 
 /** Parses `en-US`, `zh-Hans-CN` or `de_DE`. Only apps report the script in the middle. */
-export function readLanguage(text: string): Marks {
+function readLanguage(text: string): Marks {
   const [language = "", ...rest] = text.trim().toLowerCase().split(/[-_]/);
   if (!/^[a-z]{2,3}$/.test(language)) return {};
   const region = rest.find((part) => /^([a-z]{2}|\d{3})$/.test(part));

@@ -105,7 +105,7 @@ function readPage(site: Site, field: "home_url" | "not_found_url"): string | und
 /** More apps than fit into a file, even with the shortest names. */
 const mostApps = 5000;
 
-export type AnswerAssociationFile = ReturnType<typeof createAssociationFiles>;
+type AnswerAssociationFile = ReturnType<typeof createAssociationFiles>;
 
 /** Answers requests for the association files of a site. */
 export function createAssociationFiles() {

@@ -97,7 +97,7 @@ export type TrustedProxies =
  * Whether the machine at this address is trusted. Hop 0 is the machine that is connected to this
  * process.
  */
-export type Trusts = (address: string, hop: number) => boolean;
+type Trusts = (address: string, hop: number) => boolean;
 
 /** Reads `1`, or networks such as `10.0.0.0/8, fd00::/8, loopback`. Undefined if it is neither. */
 export function readTrustedProxies(text: string): TrustedProxies | undefined {

@@ -58,7 +58,7 @@ export function isOpenHttp(url: string): boolean {
 
 export type Network = { readonly address: string; readonly prefix: number };
 
-export const loopbackNetworks: readonly Network[] = [
+const loopbackNetworks: readonly Network[] = [
   { address: "127.0.0.0", prefix: 8 },
   { address: "::1", prefix: 128 },
 ];

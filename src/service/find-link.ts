@@ -1,4 +1,3 @@
-import type { Awaitable } from "../contract/waiting.ts";
 import type { Filter } from "../contract/filters.ts";
 import type { Link } from "../contract/links.ts";
 import { joinQueries, readQuery, dropScanMark } from "../contract/rules/address-query.ts";
@@ -15,7 +14,7 @@ import { hasAppWithScheme } from "../store/apps.ts";
 import { findLink, findLinkAt, findVisited, type VisitedAt } from "../store/links.ts";
 import { findOldestSubdomain, findProjectNamed, type StoredProject } from "../store/projects.ts";
 import type { Db, Tenant } from "../store/tables.ts";
-import { readTenant, type Services, type WriteCall } from "./handler.ts";
+import { readTenant, waitForClicks, type Services, type WriteCall } from "./handler.ts";
 
 /** Finds links by path or URL, and waits for clicks that are still in memory. */
 
@@ -96,16 +95,6 @@ export async function findHostedProject(
     if (subdomain !== undefined) return findProjectNamed(db, "subdomain", subdomain);
   }
   return undefined;
-}
-
-/**
- * Waits for clicks before a response that contains those of a link, or of all links of the project.
- */
-export function waitForClicks(
-  { services, caller }: Omit<WriteCall, "signal">,
-  linkId?: string,
-): Awaitable<void> {
-  return services.waitForClicks?.(caller.project.id, linkId);
 }
 
 /** Waits for clicks before a response that contains those of the link with this path. */

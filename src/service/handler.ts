@@ -120,6 +120,16 @@ export function readTenant({ services, caller }: Pick<WriteCall, "services" | "c
   return { db: services.store.db, projectId: caller.project.id };
 }
 
+/**
+ * Waits for clicks before a response that contains those of a link, or of all links of the project.
+ */
+export function waitForClicks(
+  { services, caller }: Omit<WriteCall, "signal">,
+  linkId?: string,
+): Awaitable<void> {
+  return services.waitForClicks?.(caller.project.id, linkId);
+}
+
 /** Runs `work` on the caller's project in one transaction. */
 export function writeTenant<Result>(
   { services, caller, signal, isPatient }: WriteCall,

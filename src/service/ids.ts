@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { Clock, Random } from "../contract/clock.ts";
 import { clientPrefix } from "../text/secrets.ts";
 
@@ -50,9 +49,4 @@ export function createToken(random: Random): string {
 
 export function createClientToken(random: Random): string {
   return clientPrefix + createCode(40, random);
-}
-
-/** Returns the hash to store for a token. Tokens are random, so they need no salt or slow hash. */
-export function hashToken(token: string): string {
-  return createHash("sha256").update(token).digest("hex");
 }

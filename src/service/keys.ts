@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { findRefusal, hasScope, refuseScope, type KeyFacts } from "../contract/access.ts";
 import type { ApiRequest } from "../contract/api-message.ts";
 import { andThen, type Awaitable } from "../contract/waiting.ts";
@@ -21,13 +22,7 @@ import {
 import type { Store } from "../store/store.ts";
 import type { Db } from "../store/tables.ts";
 import { readHeaderKey, isClientToken } from "../text/secrets.ts";
-import {
-  createToken,
-  hashToken,
-  createClientToken,
-  createIdAndTime,
-  type IdSources,
-} from "./ids.ts";
+import { createToken, createClientToken, createIdAndTime, type IdSources } from "./ids.ts";
 
 /** Finds and checks the key of a request, creates keys, and records when they were last used. */
 
@@ -68,6 +63,11 @@ export function createKeyCache(store: Store, clock: Pick<Clock, "monotonic">): K
       return token;
     },
   };
+}
+
+/** Returns the hash to store for a token. Tokens are random, so they need no salt or slow hash. */
+export function hashToken(token: string): string {
+  return createHash("sha256").update(token).digest("hex");
 }
 
 export function isApiKey(holder: Holder | null | undefined): holder is KeyWithProject {
@@ -207,7 +207,7 @@ export async function issueClientKey(
  * Records when keys were last used, so that people can find unused keys. Times are collected in
  * memory and written in the background, at most every few minutes per key.
  */
-export type KeyUses = {
+type KeyUses = {
   readonly note: (keyId: string) => void;
   /** Writes the times that are left in memory. */
   readonly close: () => Promise<void>;

@@ -77,7 +77,7 @@ export function readCode(error: unknown): string {
   return "code" in cause && typeof cause.code === "string" ? cause.code : "";
 }
 
-export function findCause(error: unknown): Error {
+function findCause(error: unknown): Error {
   const isOurs = error instanceof StoreUnusable || error instanceof StoreBusy;
   if (isOurs && error.cause !== undefined) return findCause(error.cause);
   return error instanceof Error ? error : new Error("unknown error");

@@ -53,12 +53,12 @@ export function findPrevious({ from, to, days }: Period, zone: TimeZone): Period
 }
 
 /** Returns the first moment of a date. Some days have no midnight, because clocks skip it. */
-export function startDay(date: string, zone: TimeZone): number {
+function startDay(date: string, zone: TimeZone): number {
   // Years with more than four digits cannot be parsed, and have no visits.
   return parseLocalTime(date, zone) ?? Date.parse(date);
 }
 
-export function moveDate(date: string, days: number): string {
+function moveDate(date: string, days: number): string {
   const [moved = date] = new Date(Date.parse(date) + days * day_ms).toISOString().split("T");
   return moved;
 }

@@ -112,7 +112,7 @@ export function repeatEvery(
 }
 
 /** Collects changes in memory and writes them after a short delay, one write at a time. */
-export type Flusher = {
+type Flusher = {
   /** Writes within the given time. The promise resolves once the changes are written. */
   readonly schedule: () => Promise<void>;
   /** Writes as soon as the running write has ended. */

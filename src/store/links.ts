@@ -410,7 +410,7 @@ export async function findShortPath(
 }
 
 /** Returns the query that a short path adds to the visit; empty for other paths. */
-export async function findQueryOf(
+async function findQueryOf(
   tenant: Tenant,
   { linkId, path }: Omit<ShortPath, "query">,
 ): Promise<string> {

@@ -99,10 +99,10 @@ function listProblems(
  * Renders a body with a sample link and checks the result, because Liquid can turn valid pieces
  * into an invalid page. Faults are reported at their place in the body.
  */
-export type CheckRendered = (subject: PageSubject) => readonly TemplateFault[];
+type CheckRendered = (subject: PageSubject) => readonly TemplateFault[];
 
 /** Prepares the check. Returns a fault instead if liquidjs cannot parse the body. */
-export function prepareRenderedCheck(
+function prepareRenderedCheck(
   body: string,
   monotonic: TimeLimit["monotonic"],
 ): CheckRendered | TemplateFault {

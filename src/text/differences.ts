@@ -4,7 +4,7 @@ import { diffWordsWithSpace, structuredPatch } from "diff";
 
 export type TextPart = { readonly text: string; readonly isChanged: boolean };
 
-export type ComparedWords = {
+type ComparedWords = {
   readonly before: readonly TextPart[];
   readonly after: readonly TextPart[];
 };

@@ -6,7 +6,7 @@ import { sendMessage, type SendOptions } from "./send-message.ts";
 
 /** Delivers the events in the outbox while the server runs. */
 
-export type DelivererOptions = SendOptions & {
+type DelivererOptions = SendOptions & {
   readonly store: Pick<Store, "db" | "write">;
   /** Moves events of jobs and approvals to the outbox. */
   readonly collect: () => Promise<void>;

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { createBudgets } from "../../src/service/budgets.ts";
-import { hashToken } from "../../src/service/ids.ts";
+import { hashToken } from "../../src/service/keys.ts";
 import type { WaitInQueue } from "../../src/template/check-queue.ts";
 import { changeDraft } from "../../src/service/handlers/page-templates.ts";
 import { findKey } from "../../src/store/keys.ts";

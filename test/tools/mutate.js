@@ -3,7 +3,7 @@ import { relative, sep } from "node:path";
 import { Stryker } from "@stryker-mutator/core";
 
 /**
- * ** `npm run mutate -- src/text/escape-html.ts` makes one small change after another to the file,
+ * ** `npm run mutate -- src/text/escape.ts` makes one small change after another to the file,
  * and prints each change that no test notices. Only the test files that follow it are run.
  */
 
@@ -18,7 +18,7 @@ if (mutate.length === 0 || stranger !== undefined) {
     stranger === undefined
       ? "Name at least one source file."
       : `${stranger} is not a source file or a test file.`;
-  console.error(`${fault} For example: npm run mutate -- src/text/escape-html.ts`);
+  console.error(`${fault} For example: npm run mutate -- src/text/escape.ts`);
   process.exitCode = 2;
 } else {
   // Stryker leaves its copy behind when it is interrupted.

@@ -32,7 +32,7 @@ import { messages } from "../../contract/messages.ts";
 import { faultOf, notFound, unauthorized, validationFailed } from "../../contract/problem.ts";
 import { isBlank } from "../../contract/text.ts";
 import { nobodyToAsk } from "../../mcp/approval/person.ts";
-import { hashToken } from "../../service/ids.ts";
+import { hashToken } from "../../service/keys.ts";
 import { toProblem } from "../../service/pipeline.ts";
 import { checkPages } from "../../service/write-project.ts";
 import { findKey, findKeyById, listClientKeys, listKeys } from "../../store/keys.ts";

@@ -54,7 +54,7 @@ const mostTried = 4;
  */
 const tryAddresses = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 1000 };
 
-export type PinnedRequest = {
+type PinnedRequest = {
   readonly url: URL;
   readonly method?: string;
   readonly headers: OutgoingHttpHeaders;

@@ -35,8 +35,8 @@ import type { Tenant } from "../../store/tables.ts";
 import { findNearest } from "../../text/nearest-name.ts";
 import { quote } from "../../text/show-hidden.ts";
 import { explainTimeZone, isTimeZone } from "../../text/time-zone.ts";
-import { waitForClicks, readSearched } from "../find-link.ts";
-import type { GroupHandlers } from "../handler.ts";
+import { readSearched } from "../find-link.ts";
+import { waitForClicks, type GroupHandlers } from "../handler.ts";
 import { readFlag } from "../read-query.ts";
 
 /** Handles calls for link statistics: rows, totals and one sentence that sums them up. */

@@ -8,8 +8,14 @@ import { isBlank } from "../../contract/text.ts";
 import { listBrowserPaths } from "../../store/apps.ts";
 import { listLinks } from "../../store/link-lists.ts";
 import { deleteLink, findLink } from "../../store/links.ts";
-import { findLinkAtPath, waitForClicks, waitForClicksAt, readSearched } from "../find-link.ts";
-import { readTenant, writeTenant, requireCondition, type GroupHandlers } from "../handler.ts";
+import { findLinkAtPath, waitForClicksAt, readSearched } from "../find-link.ts";
+import {
+  waitForClicks,
+  readTenant,
+  writeTenant,
+  requireCondition,
+  type GroupHandlers,
+} from "../handler.ts";
 import { requireScope } from "../keys.ts";
 import { restoreDeletedLink, changeLink, createLink } from "../write-link.ts";
 

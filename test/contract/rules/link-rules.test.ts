@@ -6,7 +6,8 @@ import { toSentence } from "../../../src/contract/problem.ts";
 import { encodePath, findPathFault, normalizePath } from "../../../src/contract/rules/link-path.ts";
 import { findWebAddressFault } from "../../../src/contract/rules/web-address.ts";
 import { fold, humanize, isStorable } from "../../../src/contract/text.ts";
-import { createCode, createId, createToken, hashToken } from "../../../src/service/ids.ts";
+import { createCode, createId, createToken } from "../../../src/service/ids.ts";
+import { hashToken } from "../../../src/service/keys.ts";
 
 /** Rules for paths, messages, addresses and ids. */
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import type { Browser, Page } from "playwright-core";
 import { writeQuestion } from "../../../src/mcp/approval/question-text.ts";
 import type { Question } from "../../../src/mcp/approval/question.ts";
-import { hashToken } from "../../../src/service/ids.ts";
+import { hashToken } from "../../../src/service/keys.ts";
 import { findKey } from "../../../src/store/keys.ts";
 import { starter } from "../../../src/template/starter-template.ts";
 import { createAssistantWorld, eras, type AssistantWorld } from "../../support/assistant-world.ts";
