@@ -111,8 +111,7 @@ function findWrongEffects(
   const times = accepted.length;
   if (!idempotent && times > 1) mistakes.push(`it was done ${times} times`);
   const reported = outcome.kind === "answered" ? "done" : outcome.failure.effect;
-  if (reported === "done" && times === 0)
-    mistakes.push("it was reported as done, but was not done");
+  if (reported === "done" && times === 0) mistakes.push("it was reported as done without effect");
   if (reported === "none" && times > 0) mistakes.push("it was reported as undone, but was done");
   return mistakes;
 }
