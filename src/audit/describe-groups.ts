@@ -23,11 +23,15 @@ type Fix = { readonly tool: string; readonly arguments: JsonObject };
 type CoveringFix = Fix & { readonly covers: number };
 
 /** A finding among the links that these filters select. */
-type FilteredFinding = AuditFinding & { readonly among: readonly FilterInput[] };
+type FilteredFinding = AuditFinding & {
+  readonly among: readonly FilterInput[];
+  /** Whether the server has the filters that only Waypost has. */
+  readonly hasOwnFilters: boolean;
+};
 
 export function describeGroups(
   findings: readonly AuditFinding[],
-  among: readonly FilterInput[],
+  selection: Pick<FilteredFinding, "among" | "hasOwnFilters">,
 ): readonly FindingGroup[] {
   const order = Object.keys(kinds);
   const sorted = findings.toSorted(
@@ -36,7 +40,7 @@ export function describeGroups(
   return sorted.map((finding) => {
     const { code, field, count, ids } = finding;
     const { message, fix } = kinds[code];
-    const { covers = count, ...fixCall } = fix?.({ ...finding, among }) ?? {};
+    const { covers = count, ...fixCall } = fix?.({ ...finding, ...selection }) ?? {};
     const text = typeof message === "string" ? message : message(finding);
     const rest = count - covers;
     const onward = ` The fix changes ${covers} of them. Run the audit again for the other ${rest}.`;
@@ -179,7 +183,7 @@ function planHttps(finding: FilteredFinding): CoveringFix | undefined {
   const { field } = finding;
   if (field === undefined) return undefined;
   const begins = { field, condition: "start", value: "http://" } as const;
-  const isNamed = Object.hasOwn(ownLinkFilters, field);
+  const isNamed = finding.hasOwnFilters && Object.hasOwn(ownLinkFilters, field);
   const { filters, covers } = nameAll(finding, isNamed ? begins : undefined);
   const replace = [{ field, from: "http://", to: "https://", match: "text" }];
   return covers === 0 ? undefined : { ...planUpdate({ filters, replace }), covers };

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { CallFailure } from "../../client/call-failure.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import type { ReceivedMeta } from "../../contract/fields.ts";
 import type { FilterInput, Sort } from "../../contract/filters.ts";
@@ -16,11 +17,6 @@ export type ListPart<Item> = {
   /** How many more rows could not be read. */
   readonly unread: number;
 };
-
-/** The list changed during every attempt to read it. */
-export class ListChanging extends Error {
-  override readonly name = "ListChanging";
-}
 
 /**
  * Oldest first, so that new rows come after those already read. Rows created at the same moment
@@ -55,7 +51,8 @@ export async function* readList<Item extends RowWithId>(
       if (!isJoined) break;
     }
   }
-  throw new ListChanging("Links or apps kept changing while they were being read. Try again.");
+  const message = "Links or apps kept changing while they were being read. Try again.";
+  throw new CallFailure("overloaded", message, { effect: "none", retry: "later" });
 }
 
 export async function collectList<Item>(
@@ -72,14 +69,8 @@ export async function collectList<Item>(
 
 type PageQuery = { readonly filters?: readonly FilterInput[]; readonly sort: Sort };
 
-type PlacedPage<Item> = {
+type ListPage<Item> = {
   readonly rows: readonly Item[];
-  /** The place of the page's first row in the list. */
-  readonly start: number;
-  /** How far the list was read. */
-  readonly reached: number;
-  /** The places of unreadable rows, counted from the page's first row. */
-  readonly unreadRows: readonly number[];
   /** How many rows were seen so far, and how many of them could not be read. */
   readonly known: number;
   readonly unread: number;
@@ -91,21 +82,20 @@ type PlacedPage<Item> = {
 };
 
 /**
- * Reads page after page, from a given place to the last page or to one that does not advance.
- * Deleted rows move the later ones forward, past the page that is read next. So each page begins
- * with a known row; if it does not, rows may have been missed.
+ * Reads page after page, to the last page or to one that does not advance. Deleted rows move the
+ * later ones forward, past the page that is read next. So each page begins with a known row; if it
+ * does not, rows may have been missed.
  */
-export async function* readPages<Item extends RowWithId>(
+async function* readPages<Item extends RowWithId>(
   { call, signal }: ServerAccess,
   index: Endpoint,
   query: PageQuery,
-  from = 0,
-): AsyncGenerator<PlacedPage<Item>> {
+): AsyncGenerator<ListPage<Item>> {
+  /** The ids of rows, and the places of rows that could not be read. */
   const known = new Set<string | number>();
   let unread = 0;
-  let begin = from;
   let limit: number = paging.max_limit;
-  for (let reached = from; ;) {
+  for (let reached = 0; ;) {
     const asked = choosePage(reached, limit);
     const body: unknown = await call(index, { ...asked, ...query }, signal);
     // Every list's body has its rows under the list's name; the client read it by the schema.
@@ -120,7 +110,6 @@ export async function* readPages<Item extends RowWithId>(
     const isSmaller = size < asked.limit;
     if (isSmaller) limit = Math.max(1, size);
     const start = (asked.page - 1) * size;
-    if (isFirst) begin = start;
     const isJoined =
       start === reached || isFirst || known.has(rows[0]?.id ?? "") || known.has(start);
     const before = known.size;
@@ -130,11 +119,10 @@ export async function* readPages<Item extends RowWithId>(
     // Without a count, only a page shorter than earlier ones is known to be the last one.
     const isEnd = count !== undefined || shown === 0 || (!isFirst && shown < asked.limit);
     // If the server states no page size, a short page may be the last, or all pages may be short.
-    const isAll = (meta.limit ?? undefined) === undefined && begin + known.size === count;
+    const isAll = (meta.limit ?? undefined) === undefined && known.size === count;
     const isLast = isAll || ((meta.next ?? undefined) === undefined && isEnd);
     const end = start + shown;
-    const total = { known: known.size, unread, count, reached: Math.max(end, reached) };
-    yield { rows, start, unreadRows, ...total, isJoined, isLast };
+    yield { rows, known: known.size, unread, count, isJoined, isLast };
     // A server that ignores the page number returns the same page every time.
     if (isLast || known.size === before || (end <= reached && !isSmaller)) return;
     reached = Math.max(end, reached);

@@ -1,148 +1,221 @@
 import { CallFailure } from "../../client/call-failure.ts";
-import type { FilterInput, LinkSelection, ListInput } from "../../contract/filters.ts";
-import { links, type ReadLink } from "../../contract/links.ts";
-import { parseTime } from "../../contract/local-time.ts";
-import type { ServerAccess } from "../owner.ts";
-import { untilTimeIsUp, type InTime } from "./limit-time.ts";
-import { createFilterCheck } from "./match-filter.ts";
 import {
-  askOwn,
-  asksOwn,
-  createOwnMatch,
-  listOwn,
-  listSpecified,
-  readAppNames,
-} from "./own-filters.ts";
+  isOwnField,
+  isTextual,
+  linkFilters,
+  ownLinkFilters,
+  searchName,
+  toPlainFilter,
+  type FieldKind,
+  type FilterCondition,
+  type FilterFields,
+  type FilterInput,
+  type LinkSelection,
+  type ListInput,
+} from "../../contract/filters.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import { links, type ReadLink } from "../../contract/links.ts";
+import { parseTime } from "../../contract/parse-time.ts";
+import { Problem, toSentence } from "../../contract/problem.ts";
+import { decodeForSearch, normalizeForSearch } from "../../contract/rules/link-path.ts";
+import { fold } from "../../contract/text.ts";
+import type { ServerAccess } from "../owner.ts";
 import { readList, type ListPart } from "./read-list.ts";
 
-/** Every link that filters name, read while others may write. */
+/** Selects links by filters and a search text. */
 
-type Filters = readonly FilterInput[];
-
-/**
- * The links page by page, oldest first, by filters and a search text. If the server does not know
- * our own filters, every link that matches the other filters is read and checked here.
- */
+/** All matching links page by page, oldest first, while others may write. */
 export async function* selectParts(
   asking: ServerAccess,
-  filters: Filters,
+  filters: readonly FilterInput[],
   search?: string,
 ): AsyncGenerator<ListPart<ReadLink>> {
-  const selection = { filters, search };
-  if (!asksOwn(selection)) return yield* readChecked(asking, filters);
-  const specified = listSpecified(selection);
-  if ((await askOwn(asking, { ...selection, limit: 1 })) !== undefined) {
-    return yield* readChecked(addOwn(asking, selection), specified);
-  }
-  const apps = await readAppNames(asking, selection);
-  const matches = createOwnMatch(selection, apps, asking.linkHost);
-  for await (const { rows, unread } of readChecked(asking, specified)) {
-    const verdicts = rows.map(matches);
-    if (verdicts.includes(undefined)) throw refuseUnknown();
-    yield { rows: rows.filter((_, index) => verdicts[index]), unread };
-  }
-}
-
-async function* readChecked(
-  asking: ServerAccess,
-  filters: Filters,
-): AsyncGenerator<ListPart<ReadLink>> {
   const checkFilters = createFilterCheck(asking);
-  for await (const part of readList<ReadLink>(asking, links.index, filters)) {
+  const call: ServerAccess["call"] = async (_, input, signal = asking.signal) => {
+    // The list is only read by pages of links.
+    const page = await listLinks({ ...asking, signal }, { ...(input as ListInput), search });
+    return page as never;
+  };
+  for await (const part of readList<ReadLink>({ ...asking, call }, links.index, filters)) {
     await checkFilters(part.rows, filters);
     yield part;
   }
 }
 
-/** Asks with what is ours each time, and believes no page that was not answered by it. */
-function addOwn(asking: ServerAccess, selection: LinkSelection): ServerAccess {
-  const call: ServerAccess["call"] = async (_, input, signal = asking.signal) => {
-    // Nothing else is asked for here than lists of links.
-    const asked = input as ListInput;
-    const filters = [...(asked.filters ?? []), ...listOwn(selection)];
-    const page = await askOwn(
-      { ...asking, signal },
-      { ...asked, filters, search: selection.search },
-    );
-    if (page === undefined) throw refuseUnknown();
-    return page as never;
-  };
-  return { ...asking, call };
+/**
+ * One page of links. Throws if it uses a filter that only Waypost has, and the server does not
+ * confirm that it applied the filter: other servers ignore it and return every link.
+ */
+export async function listLinks({ call, signal }: ServerAccess, input: ListInput) {
+  const page = await call(links.index, input, signal);
+  const { applied } = page.meta;
+  const isApplied = (name: string) => Array.isArray(applied) && applied.includes(name);
+  if (nameOwn(input).every(isApplied)) return page;
+  throw refuseOwn(input);
 }
 
-function refuseUnknown(): CallFailure {
+export function usesOwnFilters(selection: LinkSelection): boolean {
+  return nameOwn(selection).length > 0;
+}
+
+/** The names of filters in the request that only Waypost has. */
+function nameOwn({ filters = [], search }: LinkSelection): readonly string[] {
+  const own = filters.filter(isOwnFilter).map(toPlainFilter);
+  const names = own.map(({ field, condition }) => `${field}_${condition}`);
+  return search === undefined ? names : [...names, searchName];
+}
+
+function isOwnFilter({ field }: FilterInput): boolean {
+  return isOwnField(links.index.list, field);
+}
+
+function refuseOwn({ filters = [], search }: LinkSelection): Problem {
+  const fields = [...new Set(filters.filter(isOwnFilter).map(({ field }) => field))];
+  const refused = [
+    ...(fields.length > 0 ? [`filters on ${toSentence(fields)}`] : []),
+    ...(search === undefined ? [] : ["search"]),
+  ];
   const message =
-    "The server does not return every field that these filters need; nothing was done.";
+    `This server does not support ${toSentence(refused)}. ` +
+    `It filters links by ${toSentence(Object.keys(linkFilters))}.`;
+  const field = fields.length > 0 ? "filters" : "search";
+  return new Problem(422, message, { problems: [{ field, message }] });
+}
+
+/**
+ * Throws when a link does not match the filters: a server answers a filter that it does not know
+ * with every link.
+ */
+function createFilterCheck(asking: ServerAccess) {
+  const known = new Set<string>();
+  return async (rows: readonly ReadLink[], filters: readonly FilterInput[]): Promise<void> => {
+    for (const filter of filters) {
+      const name = `${filter.field} ${filter.condition}`;
+      const matches = new Set(rows.map(createMatcher(filter)));
+      if (matches.has(false)) throw refuseFilter(name);
+      // The server has confirmed the filters that only Waypost has.
+      const isConfirmed = isOwnFilter(filter) || known.has(name);
+      if (!matches.has(undefined) || isConfirmed) continue;
+      if (!(await isKnown(asking, filter))) throw refuseFilter(name);
+      known.add(name);
+    }
+  };
+}
+
+function refuseFilter(name: string): CallFailure {
+  const answer = `The server returned links that do not match the filter ${name}`;
+  const message = `${answer}; it may not support that filter.`;
   return new CallFailure("bad_response", message, { effect: "none", retry: "never" });
 }
 
-/** The links that filters name, for as long as the answer to one call may take. */
+/**
+ * Where a link does not show what was asked of it, the deployment is asked for what no link can be:
+ * it answers nothing exactly when it has understood.
+ */
+async function isKnown({ call, signal }: ServerAccess, filter: FilterInput): Promise<boolean> {
+  for (const filters of contradict(filter)) {
+    if ((await call(links.index, { limit: 1, filters }, signal)).links.length > 0) return false;
+  }
+  return true;
+}
 
-export type ReadWithin = Awaited<ReturnType<typeof readWithin>>;
+/** Each condition with its opposite; a null matches neither of the two. */
+const opposites: Readonly<Partial<Record<FilterCondition, FilterCondition>>> = {
+  not_eq: "eq",
+  gt: "lteq",
+  lteq: "gt",
+  lt: "gteq",
+  gteq: "lt",
+};
+
+function contradict(asked: FilterInput): readonly (readonly FilterInput[])[] {
+  const filter = toPlainFilter(asked);
+  const { field, condition } = filter;
+  if (condition === "null") return [[filter, { ...filter, condition: "present" }]];
+  if (condition === "present") return [[filter, { ...filter, condition: "null" }]];
+  const opposite = opposites[condition];
+  if (opposite !== undefined) {
+    const missing = { field, condition: "null", value: true } as const;
+    return [
+      [filter, { ...filter, condition: opposite }],
+      [filter, missing],
+    ];
+  }
+  const value = field === "created_at" ? "1000-01-01" : "waypost asks for what no link has";
+  return [[{ ...filter, value: condition === "in" ? [value] : value }]];
+}
+
+/** Returns undefined if the record does not show whether it matches. */
+type Matcher = (record: JsonObject) => boolean | undefined;
+
+const fields: FilterFields = { ...linkFilters, ...ownLinkFilters };
 
 /**
- * `unread` counts the links that could not be read. `reached` is where to continue: all links
- * created before this moment were read, and some later ones may have been. It is undefined when no
- * such moment was found in time.
+ * Checks whether a link matches a filter, because a server that does not support a filter returns
+ * everything. Undefined if the link lacks the field, and for the order of texts, which differs
+ * between servers.
  */
-export async function readWithin(
-  asking: InTime,
-  filters: Filters,
-  take: (links: readonly ReadLink[]) => void,
-) {
-  let count = 0;
-  let unread = 0;
-  const parts = selectParts(asking, filters);
-  while (count === 0 || !asking.isLate()) {
-    const reading = parts.next();
-    const next = count === 0 ? await reading : await untilTimeIsUp(reading);
-    if (next === undefined) break;
-    if (next.done === true) return { unread, isWhole: true, reached: undefined };
-    take(next.value.rows);
-    unread += next.value.unread;
-    count += next.value.rows.length + next.value.unread;
-  }
-  return {
-    unread,
-    isWhole: false,
-    reached: await untilTimeIsUp(findMoment(asking, filters, count)),
+function createMatcher(filter: FilterInput): Matcher {
+  const { field, condition, value } = toPlainFilter(filter);
+  const declared = fields[field];
+  if (declared === undefined) return () => undefined;
+  // Text conditions search numbers and times in their printed form.
+  const kind = isTextual(condition) && declared !== "path" ? "text" : declared;
+  const test = createTest(kind, condition, value);
+  return (record) => {
+    const found = record[field];
+    if (found === undefined) return undefined;
+    if (condition === "null") return (found === null) === value;
+    if (condition === "present") return (found === null || found === "") !== value;
+    return found === null ? false : test?.(readValue(found, kind));
   };
 }
 
-/** The first bounds of the search for a moment. */
-const anyTime = { gteq: Date.UTC(2010, 0), lt: Date.UTC(2040, 0) } as const;
+type Comparable = string | number | null;
 
-/**
- * A moment before which at least half of the first `most` links were created, and no others. Links
- * don't show when they were created, but the server can count them by that time.
- */
-async function findMoment(
-  { call, signal }: ServerAccess,
-  filters: Filters,
-  most: number,
-): Promise<string | undefined> {
-  let from = readBound(filters, "gteq");
-  let to = readBound(filters, "lt");
-  while (to - from > 1) {
-    const middle = Math.floor((from + to) / 2);
-    const value = new Date(middle).toISOString();
-    // The API takes one filter of each field and condition, so this one replaces a wider one.
-    const others = listSpecified({ filters }).filter((filter) => !isBound(filter, "lt"));
-    const before = [...others, { field: "created_at", condition: "lt", value } as const];
-    const { meta } = await call(links.index, { limit: 1, filters: before }, signal);
-    const count = meta.count ?? 0;
-    if (count > most) to = middle;
-    else if (count * 2 >= most) return value;
-    else from = middle;
+/** What each condition requires of the difference between the held value and the wanted one. */
+const orders: Readonly<Partial<Record<FilterCondition, (difference: number) => boolean>>> = {
+  gt: (difference) => difference > 0,
+  gteq: (difference) => difference >= 0,
+  lt: (difference) => difference < 0,
+  lteq: (difference) => difference <= 0,
+};
+
+/** Undefined for the order of texts. */
+function createTest(
+  kind: FieldKind,
+  condition: FilterCondition,
+  value: FilterInput["value"],
+): ((held: Comparable) => boolean) | undefined {
+  const items = [value].flat().map((item) => readWanted(item, kind, condition));
+  const [wanted = null] = items;
+  const isInOrder = orders[condition];
+  if (isInOrder !== undefined) {
+    if (kind === "text" || kind === "path") return undefined;
+    return (held) => held !== null && wanted !== null && isInOrder(Number(held) - Number(wanted));
   }
-  return undefined;
+  const folded = fold(String(wanted));
+  switch (condition) {
+    case "cont":
+      return (held) => fold(String(held)).includes(folded);
+    case "start":
+      return (held) => fold(String(held)).startsWith(folded);
+    case "not_eq":
+      // An unreadable value differs from every value.
+      return (held) => held !== wanted;
+    default:
+      return (held) => held !== null && items.includes(held);
+  }
 }
 
-function readBound(filters: Filters, condition: "gteq" | "lt"): number {
-  const bound = filters.find((filter) => isBound(filter, condition));
-  return bound === undefined ? anyTime[condition] : (parseTime(String(bound.value)) ?? Number.NaN);
+function readWanted(value: unknown, kind: FieldKind, condition: FilterCondition): Comparable {
+  const text = String(value).trim();
+  if (kind !== "path") return readValue(text, kind);
+  if (condition === "cont") return text;
+  return condition === "start" ? decodeForSearch(text) : normalizeForSearch(text);
 }
 
-function isBound({ field, condition }: FilterInput, wanted: string): boolean {
-  return field === "created_at" && condition === wanted;
+function readValue(value: unknown, kind: FieldKind): Comparable {
+  if (kind === "integer") return Number(value);
+  return kind === "time" ? parseTime(String(value)) : String(value);
 }

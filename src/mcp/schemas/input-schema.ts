@@ -88,7 +88,6 @@ function buildListFields(
     ...(own !== undefined && { search: searchText() }),
     sort: sort.optional(),
     ...pages,
-    ...(own !== undefined && { after: z.int().min(0).optional() }),
   };
 }
 

@@ -2,8 +2,6 @@ import * as z from "zod";
 import { createAudit, type AuditEnd } from "../../audit/audit-links.ts";
 import { describeGroups, type FindingGroup } from "../../audit/describe-groups.ts";
 import type { AuditWindow } from "../../audit/findings.ts";
-import { limitTime, untilTimeIsUp, type InTime } from "../../bulk/select/limit-time.ts";
-import { askOwn, asksOwn } from "../../bulk/select/own-filters.ts";
 import {
   appKinds,
   createProjectApps,
@@ -11,10 +9,15 @@ import {
   type AppMember,
   type ProjectApps,
 } from "../../bulk/select/project-apps.ts";
-import type { ReadWithin } from "../../bulk/select/select-links.ts";
+import type { ServerAccess } from "../../bulk/owner.ts";
+import { listLinks, selectParts } from "../../bulk/select/select-links.ts";
+import { CallFailure } from "../../client/call-failure.ts";
 import type { FilterInput } from "../../contract/filters.ts";
 import { contract } from "../../contract/index.ts";
 import type { JsonObject } from "../../contract/json.ts";
+import { toSignal } from "../../contract/leaving.ts";
+import type { ReadLink } from "../../contract/links.ts";
+import { parseTime } from "../../contract/parse-time.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import { listFields, shownFilters, type ToolFields } from "../schemas/input-schema.ts";
 import { makeTool, type Tool } from "./tool.ts";
@@ -62,9 +65,11 @@ export function createAuditLinks(mayPlan: (keyContext: KeyContext) => boolean): 
       const { filters = [], page = 1 } = args as AuditArguments;
       const { keyContext, signal } = call;
       const takesFixes = mayPlan(keyContext) && keyContext.mayAsk(links.update);
-      const { stop, ...inTime } = limitTime({ ...keyContext, signal });
+      const begun = keyContext.clock.monotonic();
+      const { stop, ...limited } = limitTime({ ...keyContext, signal }, keyContext.sleep);
+      const isLate = () => keyContext.clock.monotonic() - begun >= mostReading_ms;
       try {
-        return await runAudit({ filters, page, takesFixes }, keyContext, inTime);
+        return await runAudit({ filters, page, takesFixes }, keyContext, { ...limited, isLate });
       } finally {
         stop();
       }
@@ -90,9 +95,9 @@ type AuditRequest = Required<AuditArguments> & { readonly takesFixes: boolean };
 async function runAudit(
   { filters, page, takesFixes }: AuditRequest,
   keyContext: KeyContext,
-  inTime: InTime,
+  inTime: LimitedAccess,
 ): Promise<JsonObject> {
-  const { access, bulk, clock, known } = keyContext;
+  const { access, clock, known } = keyContext;
   const window = { from: (page - 1) * idsPerPage, limit: idsPerPage };
   const apps = createProjectApps(inTime, (index) => access.read(index).state !== "denied");
   const [ios, android] = await Promise.all([
@@ -110,12 +115,12 @@ async function runAudit(
   });
   // Runs in parallel, because a long list of links may take all the time and the rest needs little.
   const [reading, never] = await Promise.all([
-    bulk.readLinks(filters, started.addLinks, keyContext, inTime),
+    readWithin(filters, started.addLinks, keyContext, inTime),
     findNeverClicked(filters, page, clock.now(), inTime),
   ]);
   const end = started.finish();
   const groups = [
-    ...describeGroups(end.findings, filters),
+    ...describeGroups(end.findings, { among: filters, hasOwnFilters: known.facts !== undefined }),
     ...(typeof never === "object" ? [never] : []),
   ];
   const last = Math.max(1, ...groups.map(({ count }) => Math.ceil(count / idsPerPage)));
@@ -159,7 +164,7 @@ function showGroups(
 }
 
 function listUnjudged(
-  { unread, isWhole, reached }: ReadWithin,
+  { unread, isWhole, reached }: LinkReading,
   { checked, unjudged }: AuditEnd,
   linkHost: string | undefined,
 ): readonly string[] {
@@ -195,7 +200,7 @@ async function findNeverClicked(
   given: readonly FilterInput[],
   page: number,
   now: number,
-  inTime: InTime,
+  inTime: LimitedAccess,
 ): Promise<FindingGroup | string | undefined> {
   const value = new Date(now - unusedDays * day_ms).toISOString();
   const own: readonly FilterInput[] = [
@@ -209,15 +214,8 @@ async function findNeverClicked(
   if (isTaken) return undefined;
   const filters = [...given, ...own];
   const sort = { field: "created_at", direction: "asc" } as const;
-  const asked = { filters, sort, page, limit: idsPerPage };
-  const asking = asksOwn(asked)
-    ? askOwn(inTime, asked)
-    : inTime.call(links.index, asked, inTime.signal);
-  const found = await untilTimeIsUp(asking.then((answer) => answer ?? "unknown"));
+  const found = await untilTimeIsUp(listLinks(inTime, { filters, sort, page, limit: idsPerPage }));
   if (found === undefined) return "Links never visited: the server did not answer in time.";
-  if (found === "unknown") {
-    return "Links never visited: this server cannot count links by these filters.";
-  }
   const { links: rows, meta } = found;
   const count = meta.count ?? rows.length;
   // A server that ignores filters also returns visited links.
@@ -226,4 +224,133 @@ async function findNeverClicked(
     `Created more than ${unusedDays} days ago and never visited. If the links are no longer ` +
     "needed, a plan with these filters can delete them.";
   return { code: "never_clicked", count, message, filters, ids: rows.map(({ id }) => id) };
+}
+
+/** Reading a project's links, for as long as the answer to one call may take. */
+
+type LinkReading = {
+  /** How many links could not be read. */
+  readonly unread: number;
+  readonly isWhole: boolean;
+  /**
+   * Where to continue: all links created before this moment were read, and some later ones may have
+   * been. Undefined if no such moment was found in time.
+   */
+  readonly reached: string | undefined;
+};
+
+type LimitedAccess = ServerAccess & {
+  /** Whether the rest of the time is needed to find where to continue. */
+  readonly isLate: () => boolean;
+};
+
+const most_ms = 20_000;
+const mostReading_ms = 12_000;
+
+async function readWithin(
+  filters: readonly FilterInput[],
+  take: (links: readonly ReadLink[]) => void,
+  { bulk, ...owner }: KeyContext,
+  { isLate, ...asking }: LimitedAccess,
+): Promise<LinkReading> {
+  let count = 0;
+  let unread = 0;
+  const reading = bulk.runInTurn(owner, asking.signal, async (signal) => {
+    for await (const { rows, unread: lost } of selectParts({ ...asking, signal }, filters)) {
+      take(rows);
+      unread += lost;
+      count += rows.length + lost;
+      if (isLate()) return false;
+    }
+    return true;
+  });
+  // Before anything was read there is nothing to return, so a failure is thrown.
+  const isWhole = await reading.catch((error: unknown) => {
+    if (count === 0 || !isTimeUp(error)) throw error;
+    return false;
+  });
+  if (isWhole) return { unread, isWhole, reached: undefined };
+  return { unread, isWhole, reached: await untilTimeIsUp(findMoment(asking, filters, count)) };
+}
+
+/** The first bounds of the search for a moment. */
+const anyTime = { gteq: Date.UTC(2010, 0), lt: Date.UTC(2040, 0) } as const;
+
+/**
+ * A moment before which at least half of the first `most` links were created, and no others. Links
+ * don't show when they were created, but the server can count them by that time.
+ */
+async function findMoment(
+  asking: ServerAccess,
+  filters: readonly FilterInput[],
+  most: number,
+): Promise<string | undefined> {
+  const readBound = (condition: "gteq" | "lt") => {
+    const bound = filters.find((filter) => isBound(filter, condition));
+    return bound ? (parseTime(String(bound.value)) ?? Number.NaN) : anyTime[condition];
+  };
+  let from = readBound("gteq");
+  let to = readBound("lt");
+  while (to - from > 1) {
+    const middle = Math.floor((from + to) / 2);
+    const value = new Date(middle).toISOString();
+    // The API takes one filter of each field and condition, so this one replaces a wider one.
+    const others = filters.filter((filter) => !isBound(filter, "lt"));
+    const before = [...others, { field: "created_at", condition: "lt", value } as const];
+    const { meta } = await listLinks(asking, { limit: 1, filters: before });
+    const count = meta.count ?? 0;
+    if (count > most) to = middle;
+    else if (count * 2 >= most) return value;
+    else from = middle;
+  }
+  return undefined;
+}
+
+function isBound({ field, condition }: FilterInput, wanted: string): boolean {
+  return field === "created_at" && condition === wanted;
+}
+
+/** Ends all calls when the time is up, until it is stopped. */
+function limitTime({ call, signal }: ServerAccess, sleep: KeyContext["sleep"]) {
+  const over = new AbortController();
+  const stopped = new AbortController();
+  sleep(most_ms, stopped.signal).then(
+    () => over.abort(),
+    // The work ended first.
+    () => undefined,
+  );
+  const limited: ServerAccess = {
+    signal,
+    call: async (endpoint, input, caller = signal, options) => {
+      try {
+        const either = AbortSignal.any([toSignal(caller), over.signal]);
+        return await call(endpoint, input, either, options);
+      } catch (error) {
+        const isCut = error instanceof CallFailure && error.code === "cancelled";
+        throw isCut && !caller.aborted ? failLate() : error;
+      }
+    },
+  };
+  return { ...limited, stop: () => stopped.abort() };
+}
+
+function failLate(): CallFailure {
+  const message =
+    `The server did not respond within ${most_ms / 1000} s, and no link was read. ` +
+    "Narrower filters on name, path, clicks or created_at may help.";
+  return new CallFailure("timed_out", message, { effect: "none", retry: "later" });
+}
+
+function isTimeUp(error: unknown): boolean {
+  return error instanceof CallFailure && error.code === "timed_out";
+}
+
+/** Undefined if the time was up before the end. */
+async function untilTimeIsUp<Result>(work: Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isTimeUp(error)) return undefined;
+    throw error;
+  }
 }

@@ -1,8 +1,6 @@
 import * as z from "zod";
-import { findInList, type FindInput, type FoundPage } from "../../bulk/select/find-in-list.ts";
-import { limitTime } from "../../bulk/select/limit-time.ts";
-import { askOwn, asksOwn } from "../../bulk/select/own-filters.ts";
 import { pickNamedApps, type ProjectApp, type AppMember } from "../../bulk/select/project-apps.ts";
+import { listLinks, usesOwnFilters } from "../../bulk/select/select-links.ts";
 import { listLinkHosts } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { normalizeId } from "../../contract/fields.ts";
@@ -48,50 +46,27 @@ const { links, pageTemplate, shortLinks } = contract;
 const linkKind = findKind(links.show);
 
 export const linkAdditions: readonly (readonly [Endpoint, EndpointAddition])[] = [
-  [links.index, { run: listLinks }],
+  [links.index, { run: listFiltered }],
   [
     links.show,
     { fields: { qr: z.boolean().optional().describe("Also return a QR code") }, run: getLink },
   ],
 ];
 
-/**
- * Lists links by the server's filters, and by comparing the links here if there is no such filter,
- * until the time is up.
- */
-async function listLinks(
+/** Lists links, and refuses filters that the server does not have. */
+async function listFiltered(
   endpoint: Endpoint,
-  given: JsonObject,
+  asked: JsonObject,
   call: ToolCall,
 ): Promise<JsonObject> {
-  // The arguments were checked by the schema of this list.
-  const input = given as FindInput;
-  const { after, ...asked } = input;
-  if (after === undefined && !asksOwn(asked)) return runEndpoint(endpoint, asked, call);
+  if (!usesOwnFilters(asked)) return runEndpoint(endpoint, asked, call);
   const { keyContext, signal } = call;
-  const { stop, ...inTime } = limitTime({ ...keyContext, signal });
   try {
-    const page = after === undefined ? await askOwn(inTime, asked) : undefined;
-    if (page !== undefined) return await presentRead(endpoint, asked, page, call);
-    const found = await findInList(inTime, input);
-    const shown = await presentRead(endpoint, asked, found, call);
-    return { ...shown, ...describeRest(found.meta) };
+    const page = await listLinks({ ...keyContext, signal }, asked);
+    return await presentRead(endpoint, asked, page, call);
   } catch (error) {
     throw explainEnd({ tool: endpoint.tool, endpoint }, error);
-  } finally {
-    stop();
   }
-}
-
-/** Says how to continue if the list was not read to its end. */
-function describeRest(meta: FoundPage["meta"]): JsonObject {
-  const { checked, of, complete } = meta;
-  if (complete === undefined) return {};
-  const all = of === undefined ? "" : ` of ${of}`;
-  const next =
-    `This server does not support these filters. Waypost had time to check ${checked}${all} ` +
-    `links. For the rest, call ${links.index.tool} with after ${checked} and without page.`;
-  return { meta, next };
 }
 
 /** Returns a link, with `qr` also an image of the QR code. */
