@@ -114,16 +114,12 @@ export const ownLinkFilters = {
   android_app_name: "text",
 } as const satisfies FilterFields;
 
-/** Waypost itself filters by these fields. They are not offered to callers. */
-export const internalLinkFilters = { updated_at: "time" } as const satisfies FilterFields;
-
 /** Whether only Waypost filters this list by the field. */
 export function isOwnField(
   list: { readonly own?: FilterFields } | undefined,
   field: string,
 ): boolean {
-  if (list?.own === undefined) return false;
-  return Object.hasOwn(list.own, field) || Object.hasOwn(internalLinkFilters, field);
+  return list?.own !== undefined && Object.hasOwn(list.own, field);
 }
 
 /** The parameter `f[search]` holds the search text. No field has this name. */

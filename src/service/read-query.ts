@@ -2,7 +2,6 @@ import type { Endpoint } from "../contract/endpoint.ts";
 import {
   offeredConditions,
   conditions,
-  internalLinkFilters,
   isTextual,
   searchName,
   type OfferedCondition,
@@ -280,9 +279,7 @@ function readOwnFilters(query: URLSearchParams, fields: FilterFields): OwnFilter
 
 function readOwnTest(name: string, values: readonly string[], fields: FilterFields): Test {
   const { condition, subject: field } = splitName(name, offeredConditions) ?? {};
-  // Messages that list the known filters omit the internal ones.
-  const known = Object.keys(fields).length > 0 ? { ...fields, ...internalLinkFilters } : fields;
-  const kind = field !== undefined && Object.hasOwn(known, field) ? known[field] : undefined;
+  const kind = field !== undefined && Object.hasOwn(fields, field) ? fields[field] : undefined;
   if (condition === undefined || field === undefined || kind === undefined) {
     throw refuseOwn(name, nameKnown(fields));
   }

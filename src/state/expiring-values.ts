@@ -57,8 +57,6 @@ type ValueTypes = {
   notice: Notice;
   /** The id of the record that replaces a deleted one. */
   successor: string;
-  /** The time of the newest change that was deleted from a project's history. */
-  history_gap: number;
 };
 type ValueKind = keyof ValueTypes;
 
@@ -96,7 +94,6 @@ const lasts_ms: Readonly<Record<ValueKind, number>> = {
   // Without webhooks, no process deletes these before they expire.
   notice: 7 * day_ms,
   successor: 30 * day_ms,
-  history_gap: 30 * day_ms,
 };
 
 /** Limits per owner, so that one key cannot fill the disk. Export pages are saved concurrently. */

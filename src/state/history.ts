@@ -86,14 +86,6 @@ export type History = {
     target: string,
     within_ms: number,
   ) => Promise<Change | undefined>;
-  /**
-   * Checks whether the project's history since this time is complete. Old changes may be deleted.
-   */
-  readonly isWhole: (realm: string, since: number) => Promise<boolean>;
-  /**
-   * Lists ids and paths of the links that were written since this time, by single calls or jobs.
-   */
-  readonly listWritten: (realm: string, since: number) => Promise<ReadonlySet<string>>;
   /** Records the new id of a deleted record that was created again. */
   readonly noteSuccessor: (realm: string, id: string, successor_id: string) => Promise<void>;
   readonly findSuccessor: (realm: string, id: string) => Promise<string>;
@@ -112,7 +104,7 @@ export function createHistory(sql: Sql<StateTables>, sources: ClockAndRandom): H
   let begunHere = 0;
   return {
     begin: async (begun) => {
-      if (begunHere % checkedEach === 0) await dropSurplus(sql, begun, clock.now());
+      if (begunHere % checkedEach === 0) await dropSurplus(sql, begun);
       begunHere += 1;
       return write((inner) => insertChange(inner, begun, "begun", sources));
     },
@@ -143,11 +135,6 @@ export function createHistory(sql: Sql<StateTables>, sources: ClockAndRandom): H
           .orderBy("at", "desc")
           .orderBy("number", "desc"),
       ),
-    isWhole: async (realm, since) => {
-      const gap = await findValue(db, "history_gap", realm, clock.now());
-      return gap === undefined || gap.value < since;
-    },
-    listWritten: (realm, since) => listWritten(db, realm, since),
     noteSuccessor: (realm, id, value) => {
       const saved = { kind: "successor", key: `${realm} ${id}`, value, at: clock.now() } as const;
       return write((inner) => saveValue(inner, saved));
@@ -165,11 +152,10 @@ const mostAtOnce = 200;
 /** Adding up sizes takes longer than writing a change, so only every 64th change does this. */
 const checkedEach = 64;
 
-/** Deletes a key's oldest changes beyond its limit, and records the gap. */
+/** Deletes a key's oldest changes beyond its limit. */
 async function dropSurplus(
   { db, write }: Sql<StateTables>,
   { realm, key_print }: Pick<ChangeAuthor, "realm" | "key_print">,
-  now: number,
 ): Promise<void> {
   const own = db.selectFrom("changes").where("realm", "=", realm);
   const ofKey = own.select(["number", "size"]).where("key_print", "=", key_print);
@@ -182,35 +168,8 @@ async function dropSurplus(
   const numbers = oldest.map(({ number }) => number);
   await write(async (inner) => {
     const changes = inner.deleteFrom("changes").where("realm", "=", realm);
-    const dropped = await changes.where("number", "in", numbers).returning("at").execute();
-    const at = Math.max(...dropped.map((row) => row.at));
-    const known = await findValue(inner, "history_gap", realm, now);
-    if ((known?.value ?? 0) >= at || dropped.length === 0) return;
-    await saveValue(inner, { kind: "history_gap", key: realm, value: at, at });
+    await changes.where("number", "in", numbers).execute();
   });
-}
-
-async function listWritten(
-  db: StateDb,
-  realm: string,
-  since: number,
-): Promise<ReadonlySet<string>> {
-  const changes = await db
-    .selectFrom("changes")
-    .select(["target_id", "target_key"])
-    .where((change) => change.and({ realm, kind: "link" }))
-    .where("at", ">=", since)
-    .execute();
-  const rows = await db
-    .selectFrom("plan_rows")
-    .innerJoin("jobs", "jobs.plan_id", "plan_rows.plan_id")
-    .select(["plan_rows.link_id", "result_id", "path"])
-    .where("jobs.realm", "=", realm)
-    .where("jobs.updated_at", ">=", since)
-    .where("status", "is not", null)
-    .execute();
-  const names = [...changes, ...rows].flatMap((row) => Object.values(row));
-  return new Set(names.filter((name) => name !== null));
 }
 
 async function listOne(query: ReturnType<typeof selectOf>): Promise<Change | undefined> {

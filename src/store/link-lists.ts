@@ -125,7 +125,6 @@ function describeLinks(tenant: Tenant, filters: readonly Filter[], isIndexed: bo
     [addressField]: { addressesOf: projectId },
     clicks: describeNumber("links.clicks"),
     created_at: describeTime(db, "links.created_at"),
-    updated_at: describeTime(db, "links.updated_at"),
     created_via: { column: "links.created_via", folded: "links.created_via", isNullable: false },
     ios_app_bundle_id: describeAppText(projectId, "ios_app", "bundle_id"),
     android_app_package_name: describeAppText(projectId, "android_app", "package_name"),

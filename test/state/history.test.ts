@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { beforeEach, expect, test } from "vitest";
 import type { Change, Effect } from "../../src/state/history.ts";
-import type { PlanRow } from "../../src/state/plans.ts";
 import type { State } from "../../src/state/state.ts";
 import { openStateForEach, isOnPostgres } from "../support/store-place.ts";
 
@@ -213,50 +212,3 @@ onFile("only the newest 64 MB of a key's changes are stored", async () => {
   expect(length).toBeLessThanOrEqual(130 - 64);
   expect(await listIds({ ...own, key_print: "another" })).toHaveLength(1);
 });
-
-onFile("isWhole is false for a time whose changes were deleted for lack of space", async () => {
-  const { realm } = own;
-  const begun = at.now;
-  await make();
-  at.now += 1000;
-  for (let changes = 0; changes < 130; changes += 1) await begin({ effects: large });
-  expect(await state.history.isWhole(realm, begun)).toBe(false);
-  expect(await state.history.isWhole(realm, begun + 1000)).toBe(false);
-  expect(await state.history.isWhole(realm, begun + 1001)).toBe(true);
-  expect(await state.history.isWhole("another project", begun)).toBe(true);
-  at.now += 30 * day;
-  await make();
-  expect(await state.history.isWhole(realm, begun)).toBe(true);
-});
-
-test("isWhole is true if only changes older than 30 days were deleted", async () => {
-  await make();
-  at.now += 30 * day;
-  await make();
-  await state.removeEnded();
-  expect(await listIds()).toHaveLength(1);
-  expect(await state.history.isWhole(own.realm, at.now - 30 * day + 1)).toBe(true);
-});
-
-test("listWritten returns the links that calls and jobs changed since a time", async () => {
-  await make({ target_id: "older", target_key: "older-path" });
-  at.now += 1000;
-  await make();
-  const plan = { key_print: "key", origin: "here", operation: "upsert", undoes: null } as const;
-  const saved = await state.plans.save({ ...plan, problems: [] }, listRows());
-  const writer = { ...own, client: "a client", tool: "apply_plan", name: "Spring" };
-  const run = { id: (await state.jobs.open(saved, writer)).id, runner: "one" };
-  await state.jobs.take(run);
-  await state.jobs.noteSent(run, 0);
-  await state.jobs.noteEnd(run, 0, { status: "done", link_id: "made" });
-  const written = await state.history.listWritten(own.realm, at.now);
-  expect(written).toEqual(new Set(["link-1", "spring", "made", "p0"]));
-  expect(await state.history.listWritten("another project", 0)).toEqual(new Set());
-});
-
-/** Lists two rows. The job sends only the first. */
-async function* listRows(): AsyncGenerator<PlanRow> {
-  const blank = { row: null, link_id: null, fields: {}, before: null, message: null };
-  yield { ...blank, position: 0, action: "create", path: "p0" };
-  yield { ...blank, position: 1, action: "create", path: "p1" };
-}

@@ -3,7 +3,6 @@ import type { AnswerApi } from "../../src/contract/api-message.ts";
 import * as plain from "../../src/service/service.ts";
 import { Ajv2020, type Options, type ValidateFunction } from "ajv/dist/2020.js";
 import { uuidPattern } from "../../src/contract/fields.ts";
-import { internalLinkFilters } from "../../src/contract/filters.ts";
 import { apiPrefix } from "../../src/contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../src/contract/json.ts";
 import { describeApi } from "../tools/openapi/openapi.ts";
@@ -161,7 +160,7 @@ function readGroup(letter: string, query: URLSearchParams): JsonObject {
   const group: Record<string, unknown> = {};
   for (const [key, value] of query) {
     const [, first, name = "", list] = /^(\w)\[([^[\]]+)\](\[\d*\])?$/.exec(key) ?? [];
-    if (first !== letter || isInternal(name)) continue;
+    if (first !== letter) continue;
     const before = group[name];
     if (list === undefined) group[name] = value;
     else if (value.trim() !== "") group[name] = [...(Array.isArray(before) ? before : []), value];
@@ -171,11 +170,6 @@ function readGroup(letter: string, query: URLSearchParams): JsonObject {
     if (typeof value === "string" && value.trim() === "") delete group[name];
   }
   return group;
-}
-
-/** A filter that Waypost supports but does not document. */
-function isInternal(name: string): boolean {
-  return Object.keys(internalLinkFilters).some((field) => name.startsWith(`${field}_`));
 }
 
 function checkBody(name: string, { requestBody }: Operation, text: string, compile: Compile): void {

@@ -1,7 +1,5 @@
-import { estimatePart } from "../../../bulk/apply/write-spacing.ts";
+import { estimatePart } from "../../../bulk/apply/job-runner.ts";
 import { countClicks, describeRow } from "../../../bulk/plan/describe-row.ts";
-import type { PlanSummary } from "../../../bulk/plan/summarize-plan.ts";
-import { findCommonHost } from "../../../bulk/plan/word-request.ts";
 import { findCountToType } from "../../../bulk/present.ts";
 import { findRegistration } from "../../../contract/apps.ts";
 import { uuidPattern } from "../../../contract/fields.ts";
@@ -16,6 +14,7 @@ import type { Fact, Question } from "../../approval/question.ts";
 import { writeApp, writeValue, type AppNames } from "../../approval/write-value.ts";
 import { describeAssociation } from "../endpoints/describe-association.ts";
 import { writePlanUri } from "./show-plan.ts";
+import type { PlanSummary } from "./summarize-plan.ts";
 
 /** The most hosts, fields and apps that are listed. */
 const mostNamed = 20;
@@ -84,9 +83,12 @@ function writeMove({ rules = [] }: Plan["request"], summary: PlanSummary): strin
     const address = url.replace(/^https?:\/\//i, "");
     return `Point ${countLinks(update)} to ${quote(address, mostShown)}`;
   }
+  const [{ to: host } = { to: undefined }] = rules;
+  const isMove = rules.every(({ kind, to }) => kind === "host" && to === host);
   const isByRule = fields.every(({ field }) => rules.some((rule) => rule.field === field));
-  const host = isByRule ? findCommonHost(rules) : undefined;
-  return host && `Move ${countLinks(update)} to ${quote(host, mostShown)}`;
+  return host && isMove && isByRule
+    ? `Move ${countLinks(update)} to ${quote(host, mostShown)}`
+    : undefined;
 }
 
 /** Describes the rules, which give each link a different value. */
@@ -122,36 +124,21 @@ function countLinks(count: number): string {
   return count === 1 ? "1 link" : `${count} links`;
 }
 
-function describeHosts({ hosts, looked }: PlanSummary): readonly Fact[] {
-  const named = hosts.slice(0, mostNamed).map((each) => describeHost(each, looked));
+function describeHosts({ hosts }: PlanSummary): readonly Fact[] {
+  const named = hosts.slice(0, mostNamed).map(describeHost);
   const others = hosts.slice(mostNamed);
   const left = others.reduce((sum, { links }) => sum + links, 0);
   if (left === 0) return named;
-  const marked = others.filter(({ isNew }) => isNew).length;
-  const news = marked === 0 ? "" : `; NEW: ${marked} of them`;
-  const fact = {
-    name: "will redirect to other hosts",
-    text: `${countLinks(left)} to ${others.length} hosts${news}`,
-  };
-  return [...named, fact];
+  const text = `${countLinks(left)} to ${others.length} hosts`;
+  return [...named, { name: "will redirect to other hosts", text }];
 }
 
-function describeHost(
-  { host, links, isNew }: PlanSummary["hosts"][number],
-  looked: PlanSummary["looked"],
-): Fact {
-  const compared = looked.isWhole ? "links" : "most clicked links";
-  const unseen =
-    looked.links === 0
-      ? "every link changed within the last day, so this host could not be compared"
-      : `none of the ${looked.links} ${compared} that did not change in the last day redirects ` +
-        `there`;
-  const news = isNew ? `; NEW: ${unseen}` : "";
+function describeHost({ host, links }: PlanSummary["hosts"][number]): Fact {
   const { typed, ascii, warnings } = showAddress(`https://${host}`) ?? {};
   const read = typed?.slice("https://".length) ?? host;
   return {
     name: `will redirect to ${quote(host, mostShown)}`,
-    text: countLinks(links) + news,
+    text: countLinks(links),
     ...(ascii !== undefined && { note: `displayed as ${quote(read, mostShown)}`, warnings }),
   };
 }

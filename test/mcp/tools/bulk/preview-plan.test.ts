@@ -1,12 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { sendEmbedded } from "../../../../src/client/carriers.ts";
-import type { Send } from "../../../../src/client/send-once.ts";
-import { printKey } from "../../../../src/mcp/access/key-context.ts";
-import type { Change } from "../../../../src/state/history.ts";
 import { sha256 } from "../../../contract/sample-link.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
-import { addLinks } from "../../../support/rows.ts";
 
 /** The approval preview of a plan shows the changes, with the most important facts first. */
 
@@ -29,16 +24,9 @@ openForEach(
 
 const old = "https://shop.example/old";
 const other = "https://evil.example/login";
-const day_ms = 24 * 60 * 60_000;
 
-/** Creates links a day before the plan, so that their hosts are known. */
 async function plant(count: number): Promise<void> {
   for (const row of listPaths(count)) await assistant.plant("link", { ...row, url: old });
-  advanceDay();
-}
-
-function advanceDay(): void {
-  assistant.setClock(day_ms + 1);
 }
 
 type ShownQuestion = {
@@ -71,13 +59,12 @@ async function askUpdates(count: number) {
   return ask({ operation: "update", rows });
 }
 
-describe("the approval of updates whose last rows change the host", () => {
-  test("shows the new host first, and then all 45 rows", async () => {
+describe("updates whose last rows change the host", () => {
+  test("show the hosts first, and then all 45 rows", async () => {
     const { text, way } = await askUpdates(45);
     expect(text.split("\n").slice(0, 4)).toEqual([
       "Change 45 links",
-      '- will redirect to "evil.example": 25 links; NEW: none of the 45 links ' +
-        "that did not change in the last day redirects there",
+      '- will redirect to "evil.example": 25 links',
       '- will redirect to "shop.example": 20 links',
       "- web address: gets different values on all 45 links",
     ]);
@@ -99,7 +86,7 @@ describe("the approval of a change of all links", () => {
     const { text, way } = await ask({ operation: "update", rows });
     const [first, host, field] = text.split("\n");
     expect(first).toBe('Point 70 links to "evil.example/login"');
-    expect(host).toContain('"evil.example": 70 links; NEW');
+    expect(host).toBe('- will redirect to "evil.example": 70 links');
     expect(field).toBe(`- web address: becomes "${other}" on all 70 links`);
     expect(text.match(/evil\.example\/login/g)).toHaveLength(2);
     expect(text).toContain("10 more links, changed in the same way");
@@ -117,182 +104,8 @@ describe("the approval of a change of all links", () => {
   });
 });
 
-describe("the approval preview marks a host as new", () => {
-  test("even if the host is only counted and not listed", async () => {
-    await plant(22);
-    const rows = listPaths(22).map((row, at) => ({ ...row, url: `https://host${at}.example/` }));
-    const { text } = await ask({ operation: "update", rows });
-    expect(text).toContain("- will redirect to other hosts: 2 links to 2 hosts; NEW: 2 of them\n");
-  });
-
-  test("if no other link redirects to the host", async () => {
-    await plant(1);
-    await assistant.plant("link", { path: "known", url: "https://known.example/" });
-    advanceDay();
-    const rows = [{ path: "p0", url: "https://known.example/a", ios_fallback_url: other }];
-    const { text } = await ask({ operation: "update", rows });
-    expect(text).toContain('- will redirect to "known.example": 1 link\n');
-    expect(text).toContain('- will redirect to "evil.example": 1 link; NEW');
-  });
-
-  test("if the project has no older links to compare with", async () => {
-    await assistant.plant("link", { path: "p0", url: old });
-    const { text } = await ask({ operation: "update", rows: [{ path: "p0", url: other }] });
-    expect(text).toContain(
-      '- will redirect to "evil.example": 1 link; NEW: every link changed within the last day, ' +
-        "so this host could not be compared\n",
-    );
-  });
-
-  test("even if a link that was created today redirects to the host", async () => {
-    await plant(1);
-    assistant.world.advance(day_ms);
-    const made = await assistant.callTool("create_link", { path: "p1", url: other });
-    expect(made.isError).toBe(false);
-    const rows = listPaths(2).map((row) => ({ ...row, url: `${other}/2` }));
-    const { text } = await ask({ operation: "update", rows });
-    expect(text).toContain('- will redirect to "evil.example": 2 links; NEW: none of the');
-  });
-
-  test("even if an old link got the host today as its first destination", async () => {
-    await assistant.plant("link", { path: "bare" });
-    await plant(1);
-    const first = await assistant.callTool("update_link", { id: "bare", url: other });
-    expect(first.isError).toBe(false);
-    expect((await ask(moveAway)).text).toContain('"evil.example": 1 link; NEW');
-    assistant.setClock(2 * day_ms + 2);
-    expect((await ask(moveAway)).text).not.toContain("NEW");
-  });
-
-  test("even if a link that redirects to the host was restored today", async () => {
-    const { id } = await assistant.plant("link", { path: "gone", url: other });
-    await plant(1);
-    assistant.world.advance(day_ms + 1);
-    expect((await ask(moveAway)).text).not.toContain("NEW");
-    await assistant.world.call("DELETE", `/links/${id}`);
-    await assistant.world.call("POST", `/links/${id}/restore`);
-    expect((await ask(moveAway)).text).toContain('"evil.example": 1 link; NEW');
-  });
-
-  test("unless a link of the plan has redirected to the host for more than a day", async () => {
-    await assistant.plant("link", { path: "p0", url: other });
-    const { store, project } = assistant.world;
-    await store.write(async (db) => {
-      await addLinks({ db, projectId: project.id }, 501, { url: old });
-      await db.updateTable("links").set({ clicks: 1 }).where("path", "!=", "p0").execute();
-    });
-    advanceDay();
-    const rows = [{ path: "p0", url: `${other}/2` }];
-    const { text } = await ask({ operation: "update", rows });
-    expect(text).toContain("evil.example");
-    expect(text).not.toContain("NEW");
-  });
-});
-
-/** Plans, approves and applies a change with a client that has no forms. */
-async function applyApproved({ callTool, press }: AssistantWorld, wanted: object) {
-  const { plan } = (await callTool("plan_links", { ...wanted })).structured;
-  const args = { plan_id: plan.id };
-  const { error } = (await callTool("apply_plan", args)).structured;
-  await press(error.approval.url, "approve");
-  const { job } = (await callTool("apply_plan", args)).structured;
-  expect(job.state).toBe("done");
-  return job;
-}
-
-const moveAway = { operation: "update", rows: [{ path: "p0", url: `${other}/2` }] };
-
-const remoteOrigin = "http://remote.example";
-
-/**
- * Returns the preview of a plan that points a link at a host, after another link got the same host.
- */
-async function askAfter(prepare: (remote: AssistantWorld, id: string) => Promise<unknown>) {
-  const { id } = await assistant.plant("link", { path: "bare" });
-  await plant(1);
-  const { world, answerApi } = assistant;
-  const carry = sendEmbedded(answerApi);
-  const send: Send = (request, readSignal) =>
-    carry({ ...request, url: dropOwnFilters(request.url) }, readSignal);
-  await using remote = await createAssistantWorld({
-    beside: world,
-    remote: { url: remoteOrigin, send },
-  });
-  remote.setClock(day_ms + 1);
-  await prepare(remote, id);
-  const { plan } = (await remote.callTool("plan_links", moveAway)).structured;
-  const { error } = (await remote.callTool("apply_plan", { plan_id: plan.id })).structured;
-  return String(error.approval.preview);
-}
-
-/** Removes the filters that only our own service supports, as a remote server would ignore them. */
-function dropOwnFilters(address: string): string {
-  const url = new URL(address);
-  const own = [...url.searchParams.keys()].filter((name) => name.startsWith("f["));
-  for (const name of own) url.searchParams.delete(name);
-  return url.href;
-}
-
-/** Fills the history until it drops old changes, then removes the fillers. */
-async function fillHistory({ state, world }: AssistantWorld): Promise<void> {
-  const after = { body: "x".repeat(1024 * 1024) };
-  const change = {
-    realm: remoteOrigin,
-    key_print: printKey(world.key),
-    client: null,
-    tool: "save_template",
-    kind: "page_template",
-    target_id: null,
-    target_key: null,
-    name: null,
-    effects: [{ kind: "page_template", id: null, after }],
-  };
-  const begun: Change[] = [];
-  for (let count = 0; count < 130; count += 1) begun.push(await state.history.begin(change));
-  for (const each of begun) await state.history.drop(each);
-}
-
-describe("on a remote server, which does not report when links changed,", () => {
-  test("a host is new even if Waypost just set it on an old link", async () => {
-    const text = await askAfter((remote, id) => remote.callTool("update_link", { id, url: other }));
-    expect(text).toContain('"evil.example": 1 link; NEW');
-  });
-
-  test("a host is new even if a job just set it on an old link", async () => {
-    const rows = [{ path: "bare", url: other }];
-    const text = await askAfter((remote) => applyApproved(remote, { operation: "update", rows }));
-    expect(text).toContain('"evil.example": 1 link; NEW');
-  });
-
-  test("a host is new if the history has dropped changes of the last day", async () => {
-    const text = await askAfter(async (remote, id) => {
-      await remote.callTool("update_link", { id, url: other });
-      await fillHistory(remote);
-      const { changes } = (await remote.callTool("list_changes", { target: id })).structured;
-      expect(changes).toEqual([]);
-    });
-    expect(text).toContain('"evil.example": 1 link; NEW');
-  });
-
-  test("a host is known if an old link got it without Waypost", async () => {
-    const text = await askAfter((_, id) =>
-      assistant.world.call("PATCH", `/links/${id}`, { body: { url: other } }),
-    );
-    expect(text).not.toContain("NEW");
-  });
-});
-
-test("an undo does not mark the restored hosts as new", async () => {
-  await plant(1);
-  const formless = await assistant.connect({ elicit: undefined });
-  const job = await applyApproved({ ...assistant, ...formless }, moveAway);
-  const { text } = await ask({ undo: job.id });
-  expect(text).toContain('will redirect to "shop.example": 1 link');
-  expect(text).not.toContain("NEW");
-});
-
-describe("the approval preview of a deletion", () => {
-  test("shows the total number of lost clicks first, then the most clicked links", async () => {
+describe("a deletion", () => {
+  test("shows the total loss first, then the links by clicks", async () => {
     await plant(61);
     const { store } = assistant.world;
     await store.write((db) =>
@@ -308,7 +121,14 @@ describe("the approval preview of a deletion", () => {
   });
 });
 
-describe("the approval page of a long plan", () => {
+test("a plan for many hosts counts the others", async () => {
+  await plant(22);
+  const rows = listPaths(22).map((row, at) => ({ ...row, url: `https://host${at}.example/` }));
+  const { text } = await ask({ operation: "update", rows });
+  expect(text).toContain("- will redirect to other hosts: 2 links to 2 hosts\n");
+});
+
+describe("the page of a long plan", () => {
   test("shows the most clicked links above the full list", async () => {
     await plant(130);
     const { store } = assistant.world;

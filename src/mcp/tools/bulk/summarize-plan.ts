@@ -1,7 +1,12 @@
-import { isJsonObject, type JsonObject } from "../../contract/json.ts";
-import { bringsNewApp } from "../../contract/rules/app-rules.ts";
-import type { Plan, PlanRow } from "../../state/plans.ts";
-import type { NamedApp } from "../../text/unregistered-app.ts";
+import type { Bulk } from "../../../bulk/bulk.ts";
+import type { Leaving } from "../../../contract/leaving.ts";
+import type { Job } from "../../../state/jobs.ts";
+import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
+import { bringsNewApp } from "../../../contract/rules/app-rules.ts";
+import { readDestinationHost } from "../../../contract/rules/store-address.ts";
+import type { Plan, PlanRow } from "../../../state/plans.ts";
+import type { NamedApp } from "../../../text/unregistered-app.ts";
+import type { Owner, ServerAccess } from "../../../bulk/owner.ts";
 import {
   appKinds,
   appMembers,
@@ -10,34 +15,35 @@ import {
   findApp,
   type AppMember,
   type ProjectApps,
-} from "../select/project-apps.ts";
-import { describeRow } from "./describe-row.ts";
-import { findUnseenHosts, listHosts, type HostCheckOptions } from "./seen-hosts.ts";
+} from "../../../bulk/select/project-apps.ts";
+import { describeRow } from "../../../bulk/plan/describe-row.ts";
 
 /**
  * What a whole plan would do, for a person who cannot read all of its rows: every row is looked at,
  * one batch after another, and counted.
  */
 
-export type PlanSummary = Awaited<ReturnType<typeof summarizePlan>>;
+export type PlanSummary = Awaited<ReturnType<typeof summarizeRows>>;
 
-/** The most paths that are kept for each current host. */
-const mostPaths = 3;
 const mostRows = 60;
 
-export async function summarizePlan(
-  asking: HostCheckOptions,
-  { undoes }: Pick<Plan, "undoes">,
-  rows: AsyncIterable<PlanRow>,
+/** For a job, only what is left of it. */
+export function summarizePlan(
+  bulk: Bulk,
+  plan: Plan,
+  owner: Owner,
+  { job, signal: left }: { readonly job?: Job | undefined; readonly signal?: Leaving } = {},
 ) {
+  return bulk.runInTurn(owner, left, (signal) =>
+    summarizeRows({ call: owner.call, signal }, bulk.readWrites(plan, job)),
+  );
+}
+
+async function summarizeRows(asking: ServerAccess, rows: AsyncIterable<PlanRow>) {
   const tally = createTally();
   for await (const row of rows) countRow(tally, row);
-  const { hosts, before, counts, clicksLost } = tally;
-  // What an undo puts back are the hosts that the undone change has replaced.
-  const judged = undoes === null ? [...hosts.keys()] : [];
-  const candidates = new Map(judged.map((host) => [host, before.get(host) ?? []]));
-  const { unseen, looked } = await findUnseenHosts(asking, candidates);
-  const counted = [...hosts].map(([host, links]) => ({ host, links, isNew: unseen.has(host) }));
+  const { hosts, counts, clicksLost } = tally;
+  const counted = [...hosts].map(([host, links]) => ({ host, links }));
   const fields = [...tally.fields].map(([field, { links, values }]) => {
     const [value] = values.values();
     // With the new value, if all links get the same one.
@@ -49,12 +55,8 @@ export async function summarizePlan(
     ...counts,
     /** The clicks of the links that would be deleted. */
     clicksLost,
-    /** How many links of the project were looked at for hosts, and whether these were all. */
-    looked,
-    /** The hosts to which links would newly redirect: unseen hosts first, then by their links. */
-    hosts: counted.toSorted(
-      (one, other) => Number(other.isNew) - Number(one.isNew) || other.links - one.links,
-    ),
+    /** The hosts to which links would newly redirect, and how many links. */
+    hosts: counted.toSorted((one, other) => other.links - one.links),
     fields: fields.toSorted((one, other) => other.links - one.links),
     /** The new values when all links change alike; otherwise undefined. */
     shared: isShared && counts.update > 0 ? Object.fromEntries(shared) : undefined,
@@ -75,8 +77,6 @@ function createTally() {
   return {
     counts: { create: 0, update: 0, delete: 0 },
     hosts: new Map<string, number>(),
-    /** Current hosts of the plan's links, with the paths of some of these links. */
-    before: new Map<string, string[]>(),
     /**
      * For existing links: how often each field changes, and up to two of its new values, by their
      * JSON.
@@ -91,15 +91,9 @@ function createTally() {
 }
 
 function countRow(tally: PlanTally, row: PlanRow): void {
-  const { action, before } = row;
+  const { action } = row;
   if (action !== "create" && action !== "update" && action !== "delete") return;
   tally.counts[action] += 1;
-  const path = before?.["path"];
-  for (const host of listHosts(before ?? {})) {
-    const paths = tally.before.get(host) ?? [];
-    tally.before.set(host, paths);
-    if (typeof path === "string" && paths.length < mostPaths) paths.push(path);
-  }
   if (action === "delete") tally.clicksLost += readClicks(row);
   keepRow(tally, row);
   const { changes } = describeRow(row);
@@ -113,6 +107,13 @@ function countRow(tally: PlanTally, row: PlanRow): void {
     count.links += 1;
     if (count.values.size < 2) count.values.set(JSON.stringify(value), value);
   }
+}
+
+/** The hosts of a link's destinations, each once, as browsers request them. */
+function listHosts(link: JsonObject): ReadonlySet<string> {
+  const addresses = [link["url"], link["ios_fallback_url"], link["android_fallback_url"]];
+  const texts = addresses.filter((address) => typeof address === "string");
+  return new Set(texts.flatMap((address) => readDestinationHost(address) ?? []));
 }
 
 /** Drops the less important rows now and then, so that few are in memory. */
